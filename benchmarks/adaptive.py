@@ -1,14 +1,17 @@
-"""`adaptive` beside its neighbours, on every table of benchmarks/tables.py and at every ε.
+"""`adaptive` beside its neighbours, on every table of benchmarks/tables.py and at every
+ε.
 
     python benchmarks/adaptive.py --data DIR                       everything; hours
     python benchmarks/adaptive.py --table fair --table chain       these tables
     python benchmarks/adaptive.py --only adaptive --only aim --epsilon 1 --runs 5
 
-Errors are the mean total variation distance over all pairs and all triples of columns (a fixed random 500 where there are more; none above
-3,000,000 cells), as means over the runs with their standard errors. Seconds are those the processor was busy from rows in memory to
-synthetic rows in memory. δ = 1e-9, add/remove. Beside every other synthesizer stands whether `adaptive` has won (+), lost (-) or tied
-(=) in pairs and triples: a tie is within two standard errors of the difference. Where the error of `adaptive` rises with ε by more
-than that, a line says so. A table, then one line of JSON.
+Errors are the mean total variation distance over all pairs and all triples of columns
+(a fixed random 500 where there are more; none above 3,000,000 cells), as means over the
+runs with their standard errors. Seconds are those the processor was busy from rows in
+memory to synthetic rows in memory. δ = 1e-9, add/remove. Beside every other synthesizer
+stands whether `adaptive` has won (+), lost (-) or tied (=) in pairs and triples: a tie
+is within two standard errors of the difference. Where the error of `adaptive` rises
+with ε by more than that, a line says so. A table, then one line of JSON.
 """
 
 from __future__ import annotations
@@ -52,22 +55,47 @@ class Judge:
         for order in ORDERS:
             every = list(combinations(table.sizes, min(order, len(table.sizes))))
             if len(every) > MOST:
-                every = [every[i] for i in sorted(draw.choice(len(every), MOST, replace=False))]
-            cliques[order] = [c for c in every if math.prod(table.sizes[n] for n in c) <= LARGEST]
-        return cls(table, cliques, {order: shares(table.codes, table.sizes, cliques[order]) for order in ORDERS})
+                every = [
+                    every[i]
+                    for i in sorted(draw.choice(len(every), MOST, replace=False))
+                ]
+            cliques[order] = [
+                c for c in every if math.prod(table.sizes[n] for n in c) <= LARGEST
+            ]
+        return cls(
+            table,
+            cliques,
+            {
+                order: shares(table.codes, table.sizes, cliques[order])
+                for order in ORDERS
+            },
+        )
 
     def errors(self, codes: dict[str, np.ndarray]) -> list[float]:
-        """Mean distances of other rows from these: pairs, triples. No row at all is as far off as can be."""
+        """Mean distances of other rows from these: pairs, triples. No row at all is as
+        far off as can be.
+        """
         if not len(next(iter(codes.values()))):
             return [1.0] * len(ORDERS)
         found = []
         for order in ORDERS:
             fake = shares(codes, self.table.sizes, self.cliques[order])
-            found.append(float(np.mean([np.abs(a - b).sum() / 2 for a, b in zip(self.real[order], fake, strict=True)])))
+            found.append(
+                float(
+                    np.mean(
+                        [
+                            np.abs(a - b).sum() / 2
+                            for a, b in zip(self.real[order], fake, strict=True)
+                        ]
+                    )
+                )
+            )
         return found
 
 
-def shares(codes: dict[str, np.ndarray], sizes: dict[str, int], cliques: list[tuple[str, ...]]) -> list[np.ndarray]:
+def shares(
+    codes: dict[str, np.ndarray], sizes: dict[str, int], cliques: list[tuple[str, ...]]
+) -> list[np.ndarray]:
     """Marginals as shares of all rows."""
     tally = Tally(cliques, sizes)
     tally.add(codes)
@@ -76,9 +104,14 @@ def shares(codes: dict[str, np.ndarray], sizes: dict[str, int], cliques: list[tu
 
 def job(name: str, epsilon: str, table: Coded) -> tuple[dict[str, np.ndarray], float]:
     """Synthetic rows, and the seconds the processor was busy."""
-    frame = pa.table({n: pa.array(column.astype(np.int32)) for n, column in table.codes.items()})
+    frame = pa.table(
+        {n: pa.array(column.astype(np.int32)) for n, column in table.codes.items()}
+    )
     schema = Schema(
-        columns=tuple(Integer(name=n, min=0, max=size - 1, nullable=False) for n, size in table.sizes.items())
+        columns=tuple(
+            Integer(name=n, min=0, max=size - 1, nullable=False)
+            for n, size in table.sizes.items()
+        )
     )
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
@@ -94,7 +127,9 @@ def job(name: str, epsilon: str, table: Coded) -> tuple[dict[str, np.ndarray], f
         sampled = release.sample()
         busy = time.process_time() - start
     assert isinstance(sampled, pa.Table)
-    return {n: sampled[n].to_numpy().astype(codes.dtype) for n, codes in table.codes.items()}, busy
+    return {
+        n: sampled[n].to_numpy().astype(codes.dtype) for n, codes in table.codes.items()
+    }, busy
 
 
 def measured(name: str, epsilon: str, judge: Judge, runs: int) -> dict[str, object]:
@@ -104,7 +139,11 @@ def measured(name: str, epsilon: str, judge: Judge, runs: int) -> dict[str, obje
         fake, busy = job(name, epsilon, judge.table)
         found.append([*judge.errors(fake), busy])
     table = np.array(found)
-    spread = table.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.zeros(table.shape[1])
+    spread = (
+        table.std(axis=0, ddof=1) / math.sqrt(runs)
+        if runs > 1
+        else np.zeros(table.shape[1])
+    )
     return {"mean": table.mean(axis=0).tolist(), "error": spread.tolist()}
 
 
@@ -124,7 +163,10 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
     score = {"+": 0, "=": 0, "-": 0}
     for title in options.table or names(options.data):
         judge = Judge.of(load(title, options.data))
-        print(f"{title}: {judge.table.rows:,} rows, {len(judge.table.sizes)} columns", flush=True)
+        print(
+            f"{title}: {judge.table.rows:,} rows, {len(judge.table.sizes)} columns",
+            flush=True,
+        )
         before: dict[str, object] | None = None
         for epsilon in options.epsilon or EPSILONS:
             ours: dict[str, object] | None = None
@@ -132,10 +174,17 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
                 try:
                     found = measured(name, epsilon, judge, options.runs)
                 except Exception as refusal:  # a refusal is a result too
-                    print(f"{epsilon:>5} {name:<12} {type(refusal).__name__}: {str(refusal)[:100]}", flush=True)
+                    print(
+                        f"{epsilon:>5} {name:<12} {type(refusal).__name__}: {str(refusal)[:100]}",
+                        flush=True,
+                    )
                     continue
                 ours = found if name == "adaptive" else ours
-                marks = verdict(ours, found) if ours is not None and name != "adaptive" else ""
+                marks = (
+                    verdict(ours, found)
+                    if ours is not None and name != "adaptive"
+                    else ""
+                )
                 for mark in marks:
                     score[mark] += 1
                 two, three, busy = found["mean"]  # type: ignore[misc]
@@ -144,7 +193,15 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
                     f"{epsilon:>5} {name:<12}{two:>8.4f} ± {off2:.4f}{three:>9.4f} ± {off3:.4f}{busy:>8.1f} s  {marks}",
                     flush=True,
                 )
-                results.append({"table": title, "epsilon": epsilon, "synthesizer": name, "against": marks, **found})
+                results.append(
+                    {
+                        "table": title,
+                        "epsilon": epsilon,
+                        "synthesizer": name,
+                        "against": marks,
+                        **found,
+                    }
+                )
             if before is not None and ours is not None and "-" in verdict(ours, before):
                 print(f"{epsilon:>5} adaptive: the error has risen with ε", flush=True)
             before = ours
@@ -154,9 +211,16 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv")
+    parser.add_argument(
+        "--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv"
+    )
     parser.add_argument("--table", action="append", help="this table; may be repeated")
-    parser.add_argument("--only", action="append", choices=list(SYNTHESIZERS), help="this one; may be repeated")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(SYNTHESIZERS),
+        help="this one; may be repeated",
+    )
     parser.add_argument("--epsilon", action="append", help="this ε; may be repeated")
     parser.add_argument("--runs", type=int, default=3, help="runs to take the mean of")
     parser.add_argument("--json", type=Path, help="also write the JSON to this file")

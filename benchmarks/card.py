@@ -1,14 +1,17 @@
-"""How often the card's bounds hold, and how much larger they are than the errors they bound.
+"""How often the card's bounds hold, and how much larger they are than the errors they
+bound.
 
     python benchmarks/card.py                                              fair, four synthesizers, ε = 0.3, 1 and 3
     python benchmarks/card.py --tables all --data DIR --synthesizers adaptive --epsilon 0.1 1 10 --runs 2
 
-Tables are those of benchmarks/tables.py. `hold` is the share of the bounds of columns and pairs that hold, promised are 95 %, of those that
-were measured and those of which a distance was bought; `rows` the same of a sample of as many rows as the release gives by default, whose
-own error counts. `bound/error` is how many times the larger of these two errors a bound is, in the median, promised are 4 for those that
-were measured.
-A bound that says nothing, because there is none or because it reaches 100 % of the rows, is `vacuous` and counts for neither.
-`answers` is the share of intervals of `release.answer` that hold the truth, over random questions about one to three columns.
+Tables are those of benchmarks/tables.py. `hold` is the share of the bounds of columns
+and pairs that hold, promised are 95 %, of those that were measured and those of which a
+distance was bought; `rows` the same of a sample of as many rows as the release gives by
+default, whose own error counts. `bound/error` is how many times the larger of these two
+errors a bound is, in the median, promised are 4 for those that were measured. A bound
+that says nothing, because there is none or because it reaches 100 % of the rows, is
+`vacuous` and counts for neither. `answers` is the share of intervals of
+`release.answer` that hold the truth, over random questions about one to three columns.
 """
 
 from __future__ import annotations
@@ -26,30 +29,42 @@ import understudy as us
 from understudy.schema import Integer, Schema
 
 COVERAGE, LOOSEST = 0.95, 4.0
-"""The share of bounds that hold, and how many times the error a bound may be in the median."""
+"""The share of bounds that hold, and how many times the error a bound may be in the
+median.
+"""
 
 QUESTIONS = 30
 """Random questions that are asked of every release."""
 
 ENOUGH = 3.0
-"""Standard errors that a share of bounds may be below what is promised before that is called broken."""
+"""Standard errors that a share of bounds may be below what is promised before that is
+called broken.
+"""
 
 
-def counted(codes: dict[str, np.ndarray], clique: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
+def counted(
+    codes: dict[str, np.ndarray], clique: tuple[str, ...], shape: tuple[int, ...]
+) -> np.ndarray:
     """A marginal of codes."""
     flat = np.ravel_multi_index([codes[n].astype(np.int64) for n in clique], shape)
     return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def asked_of(release: us.Release, table: tables.Coded, rng: np.random.Generator) -> list[bool]:
+def asked_of(
+    release: us.Release, table: tables.Coded, rng: np.random.Generator
+) -> list[bool]:
     """Whether the intervals of some random questions hold the truth."""
     held = []
     for i in range(QUESTIONS):
-        clique = rng.choice(list(table.sizes), min(1 + i % 3, len(table.sizes)), replace=False)
+        clique = rng.choice(
+            list(table.sizes), min(1 + i % 3, len(table.sizes)), replace=False
+        )
         inside, words = np.ones(table.rows, bool), []
         for name in clique:
             place, above = int(rng.integers(table.sizes[name])), bool(rng.integers(2))
-            inside &= table.codes[name] >= place if above else table.codes[name] == place
+            inside &= (
+                table.codes[name] >= place if above else table.codes[name] == place
+            )
             words.append(f'"{name}" {">=" if above else "="} {place}')
         found = release.answer(f"count where {' and '.join(words)}")
         held.append(found.low <= int(inside.sum()) <= found.high)
@@ -77,11 +92,17 @@ class Tally:
         return bool(min(np.mean(self.held), np.mean(self.rows)) >= COVERAGE - slack)
 
 
-def judged(table: tables.Coded, name: str, epsilon: float, runs: int) -> tuple[Tally, Tally, list[bool], float]:
-    """So many releases: bounds of measured marginals, bounds of bought distances, answers, and the share of bounds that says nothing."""
+def judged(
+    table: tables.Coded, name: str, epsilon: float, runs: int
+) -> tuple[Tally, Tally, list[bool], float]:
+    """So many releases: bounds of measured marginals, bounds of bought distances,
+    answers, and the share of bounds that says nothing.
+    """
     schema = Schema(
         columns=tuple(
-            Integer(name=n, min=0, max=size - 1, nullable=False, bins=tuple(range(size + 1)))
+            Integer(
+                name=n, min=0, max=size - 1, nullable=False, bins=tuple(range(size + 1))
+            )
             for n, size in table.sizes.items()
         )
     )
@@ -90,7 +111,13 @@ def judged(table: tables.Coded, name: str, epsilon: float, runs: int) -> tuple[T
     answers: list[bool] = []
     for seed in range(runs):
         with tempfile.TemporaryDirectory() as folder:
-            release = us.synthesize(frame, schema, epsilon=epsilon, synthesizer=name, ledger=Path(folder, "ledger"))
+            release = us.synthesize(
+                frame,
+                schema,
+                epsilon=epsilon,
+                synthesizer=name,
+                ledger=Path(folder, "ledger"),
+            )
         assert release.model is not None
         rows = release.model.sample(release.rows, np.random.default_rng(seed))
         answers += asked_of(release, table, np.random.default_rng(seed))
@@ -103,7 +130,10 @@ def judged(table: tables.Coded, name: str, epsilon: float, runs: int) -> tuple[T
             real = counted(table.codes, entry.clique, shape)
             off, shown = (
                 float(np.abs(real - found).sum()) / (2 * table.rows)
-                for found in (release.card.table(entry.clique), counted(rows, entry.clique, shape))
+                for found in (
+                    release.card.table(entry.clique),
+                    counted(rows, entry.clique, shape),
+                )
             )
             tally = tallies[entry.supported]
             tally.held.append(off <= entry.error)
@@ -113,24 +143,36 @@ def judged(table: tables.Coded, name: str, epsilon: float, runs: int) -> tuple[T
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.3, 1, 3])
-    parser.add_argument("--synthesizers", nargs="+", default=["adaptive", "mst", "privsyn", "aim"])
+    parser.add_argument(
+        "--synthesizers", nargs="+", default=["adaptive", "mst", "privsyn", "aim"]
+    )
     parser.add_argument("--tables", nargs="+", default=["fair"], help="names, or `all`")
-    parser.add_argument("--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv")
+    parser.add_argument(
+        "--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv"
+    )
     asked = parser.parse_args()
     print(f"{'':<30}{'measured':^37}{'distance bought':^37}")
     head = f"{'bounds':>8}{'hold':>8}{'rows':>8}{'bound/error':>13}"
-    print(f"{'table':<9}{'synthesizer':<14}{'ε':>6}{head}{head}{'vacuous':>10}{'answers':>10}")
+    print(
+        f"{'table':<9}{'synthesizer':<14}{'ε':>6}{head}{head}{'vacuous':>10}{'answers':>10}"
+    )
     kept = True
     for title in tables.names(asked.data) if asked.tables == ["all"] else asked.tables:
         table = tables.load(title, asked.data)
         for name in asked.synthesizers:
             for epsilon in asked.epsilon:
-                measured, bought, answers, vacuous = judged(table, name, epsilon, asked.runs)
+                measured, bought, answers, vacuous = judged(
+                    table, name, epsilon, asked.runs
+                )
                 fine = measured.kept() and bought.kept()
-                fine = fine and (not measured.ratios or bool(np.median(measured.ratios) <= LOOSEST))
+                fine = fine and (
+                    not measured.ratios or bool(np.median(measured.ratios) <= LOOSEST)
+                )
                 slack = ENOUGH * np.sqrt(COVERAGE * (1 - COVERAGE) / len(answers))
                 fine = fine and bool(np.mean(answers) >= COVERAGE - slack)
                 mark = "" if fine else "  !"

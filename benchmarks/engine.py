@@ -1,18 +1,23 @@
-"""The marginal-model engine on one core: nanoseconds per cell of the junction tree for one calibration pass, and rows per second.
+"""The marginal-model engine on one core: nanoseconds per cell of the junction tree for
+one calibration pass, and rows per second.
 
     python benchmarks/engine.py
 
-A pass gives the marginals of all cliques and log Z. It is shown beside `np.exp` over as many cells: an engine that lays its nodes out and
-works in logarithms needs several of those. The goal is ten nanoseconds per cell; the last line says whether it was met. Three
-shapes: one node that all pairs of its columns tie together, a tree like that of a survey of fifteen columns with as many pairs as fit, and
-a chain whose cliques are its nodes, so that every cell is measured.
+A pass gives the marginals of all cliques and log Z. It is shown beside `np.exp` over as
+many cells: an engine that lays its nodes out and works in logarithms needs several of
+those. The goal is ten nanoseconds per cell; the last line says whether it was met.
+Three shapes: one node that all pairs of its columns tie together, a tree like that of a
+survey of fifteen columns with as many pairs as fit, and a chain whose cliques are its
+nodes, so that every cell is measured.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: one core means one thread
+os.environ.setdefault(
+    "OPENBLAS_NUM_THREADS", "1"
+)  # before numpy is loaded: one core means one thread
 
 import itertools
 import sys
@@ -31,7 +36,9 @@ SURVEY = [2, 5, 6, 7, 8, 9, 15, 16, 16, 20, 32, 32, 32, 42, 3]
 
 
 def best(work: Callable[[], object], repeats: int = 5) -> float:
-    """Seconds of processor time, the best of a few runs, and of many where they are short."""
+    """Seconds of processor time, the best of a few runs, and of many where they are
+    short.
+    """
     found, spent = float("inf"), 0.0
     while repeats > 0 or spent < 1.0:
         start = time.process_time()
@@ -62,7 +69,9 @@ def survey(cells: int, order: int) -> tuple[dict[str, int], list[tuple[str, ...]
 def chain(cells: int) -> tuple[dict[str, int], list[tuple[str, ...]]]:
     """Ten triples in a row, each a node of the tree."""
     names = [f"x{i}" for i in range(12)]
-    return dict.fromkeys(names, round((cells / 10) ** (1 / 3))), [tuple(names[i : i + 3]) for i in range(10)]
+    return dict.fromkeys(names, round((cells / 10) ** (1 / 3))), [
+        tuple(names[i : i + 3]) for i in range(10)
+    ]
 
 
 def passes() -> float:
@@ -85,8 +94,14 @@ def passes() -> float:
             ready = Calibration(tree, cliques, sizes)
             made = (time.process_time() - start) * 1e3
             rng = np.random.default_rng(0)
-            potentials = {clique: rng.normal(0, 1, [sizes[n] for n in clique]) for clique in cliques}
-            took = best(lambda ready=ready, potentials=potentials: ready.run(potentials)) * 1e9
+            potentials = {
+                clique: rng.normal(0, 1, [sizes[n] for n in clique])
+                for clique in cliques
+            }
+            took = (
+                best(lambda ready=ready, potentials=potentials: ready.run(potentials))
+                * 1e9
+            )
             numbers = rng.normal(0, 1, tree.cells)
             exp = best(lambda numbers=numbers: np.exp(numbers), 3) * 1e9 / tree.cells
             measured = sum(theta.size for theta in potentials.values())
@@ -100,21 +115,32 @@ def passes() -> float:
 
 def sampling() -> float:
     """Seconds for a million rows of fifteen columns, the slowest of three trees."""
-    print(f"\n{'cells of the tree':<18} {'pairs':>6} {'rows':>10} {'columns':>8} {'seconds':>8} {'all pairs, s':>13}")
+    print(
+        f"\n{'cells of the tree':<18} {'pairs':>6} {'rows':>10} {'columns':>8} {'seconds':>8} {'all pairs, s':>13}"
+    )
     columns = tuple(
-        Categorical(name=f"x{i}", values=tuple(f"v{k}" for k in range(n)), nullable=False) for i, n in enumerate(SURVEY)
+        Categorical(
+            name=f"x{i}", values=tuple(f"v{k}" for k in range(n)), nullable=False
+        )
+        for i, n in enumerate(SURVEY)
     )
     schema = Schema(columns=columns)
     most = 0.0
     for cells in (3000, 10**5, 10**6):
         sizes, cliques = survey(cells, 2)
         rng = np.random.default_rng(0)
-        potentials = {clique: rng.normal(0, 1, [sizes[n] for n in clique]) for clique in cliques}
+        potentials = {
+            clique: rng.normal(0, 1, [sizes[n] for n in clique]) for clique in cliques
+        }
         model = TreeModel.from_potentials(schema, float(ROWS), cliques, potentials)
         _ = model.beliefs
         took = best(lambda model=model, rng=rng: model.sample(ROWS, rng), 2)
-        pairs = best(lambda model=model: model.marginals(itertools.combinations(schema, 2)), 1)
-        print(f"{model.cells:<18,} {len(cliques):>6} {ROWS:>10,} {len(schema):>8} {took:>8.2f} {pairs:>13.3f}")
+        pairs = best(
+            lambda model=model: model.marginals(itertools.combinations(schema, 2)), 1
+        )
+        print(
+            f"{model.cells:<18,} {len(cliques):>6} {ROWS:>10,} {len(schema):>8} {took:>8.2f} {pairs:>13.3f}"
+        )
         most = max(most, took)
     return most
 

@@ -1,10 +1,13 @@
-"""Forty noisy pairs of a census table, fitted: passes, seconds, and the error of sampled rows.
+"""Forty noisy pairs of a census table, fitted: passes, seconds, and the error of
+sampled rows.
 
     python benchmarks/fitting.py [TABLE.csv DOMAIN.json]
 
-Without a table, one of the same shape is made up: 48,842 rows, 15 columns. Pairs are picked by their true dependence under a cap of 200,000
-cells, and get Gaussian noise for (ε, δ = 1e-9) in all: what is measured here is the fit, not the picking. Errors are total variation
-distances of as many sampled rows, averaged over all marginals of one, two and three columns.
+Without a table, one of the same shape is made up: 48,842 rows, 15 columns. Pairs are
+picked by their true dependence under a cap of 200,000 cells, and get Gaussian noise for
+(ε, δ = 1e-9) in all: what is measured here is the fit, not the picking. Errors are
+total variation distances of as many sampled rows, averaged over all marginals of one,
+two and three columns.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ def load(table: str, domain: str) -> tuple[Columns, dict[str, int]]:
     with Path(table).open() as file:
         head, *rows = csv.reader(file)
     codes = np.array(rows, np.int64)
-    return {name: np.clip(codes[:, head.index(name)], 0, n - 1) for name, n in sizes.items()}, sizes
+    return {
+        name: np.clip(codes[:, head.index(name)], 0, n - 1) for name, n in sizes.items()
+    }, sizes
 
 
 def made_up(rows: int = 48_842) -> tuple[Columns, dict[str, int]]:
@@ -68,7 +73,9 @@ def picked(columns: Columns, sizes: dict[str, int]) -> list[Clique]:
     for a, b in itertools.combinations(sizes, 2):
         product = np.outer(single[a], single[b])
         off = np.abs(counts(columns, sizes, (a, b)) / rows - product).sum()
-        score[a, b] = off - 0.8 * np.sqrt(product / rows).sum() - 10 * product.size / rows
+        score[a, b] = (
+            off - 0.8 * np.sqrt(product / rows).sum() - 10 * product.size / rows
+        )
     chosen: list[Clique] = []
     for pair in sorted(score, key=score.__getitem__, reverse=True):
         if len(chosen) < PAIRS and forecast_cells([*chosen, pair], sizes) <= CAP:
@@ -76,19 +83,33 @@ def picked(columns: Columns, sizes: dict[str, int]) -> list[Clique]:
     return chosen
 
 
-def measured(columns: Columns, sizes: dict[str, int], pairs: list[Clique], budget: float, seed: int) -> Measurements:
-    """Noise by the sizes of the tables, n^(2/3). It is for the comparison only: no secret is behind it."""
+def measured(
+    columns: Columns,
+    sizes: dict[str, int],
+    pairs: list[Clique],
+    budget: float,
+    seed: int,
+) -> Measurements:
+    """Noise by the sizes of the tables, n^(2/3). It is for the comparison only: no
+    secret is behind it.
+    """
     rng = np.random.default_rng(seed)
     looks = []
     for group, share in (([(n,) for n in sizes], SINGLES), (pairs, 1 - SINGLES)):
         weights = np.array([math.prod(sizes[n] for n in c) ** (2 / 3) for c in group])
-        for clique, part in zip(group, weights / weights.sum() * share * budget, strict=True):
+        for clique, part in zip(
+            group, weights / weights.sum() * share * budget, strict=True
+        ):
             table = counts(columns, sizes, clique)
             scale = Fraction(math.ceil(2**20 / math.sqrt(part)), 2**20)
-            noisy = table + np.rint(rng.normal(0, float(scale), table.shape)).astype(np.int64)
+            noisy = table + np.rint(rng.normal(0, float(scale), table.shape)).astype(
+                np.int64
+            )
             maps = tuple(map(Identity, table.shape))
             cost = Cost(Accounting.GDP, 1 / scale**2)
-            looks.append(Measurement(clique, maps, noisy, Law.ROUNDED_GAUSSIAN, scale, cost))
+            looks.append(
+                Measurement(clique, maps, noisy, Law.ROUNDED_GAUSSIAN, scale, cost)
+            )
     return Measurements(tuple(looks))
 
 
@@ -104,7 +125,10 @@ def main(arguments: list[str]) -> int:
     columns, sizes = load(*arguments) if arguments else made_up()
     rows = len(next(iter(columns.values())))
     schema = Schema(
-        columns=tuple(Categorical(name=n, values=tuple(map(str, range(k))), nullable=False) for n, k in sizes.items())
+        columns=tuple(
+            Categorical(name=n, values=tuple(map(str, range(k))), nullable=False)
+            for n, k in sizes.items()
+        )
     )
     pairs = picked(columns, sizes)
     print(

@@ -2,8 +2,10 @@
 
     pip install '.[bench]' && python benchmarks/judge.py
 
-Both are given the same noisy marginals and the same number of rows. Without shrinkage both minimise the same loss, so the marginals must
-agree to 1e-4 of the rows and the loss must be no worse; the last line says whether they do. Without mbi there is nothing to compare.
+Both are given the same noisy marginals and the same number of rows. Without shrinkage
+both minimise the same loss, so the marginals must agree to 1e-4 of the rows and the
+loss must be no worse; the last line says whether they do. Without mbi there is nothing
+to compare.
 """
 
 from __future__ import annotations
@@ -32,10 +34,16 @@ CLIQUES: list[list[Clique]] = [
 ROWS, STEPS, GOAL = 20_000, 20_000, 1e-4
 
 
-def measured(schema: Schema, cliques: list[Clique], sigma: int, rng: np.random.Generator) -> Measurements:
-    """Noisy marginals of made-up rows. The noise is for the comparison only: no secret is behind it."""
+def measured(
+    schema: Schema, cliques: list[Clique], sigma: int, rng: np.random.Generator
+) -> Measurements:
+    """Noisy marginals of made-up rows. The noise is for the comparison only: no secret
+    is behind it.
+    """
     columns = {"a": rng.integers(0, SIZES[0], ROWS)}
-    for before, (name, size) in zip("abcd", zip("bcde", SIZES[1:], strict=True), strict=True):
+    for before, (name, size) in zip(
+        "abcd", zip("bcde", SIZES[1:], strict=True), strict=True
+    ):
         columns[name] = (columns[before] + rng.geometric(0.5, ROWS) - 1) % size
     looks = []
     for clique in cliques:
@@ -45,7 +53,14 @@ def measured(schema: Schema, cliques: list[Clique], sigma: int, rng: np.random.G
         noisy = counts + np.rint(rng.normal(0, sigma, sizes)).astype(np.int64)
         cost = Cost(Accounting.GDP, Fraction(1, sigma**2))
         looks.append(
-            Measurement(clique, tuple(map(Identity, sizes)), noisy, Law.DISCRETE_GAUSSIAN, Fraction(sigma), cost)
+            Measurement(
+                clique,
+                tuple(map(Identity, sizes)),
+                noisy,
+                Law.DISCRETE_GAUSSIAN,
+                Fraction(sigma),
+                cost,
+            )
         )
     return Measurements(tuple(looks))
 
@@ -76,16 +91,33 @@ def main() -> int:
             ours = fit_measurements(schema, looks, shrinkage=0, tolerance=1e-7).model
             middle = time.perf_counter()
             domain = mbi.Domain(tuple("abcde"), SIZES)
-            given = [mbi.LinearMeasurement(m.values.ravel().astype(float), m.clique, float(sigma)) for m in looks]
-            theirs = mbi.estimation.MirrorDescent().estimate(domain, given, known_total=float(ROWS), iters=STEPS)
+            given = [
+                mbi.LinearMeasurement(
+                    m.values.ravel().astype(float), m.clique, float(sigma)
+                )
+                for m in looks
+            ]
+            theirs = mbi.estimation.MirrorDescent().estimate(
+                domain, given, known_total=float(ROWS), iters=STEPS
+            )
             end = time.perf_counter()
 
-            def loss(tables: dict[Clique, np.ndarray], looks: Measurements = looks, sigma: int = sigma) -> float:
-                return sum(0.5 * float(np.sum((tables[m.clique] - m.values) ** 2)) / sigma**2 for m in looks)
+            def loss(
+                tables: dict[Clique, np.ndarray],
+                looks: Measurements = looks,
+                sigma: int = sigma,
+            ) -> float:
+                return sum(
+                    0.5 * float(np.sum((tables[m.clique] - m.values) ** 2)) / sigma**2
+                    for m in looks
+                )
 
             asked = list(dict.fromkeys([*cliques, *combinations("abcde", 2)]))
             mine = {c: ours.marginal(c) for c in asked}
-            other = {c: np.asarray(theirs.project(c).datavector()).reshape(schema.sizes(c)) for c in asked}
+            other = {
+                c: np.asarray(theirs.project(c).datavector()).reshape(schema.sizes(c))
+                for c in asked
+            }
             apart = max(float(np.abs(mine[c] - other[c]).max()) for c in asked) / ROWS
             print(
                 f"{len(cliques):>8} {sigma:>6} {apart:>16.1e} {loss(mine):>10.4f} {loss(other):>10.4f}"

@@ -2,8 +2,8 @@
 
     python benchmarks/noise.py
 
-The goal is ten million cells a second at scales 1 to 1000; the last line says whether it was met. os.urandom is the physical limit: the
-bytes a sampler must at least read.
+The goal is ten million cells a second at scales 1 to 1000; the last line says whether
+it was met. os.urandom is the physical limit: the bytes a sampler must at least read.
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ def main() -> int:
                 print(f"{line} {'none':>11}")
                 continue
             theirs = rate(
-                THEIRS, lambda law=law, scale=scale: draw_noise(law, scale, THEIRS, backend=NoiseBackend.OPENDP), 2
+                THEIRS,
+                lambda law=law, scale=scale: draw_noise(
+                    law, scale, THEIRS, backend=NoiseBackend.OPENDP
+                ),
+                2,
             )
             print(f"{line} {theirs / 1e6:>11.3f} {ours / theirs:>6.0f}x")
 
@@ -67,7 +71,10 @@ def main() -> int:
         one = 1000 / rate(
             20,
             lambda s=scores: [
-                exponential_mechanism(s, epsilon=Fraction(1), sensitivity=Fraction(2**14)) for _ in range(20)
+                exponential_mechanism(
+                    s, epsilon=Fraction(1), sensitivity=Fraction(2**14)
+                )
+                for _ in range(20)
             ],
         )
         print(f"{n:<18} {one:>9.2f}")
@@ -75,13 +82,22 @@ def main() -> int:
     one = 1000 / rate(
         5,
         lambda: [
-            median(values, lo=0, hi=10**9, epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE) for _ in range(5)
+            median(
+                values,
+                lo=0,
+                hi=10**9,
+                epsilon=Fraction(1),
+                neighbours=Neighbours.ADD_REMOVE,
+            )
+            for _ in range(5)
         ],
     )
     print(f"{'median, 1e5 rows':<18} {one:>9.2f}")
 
     verdict = "met" if slowest >= GOAL else "MISSED"
-    print(f"\nslowest {slowest / 1e6:.1f} M cells/s; goal {GOAL / 1e6:.0f} M: {verdict}")
+    print(
+        f"\nslowest {slowest / 1e6:.1f} M cells/s; goal {GOAL / 1e6:.0f} M: {verdict}"
+    )
     return 0 if slowest >= GOAL else 1
 
 

@@ -1,4 +1,6 @@
-"""Tables of docs/benchmarks.md, written from the numbers, so that page and numbers cannot drift apart."""
+"""Tables of docs/benchmarks.md, written from the numbers, so that page and numbers
+cannot drift apart.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
-def fill(mark: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> None:
+def fill(
+    mark: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str
+) -> None:
     """Put a table and a note between `<!-- mark -->` and the next `<!-- end -->`."""
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     text = "\n".join([*lines, "", note, ""])
@@ -19,7 +23,10 @@ def fill(mark: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: st
 
 def circumstances(results: Sequence[dict[str, object]]) -> str:
     """When and where numbers were measured, in a sentence."""
-    days, loads = sorted({str(r["day"]) for r in results}), [float(r["load"]) for r in results]  # type: ignore[arg-type]
+    days, loads = (
+        sorted({str(r["day"]) for r in results}),
+        [float(r["load"]) for r in results],
+    )  # type: ignore[arg-type]
     return (
         f"Measured {' and '.join(days)} on {results[0]['cores']} cores that other work shared: "
         f"the load was {min(loads):.0f} to {max(loads):.0f}, so wall seconds are too long."

@@ -1,4 +1,5 @@
-"""Understudy and its peers on the same rows, in one run, with the same scorer: error, time and memory, and their ratios.
+"""Understudy and its peers on the same rows, in one run, with the same scorer: error,
+time and memory, and their ratios.
 
     make bench-peers                                                   installs the peers, then runs everything on a survey
     make bench-peers DATA=DIR                                          the same, and on Adult from DIR; about an hour on two idle cores
@@ -6,16 +7,21 @@
     python benchmarks/peers.py --epsilon 0.1 --epsilon 1 --peers mbi   a choice of budgets and peers
     python benchmarks/peers.py --redraw                                the plot and the table of docs/benchmarks.md again
 
-Every peer has an environment of its own in .venv-peers, made by `--install` from what the package index carries; one that is not there is
-recorded as "not installed". Every job is a process of its own. Its seconds are those from codes in memory to synthetic codes in
-memory, imports and files not included; processor seconds and the peak of memory stand beside them, since wall time depends on what else
-the machine does. A job that ends in an error is recorded as that, and so is one that has taken `--limit` seconds by the clock and of the
-processor. On a machine that is busy otherwise it may get less: then it is given up after three times as long. δ = 1e-9, one row added
-or removed; settings are each peer's own defaults. The scorer is benchmarks/peers/score.py. Without `--data` the table is the survey `fair`
-of statsmodels on quantile bins: 6,366 rows, 9 columns. The synthesizer of ours is `adaptive`, unless `--ours` names others.
+Every peer has an environment of its own in .venv-peers, made by `--install` from what
+the package index carries; one that is not there is recorded as "not installed". Every
+job is a process of its own. Its seconds are those from codes in memory to synthetic
+codes in memory, imports and files not included; processor seconds and the peak of
+memory stand beside them, since wall time depends on what else the machine does. A job
+that ends in an error is recorded as that, and so is one that has taken `--limit`
+seconds by the clock and of the processor. On a machine that is busy otherwise it may
+get less: then it is given up after three times as long. δ = 1e-9, one row added or
+removed; settings are each peer's own defaults. The scorer is benchmarks/peers/score.py.
+Without `--data` the table is the survey `fair` of statsmodels on quantile bins: 6,366
+rows, 9 columns. The synthesizer of ours is `adaptive`, unless `--ours` names others.
 
-A table per budget, JSON in `--results` after every job, and after every table the plots at `--plot` and, for the results kept here,
-the table of docs/benchmarks.md: a run that is cut off leaves what it has.
+A table per budget, JSON in `--results` after every job, and after every table the plots
+at `--plot` and, for the results kept here, the table of docs/benchmarks.md: a run that
+is cut off leaves what it has.
 """
 
 from __future__ import annotations
@@ -47,7 +53,9 @@ RESULTS, PLOT = HERE / "results" / "peers.json", ROOT / "docs" / "images" / "pee
 OURS = "understudy"
 DELTA = "1e-9"
 LIMIT, PATIENCE = 600.0, 3
-"""Seconds after which a job is ended if it had a processor for as many, and how many times as long it may take in any case."""
+"""Seconds after which a job is ended if it had a processor for as many, and how many
+times as long it may take in any case.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,9 +69,15 @@ class Peer:
 PEERS = {
     "mbi": Peer((("mbi==2.0.0",),), ("mst", "aim")),
     "dpmm": Peer((("dpmm==0.1.9",),), ("mst", "privbayes", "aim")),
-    # A build for processors alone comes first: the default one brings gigabytes for graphics cards.
-    "smartnoise": Peer((("torch==2.13.0+cpu",), ("smartnoise-synth==1.0.8", "torch==2.13.0+cpu")), ("mst", "mwem")),
-    "datasynthesizer": Peer((("DataSynthesizer==0.1.13", "numpy<2", "pandas<3"),), ("network",)),
+    # A build for processors alone comes first: the default one brings gigabytes for
+    # graphics cards.
+    "smartnoise": Peer(
+        (("torch==2.13.0+cpu",), ("smartnoise-synth==1.0.8", "torch==2.13.0+cpu")),
+        ("mst", "mwem"),
+    ),
+    "datasynthesizer": Peer(
+        (("DataSynthesizer==0.1.13", "numpy<2", "pandas<3"),), ("network",)
+    ),
 }
 
 
@@ -76,10 +90,20 @@ def install(name: str) -> str:
     print(f"installing {name} …", flush=True)
     subprocess.run([sys.executable, "-m", "venv", home], check=True)
     for wanted in PEERS[name].installs:
-        command = [python(name), "-m", "pip", "install", "--quiet", "--prefer-binary", *wanted]
+        command = [
+            python(name),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--prefer-binary",
+            *wanted,
+        ]
         ran = subprocess.run(command, capture_output=True, text=True)
         if ran.returncode:
-            said = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")]
+            said = [
+                line for line in ran.stderr.splitlines() if line.startswith("ERROR")
+            ]
             failed.write_text((said or ["pip failed"])[-1].removeprefix("ERROR: "))
             return failed.read_text()
     failed.unlink(missing_ok=True)
@@ -89,7 +113,9 @@ def install(name: str) -> str:
 
 def python(name: str) -> str:
     """The interpreter that runs a peer; ours is this one."""
-    return sys.executable if name == OURS else str(ENVIRONMENTS / name / "bin" / "python")
+    return (
+        sys.executable if name == OURS else str(ENVIRONMENTS / name / "bin" / "python")
+    )
 
 
 def missing(name: str) -> str:
@@ -114,14 +140,28 @@ class Table:
         return json.loads(self.domain.read_text())
 
 
-def run(name: str, method: str, epsilon: str, table: Table, limit: float) -> dict[str, object]:
-    """One job in a process of its own: what it took and how far off it is, or what became of it."""
+def run(
+    name: str, method: str, epsilon: str, table: Table, limit: float
+) -> dict[str, object]:
+    """One job in a process of its own: what it took and how far off it is, or what
+    became of it.
+    """
     why = missing(name)
     if why:
         return {"state": why}
     with tempfile.TemporaryDirectory() as folder:
-        out, report, log = Path(folder, "synthetic.csv"), Path(folder, "report.json"), Path(folder, "log")
-        command = [python(name), HERE / "peers" / f"with_{name}.py", method, table.data, table.domain]
+        out, report, log = (
+            Path(folder, "synthetic.csv"),
+            Path(folder, "report.json"),
+            Path(folder, "log"),
+        )
+        command = [
+            python(name),
+            HERE / "peers" / f"with_{name}.py",
+            method,
+            table.data,
+            table.domain,
+        ]
         start = time.perf_counter()
         with log.open("w") as said:
             child = subprocess.Popen(
@@ -137,16 +177,24 @@ def run(name: str, method: str, epsilon: str, table: Table, limit: float) -> dic
         if ended:
             return {"state": ended, **spent}
         if not report.exists():
-            last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
+            last = (
+                log.read_text(errors="replace").strip().splitlines() or ["no message"]
+            )[-1]
             brief = re.sub(r"^(\w+[.])+", "", last)  # an exception without its module
             return {"state": f"died: {brief[:100]}", **spent}
         found = json.loads(report.read_text())
         sizes = table.sizes
-        return {"state": "ran", **found, **distances(read(table.data, list(sizes)), read(out, list(sizes)), sizes)}
+        return {
+            "state": "ran",
+            **found,
+            **distances(read(table.data, list(sizes)), read(out, list(sizes)), sizes),
+        }
 
 
 def wait(pid: int, start: float, limit: float) -> tuple[int, float, str]:
-    """The end of a process and the processor seconds it used. At a limit it is ended, with all it started, and the third says at which."""
+    """The end of a process and the processor seconds it used. At a limit it is ended,
+    with all it started, and the third says at which.
+    """
     while True:
         ended, status, used = os.wait4(pid, os.WNOHANG)
         if ended:
@@ -160,13 +208,17 @@ def wait(pid: int, start: float, limit: float) -> tuple[int, float, str]:
                 return (
                     status,
                     busy,
-                    f"over {limit:.0f} s" if busy > limit else f"given up after {PATIENCE * limit:.0f} s",
+                    f"over {limit:.0f} s"
+                    if busy > limit
+                    else f"given up after {PATIENCE * limit:.0f} s",
                 )
         time.sleep(0.05 if took < limit else 1.0)
 
 
 def used_so_far(session: int) -> float:
-    """Processor seconds of all processes of a session and of their children that have ended; 0 where the system does not tell."""
+    """Processor seconds of all processes of a session and of their children that have
+    ended; 0 where the system does not tell.
+    """
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -180,8 +232,16 @@ def used_so_far(session: int) -> float:
 def compare(table: Table, options: argparse.Namespace) -> list[dict[str, object]]:
     """Every budget, every peer; ours first, since the ratios are against it."""
     jobs = [(OURS, method) for method in options.ours or ["adaptive"]]
-    jobs += [(name, method) for name in options.peers or PEERS for method in PEERS[name].methods]
-    jobs = [job for job in jobs if not options.only or f"{job[0]} {job[1]}" in options.only or job[0] == OURS]
+    jobs += [
+        (name, method)
+        for name in options.peers or PEERS
+        for method in PEERS[name].methods
+    ]
+    jobs = [
+        job
+        for job in jobs
+        if not options.only or f"{job[0]} {job[1]}" in options.only or job[0] == OURS
+    ]
     results = []
     for epsilon in options.epsilon or ["1"]:
         print(f"\n{table.title}, ε = {epsilon}, δ = {DELTA}")
@@ -192,19 +252,34 @@ def compare(table: Table, options: argparse.Namespace) -> list[dict[str, object]
             first = first or found
             print(line(f"{name} {method}", found, first), flush=True)
             results.append(
-                {"table": table.title, "epsilon": epsilon, "peer": name, "method": method, **found, **machine()}
+                {
+                    "table": table.title,
+                    "epsilon": epsilon,
+                    "peer": name,
+                    "method": method,
+                    **found,
+                    **machine(),
+                }
             )
-            keep(results, options.results)  # a long run that is cut off keeps what it has
+            keep(
+                results, options.results
+            )  # a long run that is cut off keeps what it has
     return results
 
 
 def machine() -> dict[str, object]:
     """When this was, on how many cores, and how much else was going on."""
-    return {"day": date.today().isoformat(), "cores": os.cpu_count(), "load": round(os.getloadavg()[1], 1)}
+    return {
+        "day": date.today().isoformat(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[1], 1),
+    }
 
 
 def keep(results: list[dict[str, object]], path: Path) -> list[dict[str, object]]:
-    """Write results down beside those of other tables, budgets and peers that are there already."""
+    """Write results down beside those of other tables, budgets and peers that are there
+    already.
+    """
 
     def key(found: dict[str, object]) -> tuple[object, ...]:
         return tuple(found[k] for k in ("table", "epsilon", "peer", "method"))
@@ -213,7 +288,12 @@ def keep(results: list[dict[str, object]], path: Path) -> list[dict[str, object]
     fresh = {key(found) for found in results}
     everything = [found for found in known if key(found) not in fresh] + results
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"delta": DELTA, "results": everything}, indent=1, ensure_ascii=False) + "\n")
+    path.write_text(
+        json.dumps(
+            {"delta": DELTA, "results": everything}, indent=1, ensure_ascii=False
+        )
+        + "\n"
+    )
     return everything
 
 
@@ -229,7 +309,11 @@ def line(name: str, found: dict[str, object], ours: dict[str, object]) -> str:
         return f"{name:<24}{found['state']}"
 
     def ratio(key: str) -> str:
-        return times(found[key] / ours[key]) if ours["state"] == "ran" and found is not ours else ""
+        return (
+            times(found[key] / ours[key])
+            if ours["state"] == "ran" and found is not ours
+            else ""
+        )
 
     return (
         f"{name:<24}{found['columns']:>8.4f}{found['pairs']:>8.4f}{ratio('pairs'):>7}{found['triples']:>8.4f}{ratio('triples'):>7}"
@@ -249,33 +333,52 @@ def survey(folder: Path) -> Table:
     return Table("fair", data, domain)
 
 
-MEASURES = {"error of triples": "triples", "processor seconds": "busy", "memory": "peak"}
+MEASURES = {
+    "error of triples": "triples",
+    "processor seconds": "busy",
+    "memory": "peak",
+}
 
 
 def draw(results: list[dict[str, object]], plot: Path) -> None:
-    """Two plots: error, time and memory as ratios to ours; and, with `-scatter` in its name, error against time."""
+    """Two plots: error, time and memory as ratios to ours; and, with `-scatter` in its
+    name, error against time.
+    """
     groups: dict[str, list[Ratios]] = {}
     for table, epsilon in dict.fromkeys((r["table"], r["epsilon"]) for r in results):
         some = [r for r in results if (r["table"], r["epsilon"]) == (table, epsilon)]
-        ours = next((r for r in some if r["peer"] == OURS and r["state"] == "ran"), None)
+        ours = next(
+            (r for r in some if r["peer"] == OURS and r["state"] == "ran"), None
+        )
         rows = [
-            Ratios(f"{r['peer']} {r['method']}", {title: r[key] / ours[key] for title, key in MEASURES.items()})  # type: ignore[operator]
+            Ratios(
+                f"{r['peer']} {r['method']}",
+                {title: r[key] / ours[key] for title, key in MEASURES.items()},
+            )  # type: ignore[operator]
             if r["state"] == "ran"
             else Ratios(f"{r['peer']} {r['method']}", {}, _brief(str(r["state"])))
-            for r in sorted(some, key=lambda r: (r["state"] != "ran", r.get("triples", 0)))  # type: ignore[arg-type, return-value]
+            for r in sorted(
+                some, key=lambda r: (r["state"] != "ran", r.get("triples", 0))
+            )  # type: ignore[arg-type, return-value]
             if ours is not None and r["peer"] != OURS
         ]
         if rows:
             groups[f"{table}, ε = {epsilon}"] = rows
     plot.parent.mkdir(parents=True, exist_ok=True)
     title = "Other packages at equal privacy: how many times the error, time and memory of Understudy"
-    plot.write_text(ratios(groups, list(MEASURES), title=title, ours="Understudy's default"))
+    plot.write_text(
+        ratios(groups, list(MEASURES), title=title, ours="Understudy's default")
+    )
     panels: dict[str, list[Series]] = {}
     for found in (r for r in results if r["state"] == "ran"):
         series = Series(
-            f"{found['peer']} {found['method']}", [(found["busy"], found["triples"])], bold=found["peer"] == OURS
+            f"{found['peer']} {found['method']}",
+            [(found["busy"], found["triples"])],
+            bold=found["peer"] == OURS,
         )
-        panels.setdefault(f"{found['table']}, ε = {found['epsilon']}", []).append(series)
+        panels.setdefault(f"{found['table']}, ε = {found['epsilon']}", []).append(
+            series
+        )
     words = {"across": "processor seconds", "up": "distance of triples"}
     plot.with_stem(f"{plot.stem}-scatter").write_text(
         scatter(panels, title="Error against time: lower left is better", **words)
@@ -291,7 +394,9 @@ def publish(results: list[dict[str, object]]) -> None:
     rows = []
     for table, epsilon in dict.fromkeys((r["table"], r["epsilon"]) for r in results):
         some = [r for r in results if (r["table"], r["epsilon"]) == (table, epsilon)]
-        some.sort(key=lambda r: (r["peer"] != OURS, r["state"] != "ran", r.get("triples", 0)))
+        some.sort(
+            key=lambda r: (r["peer"] != OURS, r["state"] != "ran", r.get("triples", 0))
+        )
         ours = some[0]
         for r in some:
             start = [f"{table}, ε = {epsilon}", f"{r['peer']} {r['method']}"]
@@ -299,10 +404,28 @@ def publish(results: list[dict[str, object]]) -> None:
                 used = f" ({r['busy']:.0f} processor s)" if "busy" in r else ""
                 rows.append([*start, f"{r['state']}{used}", *[""] * 6])
                 continue
-            cells = [f"{r['columns']:.4f}", *(f"{r[k]:.4f}{beside(r, ours, k)}" for k in ("pairs", "triples"))]
-            cells += [f"{r['worst']:.3f}", *(f"{r[k]:.1f}{beside(r, ours, k)}" for k in ("seconds", "busy"))]
-            rows.append([*start, *cells, f"{r['peak'] / 1e6:.0f}{beside(r, ours, 'peak')}"])
-    head = ["table", "", "columns", "pairs", "triples", "worst pair", "seconds", "processor", "MB"]
+            cells = [
+                f"{r['columns']:.4f}",
+                *(f"{r[k]:.4f}{beside(r, ours, k)}" for k in ("pairs", "triples")),
+            ]
+            cells += [
+                f"{r['worst']:.3f}",
+                *(f"{r[k]:.1f}{beside(r, ours, k)}" for k in ("seconds", "busy")),
+            ]
+            rows.append(
+                [*start, *cells, f"{r['peak'] / 1e6:.0f}{beside(r, ours, 'peak')}"]
+            )
+    head = [
+        "table",
+        "",
+        "columns",
+        "pairs",
+        "triples",
+        "worst pair",
+        "seconds",
+        "processor",
+        "MB",
+    ]
     note = circumstances(results)
     if any(str(r["state"]).startswith("given up") for r in results):
         note += " A job that was given up had only part of a core: its processor seconds say how much it got, and alone it may well finish."
@@ -311,26 +434,54 @@ def publish(results: list[dict[str, object]]) -> None:
 
 def beside(found: dict[str, object], ours: dict[str, object], key: str) -> str:
     """How many times ours, for a cell of the page."""
-    return f" ({times(found[key] / ours[key])})" if ours["state"] == "ran" and found["peer"] != OURS else ""
+    return (
+        f" ({times(found[key] / ours[key])})"
+        if ours["state"] == "ran" and found["peer"] != OURS
+        else ""
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a CSV file of codes")
-    parser.add_argument("--domain", type=Path, help="a JSON file: the number of codes of each column")
-    parser.add_argument("--survey", action="store_true", help="the survey too, before --data")
-    parser.add_argument("--epsilon", action="append", help="this ε; may be repeated (default 1)")
-    parser.add_argument("--peers", action="append", choices=list(PEERS), help="this peer; may be repeated")
-    parser.add_argument("--only", action="append", metavar="'PEER METHOD'", help="this job of theirs; may be repeated")
-    parser.add_argument("--ours", action="append", help="this synthesizer of ours; may be repeated (default adaptive)")
+    parser.add_argument(
+        "--domain", type=Path, help="a JSON file: the number of codes of each column"
+    )
+    parser.add_argument(
+        "--survey", action="store_true", help="the survey too, before --data"
+    )
+    parser.add_argument(
+        "--epsilon", action="append", help="this ε; may be repeated (default 1)"
+    )
+    parser.add_argument(
+        "--peers",
+        action="append",
+        choices=list(PEERS),
+        help="this peer; may be repeated",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="'PEER METHOD'",
+        help="this job of theirs; may be repeated",
+    )
+    parser.add_argument(
+        "--ours",
+        action="append",
+        help="this synthesizer of ours; may be repeated (default adaptive)",
+    )
     parser.add_argument(
         "--limit",
         type=float,
         default=LIMIT,
         help="seconds, of the clock and of the processor, after which a job is ended",
     )
-    parser.add_argument("--install", action="store_true", help="make the environments that are missing")
-    parser.add_argument("--redraw", action="store_true", help="only draw, from the numbers there are")
+    parser.add_argument(
+        "--install", action="store_true", help="make the environments that are missing"
+    )
+    parser.add_argument(
+        "--redraw", action="store_true", help="only draw, from the numbers there are"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--plot", type=Path, default=PLOT)
     options = parser.parse_args()
@@ -348,13 +499,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tables = [survey(Path(folder))] if options.survey or not options.data else []
         if options.data:
-            tables.append(Table(options.data.stem, options.data.resolve(), options.domain.resolve()))
+            tables.append(
+                Table(
+                    options.data.stem, options.data.resolve(), options.domain.resolve()
+                )
+            )
         for table in tables:
             everything = keep(compare(table, options), options.results)
             draw(everything, options.plot)
             if options.results == RESULTS:
                 publish(everything)
-    print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}. Numbers: {options.results}, plot: {options.plot}")
+    print(
+        f"\n{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}. Numbers: {options.results}, plot: {options.plot}"
+    )
     return 0
 
 

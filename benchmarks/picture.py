@@ -1,7 +1,8 @@
-"""Small plots for the benchmarks, as SVG written by hand: nothing to load, nothing to run.
+"""Small plots for the benchmarks, as SVG written by hand: nothing to load, nothing to
+run.
 
-Points or lines on logarithmic axes, one panel beside the other, every series named where it is drawn. Colours are Okabe and Ito's, and no
-series is told by colour alone.
+Points or lines on logarithmic axes, one panel beside the other, every series named
+where it is drawn. Colours are Okabe and Ito's, and no series is told by colour alone.
 """
 
 from __future__ import annotations
@@ -40,28 +41,46 @@ class Axis:
     @classmethod
     def of(cls, values: Sequence[float], start: float, length: float) -> Axis:
         """Wide enough for the values, to the next 1 or 3 on both sides."""
-        steps = [10**e * m for e in range(floor(log10(min(values))) - 1, ceil(log10(max(values))) + 2) for m in (1, 3)]
+        steps = [
+            10**e * m
+            for e in range(floor(log10(min(values))) - 1, ceil(log10(max(values))) + 2)
+            for m in (1, 3)
+        ]
         low = max(s for s in steps if s <= min(values) * 0.95)
         high = min(s for s in steps if s >= max(values) * 1.05)
         return cls(low, high, start, length)
 
     def at(self, value: float) -> float:
         """Where a value lies."""
-        return self.start + self.length * (log10(value) - log10(self.low)) / (log10(self.high) - log10(self.low))
+        return self.start + self.length * (log10(value) - log10(self.low)) / (
+            log10(self.high) - log10(self.low)
+        )
 
     @property
     def ticks(self) -> list[float]:
         """Powers of ten; threes as well where there are few of them."""
         powers = range(floor(log10(self.low)) - 1, ceil(log10(self.high)) + 1)
-        found = [10.0**e for e in powers if self.low * 0.999 <= 10.0**e <= self.high * 1.001]
-        threes = [3 * 10.0**e for e in powers if self.low * 0.999 <= 3 * 10.0**e <= self.high * 1.001]
+        found = [
+            10.0**e for e in powers if self.low * 0.999 <= 10.0**e <= self.high * 1.001
+        ]
+        threes = [
+            3 * 10.0**e
+            for e in powers
+            if self.low * 0.999 <= 3 * 10.0**e <= self.high * 1.001
+        ]
         return found if len(found) > 2 else sorted(found + threes)
 
 
 def scatter(
-    panels: Mapping[str, Sequence[Series]], *, title: str, across: str | Sequence[str], up: str | Sequence[str]
+    panels: Mapping[str, Sequence[Series]],
+    *,
+    title: str,
+    across: str | Sequence[str],
+    up: str | Sequence[str],
 ) -> str:
-    """Panels side by side, each with axes of its own across; those whose label is the same share the axis up."""
+    """Panels side by side, each with axes of its own across; those whose label is the
+    same share the axis up.
+    """
     width = LEFT + len(panels) * (WIDE + GAP) + 20
     height = TOP + HIGH + BELOW
     parts = [
@@ -74,7 +93,12 @@ def scatter(
     acrosses = [across] * len(panels) if isinstance(across, str) else list(across)
     ups = [up] * len(panels) if isinstance(up, str) else list(up)
     for i, (name, series) in enumerate(panels.items()):
-        alike = [s for (_, some), label in zip(panels.items(), ups, strict=True) if label == ups[i] for s in some]
+        alike = [
+            s
+            for (_, some), label in zip(panels.items(), ups, strict=True)
+            if label == ups[i]
+            for s in some
+        ]
         x = LEFT + i * (WIDE + GAP)
         h = Axis.of([p[0] for s in series for p in s.points], x, WIDE)
         v = Axis.of([p[1] for s in alike for p in s.points], TOP + HIGH, -HIGH)
@@ -84,21 +108,38 @@ def scatter(
 
 @dataclass(frozen=True)
 class Ratios:
-    """How many times ours something is, by measure; or, where there is no number, what became of it."""
+    """How many times ours something is, by measure; or, where there is no number, what
+    became of it.
+    """
 
     name: str
     times: Mapping[str, float]
     instead: str = ""
 
 
-def ratios(groups: Mapping[str, Sequence[Ratios]], measures: Sequence[str], *, title: str, ours: str) -> str:
-    """A row for each name, in groups; for each measure a bar from 1, which is ours, on a logarithmic axis, with the number beside it."""
+def ratios(
+    groups: Mapping[str, Sequence[Ratios]],
+    measures: Sequence[str],
+    *,
+    title: str,
+    ours: str,
+) -> str:
+    """A row for each name, in groups; for each measure a bar from 1, which is ours, on
+    a logarithmic axis, with the number beside it.
+    """
     wide, names, row, head = 190, 168, 22, 66
     axes = {}
     for i, measure in enumerate(measures):
-        found = [r.times[measure] for rows in groups.values() for r in rows if measure in r.times]
+        found = [
+            r.times[measure]
+            for rows in groups.values()
+            for r in rows
+            if measure in r.times
+        ]
         start = names + i * (wide + 62)
-        axes[measure] = Axis(min([0.9, *found]) * 0.9, max([1.5, *found]) * 1.1, start, wide)
+        axes[measure] = Axis(
+            min([0.9, *found]) * 0.9, max([1.5, *found]) * 1.1, start, wide
+        )
     height = head + sum(26 + row * len(rows) for rows in groups.values()) + 34
     width = names + len(measures) * (wide + 62)
     parts = [
@@ -107,7 +148,10 @@ def ratios(groups: Mapping[str, Sequence[Ratios]], measures: Sequence[str], *, t
         f'<title id="what">{escape(title)}</title>',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         _text(10, 22, title, size=13, weight=600),
-        *(_text(axis.at(1), head - 14, measure, weight=600) for measure, axis in axes.items()),
+        *(
+            _text(axis.at(1), head - 14, measure, weight=600)
+            for measure, axis in axes.items()
+        ),
     ]
     y = float(head)
     for group, rows in groups.items():
@@ -116,7 +160,9 @@ def ratios(groups: Mapping[str, Sequence[Ratios]], measures: Sequence[str], *, t
         for r in rows:
             parts.append(_text(20, y + 14, r.name))
             if r.instead:
-                parts.append(_text(axes[measures[0]].at(1) + 6, y + 14, r.instead, size=11))
+                parts.append(
+                    _text(axes[measures[0]].at(1) + 6, y + 14, r.instead, size=11)
+                )
             for measure, value in r.times.items():
                 axis = axes[measure]
                 low, high = sorted((axis.at(1), axis.at(value)))
@@ -127,7 +173,14 @@ def ratios(groups: Mapping[str, Sequence[Ratios]], measures: Sequence[str], *, t
         parts.append(
             f'<line x1="{axis.at(1):.1f}" y1="{head - 6}" x2="{axis.at(1):.1f}" y2="{y:.1f}" stroke="{OURS}" stroke-width="2"/>'
         )
-    parts.append(_text(10, y + 22, f"The line is {ours}; bars to the right of it are worse. Logarithmic.", size=11))
+    parts.append(
+        _text(
+            10,
+            y + 22,
+            f"The line is {ours}; bars to the right of it are worse. Logarithmic.",
+            size=11,
+        )
+    )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -151,15 +204,27 @@ def _frame(h: Axis, v: Axis, name: str, across: str, up: str) -> list[str]:
         parts.append(_text(h.start - 6, v.at(tick) + 4, _short(tick), anchor="end"))
     parts.append(_text(h.start + h.length / 2, bottom + 36, across, anchor="middle"))
     turned, middle = h.start - 46, TOP + HIGH / 2
-    parts.append(_text(turned, middle, up, anchor="middle", more=f'transform="rotate(-90 {turned:.1f} {middle:.1f})"'))
+    parts.append(
+        _text(
+            turned,
+            middle,
+            up,
+            anchor="middle",
+            more=f'transform="rotate(-90 {turned:.1f} {middle:.1f})"',
+        )
+    )
     return parts
 
 
 def _drawn(series: Sequence[Series], h: Axis, v: Axis) -> list[str]:
-    """Marks and lines, then a label at the end of each, moved until it covers nothing that is there already."""
+    """Marks and lines, then a label at the end of each, moved until it covers nothing
+    that is there already.
+    """
     parts: list[str] = []
     marks = [(h.at(x), v.at(y)) for s in series for x, y in s.points]
-    taken: list[tuple[float, float, float, float]] = [(x - 5, y - 5, x + 5, y + 5) for x, y in marks]
+    taken: list[tuple[float, float, float, float]] = [
+        (x - 5, y - 5, x + 5, y + 5) for x, y in marks
+    ]
     for i, s in enumerate(sorted(series, key=lambda s: not s.bold)):
         colour = OURS if s.bold else COLOURS[i % len(COLOURS)]
         # A name has one colour in all panels.
@@ -183,21 +248,37 @@ def _drawn(series: Sequence[Series], h: Axis, v: Axis) -> list[str]:
             for down in (0, -12, 12, -22, 22, -34, 34, -46, 46)
             for side in (1, -1)
         ]
-        places = [p for p in places if p[0] >= h.start - 2 and p[0] + long <= h.start + h.length + GAP - 60] or places[
-            :1
-        ]
+        places = [
+            p
+            for p in places
+            if p[0] >= h.start - 2 and p[0] + long <= h.start + h.length + GAP - 60
+        ] or places[:1]
         free = [
-            p for p in places if not any(_meet((p[0], p[1] - LINE + 3, p[0] + long, p[1] + 2), box) for box in taken)
+            p
+            for p in places
+            if not any(
+                _meet((p[0], p[1] - LINE + 3, p[0] + long, p[1] + 2), box)
+                for box in taken
+            )
         ]
         left, base = (free or places)[0]
         taken.append((left, base - LINE + 3, left + long, base + 2))
         parts.append(
-            _text(left, base, s.name, weight=700 if s.bold else 400, colour=colour if s.bold else INK, size=11)
+            _text(
+                left,
+                base,
+                s.name,
+                weight=700 if s.bold else 400,
+                colour=colour if s.bold else INK,
+                size=11,
+            )
         )
     return parts
 
 
-def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _meet(
+    a: tuple[float, float, float, float], b: tuple[float, float, float, float]
+) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 

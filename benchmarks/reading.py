@@ -1,10 +1,13 @@
-"""What a stray quote costs: seconds of processor time to read a CSV file, beside the same file without one.
+"""What a stray quote costs: seconds of processor time to read a CSV file, beside the
+same file without one.
 
     python benchmarks/reading.py
     python benchmarks/reading.py --rows 1e5
 
-A file that DuckDB reads by our rules is read as it is; any other from a private copy (tables/sources/csv.py). One odd row is enough for
-that, so the copy must not be slow. The goal is two and a half times for a single odd row; the last line says whether it was met.
+A file that DuckDB reads by our rules is read as it is; any other from a private copy
+(tables/sources/csv.py). One odd row is enough for that, so the copy must not be slow.
+The goal is two and a half times for a single odd row; the last line says whether it was
+met.
 """
 
 from __future__ import annotations
@@ -43,7 +46,9 @@ def read_seconds(path: Path, rows: list[str], encoding: str, ending: str) -> flo
     for _ in range(3):
         start = time.process_time()
         with open_table(path, encoding=encoding) as source:
-            source.engine.run(f"SELECT count(*) FROM {source.relation}", doing="reading")
+            source.engine.run(
+                f"SELECT count(*) FROM {source.relation}", doing="reading"
+            )
         best = min(best, time.process_time() - start)
     return best
 
@@ -69,8 +74,12 @@ def main() -> int:
     seconds = {}
     with tempfile.TemporaryDirectory() as directory:
         for label, (lines, encoding, ending) in files.items():
-            seconds[label] = read_seconds(Path(directory, "t.csv"), lines, encoding, ending)
-            print(f"{label:<26} {seconds[label]:>8.2f} {seconds[label] / seconds['as it should be']:>6.2f}")
+            seconds[label] = read_seconds(
+                Path(directory, "t.csv"), lines, encoding, ending
+            )
+            print(
+                f"{label:<26} {seconds[label]:>8.2f} {seconds[label] / seconds['as it should be']:>6.2f}"
+            )
     ratio = seconds["one stray quote"] / seconds["as it should be"]
     print(
         f"\nOne stray quote: {ratio:.2f} times (goal {GOAL_RATIO:g}). {'Met.' if ratio <= GOAL_RATIO else 'Not met.'}"

@@ -1,4 +1,5 @@
-"""How time and memory grow with rows, columns and domain sizes, from a Parquet file to the fitted model.
+"""How time and memory grow with rows, columns and domain sizes, from a Parquet file to
+the fitted model.
 
     python benchmarks/scale.py                         rows 1e4 … 1e6, columns 10 … 50, domains of 2 … 1,000 codes
     python benchmarks/scale.py --rows 1e8              rows up to 100,000,000, and nothing else
@@ -7,14 +8,18 @@
     python benchmarks/scale.py --only mst              another synthesizer; may be repeated
     python benchmarks/scale.py --redraw                the plot and the table of docs/benchmarks.md, which every run writes, again
 
-Each point is a process of its own on a file made for it in a temporary folder: columns that depend on each other through a hidden one. Per
-point: seconds spent reading and counting rows (`scan`), those from the last of it to the model (`after`), the whole, processor seconds, the
-peak of memory when the model is there, and rows per second sampled from it, as codes and as a frame. ε = 1, δ = 1e-9.
+Each point is a process of its own on a file made for it in a temporary folder: columns
+that depend on each other through a hidden one. Per point: seconds spent reading and
+counting rows (`scan`), those from the last of it to the model (`after`), the whole,
+processor seconds, the peak of memory when the model is there, and rows per second
+sampled from it, as codes and as a frame. ε = 1, δ = 1e-9.
 
-For the rows, another process lets DuckDB count the same marginals from the same file, by one GROUP BY for each and, for files below 50 MB,
-by one query with all of them as grouping sets; the faster one counts, and the ratio of our whole run to it is printed. The last line
-says whether the promise was kept at the largest number of rows: below 3 GB, 500,000 rows sampled in a processor second and, from ten
-million rows on, at most twice DuckDB's time.
+For the rows, another process lets DuckDB count the same marginals from the same file,
+by one GROUP BY for each and, for files below 50 MB, by one query with all of them as
+grouping sets; the faster one counts, and the ratio of our whole run to it is printed.
+The last line says whether the promise was kept at the largest number of rows: below 3
+GB, 500,000 rows sampled in a processor second and, from ten million rows on, at most
+twice DuckDB's time.
 """
 
 from __future__ import annotations
@@ -42,7 +47,10 @@ from understudy.tables.table import Table
 from understudy.workflow.synthesize import synthesize
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS, PLOT = ROOT / "benchmarks" / "results" / "scale.json", ROOT / "docs" / "images" / "scale.svg"
+RESULTS, PLOT = (
+    ROOT / "benchmarks" / "results" / "scale.json",
+    ROOT / "docs" / "images" / "scale.svg",
+)
 SURVEY = (2, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 33, 33, 42)
 ROWS = (10**4, 10**5, 10**6, 10**7, 10**8)
 COLUMNS = (10, 20, 50, 100, 200)
@@ -72,7 +80,9 @@ def generate(path: Path, rows: int, sizes: tuple[int, ...]) -> None:
     select = ", ".join(column(i, size) for i, size in enumerate(sizes))
     query = f"SELECT {select} FROM (SELECT range, hash(range) % {HIDDEN} AS z FROM range({rows}))"
     config = {"preserve_insertion_order": False, "memory_limit": "1GB"}
-    duckdb.connect(config=config).execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+    duckdb.connect(config=config).execute(
+        f"COPY ({query}) TO '{path}' (FORMAT parquet)"
+    )
 
 
 class Watch:
@@ -84,7 +94,9 @@ class Watch:
         for name in ("rows", "encode", "counts", "sparse_counts"):
             setattr(Table, name, self._timed(getattr(Table, name), name == "counts"))
 
-    def _timed(self, method: Callable[..., object], counts: bool) -> Callable[..., object]:
+    def _timed(
+        self, method: Callable[..., object], counts: bool
+    ) -> Callable[..., object]:
         def timed(table: Table, *given: object, **named: object) -> object:
             if counts:
                 self.cliques.update(dict.fromkeys(map(tuple, given[0])))  # type: ignore[arg-type, call-overload]
@@ -92,7 +104,11 @@ class Watch:
             try:
                 return method(table, *given, **named)
             finally:
-                self._depth, self.last, self.busy = self._depth - 1, time.perf_counter(), time.process_time()
+                self._depth, self.last, self.busy = (
+                    self._depth - 1,
+                    time.perf_counter(),
+                    time.process_time(),
+                )
                 self.scan += self.last - start if self._depth == 0 else 0.0
 
         return timed
@@ -100,7 +116,12 @@ class Watch:
 
 def fit(path: str, sizes: list[int], name: str) -> Point:
     """One point, in this process."""
-    schema = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=n - 1, nullable=False) for i, n in enumerate(sizes)))
+    schema = Schema(
+        columns=tuple(
+            Integer(name=f"c{i}", min=0, max=n - 1, nullable=False)
+            for i, n in enumerate(sizes)
+        )
+    )
     watch = Watch()
     start, busy = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +144,9 @@ def fit(path: str, sizes: list[int], name: str) -> Point:
         "peak": peak(),
         "cliques": [list(clique) for clique in watch.cliques if clique],
     }
-    drawn = 4_000_000 if len(sizes) <= 20 else 200_000  # the first of them also prepare how rows meet their aims
+    drawn = (
+        4_000_000 if len(sizes) <= 20 else 200_000
+    )  # the first of them also prepare how rows meet their aims
     start, busy = time.perf_counter(), time.process_time()
     release.model.sample(drawn, np.random.default_rng(0))
     found["codes/s"], found["codes/busy s"] = (
@@ -137,27 +160,48 @@ def fit(path: str, sizes: list[int], name: str) -> Point:
 
 
 def database(path: str, cliques: list[list[str]]) -> Point:
-    """The same marginals by DuckDB alone, the faster of two ways; of a large file the one that is faster from a million rows on."""
+    """The same marginals by DuckDB alone, the faster of two ways; of a large file the
+    one that is faster from a million rows on.
+    """
     times = []
     sets = ", ".join(f"({', '.join(clique)})" for clique in cliques)
     every = ", ".join(dict.fromkeys(name for clique in cliques for name in clique))
-    ways = [[f"SELECT {', '.join(c)}, count(*) FROM '{path}' GROUP BY ALL" for c in cliques]]
+    ways = [
+        [f"SELECT {', '.join(c)}, count(*) FROM '{path}' GROUP BY ALL" for c in cliques]
+    ]
     if Path(path).stat().st_size < LARGE_FILE:
-        ways.append([f"SELECT {every}, count(*) FROM '{path}' GROUP BY GROUPING SETS ({sets})"])
+        ways.append(
+            [f"SELECT {every}, count(*) FROM '{path}' GROUP BY GROUPING SETS ({sets})"]
+        )
     for queries in ways:
-        connection = duckdb.connect(config={"memory_limit": "2GB", "preserve_insertion_order": False})
+        connection = duckdb.connect(
+            config={"memory_limit": "2GB", "preserve_insertion_order": False}
+        )
         start = time.perf_counter()
         for query in queries:
             connection.execute(query).fetchnumpy()
         times.append(time.perf_counter() - start)
-    return {"duckdb": min(times), "ways": times, "duckdb busy": time.process_time(), "duckdb peak": peak()}
+    return {
+        "duckdb": min(times),
+        "ways": times,
+        "duckdb busy": time.process_time(),
+        "duckdb peak": peak(),
+    }
 
 
 def peak() -> int:
-    """Bytes this process has held at most. The usage the system keeps starts from what the parent held, so it is the second choice."""
+    """Bytes this process has held at most. The usage the system keeps starts from what
+    the parent held, so it is the second choice.
+    """
     status = Path("/proc/self/status")
     if status.exists():
-        return 1024 * int(next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()[1])
+        return 1024 * int(
+            next(
+                line
+                for line in status.read_text().splitlines()
+                if line.startswith("VmHWM")
+            ).split()[1]
+        )
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -173,7 +217,9 @@ def apart(job: str, *given: object) -> Point:
     return {"state": "ran", **json.loads(ran.stdout)}
 
 
-def measured(what: str, value: int, sizes: tuple[int, ...], rows: int, names: list[str]) -> list[Point]:
+def measured(
+    what: str, value: int, sizes: tuple[int, ...], rows: int, names: list[str]
+) -> list[Point]:
     """One file, and every synthesizer on it."""
     points = []
     with tempfile.TemporaryDirectory() as folder:
@@ -184,11 +230,25 @@ def measured(what: str, value: int, sizes: tuple[int, ...], rows: int, names: li
         for name in names:
             found = apart("fit", str(path), list(sizes), name)
             cliques = found.pop("cliques", [])
-            found |= {"what": what, "value": value, "synthesizer": name, "marginals": len(cliques), "made": made}  # type: ignore[arg-type]
+            found |= {
+                "what": what,
+                "value": value,
+                "synthesizer": name,
+                "marginals": len(cliques),
+                "made": made,
+            }  # type: ignore[arg-type]
             if what == "rows" and cliques:
-                found |= {k: v for k, v in apart("database", str(path), cliques).items() if k != "state"}
+                found |= {
+                    k: v
+                    for k, v in apart("database", str(path), cliques).items()
+                    if k != "state"
+                }
             print(line(found), flush=True)
-            load = {"day": date.today().isoformat(), "cores": os.cpu_count(), "load": round(os.getloadavg()[1], 1)}
+            load = {
+                "day": date.today().isoformat(),
+                "cores": os.cpu_count(),
+                "load": round(os.getloadavg()[1], 1),
+            }
             points.append(found | load)
     return points
 
@@ -204,7 +264,11 @@ def line(found: Point) -> str:
     head = f"{found['what'] + ' ' + format(found['value'], ','):<22}{found['synthesizer']:<10}"  # type: ignore[operator]
     if found["state"] != "ran":
         return f"{head}{found['state']}"
-    counted = f"{found['duckdb']:>10.2f}{found['seconds'] / found['duckdb']:>7.2f}" if "duckdb" in found else ""  # type: ignore[operator]
+    counted = (
+        f"{found['duckdb']:>10.2f}{found['seconds'] / found['duckdb']:>7.2f}"
+        if "duckdb" in found
+        else ""
+    )  # type: ignore[operator]
     return (
         f"{head}{found['scan']:>8.2f}{found['after']:>9.2f}{found['seconds']:>9.2f}{found['busy']:>9.2f}{found['peak'] / 1e6:>9.0f}"  # type: ignore[operator]
         f"{found['codes/s']:>12,.0f}{found['rows/s']:>12,.0f}{found['marginals']:>11,}{counted}"
@@ -227,7 +291,13 @@ def keep(points: list[Point], path: Path) -> list[Point]:
 
 def promised(points: list[Point]) -> bool:
     """Whether memory, ratio and sampling are as promised at the largest number of rows."""
-    ran = [p for p in points if p["what"] == "rows" and p["state"] == "ran" and p["synthesizer"] == "adaptive"]
+    ran = [
+        p
+        for p in points
+        if p["what"] == "rows"
+        and p["state"] == "ran"
+        and p["synthesizer"] == "adaptive"
+    ]
     if not ran:
         return True
     last = max(ran, key=lambda p: p["value"])  # type: ignore[arg-type, return-value]
@@ -238,7 +308,9 @@ def promised(points: list[Point]) -> bool:
 
 
 def draw(points: list[Point], plot: Path) -> None:
-    """Seconds, memory and what comes after the scan, against rows, columns and domain sizes."""
+    """Seconds, memory and what comes after the scan, against rows, columns and domain
+    sizes.
+    """
     panels: dict[str, list[Series]] = {}
     ups = []
     for what, titled in (
@@ -255,22 +327,43 @@ def draw(points: list[Point], plot: Path) -> None:
                 bold = name == "adaptive"
                 colour = COLOURS.get(str(name), "")
                 series.append(
-                    Series(str(name), [(p["value"], p[key] * scaled) for p in mine], bold=bold, colour=colour)
+                    Series(
+                        str(name),
+                        [(p["value"], p[key] * scaled) for p in mine],
+                        bold=bold,
+                        colour=colour,
+                    )
                 )  # type: ignore[misc, operator]
                 if what == "rows" and key == "seconds" and bold:
-                    series.append(Series("after the scan", [(p["value"], p["after"]) for p in mine], colour="#E69F00"))  # type: ignore[misc]
+                    series.append(
+                        Series(
+                            "after the scan",
+                            [(p["value"], p["after"]) for p in mine],
+                            colour="#E69F00",
+                        )
+                    )  # type: ignore[misc]
                     counted = [(p["value"], p["duckdb"]) for p in mine if "duckdb" in p]
-                    series += [Series("DuckDB", counted, colour="#000000")] if counted else []  # type: ignore[list-item]
+                    series += (
+                        [Series("DuckDB", counted, colour="#000000")] if counted else []
+                    )  # type: ignore[list-item]
             if series and what == "rows":
                 panels[f"{title}, by {titled}"] = series
                 ups.append(title)
             elif series and key == "seconds":
                 panels[f"{title}, by {titled}"] = series
                 ups.append(f"{title} ")
-    across = ["rows" if "by rows" in name else "columns" if "by columns" in name else "codes" for name in panels]
+    across = [
+        "rows" if "by rows" in name else "columns" if "by columns" in name else "codes"
+        for name in panels
+    ]
     plot.parent.mkdir(parents=True, exist_ok=True)
     plot.write_text(
-        scatter(panels, title="From a Parquet file to the fitted model, both axes logarithmic", across=across, up=ups)
+        scatter(
+            panels,
+            title="From a Parquet file to the fitted model, both axes logarithmic",
+            across=across,
+            up=ups,
+        )
     )
 
 
@@ -278,16 +371,38 @@ def publish(points: list[Point]) -> None:
     """The table of the documentation."""
     rows = []
     for what in ("rows", "columns", "domain"):
-        for p in sorted((p for p in points if p["what"] == what), key=lambda p: (p["value"], p["synthesizer"])):  # type: ignore[arg-type, return-value]
+        for p in sorted(
+            (p for p in points if p["what"] == what),
+            key=lambda p: (p["value"], p["synthesizer"]),
+        ):  # type: ignore[arg-type, return-value]
             start = [f"{what} {p['value']:,}", str(p["synthesizer"])]
             if p["state"] != "ran":
                 rows.append([*start, str(p["state"]), *[""] * 8])
                 continue
             cells = [f"{p[key]:.2f}" for key in ("scan", "after", "seconds", "busy")]
-            cells += [f"{p['peak'] / 1e6:.0f}", *(f"{p[key]:,.0f}" for key in ("codes/s", "rows/s"))]  # type: ignore[operator]
-            counted = [f"{p['duckdb']:.2f}", f"{p['seconds'] / p['duckdb']:.2f}"] if "duckdb" in p else ["", ""]  # type: ignore[operator]
+            cells += [
+                f"{p['peak'] / 1e6:.0f}",
+                *(f"{p[key]:,.0f}" for key in ("codes/s", "rows/s")),
+            ]  # type: ignore[operator]
+            counted = (
+                [f"{p['duckdb']:.2f}", f"{p['seconds'] / p['duckdb']:.2f}"]
+                if "duckdb" in p
+                else ["", ""]
+            )  # type: ignore[operator]
             rows.append([*start, *cells, *counted])
-    head = ["", "", "scan s", "after s", "whole s", "processor s", "peak MB", "codes/s", "rows/s", "DuckDB s", "ratio"]
+    head = [
+        "",
+        "",
+        "scan s",
+        "after s",
+        "whole s",
+        "processor s",
+        "peak MB",
+        "codes/s",
+        "rows/s",
+        "DuckDB s",
+        "ratio",
+    ]
     fill("scale", head, rows, circumstances(points))
 
 
@@ -296,9 +411,18 @@ def main() -> int:
     parser.add_argument("--rows", type=float, help="up to so many rows")
     parser.add_argument("--columns", type=int, help="up to so many columns")
     parser.add_argument("--domain", type=int, help="domain sizes up to this")
-    parser.add_argument("--least", type=float, default=0, help="leave out smaller points")
-    parser.add_argument("--only", action="append", choices=list(SYNTHESIZERS), help="this one; may be repeated")
-    parser.add_argument("--redraw", action="store_true", help="only draw, from the numbers there are")
+    parser.add_argument(
+        "--least", type=float, default=0, help="leave out smaller points"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(SYNTHESIZERS),
+        help="this one; may be repeated",
+    )
+    parser.add_argument(
+        "--redraw", action="store_true", help="only draw, from the numbers there are"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--plot", type=Path, default=PLOT)
     parser.add_argument("--job", help=argparse.SUPPRESS)
@@ -317,12 +441,22 @@ def main() -> int:
     names = options.only or ["adaptive", "mst"]
     points = []
     print(HEAD)
-    for what, values, limit in zip(("rows", "columns", "domain"), (ROWS, COLUMNS, DOMAINS), most, strict=True):
+    for what, values, limit in zip(
+        ("rows", "columns", "domain"), (ROWS, COLUMNS, DOMAINS), most, strict=True
+    ):
         for value in (v for v in values if options.least <= v <= (limit or 0)):
             rows = value if what == "rows" else FEW
-            sizes = SURVEY if what == "rows" else (8,) * value if what == "columns" else (value,) * 5
+            sizes = (
+                SURVEY
+                if what == "rows"
+                else (8,) * value
+                if what == "columns"
+                else (value,) * 5
+            )
             points += measured(what, value, sizes, rows, names)
-            keep(points, options.results)  # a long run that is cut off keeps what it has
+            keep(
+                points, options.results
+            )  # a long run that is cut off keeps what it has
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f} over five minutes")
     everything = keep(points, options.results)
     draw(everything, options.plot)

@@ -1,8 +1,10 @@
-"""Tables to compare synthesizers on: real ones where they are at hand, and made-up ones whose structure is known.
+"""Tables to compare synthesizers on: real ones where they are at hand, and made-up ones
+whose structure is known.
 
     python benchmarks/tables.py [--data DIR]        lists them
 
-Each is codes by column and the number of codes of each column. The made-up ones come from a fixed seed, so that every run has the same.
+Each is codes by column and the number of codes of each column. The made-up ones come
+from a fixed seed, so that every run has the same.
 
     adult       48,842 people, 15 columns (DIR/adult-coded.csv and adult-coded-domain.json)
     acs         7,634 people of Massachusetts, 24 columns on quantile bins (DIR/acs-ma2019.csv)
@@ -44,8 +46,12 @@ class Coded:
 def coded(columns: dict[str, np.ndarray], sizes: dict[str, int] | None = None) -> Coded:
     """Whole numbers from zero as codes of the shortest type."""
     known = sizes or {name: int(column.max()) + 1 for name, column in columns.items()}
-    kind = {name: np.uint8 if size <= 256 else np.uint16 for name, size in known.items()}
-    return Coded({name: column.astype(kind[name]) for name, column in columns.items()}, known)
+    kind = {
+        name: np.uint8 if size <= 256 else np.uint16 for name, size in known.items()
+    }
+    return Coded(
+        {name: column.astype(kind[name]) for name, column in columns.items()}, known
+    )
 
 
 def binned(values: np.ndarray) -> np.ndarray:
@@ -53,7 +59,9 @@ def binned(values: np.ndarray) -> np.ndarray:
     found, codes = np.unique(values, return_inverse=True)
     if found.size <= BINS:
         return codes
-    edges = np.unique(np.quantile(values.astype(np.float64), np.linspace(0, 1, BINS + 1)[1:-1]))
+    edges = np.unique(
+        np.quantile(values.astype(np.float64), np.linspace(0, 1, BINS + 1)[1:-1])
+    )
     return np.searchsorted(edges, values.astype(np.float64), side="left")
 
 
@@ -61,15 +69,26 @@ def adult(folder: Path) -> Coded:
     """The coded census table."""
     sizes: dict[str, int] = json.loads((folder / "adult-coded-domain.json").read_text())
     table = pyarrow.csv.read_csv(folder / "adult-coded.csv")
-    return coded({name: np.clip(table[name].to_numpy(), 0, size - 1) for name, size in sizes.items()}, sizes)
+    return coded(
+        {
+            name: np.clip(table[name].to_numpy(), 0, size - 1)
+            for name, size in sizes.items()
+        },
+        sizes,
+    )
 
 
 def acs(folder: Path) -> Coded:
-    """The community survey: numbers on quantile bins, "N" a code of its own, labels as they are."""
+    """The community survey: numbers on quantile bins, "N" a code of its own, labels as
+    they are.
+    """
     table = pyarrow.csv.read_csv(
         folder / "acs-ma2019.csv",
         convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys((folder / "acs-ma2019.csv").open().readline().strip().split(","), "string"),
+            column_types=dict.fromkeys(
+                (folder / "acs-ma2019.csv").open().readline().strip().split(","),
+                "string",
+            ),
         ),
     )
     columns = {}
@@ -95,10 +114,18 @@ def statsmodels(name: str) -> Coded:
     return coded({column: binned(frame[column].to_numpy()) for column in frame})
 
 
-def follows(parent: np.ndarray, size: int, strength: float, rng: np.random.Generator) -> np.ndarray:
-    """A column that is a function of its parent for this share of the rows, and by itself for the others."""
+def follows(
+    parent: np.ndarray, size: int, strength: float, rng: np.random.Generator
+) -> np.ndarray:
+    """A column that is a function of its parent for this share of the rows, and by
+    itself for the others.
+    """
     own = rng.choice(size, parent.size, p=rng.dirichlet(np.full(size, 0.7)))
-    return np.where(rng.random(parent.size) < strength, rng.integers(0, size, int(parent.max()) + 1)[parent], own)
+    return np.where(
+        rng.random(parent.size) < strength,
+        rng.integers(0, size, int(parent.max()) + 1)[parent],
+        own,
+    )
 
 
 def chain(rows: int = 20_000, columns: int = 12, size: int = 8, seed: int = 1) -> Coded:
@@ -107,26 +134,43 @@ def chain(rows: int = 20_000, columns: int = 12, size: int = 8, seed: int = 1) -
     made = [rng.integers(0, size, rows)]
     for _ in range(columns - 1):
         made.append(follows(made[-1], size, 0.6, rng))
-    return coded({f"c{i}": column for i, column in enumerate(made)}, {f"c{i}": size for i in range(columns)})
+    return coded(
+        {f"c{i}": column for i, column in enumerate(made)},
+        {f"c{i}": size for i in range(columns)},
+    )
 
 
 def tree(
-    rows: int = 30_000, sizes: tuple[int, ...] = (16, 32, 9, 5, 16, 7, 15, 2, 5, 2, 32, 12), seed: int = 2
+    rows: int = 30_000,
+    sizes: tuple[int, ...] = (16, 32, 9, 5, 16, 7, 15, 2, 5, 2, 32, 12),
+    seed: int = 2,
 ) -> Coded:
     """Each column follows a random one before it."""
     rng = np.random.default_rng(seed)
     made = [rng.choice(sizes[0], rows, p=rng.dirichlet(np.ones(sizes[0])))]
     for size in sizes[1:]:
-        made.append(follows(made[rng.integers(len(made))], size, float(rng.uniform(0.2, 0.8)), rng))
-    return coded({f"c{i}": c for i, c in enumerate(made)}, {f"c{i}": size for i, size in enumerate(sizes)})
+        made.append(
+            follows(
+                made[rng.integers(len(made))], size, float(rng.uniform(0.2, 0.8)), rng
+            )
+        )
+    return coded(
+        {f"c{i}": c for i, c in enumerate(made)},
+        {f"c{i}": size for i, size in enumerate(sizes)},
+    )
 
 
-def clique(rows: int = 20_000, columns: int = 10, size: int = 6, kinds: int = 8, seed: int = 3) -> Coded:
-    """A hidden kind of row decides all columns: every pair depends on each other, and no tree says it all."""
+def clique(
+    rows: int = 20_000, columns: int = 10, size: int = 6, kinds: int = 8, seed: int = 3
+) -> Coded:
+    """A hidden kind of row decides all columns: every pair depends on each other, and
+    no tree says it all.
+    """
     rng = np.random.default_rng(seed)
     kind = rng.choice(kinds, rows, p=rng.dirichlet(np.full(kinds, 3.0)))
     return coded(
-        {f"c{i}": follows(kind, size, 0.7, rng) for i in range(columns)}, {f"c{i}": size for i in range(columns)}
+        {f"c{i}": follows(kind, size, 0.7, rng) for i in range(columns)},
+        {f"c{i}": size for i in range(columns)},
     )
 
 
@@ -135,11 +179,16 @@ def binary(rows: int = 10_000, columns: int = 30, seed: int = 4) -> Coded:
     rng = np.random.default_rng(seed)
     common = rng.normal(size=(rows, 4)) @ rng.normal(size=(4, columns)) * 0.5
     made = common + rng.normal(size=(rows, columns)) > rng.normal(size=columns)
-    return coded({f"c{i}": made[:, i].astype(np.int64) for i in range(columns)}, {f"c{i}": 2 for i in range(columns)})
+    return coded(
+        {f"c{i}": made[:, i].astype(np.int64) for i in range(columns)},
+        {f"c{i}": 2 for i in range(columns)},
+    )
 
 
 def wide(rows: int = 50_000, seed: int = 5) -> Coded:
-    """A few columns of very many codes, in an order that means something, among small ones."""
+    """A few columns of very many codes, in an order that means something, among small
+    ones.
+    """
     rng = np.random.default_rng(seed)
     hidden = rng.normal(size=rows)
     sizes = {"a": 1000, "b": 300, "c": 100, "d": 10, "e": 4, "f": 2}
@@ -147,16 +196,24 @@ def wide(rows: int = 50_000, seed: int = 5) -> Coded:
     for name, size in sizes.items():
         place = np.argsort(np.argsort(hidden + rng.normal(size=rows)))
         made[name] = (place / rows) ** 1.5 * size
-    return coded({name: column.astype(np.int64) for name, column in made.items()}, sizes)
+    return coded(
+        {name: column.astype(np.int64) for name, column in made.items()}, sizes
+    )
 
 
 def parity(rows: int = 10_000, triples: int = 4, size: int = 3, seed: int = 6) -> Coded:
-    """Any two columns of a triple are independent, and together they determine the third in nine rows of ten."""
+    """Any two columns of a triple are independent, and together they determine the
+    third in nine rows of ten.
+    """
     rng = np.random.default_rng(seed)
     made: dict[str, np.ndarray] = {}
     for i in range(triples):
         a, b, own = rng.integers(0, size, (3, rows))
-        made |= {f"a{i}": a, f"b{i}": b, f"c{i}": np.where(rng.random(rows) < 0.9, (a + b) % size, own)}
+        made |= {
+            f"a{i}": a,
+            f"b{i}": b,
+            f"c{i}": np.where(rng.random(rows) < 0.9, (a + b) % size, own),
+        }
     return coded(made, dict.fromkeys(made, size))
 
 
@@ -168,7 +225,10 @@ def many(rows: int = 20_000, columns: int = 100, seed: int = 7) -> Coded:
     for size in sizes[1:]:
         parent = made[rng.integers(max(0, len(made) - 10), len(made))]
         made.append(follows(parent, int(size), float(rng.choice([0.0, 0.3, 0.7])), rng))
-    return coded({f"c{i}": c for i, c in enumerate(made)}, {f"c{i}": int(s) for i, s in enumerate(sizes)})
+    return coded(
+        {f"c{i}": c for i, c in enumerate(made)},
+        {f"c{i}": int(s) for i, s in enumerate(sizes)},
+    )
 
 
 MADE: dict[str, Callable[[], Coded]] = {
@@ -205,12 +265,16 @@ def load(name: str, folder: Path | None) -> Coded:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv")
+    parser.add_argument(
+        "--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv"
+    )
     folder = parser.parse_args().data
     for name in names(folder):
         table = load(name, folder)
         least, most = min(table.sizes.values()), max(table.sizes.values())
-        print(f"{name:<9} {table.rows:>7,} rows  {len(table.sizes):>3} columns of {least} to {most} codes")
+        print(
+            f"{name:<9} {table.rows:>7,} rows  {len(table.sizes):>3} columns of {least} to {most} codes"
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Draw the picture in the README from a real run: `python scripts/capture.py docs/images/demo.svg`.
+"""Draw the picture in the README from a real run: `python scripts/capture.py
+docs/images/demo.svg`.
 
-The run is the demo, in a directory that is thrown away. What the terminal showed is saved as SVG that fetches nothing from elsewhere.
+The run is the demo, in a directory that is thrown away. What the terminal showed is
+saved as SVG that fetches nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +27,12 @@ def main() -> int:
     """Run the demo and save what it showed."""
     target = Path(sys.argv[1]).resolve()
     console = Console(
-        record=True, width=WIDTH, force_terminal=True, force_interactive=False, highlight=False, file=io.StringIO()
+        record=True,
+        width=WIDTH,
+        force_terminal=True,
+        force_interactive=False,
+        highlight=False,
+        file=io.StringIO(),
     )
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -33,7 +40,11 @@ def main() -> int:
     if code == 0:
         target.parent.mkdir(parents=True, exist_ok=True)
         fetched = re.compile(r"@font-face \{\{.*?\}\}|<!--.*?-->", re.DOTALL)
-        target.write_text(console.export_svg(title="understudy demo", code_format=fetched.sub("", CONSOLE_SVG_FORMAT)))
+        target.write_text(
+            console.export_svg(
+                title="understudy demo", code_format=fetched.sub("", CONSOLE_SVG_FORMAT)
+            )
+        )
     return code
 
 

@@ -1,10 +1,12 @@
-"""Every synthesizer on the demo's survey: the numbers, the plot and the table of docs/comparison.md.
+"""Every synthesizer on the demo's survey: the numbers, the plot and the table of
+docs/comparison.md.
 
     python scripts/compare.py            run them all, then write the numbers, the plot and the page's table
     python scripts/compare.py --redraw   write the plot and the table again from the numbers there are
 
-Distances are means of total variation over all columns, pairs and triples. Seconds are processor seconds of one core, from file to
-synthetic rows. The real rows are counted exactly: the survey is public, so this look at it harms nobody.
+Distances are means of total variation over all columns, pairs and triples. Seconds are
+processor seconds of one core, from file to synthetic rows. The real rows are counted
+exactly: the survey is public, so this look at it harms nobody.
 """
 
 from __future__ import annotations
@@ -26,27 +28,53 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NUMBERS, PICTURE, PAGE = (
-    ROOT / "docs" / name for name in ("comparison.json", "images/comparison.svg", "comparison.md")
+    ROOT / "docs" / name
+    for name in ("comparison.json", "images/comparison.svg", "comparison.md")
 )
 
 EPSILONS = ("0.1", "1", "10")
-BINS = (0, 1, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000, 60_000_001)
-"""Of the time for affairs, in millionths: none, up to ½, 1, 2, 4, 8, 16, and more. Declared, so that nothing has to be learned."""
+BINS = (
+    0,
+    1,
+    500_000,
+    1_000_000,
+    2_000_000,
+    4_000_000,
+    8_000_000,
+    16_000_000,
+    60_000_001,
+)
+"""Of the time for affairs, in millionths: none, up to ½, 1, 2, 4, 8, 16, and more.
+Declared, so that nothing has to be learned.
+"""
 
 ORDERS = ("columns", "pairs", "triples")
 MARKS = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end -->)", re.DOTALL)
-COLOURS = {"columns": "#56B4E9", "pairs": "#0072B2", "triples": "#D55E00", "seconds": "#444444"}
+COLOURS = {
+    "columns": "#56B4E9",
+    "pairs": "#0072B2",
+    "triples": "#D55E00",
+    "seconds": "#444444",
+}
 """Of Okabe and Ito: told apart with any kind of colour vision. Shapes differ too."""
 
 
 def main() -> int:
     """Run or read, then write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--redraw", action="store_true", help="from the numbers there are")
+    parser.add_argument(
+        "--redraw", action="store_true", help="from the numbers there are"
+    )
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", nargs="*", help="names of synthesizers; the other numbers stay")
+    parser.add_argument(
+        "--only", nargs="*", help="names of synthesizers; the other numbers stay"
+    )
     asked = parser.parse_args()
-    found = json.loads(NUMBERS.read_text()) if NUMBERS.exists() and (asked.redraw or asked.only) else {}
+    found = (
+        json.loads(NUMBERS.read_text())
+        if NUMBERS.exists() and (asked.redraw or asked.only)
+        else {}
+    )
     if not asked.redraw:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -61,7 +89,9 @@ def main() -> int:
 
 
 def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
-    """For every synthesizer and ε the mean distances and seconds of some runs, or why it was refused."""
+    """For every synthesizer and ε the mean distances and seconds of some runs, or why
+    it was refused.
+    """
     from understudy.cli.demo import declare_survey_answers, write_survey
     from understudy.schema import Real
     from understudy.synthesizers import SYNTHESIZERS
@@ -81,14 +111,21 @@ def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
         truth = dict(zip(cliques, table.counts(cliques), strict=True))
         for name in only or SYNTHESIZERS:
             results[name] = {
-                epsilon: _mean([_one(survey, schema, truth, name, epsilon, folder) for _ in range(runs)])
+                epsilon: _mean(
+                    [
+                        _one(survey, schema, truth, name, epsilon, folder)
+                        for _ in range(runs)
+                    ]
+                )
                 for epsilon in EPSILONS
             }
             print(name, json.dumps(results[name]), file=sys.stderr, flush=True)
     return results
 
 
-def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, folder: str) -> dict[str, float] | str:
+def _one(
+    survey: Path, schema: object, truth: dict, name: str, epsilon: str, folder: str
+) -> dict[str, float] | str:
     import numpy as np
 
     from understudy.errors import Refused
@@ -99,7 +136,12 @@ def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, fol
     began = time.process_time()
     try:
         release = synthesize(
-            survey, schema, epsilon=epsilon, synthesizer=name, ledger=Path(folder, "survey.ledger"), dataset="survey"
+            survey,
+            schema,
+            epsilon=epsilon,
+            synthesizer=name,
+            ledger=Path(folder, "survey.ledger"),
+            dataset="survey",
         )
     except Refused:
         return "refused"
@@ -108,10 +150,15 @@ def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, fol
     seconds = time.process_time() - began
     gaps: dict[int, list[float]] = {1: [], 2: [], 3: []}
     for clique, exact in truth.items():
-        cells = np.ravel_multi_index([codes[c].astype(np.int64) for c in clique], exact.shape)
+        cells = np.ravel_multi_index(
+            [codes[c].astype(np.int64) for c in clique], exact.shape
+        )
         drawn = np.bincount(cells, minlength=exact.size).reshape(exact.shape)
         gaps[len(clique)].append(total_variation(exact, drawn))
-    means = {order: sum(found) / len(found) for order, found in zip(ORDERS, gaps.values(), strict=True)}
+    means = {
+        order: sum(found) / len(found)
+        for order, found in zip(ORDERS, gaps.values(), strict=True)
+    }
     return {**means, "seconds": seconds}
 
 
@@ -126,7 +173,10 @@ def _mean(runs: list[dict[str, float] | str]) -> dict[str, float] | str:
 
 def ranked(found: dict) -> list[str]:
     """Those that ran, closest on pairs at ε = 1 first; then those that were refused."""
-    ran = sorted((name for name in found if found[name]["1"] != "refused"), key=lambda name: found[name]["1"]["pairs"])
+    ran = sorted(
+        (name for name in found if found[name]["1"] != "refused"),
+        key=lambda name: found[name]["1"]["pairs"],
+    )
     return [*ran, *(name for name in found if name not in ran)]
 
 
@@ -136,11 +186,19 @@ def table(found: dict) -> str:
     lines = [f"| {' | '.join(head)} |", "|---|---|---|---|---|"]
     for name in ranked(found):
         page = ROOT / "docs" / "synthesizers" / f"{name}.md"
-        label = f"[`{name}`](synthesizers/{name}.md)" if page.exists() else f"[`{name}`](synthesizers.md#{name})"
+        label = (
+            f"[`{name}`](synthesizers/{name}.md)"
+            if page.exists()
+            else f"[`{name}`](synthesizers.md#{name})"
+        )
         cells = []
         for epsilon in EPSILONS:
             run = found[name][epsilon]
-            cells.append(run if isinstance(run, str) else " / ".join(f"{run[o]:.3f}".lstrip("0") for o in ORDERS))
+            cells.append(
+                run
+                if isinstance(run, str)
+                else " / ".join(f"{run[o]:.3f}".lstrip("0") for o in ORDERS)
+            )
         run = found[name]["1"]
         cells.append("" if isinstance(run, str) else f"{run['seconds']:.1f}")
         lines.append(f"| {label} | {' | '.join(cells)} |")
@@ -174,7 +232,9 @@ def picture(found: dict) -> str:
     for i, name in enumerate(names):
         y = TOP + ROW * i
         if i % 2 == 0:
-            parts.append(f'<rect x="0" y="{y}" width="{width}" height="{ROW}" fill="#f5f5f5"/>')
+            parts.append(
+                f'<rect x="0" y="{y}" width="{width}" height="{ROW}" fill="#f5f5f5"/>'
+            )
         parts.append(_text(LEFT - 14, y + 16, name, anchor="end"))
     for p, panel in enumerate(panels):
         x = LEFT + p * (WIDE + GAP)
@@ -193,8 +253,12 @@ def picture(found: dict) -> str:
             kinds = ("seconds",) if panel == "seconds" else ORDERS
             places = [_along(run[kind], low, high, x) for kind in kinds]
             if len(places) > 1:
-                parts.append(f'<line x1="{places[0]:.1f}" y1="{y}" x2="{places[-1]:.1f}" y2="{y}" stroke="#999"/>')
-            parts += [_mark(kind, at, y) for kind, at in zip(kinds, places, strict=True)]
+                parts.append(
+                    f'<line x1="{places[0]:.1f}" y1="{y}" x2="{places[-1]:.1f}" y2="{y}" stroke="#999"/>'
+                )
+            parts += [
+                _mark(kind, at, y) for kind, at in zip(kinds, places, strict=True)
+            ]
             if i == 0 and panel == EPSILONS[0]:
                 parts += _legend(kinds, x)
     return "\n".join([*parts, "</svg>\n"])
@@ -202,11 +266,15 @@ def picture(found: dict) -> str:
 
 def _along(value: float, low: float, high: float, x: float) -> float:
     """Where a value lies on a panel with a logarithmic axis."""
-    return x + WIDE * (log10(min(max(value, low), high)) - log10(low)) / (log10(high) - log10(low))
+    return x + WIDE * (log10(min(max(value, low), high)) - log10(low)) / (
+        log10(high) - log10(low)
+    )
 
 
 def _mark(kind: str, x: float, y: float) -> str:
-    """A disc for columns, a square for pairs, a triangle for triples, a bar's end for seconds."""
+    """A disc for columns, a square for pairs, a triangle for triples, a bar's end for
+    seconds.
+    """
     colour = COLOURS[kind]
     if kind == "pairs":
         return f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9" fill="{colour}"/>'
@@ -225,7 +293,14 @@ def _legend(kinds: Sequence[str], x: float) -> list[str]:
 
 
 def _text(
-    x: float, y: float, words: str, *, anchor: str = "start", weight: int = 400, size: int = 12, colour: str = "#222"
+    x: float,
+    y: float,
+    words: str,
+    *,
+    anchor: str = "start",
+    weight: int = 400,
+    size: int = 12,
+    colour: str = "#222",
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}" font-size="{size}" fill="{colour}">'

@@ -1,4 +1,5 @@
-"""House rules that a linter does not know, as a program. Prints every breach and exits 1 if there is one.
+"""House rules that a linter does not know, as a program. Prints every breach and exits
+1 if there is one.
 
 Each rule reads the syntax tree, not the text, so a word in a comment is no breach.
 """
@@ -25,7 +26,9 @@ def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            yield from (
+                (node.lineno, f"{node.module}.{alias.name}") for alias in node.names
+            )
         elif isinstance(node, ast.Attribute | ast.Name):
             yield node.lineno, ast.unparse(node)
 
@@ -43,12 +46,17 @@ def nothing_that_runs_files(_: Path, tree: ast.Module) -> Iterator[tuple[int, st
 def no_global_randomness(_: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Sampling takes a Generator; privacy noise comes from the operating system."""
     for line, name in names_in(tree):
-        if re.search(r"^(np|numpy)\.random\.(?!Generator$|default_rng$|SeedSequence$)\w+$|^random\.\w+$", name):
+        if re.search(
+            r"^(np|numpy)\.random\.(?!Generator$|default_rng$|SeedSequence$)\w+$|^random\.\w+$",
+            name,
+        ):
             yield line, f"`{name}` uses global random state"
 
 
 def noise_is_unseedable(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Nothing in the room of noise, or the curator's, takes a seed or a numpy generator."""
+    """Nothing in the room of noise, or the curator's, takes a seed or a numpy
+    generator.
+    """
     if not {"noise", "curator"} & set(path.parts):
         return
     for line, name in names_in(tree):
@@ -81,7 +89,9 @@ def one_noun_each(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def exact_rows_stay_home(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Exact counts are asked of a table by the curator alone (and by the custodian's own comparisons, utility and risk)."""
+    """Exact counts are asked of a table by the curator alone (and by the custodian's
+    own comparisons, utility and risk).
+    """
     if {"tables", "curator", "utility", "risk"} & set(path.parts):
         return
     for node in ast.walk(tree):
@@ -92,11 +102,15 @@ def exact_rows_stay_home(path: Path, tree: ast.Module) -> Iterator[tuple[int, st
             "votes",
             "records",
         }:
-            yield node.lineno, f"`.{node.attr}` reads exact counts outside the curator's room"
+            yield (
+                node.lineno,
+                f"`.{node.attr}` reads exact counts outside the curator's room",
+            )
 
 
 PRINTERS = {"printer.py", "console.py"}
-"""The modules of cli/ that make control characters harmless before anything is printed."""
+"""The modules of cli/ that make control characters harmless before anything is printed.
+"""
 
 PRINTING = re.compile(
     r"^(builtins\.)?print$|^(click\.)?(echo|secho|echo_via_pager|prompt|confirm|pause|progressbar)$|(^|\.)Console$"
@@ -106,18 +120,31 @@ PRINTING = re.compile(
 
 
 def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What a command prints goes through the printer, so that no name from a file commands the terminal."""
+    """What a command prints goes through the printer, so that no name from a file
+    commands the terminal.
+    """
     if "cli" not in path.parts or path.name in PRINTERS:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in {"click", "rich"}:
             for alias in node.names:
                 if PRINTING.search(f"{node.module}.{alias.name}"):
-                    yield node.lineno, f"`{node.module}.{alias.name}`: print through cli/printer.py or cli/console.py"
-        if not isinstance(node, ast.Call) or not PRINTING.search(ast.unparse(node.func)):
+                    yield (
+                        node.lineno,
+                        f"`{node.module}.{alias.name}`: print through cli/printer.py or cli/console.py",
+                    )
+        if not isinstance(node, ast.Call) or not PRINTING.search(
+            ast.unparse(node.func)
+        ):
             continue
-        if not (node.args and all(isinstance(argument, ast.Constant) for argument in node.args)):
-            yield node.lineno, f"`{ast.unparse(node.func)}`: print through cli/printer.py or cli/console.py"
+        if not (
+            node.args
+            and all(isinstance(argument, ast.Constant) for argument in node.args)
+        ):
+            yield (
+                node.lineno,
+                f"`{ast.unparse(node.func)}`: print through cli/printer.py or cli/console.py",
+            )
 
 
 WRITERS = {"write_text", "write_bytes", "mkstemp", "mkdtemp", "copyfile"}
@@ -128,8 +155,12 @@ WRITING_ROOMS = {
 }
 
 
-def files_say_who_may_read_them(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Files are written through `atomic.whole`, as `draft` or beside it, or in the table's private directory."""
+def files_say_who_may_read_them(
+    path: Path, tree: ast.Module
+) -> Iterator[tuple[int, str]]:
+    """Files are written through `atomic.whole`, as `draft` or beside it, or in the
+    table's private directory.
+    """
     if "tables" in path.parts or path.name in WRITING_ROOMS:
         return
     for node in ast.walk(tree):
@@ -137,19 +168,29 @@ def files_say_who_may_read_them(path: Path, tree: ast.Module) -> Iterator[tuple[
             continue
         owner, verb = _called(node.func)
         mode = _opening_mode(node, at=0 if owner else 1) if verb == "open" else ""
-        if (verb in WRITERS or set(mode) & set("wxa+")) and owner not in {"draft", "part"}:
-            yield node.lineno, f"`{verb}` writes a file past atomic.whole: nobody says who may read it"
+        if (verb in WRITERS or set(mode) & set("wxa+")) and owner not in {
+            "draft",
+            "part",
+        }:
+            yield (
+                node.lineno,
+                f"`{verb}` writes a file past atomic.whole: nobody says who may read it",
+            )
 
 
 def _called(function: ast.expr) -> tuple[str, str]:
     """Of what is something called, and what: of nothing where it is a plain function."""
     if isinstance(function, ast.Attribute):
-        return function.value.id if isinstance(function.value, ast.Name) else "…", function.attr
+        return function.value.id if isinstance(
+            function.value, ast.Name
+        ) else "…", function.attr
     return "", function.id if isinstance(function, ast.Name) else ""
 
 
 def _opening_mode(call: ast.Call, *, at: int) -> str:
-    """How a file is opened, where that is written down: the argument at this place, or `mode`."""
+    """How a file is opened, where that is written down: the argument at this place, or
+    `mode`.
+    """
     named = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
     places = [*call.args[at : at + 1], *named]
     texts = [str(place.value) for place in places if isinstance(place, ast.Constant)]
@@ -157,24 +198,39 @@ def _opening_mode(call: ast.Call, *, at: int) -> str:
 
 
 FOREIGN_ROOTS = {"tests", *(entry.stem for entry in TESTS.iterdir())} - {"kit"}
-"""First names under which a helper of tests could be imported, and must not be: a module with two names is loaded twice."""
+"""First names under which a helper of tests could be imported, and must not be: a
+module with two names is loaded twice.
+"""
 
 
-def helpers_come_from_the_kit(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What tests share lies in tests/kit and is imported as kit.…; no test file imports another."""
+def helpers_come_from_the_kit(
+    path: Path, tree: ast.Module
+) -> Iterator[tuple[int, str]]:
+    """What tests share lies in tests/kit and is imported as kit.…; no test file imports
+    another.
+    """
     in_kit = parts_below(path, "tests")[0] == "kit"
     if not in_kit and not re.match(r"(test_\w+|conftest|__init__)\.py$", path.name):
         yield 1, "neither a test nor a conftest.py: helpers lie in tests/kit"
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
-            yield node.lineno, "a relative import: tests import helpers as `from kit.module import name`"
+            yield (
+                node.lineno,
+                "a relative import: tests import helpers as `from kit.module import name`",
+            )
             continue
         for module in imported_modules(node):
             parts = module.split(".")
             if any(part == "conftest" or part.startswith("test_") for part in parts):
-                yield node.lineno, f"`{module}`: what a test file or a conftest.py shares belongs in tests/kit"
+                yield (
+                    node.lineno,
+                    f"`{module}`: what a test file or a conftest.py shares belongs in tests/kit",
+                )
             elif parts[0] in FOREIGN_ROOTS:
-                yield node.lineno, f"`{module}`: helpers of tests are imported from `kit` alone"
+                yield (
+                    node.lineno,
+                    f"`{module}`: helpers of tests are imported from `kit` alone",
+                )
 
 
 def parts_below(path: Path, folder: str) -> tuple[str, ...]:
@@ -184,12 +240,96 @@ def parts_below(path: Path, folder: str) -> tuple[str, ...]:
 
 
 def imported_modules(node: ast.AST) -> list[str]:
-    """What an import statement may load; a name taken from a package may be a module of it."""
+    """What an import statement may load; a name taken from a package may be a module of
+    it.
+    """
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
         return [f"{node.module}.{alias.name}" for alias in node.names]
     return []
+
+
+IRREGULAR_PARTICIPLES = set(
+    "told held drawn met kept known shown seen made cut found given laid dealt grown "
+    "said left bought sold paid spoken written spent sent lost thrown taken heard".split()
+)
+NOUNS_AND_VERBS_LIKE_PARTICIPLES = set(
+    "string bring seed feed need speed embed ceiling spacing heading meaning padding "
+    "encoding nothing rounding sampling counting grouping setting pricing drafting "
+    "fitting testing tracking indexing logging parsing timing binning smoothing pooling "
+    "proceed succeed exceed".split()
+)
+
+
+def is_participle(name: str) -> bool:
+    """Is this one word, and a participle: what was done, but not to what?"""
+    word = name.strip("_")
+    if "_" in word or word in NOUNS_AND_VERBS_LIKE_PARTICIPLES:
+        return False
+    return word in IRREGULAR_PARTICIPLES or (
+        len(word) > 4 and word.endswith(("ed", "ing"))
+    )
+
+
+def functions_say_what_they_do(_: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """A function is a verb and a noun, or plain mathematics; never a bare participle."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if is_participle(node.name):
+                yield node.lineno, f"`{node.name}`: name what is done, and to what"
+
+
+def module_names(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
+    """Classes and constants of a module: the line, the name, and whether a constant."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.lineno, node.name.strip("_"), False
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id.isupper():
+                yield node.lineno, target.id.strip("_"), True
+
+
+def constants_say_of_what(_: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """One word cannot say both what a constant bounds and in which unit."""
+    for line, name, constant in module_names(tree):
+        if constant and "_" not in name and len(name) > 1:
+            yield line, f"`{name}`: a constant of one word. Of what, in which unit?"
+
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def one_idea_an_expression(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """In models/ and synthesizers/: no comprehension in another, no chained choices."""
+    if not {"models", "synthesizers"} & set(path.parts):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, COMPREHENSIONS):
+            inner = [n for n in ast.walk(node) if isinstance(n, COMPREHENSIONS)]
+            if len(inner) > 1:
+                yield node.lineno, "a comprehension inside another: name the inner one"
+        if isinstance(node, ast.IfExp):
+            chosen = [n for n in ast.walk(node) if isinstance(n, ast.IfExp)]
+            if len(chosen) > 1:
+                yield node.lineno, "a conditional expression inside another: write `if`"
+
+
+def one_name_means_one_thing(trees: dict[Path, ast.Module]) -> Iterator[str]:
+    """A class or constant name stands in one module of the package."""
+    homes: dict[str, list[str]] = {}
+    for path, tree in trees.items():
+        for line, name, _ in module_names(tree):
+            if len(name) > 1:
+                homes.setdefault(name, []).append(f"{path.relative_to(ROOT)}:{line}")
+    for name, places in sorted(homes.items()):
+        if len(places) > 1:
+            yield f"{places[0]}: `{name}` means another thing in {', '.join(places[1:])}"
 
 
 RULES: tuple[Rule, ...] = (
@@ -201,6 +341,9 @@ RULES: tuple[Rule, ...] = (
     exact_rows_stay_home,
     one_printer,
     files_say_who_may_read_them,
+    functions_say_what_they_do,
+    constants_say_of_what,
+    one_idea_an_expression,
 )
 """Of the package."""
 
@@ -222,6 +365,8 @@ def main() -> int:
     for folder, rules in ((SOURCE, RULES), (TESTS, TEST_RULES)):
         for path in sorted(folder.rglob("*.py")):
             found.extend(breaches(path, rules))
+    modules = {path: ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
+    found.extend(one_name_means_one_thing(modules))
     for breach in found:
         print(breach)
     return 1 if found else 0

@@ -1,9 +1,11 @@
-"""Take the pictures of the studio and the report that the docs show, from real runs in a real browser.
+"""Take the pictures of the studio and the report that the docs show, from real runs in
+a real browser.
 
     python scripts/screenshots.py docs/images [--data DIR]
 
-The demo's survey is always there. With `--data`, the census extract of docs/acs.md (acs-ma2019.csv and acs-data-dictionary.json in DIR) is
-taken through the studio too, a fifth of its rows kept apart as a control for the attacks.
+The demo's survey is always there. With `--data`, the census extract of docs/acs.md
+(acs-ma2019.csv and acs-data-dictionary.json in DIR) is taken through the studio too, a
+fifth of its rows kept apart as a control for the attacks.
 """
 
 from __future__ import annotations
@@ -31,10 +33,16 @@ WIDE, PHONE = {"width": 1180, "height": 860}, {"width": 390, "height": 780}
 
 def main() -> None:
     """Both tables, one after the other."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("target", type=Path)
-    parser.add_argument("--data", type=Path, help="where acs-ma2019.csv and its dictionary are")
-    parser.add_argument("--only", choices=["demo", "acs"], help="one of the two tables alone")
+    parser.add_argument(
+        "--data", type=Path, help="where acs-ma2019.csv and its dictionary are"
+    )
+    parser.add_argument(
+        "--only", choices=["demo", "acs"], help="one of the two tables alone"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if given.only != "acs":
@@ -51,17 +59,27 @@ def main() -> None:
 @contextmanager
 def studio(folder: Path) -> Iterator[tuple[Page, str]]:
     """The studio as a person starts it, open in a browser."""
-    process = subprocess.Popen([*UNDERSTUDY, "studio", str(folder), "--no-browser"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*UNDERSTUDY, "studio", str(folder), "--no-browser"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     said = ""
     while "token=" not in said:
         said += process.stdout.readline()
     address = re.search(r"http\S+token=\S+", said)
     assert address is not None
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     try:
         with sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            browser = driver.chromium.launch(
+                executable_path=chromium, args=["--no-sandbox"]
+            )
             context = browser.new_context(viewport=WIDE)
             context.set_default_timeout(PATIENCE)
             page = context.new_page()
@@ -82,8 +100,21 @@ def extract(data: Path, folder: Path) -> None:
     for name, part in (("acs.csv", kept), ("acs-apart.csv", apart)):
         (folder / name).write_text("\n".join([header, *part]) + "\n", encoding="utf-8")
     dictionary = data / "acs-data-dictionary.json"
-    words = ["schema", "convert", str(dictionary), "--from", "nist", "-o", str(folder / "acs.csv.yaml")]
-    subprocess.run([*UNDERSTUDY, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    words = [
+        "schema",
+        "convert",
+        str(dictionary),
+        "--from",
+        "nist",
+        "-o",
+        str(folder / "acs.csv.yaml"),
+    ]
+    subprocess.run(
+        [*UNDERSTUDY, *words],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def survey(page: Page, url: str, target: Path) -> None:
@@ -110,7 +141,8 @@ def survey(page: Page, url: str, target: Path) -> None:
     page.set_viewport_size(PHONE)
     at(page, "#columns", target / "report-phone.png")
     page.set_viewport_size(WIDE)
-    # The survey's codes are in its questionnaire; where everything is declared, the mode that reads nothing runs too.
+    # The survey's codes are in its questionnaire; where everything is declared, the
+    # mode that reads nothing runs too.
     page.goto(f"{url}/t/fair.csv?fresh=1&public=1")
     page.click("text=Keep and plan")
     page.wait_for_url("**/plan")
@@ -161,7 +193,8 @@ def open_report(page: Page, url: str) -> None:
 def at(page: Page, selector: str, path: Path, block: str = "start") -> None:
     """A picture of the page where something stands."""
     page.evaluate(
-        "([s, block]) => document.querySelector(s).scrollIntoView({block, behavior: 'instant'})", [selector, block]
+        "([s, block]) => document.querySelector(s).scrollIntoView({block, behavior: 'instant'})",
+        [selector, block],
     )
     page.screenshot(path=path)
 

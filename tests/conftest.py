@@ -14,11 +14,15 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Neither a deadline nor a complaint about slow input: a slow moment of a shared machine is not a failure.
-settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Neither a deadline nor a complaint about slow input: a slow moment of a shared machine
+# is not a failure.
+settings.register_profile(
+    "shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("shared-machine")
 
-# Tests send their own processes signals that nohup, or a shell in the background, ignores. What is ignored is inherited; a handler is not.
+# Tests send their own processes signals that nohup, or a shell in the background,
+# ignores. What is ignored is inherited; a handler is not.
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
@@ -37,9 +41,15 @@ def browser() -> Iterator[Browser]:
     """A real browser, without a window."""
     from playwright.sync_api import sync_playwright
 
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     assert chromium, "the tests need a browser: apt-get install chromium"
     with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        opened = driver.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield opened
         opened.close()

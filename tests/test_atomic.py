@@ -24,7 +24,9 @@ def test_a_file_appears_when_all_went_well(tmp_path):
     assert names(tmp_path) == ["a.txt"]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit, MemoryError])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, RuntimeError, SystemExit, MemoryError]
+)
 def test_nothing_is_left_when_something_went_wrong(tmp_path, error):
     (tmp_path / "a.txt").write_text("old")
 
@@ -45,7 +47,9 @@ def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path):
     plain.write_text("x")
     with write_file_atomically(tmp_path / "new", private=False) as draft:
         draft.write_text("y")
-    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == stat.S_IMODE(
+        plain.stat().st_mode
+    )
     plain.chmod(0o600)
     with write_file_atomically(plain, private=False) as draft:
         draft.write_text("z")
@@ -53,7 +57,9 @@ def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path):
     assert plain.read_text() == "z"
 
 
-def test_a_private_file_is_its_owners_alone_whoever_could_read_the_old_one(tmp_path, permissive):
+def test_a_private_file_is_its_owners_alone_whoever_could_read_the_old_one(
+    tmp_path, permissive
+):
     (tmp_path / "old").write_text("x")
     (tmp_path / "linked").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "linked")
@@ -61,8 +67,15 @@ def test_a_private_file_is_its_owners_alone_whoever_could_read_the_old_one(tmp_p
     for name in ("old", "new", "link"):
         with write_file_atomically(tmp_path / name, private=True) as draft:
             draft.write_text("y")
-            assert modes(tmp_path)[draft.parent.name] == PRIVATE_FOLDER, "nobody looks on while it is written"
-    assert modes(tmp_path) == {"old": PRIVATE, "new": PRIVATE, "linked": PRIVATE, "link": PRIVATE}
+            assert modes(tmp_path)[draft.parent.name] == PRIVATE_FOLDER, (
+                "nobody looks on while it is written"
+            )
+    assert modes(tmp_path) == {
+        "old": PRIVATE,
+        "new": PRIVATE,
+        "linked": PRIVATE,
+        "link": PRIVATE,
+    }
     assert (tmp_path / "link").is_symlink()
 
 
@@ -104,6 +117,9 @@ def test_an_interrupt_in_the_instant_a_room_is_made_leaves_none(tmp_path, monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "mkdir", made_and_interrupted)
-    with pytest.raises(KeyboardInterrupt), write_file_atomically(tmp_path / "a.txt", private=False):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        write_file_atomically(tmp_path / "a.txt", private=False),
+    ):
         pass
     assert names(tmp_path) == []

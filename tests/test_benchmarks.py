@@ -1,4 +1,6 @@
-"""The parts of the benchmarks that numbers in documents rest on: the scorer, the budget that peers get, and how a job's end is recorded."""
+"""The parts of the benchmarks that numbers in documents rest on: the scorer, the budget
+that peers get, and how a job's end is recorded.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,24 @@ def _path(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.syspath_prepend(str(folder))
 
 
-def brute(real: dict[str, np.ndarray], fake: dict[str, np.ndarray], sizes: dict[str, int], order: int) -> list[float]:
+def brute(
+    real: dict[str, np.ndarray],
+    fake: dict[str, np.ndarray],
+    sizes: dict[str, int],
+    order: int,
+) -> list[float]:
     """Distances by counting each cell by itself."""
     found = []
     for clique in combinations(sizes, order):
         off = 0.0
         for cell in product(*(range(sizes[n]) for n in clique)):
             share = [
-                np.mean(np.all([t[n] == c for n, c in zip(clique, cell, strict=True)], axis=0)) for t in (real, fake)
+                np.mean(
+                    np.all(
+                        [t[n] == c for n, c in zip(clique, cell, strict=True)], axis=0
+                    )
+                )
+                for t in (real, fake)
             ]
             off += abs(share[0] - share[1]) / 2
         found.append(off)
@@ -48,8 +60,12 @@ def test_the_scorer_agrees_with_counting_cell_by_cell() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-9), (10.0, 1e-6)])
-def test_peers_on_mbi_get_the_budget_that_the_conversion_allows(epsilon: float, delta: float) -> None:
-    """A peer that is given less than (ε, δ) allows would look worse than it is: the same ρ as in our own account."""
+def test_peers_on_mbi_get_the_budget_that_the_conversion_allows(
+    epsilon: float, delta: float
+) -> None:
+    """A peer that is given less than (ε, δ) allows would look worse than it is: the
+    same ρ as in our own account.
+    """
     from job import Task
 
     from understudy.accounting.budget import Budget
@@ -57,11 +73,15 @@ def test_peers_on_mbi_get_the_budget_that_the_conversion_allows(epsilon: float, 
     from understudy.accounting.filter import Filter
 
     rho = Task({}, {}, epsilon, delta).rho
-    ours = float(Filter.of(Budget.of(str(epsilon), str(delta)), accounting=Accounting.ZCDP).total)
+    ours = float(
+        Filter.of(Budget.of(str(epsilon), str(delta)), accounting=Accounting.ZCDP).total
+    )
     assert rho == pytest.approx(ours, rel=1e-3)
 
 
-def test_what_becomes_of_a_job_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_becomes_of_a_job_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import peers
 
     data, domain = tmp_path / "rows.csv", tmp_path / "domain.json"
@@ -73,9 +93,14 @@ def test_what_becomes_of_a_job_is_recorded(tmp_path: Path, monkeypatch: pytest.M
     assert 0 <= ran["pairs"] <= 1
     assert ran["seconds"] > 0
     assert ran["peak"] > 1e6
-    assert peers.run("understudy", "nobody", "1", table, 60)["state"].startswith("died: KeyError")
+    assert peers.run("understudy", "nobody", "1", table, 60)["state"].startswith(
+        "died: KeyError"
+    )
     # Which of the two limits comes first depends on what else the machine does.
-    assert peers.run("understudy", "independent", "1", table, 0.05)["state"] in ("over 0 s", "given up after 0 s")
+    assert peers.run("understudy", "independent", "1", table, 0.05)["state"] in (
+        "over 0 s",
+        "given up after 0 s",
+    )
     monkeypatch.setattr(peers, "ENVIRONMENTS", tmp_path)
     assert peers.run("mbi", "mst", "1", table, 60)["state"].startswith("not installed")
 
@@ -84,7 +109,12 @@ def test_a_plot_names_every_series(tmp_path: Path) -> None:
     from picture import Series, scatter
 
     drawn = scatter(
-        {"ε < 1": [Series("ours & us", [(1, 0.1)], bold=True), Series("peer", [(10, 0.2), (100, 0.3)])]},
+        {
+            "ε < 1": [
+                Series("ours & us", [(1, 0.1)], bold=True),
+                Series("peer", [(10, 0.2), (100, 0.3)]),
+            ]
+        },
         title="t",
         across="x",
         up="y",
@@ -93,17 +123,36 @@ def test_a_plot_names_every_series(tmp_path: Path) -> None:
         assert words in drawn
 
 
-def test_ratios_are_drawn_with_what_became_of_those_that_have_none(tmp_path: Path) -> None:
+def test_ratios_are_drawn_with_what_became_of_those_that_have_none(
+    tmp_path: Path,
+) -> None:
     import peers
 
     def found(peer: str, state: str = "ran", **numbers: float) -> dict[str, object]:
-        return {"table": "t", "epsilon": "1", "peer": peer, "method": "m", "state": state, **numbers}
+        return {
+            "table": "t",
+            "epsilon": "1",
+            "peer": peer,
+            "method": "m",
+            "state": state,
+            **numbers,
+        }
 
     ours = found("understudy", triples=0.1, busy=2.0, peak=1e8)
-    some = [ours, found("slow", triples=0.2, busy=90.0, peak=5e7), found("gone", "died: no memory <left>")]
+    some = [
+        ours,
+        found("slow", triples=0.2, busy=90.0, peak=5e7),
+        found("gone", "died: no memory <left>"),
+    ]
     peers.draw(some, tmp_path / "peers.svg")
     drawn = (tmp_path / "peers.svg").read_text()
-    for words in (">×2<", ">×45<", ">×0.5<", "died: no memory &lt;left&gt;", "t, ε = 1"):
+    for words in (
+        ">×2<",
+        ">×45<",
+        ">×0.5<",
+        "died: no memory &lt;left&gt;",
+        "t, ε = 1",
+    ):
         assert words in drawn
     assert "slow m" in (tmp_path / "peers-scatter.svg").read_text()
 
@@ -123,7 +172,9 @@ def test_growth_is_measured_on_a_file_made_for_it(tmp_path: Path) -> None:
         "--plot",
         tmp_path / "scale.svg",
     ]
-    ran = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=BENCHMARKS)
+    ran = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, cwd=BENCHMARKS
+    )
     assert ran.returncode == 0, ran.stderr
     (point,) = json.loads(results.read_text())
     assert point["state"] == "ran"
@@ -145,9 +196,16 @@ def test_the_scorer_of_mixed_tables_takes_dates_and_times_for_numbers() -> None:
     from mixed import number, score
 
     assert number("2024-01-02") - number("2024-01-01") == 86_400
-    assert number("2024-01-01 10:00") - number("2024-01-01") == 10 * 3600 == number("11:30") - number("01:30")
+    assert (
+        number("2024-01-01 10:00") - number("2024-01-01")
+        == 10 * 3600
+        == number("11:30") - number("01:30")
+    )
     assert number("N") is number("a-b") is number("") is None
-    days = {"day": [f"2024-01-{i + 1:02}" for i in range(30)], "ward": ["a", "b", ""] * 10}
+    days = {
+        "day": [f"2024-01-{i + 1:02}" for i in range(30)],
+        "ward": ["a", "b", ""] * 10,
+    }
     assert score(days, days) == (0.0, 0.0)
     assert score(days, {**days, "ward": ["a"] * 30}) == pytest.approx((1 / 3, 2 / 3))
 
@@ -158,7 +216,10 @@ def test_merged_bins_are_neighbours_and_leave_gaps_apart() -> None:
     from understudy.schema import Categorical, Integer, Schema
 
     schema = Schema(
-        columns=(Integer(name="n", min=0, max=9, missing=("-7",)), Categorical(name="c", values=("a", "b")))
+        columns=(
+            Integer(name="n", min=0, max=9, missing=("-7",)),
+            Categorical(name="c", values=("a", "b")),
+        )
     )
     found = merged(schema, [("n", "c"), ("c",), ("n",)], 4)
     assert list(found) == [("n", "c")]

@@ -1,4 +1,6 @@
-"""The page that compares synthesizers shows the numbers that its command wrote, and all of them."""
+"""The page that compares synthesizers shows the numbers that its command wrote, and all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def script() -> ModuleType:
 def test_the_table_and_the_plot_are_those_of_the_numbers(script):
     page = (ROOT / "docs" / "comparison.md").read_text()
     assert script.MARKS.search(page)[0] == script.table(NUMBERS)
-    assert (ROOT / "docs" / "images" / "comparison.svg").read_text() == script.picture(NUMBERS)
+    assert (ROOT / "docs" / "images" / "comparison.svg").read_text() == script.picture(
+        NUMBERS
+    )
 
 
 def test_other_numbers_would_show(script):
@@ -58,4 +62,6 @@ def test_one_run_gives_a_number_for_each_measure(script):
     for run in found["independent"].values():
         assert set(run) == {*script.ORDERS, "seconds"}
         assert 0 < run["columns"] < run["pairs"] < run["triples"] < 1
-    assert found["independent"]["10"]["columns"] < found["independent"]["0.1"]["columns"]
+    assert (
+        found["independent"]["10"]["columns"] < found["independent"]["0.1"]["columns"]
+    )

@@ -1,9 +1,12 @@
-"""Every page is true: its Python runs, its commands run and show what the page shows, its links lead somewhere.
+"""Every page is true: its Python runs, its commands run and show what the page shows,
+its links lead somewhere.
 
-In a page, ```python blocks share one namespace. In ```console blocks every line that begins with `$ understudy` is run; the lines below
-it, up to the next command, must be what it prints (in a pipe), with `...` for what varies; a block marked ```console exit=1 shows a command
-that is refused. Other commands belong in ```sh blocks, whose `make` verbs must exist. A page runs in a directory of its own
-that holds `people.csv` and `people.yaml`, which stand for the reader's table and schema.
+In a page, ```python blocks share one namespace. In ```console blocks every line that
+begins with `$ understudy` is run; the lines below it, up to the next command, must be
+what it prints (in a pipe), with `...` for what varies; a block marked ```console exit=1
+shows a command that is refused. Other commands belong in ```sh blocks, whose `make`
+verbs must exist. A page runs in a directory of its own that holds `people.csv` and
+`people.yaml`, which stand for the reader's table and schema.
 """
 
 from __future__ import annotations
@@ -52,8 +55,13 @@ def blocks(page: str) -> Iterator[Block]:
         if fence is None:
             at += 1
             continue
-        end = next(i for i in range(at + 1, len(lines) + 1) if lines[i].strip() == "```")
-        body = "\n".join(line.removeprefix(fence[1]) for line in lines[at + 1 : end]) + "\n"
+        end = next(
+            i for i in range(at + 1, len(lines) + 1) if lines[i].strip() == "```"
+        )
+        body = (
+            "\n".join(line.removeprefix(fence[1]) for line in lines[at + 1 : end])
+            + "\n"
+        )
         yield Block(fence[2], fence[3].strip(), body, at + 2)
         at = end + 1
 
@@ -65,8 +73,13 @@ def people(folder: Path) -> None:
     age, sex = rng.integers(18, 91, n), rng.choice(["F", "M"], n)
     smoker = np.where(rng.random(n) < 0.2 + 0.1 * (sex == "M"), "yes", "no")
     visits = rng.poisson(1 + age / 30)
-    rows = [f"{i},{a},{s},{k},{v}" for i, (a, s, k, v) in enumerate(zip(age, sex, smoker, visits, strict=True))]
-    (folder / "people.csv").write_text("patient_id,age,sex,smoker,visits\n" + "\n".join(rows) + "\n")
+    rows = [
+        f"{i},{a},{s},{k},{v}"
+        for i, (a, s, k, v) in enumerate(zip(age, sex, smoker, visits, strict=True))
+    ]
+    (folder / "people.csv").write_text(
+        "patient_id,age,sex,smoker,visits\n" + "\n".join(rows) + "\n"
+    )
     (folder / "people.yaml").write_text(SCHEMA)
 
 
@@ -93,20 +106,29 @@ def run_console(block: Block, capfd: pytest.CaptureFixture[str]) -> None:
     expected = int(block.marks.removeprefix("exit=")) if block.marks else 0
     for command, shown in commands(block.text):
         words = shlex.split(command)
-        assert words[0] == "understudy", f"line {block.line}: only understudy runs in a console block, use sh"
+        assert words[0] == "understudy", (
+            f"line {block.line}: only understudy runs in a console block, use sh"
+        )
         capfd.readouterr()
         code = run(words[1:])
         out, err = capfd.readouterr()
         assert code == expected, f"{command}\n{out}{err}"
         if shown.strip():
             told = (out + err).strip() + "\n"
-            same = CHECKER.check_output(shown.strip() + "\n", told, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+            same = CHECKER.check_output(
+                shown.strip() + "\n",
+                told,
+                doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
+            )
             assert same, f"{command} printed\n{told}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     people(tmp_path)
@@ -114,7 +136,9 @@ def test_page_runs(
         (tmp_path / "people.yaml").unlink()  # the page drafts its own
     namespace: dict[str, object] = {"__name__": "page"}
     for block in blocks(page.read_text()):
-        assert block.language in KNOWN, f"{page.name}:{block.line}: say what kind of block this is"
+        assert block.language in KNOWN, (
+            f"{page.name}:{block.line}: say what kind of block this is"
+        )
         if block.language == "python":
             assert not block.marks, f"{page.name}:{block.line}: every Python block runs"
             run_python(block, page, namespace)
@@ -132,36 +156,58 @@ def test_links_lead_somewhere(page: Path) -> None:
         aim = (page.parent / path).resolve() if path else page
         assert aim.exists(), f"{page.name}: {target} leads nowhere"
         if anchor:
-            assert anchor in anchors(aim.read_text()), f"{page.name}: {target} has no such heading"
+            assert anchor in anchors(aim.read_text()), (
+                f"{page.name}: {target} has no such heading"
+            )
 
 
 def anchors(text: str) -> set[str]:
-    heads = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)
+    heads = re.findall(
+        r"^#+ (.+)$",
+        re.sub(r"```.*?```", "", text, flags=re.DOTALL),
+        flags=re.MULTILINE,
+    )
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_make_verbs_exist(page: Path) -> None:
-    verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
-    named = set(re.findall(r"(?:^|`|\$ )make ([a-z-]+)", page.read_text(), flags=re.MULTILINE))
+    verbs = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    )
+    named = set(
+        re.findall(r"(?:^|`|\$ )make ([a-z-]+)", page.read_text(), flags=re.MULTILINE)
+    )
     assert named <= verbs
 
 
 def test_the_demo_says_how_to_get_at_the_command() -> None:
-    recipe = (ROOT / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
+    recipe = (
+        (ROOT / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
+    )
     assert "/activate`" in recipe
     assert "`. .venv/bin/activate`" in (ROOT / "README.md").read_text()
 
 
-def test_a_wrong_page_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_page_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A check of pages that passes a false one checks nothing."""
     monkeypatch.chdir(tmp_path)
     people(tmp_path)
-    false_output = next(blocks("```console\n$ understudy --version\nunderstudy 99\n```\n"))
+    false_output = next(
+        blocks("```console\n$ understudy --version\nunderstudy 99\n```\n")
+    )
     with pytest.raises(AssertionError):
         run_console(false_output, capfd)
-    false_code = next(blocks("```console\n$ understudy synthesize people.csv --epsilon 0 -o out.csv\n```\n"))
+    false_code = next(
+        blocks(
+            "```console\n$ understudy synthesize people.csv --epsilon 0 -o out.csv\n```\n"
+        )
+    )
     with pytest.raises(AssertionError):
         run_console(false_code, capfd)
     with pytest.raises(NameError):
-        run_python(next(blocks("```python\nnothing_of_this_name\n```\n")), Path("page.md"), {})
+        run_python(
+            next(blocks("```python\nnothing_of_this_name\n```\n")), Path("page.md"), {}
+        )

@@ -10,7 +10,9 @@ import pytest
 
 import understudy
 
-MODULES = sorted(m.name for m in pkgutil.walk_packages(understudy.__path__, "understudy."))
+MODULES = sorted(
+    m.name for m in pkgutil.walk_packages(understudy.__path__, "understudy.")
+)
 FLAGS = doctest.ELLIPSIS
 
 

@@ -22,7 +22,10 @@ from understudy.findings import (
 
 
 def sample() -> Assessment:
-    parts = (FindingPart(name="a", value=0.5), FindingPart(name="b", reason="b does not vary", columns=("b",)))
+    parts = (
+        FindingPart(name="a", value=0.5),
+        FindingPart(name="b", reason="b does not vary", columns=("b",)),
+    )
     return Assessment(
         subject="utility",
         findings=(
@@ -55,7 +58,11 @@ def test_it_goes_through_json_and_says_that_it_is_internal() -> None:
     found = json.loads(json.dumps(sample().to_dict(), allow_nan=False))
     assert found["marking"] == INTERNAL_MARKING
     assert found["findings"][0]["interval"] == [0.4, 0.6]
-    assert found["findings"][1] == {**found["findings"][1], "value": None, "reason": "no rows"}
+    assert found["findings"][1] == {
+        **found["findings"][1],
+        "value": None,
+        "reason": "no rows",
+    }
     assert found["not_computed"][0] == {"title": "X: b", "reason": "b does not vary"}
 
 
@@ -92,7 +99,10 @@ def test_it_reads_as_text() -> None:
     ]
 
 
-@pytest.mark.parametrize("error", [TableError("the table has no such column"), ValueError("Ann, 34"), MemoryError()])
+@pytest.mark.parametrize(
+    "error",
+    [TableError("the table has no such column"), ValueError("Ann, 34"), MemoryError()],
+)
 def test_a_measure_that_fails_is_listed_and_the_rest_goes_on(error: Exception) -> None:
     def fails() -> Finding:
         raise error

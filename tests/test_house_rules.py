@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def load_rules() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("house_rules", ROOT / "scripts" / "house_rules.py")
+    spec = importlib.util.spec_from_file_location(
+        "house_rules", ROOT / "scripts" / "house_rules.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -33,9 +35,17 @@ BAD = [
     ("models/x.py", "nothing_that_runs_files", "eval('1')"),
     ("schema/x.py", "nothing_that_runs_files", "import yaml\nyaml.load(text)"),
     ("models/x.py", "no_global_randomness", "import numpy as np\nnp.random.seed(0)"),
-    ("models/x.py", "no_global_randomness", "import numpy as np\nnp.random.normal(0, 1)"),
+    (
+        "models/x.py",
+        "no_global_randomness",
+        "import numpy as np\nnp.random.normal(0, 1)",
+    ),
     ("models/x.py", "no_global_randomness", "from random import choice"),
-    ("noise/x.py", "noise_is_unseedable", "import numpy as np\nnp.random.default_rng(1)"),
+    (
+        "noise/x.py",
+        "noise_is_unseedable",
+        "import numpy as np\nnp.random.default_rng(1)",
+    ),
     ("noise/x.py", "noise_is_unseedable", "def draw(seed):\n    pass"),
     ("curator/x.py", "noise_is_unseedable", "def draw(*, rng=None):\n    pass"),
     ("curator/mechanisms/x.py", "noise_is_unseedable", "def draw(seed):\n    pass"),
@@ -49,7 +59,11 @@ BAD = [
     ("cli/x.py", "one_printer", "import click\nclick.echo(f'{name}')"),
     ("cli/x.py", "one_printer", "from click import secho"),
     ("cli/x.py", "one_printer", "from rich import print"),
-    ("cli/x.py", "one_printer", "from rich.console import Console\nConsole(stderr=True).print(name)"),
+    (
+        "cli/x.py",
+        "one_printer",
+        "from rich.console import Console\nConsole(stderr=True).print(name)",
+    ),
     ("cli/x.py", "one_printer", "import sys\nsys.stderr.write(name)"),
     ("cli/x.py", "one_printer", "import traceback\ntraceback.print_exc()"),
     ("cli/x.py", "files_say_who_may_read_them", "output.write_text('42')"),
@@ -57,25 +71,69 @@ BAD = [
     ("reports/x.py", "files_say_who_may_read_them", "open(path, mode='a')"),
     ("reports/x.py", "files_say_who_may_read_them", "open(path, 'w')"),
     ("studio/x.py", "files_say_who_may_read_them", "tempfile.mkstemp()"),
-    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from .build import schema_of"),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "from .build import schema_of",
+    ),
     ("tests/models/test_x.py", "helpers_come_from_the_kit", "from . import build"),
-    ("tests/models/conftest.py", "helpers_come_from_the_kit", "from ..curator import listed"),
-    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from tests.models.build import schema_of"),
-    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from tests.kit.models import build"),
+    (
+        "tests/models/conftest.py",
+        "helpers_come_from_the_kit",
+        "from ..curator import listed",
+    ),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "from tests.models.build import schema_of",
+    ),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "from tests.kit.models import build",
+    ),
     ("tests/models/test_x.py", "helpers_come_from_the_kit", "import models.build"),
-    ("tests/models/test_x.py", "helpers_come_from_the_kit", "def f():\n    from models.build import schema_of"),
-    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from models.test_tree import brute"),
-    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from models import test_tree as tree"),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "def f():\n    from models.build import schema_of",
+    ),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "from models.test_tree import brute",
+    ),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "from models import test_tree as tree",
+    ),
     ("tests/test_x.py", "helpers_come_from_the_kit", "import test_docs"),
     ("tests/test_x.py", "helpers_come_from_the_kit", "from conftest import modes"),
-    ("tests/kit/models/x.py", "helpers_come_from_the_kit", "from .build import schema_of"),
-    ("tests/kit/models/x.py", "helpers_come_from_the_kit", "from cli.conftest import Shell"),
+    (
+        "tests/kit/models/x.py",
+        "helpers_come_from_the_kit",
+        "from .build import schema_of",
+    ),
+    (
+        "tests/kit/models/x.py",
+        "helpers_come_from_the_kit",
+        "from cli.conftest import Shell",
+    ),
     ("tests/models/build.py", "helpers_come_from_the_kit", "import math"),
 ]
 
 GOOD = [
-    ("models/x.py", "nothing_that_runs_files", "import yaml\nyaml.safe_load(text)  # not pickle, not eval"),
-    ("models/x.py", "no_global_randomness", "import numpy as np\ndef f(rng: np.random.Generator): rng.normal()"),
+    (
+        "models/x.py",
+        "nothing_that_runs_files",
+        "import yaml\nyaml.safe_load(text)  # not pickle, not eval",
+    ),
+    (
+        "models/x.py",
+        "no_global_randomness",
+        "import numpy as np\ndef f(rng: np.random.Generator): rng.normal()",
+    ),
     ("noise/x.py", "noise_is_unseedable", "import os\nos.urandom(8)"),
     ("cli/x.py", "quiet_on_import", "print('hello')"),
     ("models/x.py", "one_noun_each", '"""One thing."""'),
@@ -85,7 +143,11 @@ GOOD = [
     ("cli/x.py", "one_printer", "console.print_line(text)"),
     ("cli/printer.py", "one_printer", "import click\nclick.echo(text)"),
     ("reports/x.py", "one_printer", "file.write(text)"),
-    ("cli/x.py", "files_say_who_may_read_them", "with whole(path, private=True) as draft:\n    draft.write_text('42')"),
+    (
+        "cli/x.py",
+        "files_say_who_may_read_them",
+        "with whole(path, private=True) as draft:\n    draft.write_text('42')",
+    ),
     (
         "reports/x.py",
         "files_say_who_may_read_them",
@@ -96,10 +158,22 @@ GOOD = [
         "helpers_come_from_the_kit",
         "from kit.models.build import schema_of\nimport kit.people",
     ),
-    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from understudy import models\nimport schema_salad"),
-    ("tests/models/conftest.py", "helpers_come_from_the_kit", "from kit.people import table"),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "from understudy import models\nimport schema_salad",
+    ),
+    (
+        "tests/models/conftest.py",
+        "helpers_come_from_the_kit",
+        "from kit.people import table",
+    ),
     ("tests/models/__init__.py", "helpers_come_from_the_kit", ""),
-    ("tests/kit/models/build.py", "helpers_come_from_the_kit", "from kit.people import table"),
+    (
+        "tests/kit/models/build.py",
+        "helpers_come_from_the_kit",
+        "from kit.people import table",
+    ),
     ("tests/kit/people.py", "helpers_come_from_the_kit", "import math"),
 ]
 
@@ -115,7 +189,11 @@ def broken_by(tmp_path: Path, where: str, code: str) -> set[str]:
 
 def test_the_package_and_its_tests_keep_the_rules() -> None:
     done = subprocess.run(
-        [sys.executable, "scripts/house_rules.py"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "scripts/house_rules.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 
@@ -131,10 +209,13 @@ def test_good_code_passes(tmp_path: Path, where: str, rule: str, code: str) -> N
 
 
 def test_every_rule_is_shown_to_bite() -> None:
-    assert {rule for _, rule, _ in BAD} == {rule.__name__ for rule in (*rules.RULES, *rules.TEST_RULES)}
+    assert {rule for _, rule, _ in BAD} == {
+        rule.__name__ for rule in (*rules.RULES, *rules.TEST_RULES)
+    }
 
 
-# The text of the project speaks of the project alone: it names no machine it was made on and no host it was installed from.
+# The text of the project speaks of the project alone: it names no machine it was made
+# on and no host it was installed from.
 
 HOSTS = {
     "arrow.apache.org",
@@ -148,20 +229,51 @@ HOSTS = {
 }
 PLACEHOLDERS = {"example.org", "example.com", "www.w3.org", "127.0.0.1"}
 """Names in examples, name spaces, and whatever machine this is."""
-MACHINE = re.compile(r"(?<![\w.:/<>)\]-])/(?:" + "|".join(("work", "home", "root", "Users", "mnt", "opt")) + r")/\w")
-REGISTRY = re.compile("|".join(("index" + "-url", "trusted" + "-host", "PIP" + "_INDEX")))
-TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".json", ".svg", ".txt", ".cfg", ".html", ".js", ".css", "", ".sh"}
+MACHINE = re.compile(
+    r"(?<![\w.:/<>)\]-])/(?:"
+    + "|".join(("work", "home", "root", "Users", "mnt", "opt"))
+    + r")/\w"
+)
+REGISTRY = re.compile(
+    "|".join(("index" + "-url", "trusted" + "-host", "PIP" + "_INDEX"))
+)
+TEXT = {
+    ".py",
+    ".md",
+    ".toml",
+    ".yaml",
+    ".yml",
+    ".json",
+    ".svg",
+    ".txt",
+    ".cfg",
+    ".html",
+    ".js",
+    ".css",
+    "",
+    ".sh",
+}
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert listed.returncode == 0, "this looks at the files of a checkout: run it in one"
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert listed.returncode == 0, (
+        "this looks at the files of a checkout: run it in one"
+    )
+    return [
+        ROOT / name
+        for name in listed.stdout.split("\0")
+        if name and (ROOT / name).is_file()
+    ]
 
 
 def strangers(text: str) -> list[str]:
     """Machine paths, registry settings and hosts nobody agreed on."""
-    found = [match.group() for match in MACHINE.finditer(text)] + [match.group() for match in REGISTRY.finditer(text)]
+    found = [match.group() for match in MACHINE.finditer(text)] + [
+        match.group() for match in REGISTRY.finditer(text)
+    ]
     for url in re.findall(r"https?://[^\s\"'`<>)\]}]+", text):
         host = urlsplit(url).hostname or ""
         if host not in HOSTS | PLACEHOLDERS and not host.endswith(".example"):
@@ -171,7 +283,9 @@ def strangers(text: str) -> list[str]:
 
 def test_no_file_names_a_machine_or_a_registry() -> None:
     found = {
-        str(path.relative_to(ROOT)): strangers(path.read_text(encoding="utf-8", errors="replace"))
+        str(path.relative_to(ROOT)): strangers(
+            path.read_text(encoding="utf-8", errors="replace")
+        )
         for path in tracked()
         if path.suffix in TEXT
     }

@@ -47,13 +47,15 @@ def test_there_is_no_other_name() -> None:
 
 
 def test_importing_loads_nothing() -> None:
-    code = (
-        "import sys, understudy; print([m for m in ('numpy', 'duckdb', 'scipy', 'click', 'yaml') if m in sys.modules])"
+    code = "import sys, understudy; print([m for m in ('numpy', 'duckdb', 'scipy', 'click', 'yaml') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_the_version_is_the_package_s() -> None:
-    project = tomllib.loads((Path(__file__).resolve().parent.parent / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads(
+        (Path(__file__).resolve().parent.parent / "pyproject.toml").read_text()
+    )["project"]
     assert understudy.__version__ == project["version"]

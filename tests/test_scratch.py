@@ -1,4 +1,6 @@
-"""Private directories: gone with their process, whoever sweeps; everything else is left alone."""
+"""Private directories: gone with their process, whoever sweeps; everything else is left
+alone.
+"""
 
 from __future__ import annotations
 
@@ -74,13 +76,19 @@ for _ in range(100):
 """
 
 
-def test_processes_that_make_sweep_and_remove_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
-    crowd = [subprocess.Popen([sys.executable, "-c", CROWD, str(tmp_path)]) for _ in range(4)]
+def test_processes_that_make_sweep_and_remove_at_once_do_not_disturb_each_other(
+    tmp_path: Path,
+) -> None:
+    crowd = [
+        subprocess.Popen([sys.executable, "-c", CROWD, str(tmp_path)]) for _ in range(4)
+    ]
     assert [process.wait(timeout=120) for process in crowd] == [0] * 4
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_user_s_directory_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_user_s_directory_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     left = orphan(tmp_path)
     if os.geteuid() == 0:
         os.chown(left, STRANGER, STRANGER)
@@ -127,7 +135,9 @@ def test_a_directory_that_is_only_just_made_is_left_alone(tmp_path: Path) -> Non
     assert born.is_dir()
 
 
-@pytest.mark.parametrize("name", ["understudy-notes", "understudy-0123", "my-understudy-0123456789abcdef"])
+@pytest.mark.parametrize(
+    "name", ["understudy-notes", "understudy-0123", "my-understudy-0123456789abcdef"]
+)
 def test_other_names_are_left_alone(tmp_path: Path, name: str) -> None:
     left = orphan(tmp_path).rename(tmp_path / name)
     sweep_orphans(tmp_path)

@@ -1,4 +1,6 @@
-"""Which signals stop a process: all that ask for it, but for those it was told to ignore."""
+"""Which signals stop a process: all that ask for it, but for those it was told to
+ignore.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from understudy.signals import STOP_SIGNALS, find_heeded_signals
 
 
 def test_a_closed_terminal_and_a_quit_are_among_them() -> None:
-    assert set(STOP_SIGNALS) == {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
+    assert set(STOP_SIGNALS) == {
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+        signal.SIGQUIT,
+    }
     assert set(find_heeded_signals()) == set(STOP_SIGNALS)
 
 

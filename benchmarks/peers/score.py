@@ -1,10 +1,12 @@
-"""How far synthetic rows are from real ones: the mean total variation distance over all columns, all pairs and all triples.
+"""How far synthetic rows are from real ones: the mean total variation distance over all
+columns, all pairs and all triples.
 
     python benchmarks/peers/score.py REAL.csv SYNTHETIC.csv DOMAIN.json
 
-Both tables hold codes 0 … size - 1; a code beyond is taken as the last, an empty cell as the first. The distance of two tables of
-shares is half the sum of absolute differences: 0 where they agree, 1 where they have nothing in common. The rows' own sampling error
-counts, as it does for somebody who uses them.
+Both tables hold codes 0 … size - 1; a code beyond is taken as the last, an empty cell
+as the first. The distance of two tables of shares is half the sum of absolute
+differences: 0 where they agree, 1 where they have nothing in common. The rows' own
+sampling error counts, as it does for somebody who uses them.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import numpy as np
 from job import read
 
 
-def shares(codes: dict[str, np.ndarray], sizes: dict[str, int], clique: tuple[str, ...]) -> np.ndarray:
+def shares(
+    codes: dict[str, np.ndarray], sizes: dict[str, int], clique: tuple[str, ...]
+) -> np.ndarray:
     """A marginal as shares of all rows."""
     shape = [sizes[name] for name in clique]
     cell = np.zeros(len(codes[clique[0]]), np.int64)
@@ -28,17 +32,25 @@ def shares(codes: dict[str, np.ndarray], sizes: dict[str, int], clique: tuple[st
     return np.bincount(cell, minlength=math.prod(shape)) / max(len(cell), 1)
 
 
-def distances(real: dict[str, np.ndarray], fake: dict[str, np.ndarray], sizes: dict[str, int]) -> dict[str, float]:
+def distances(
+    real: dict[str, np.ndarray], fake: dict[str, np.ndarray], sizes: dict[str, int]
+) -> dict[str, float]:
     """Means over columns, pairs and triples, and the worst pair."""
-    real, fake = ({n: np.clip(codes[n], 0, size - 1) for n, size in sizes.items()} for codes in (real, fake))
+    real, fake = (
+        {n: np.clip(codes[n], 0, size - 1) for n, size in sizes.items()}
+        for codes in (real, fake)
+    )
     off = {
         order: [
-            float(np.abs(shares(real, sizes, c) - shares(fake, sizes, c)).sum()) / 2 for c in combinations(sizes, order)
+            float(np.abs(shares(real, sizes, c) - shares(fake, sizes, c)).sum()) / 2
+            for c in combinations(sizes, order)
         ]
         for order in (1, 2, 3)
     }
     found = {
-        name: float(np.mean(off[order])) for order, name in enumerate(("columns", "pairs", "triples"), 1) if off[order]
+        name: float(np.mean(off[order]))
+        for order, name in enumerate(("columns", "pairs", "triples"), 1)
+        if off[order]
     }
     return found | {"worst": max(off[2], default=0.0)}
 

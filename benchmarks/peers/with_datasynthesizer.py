@@ -1,4 +1,6 @@
-"""DataSynthesizer on codes, every column categorical: its Bayesian network, two parents at most. It takes no δ, and works on files."""
+"""DataSynthesizer on codes, every column categorical: its Bayesian network, two parents
+at most. It takes no δ, and works on files.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,17 @@ from job import Task, main  # noqa: E402
 def network(task: Task) -> dict[str, np.ndarray]:
     """A network of two parents at most, learned and sampled."""
     every = dict.fromkeys(task.sizes, True)
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        data, description = str(Path(folder, "rows.csv")), str(Path(folder, "description.json"))
-        pd.DataFrame({name: column.astype(int) for name, column in task.codes.items()}).to_csv(data, index=False)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        data, description = (
+            str(Path(folder, "rows.csv")),
+            str(Path(folder, "description.json")),
+        )
+        pd.DataFrame(
+            {name: column.astype(int) for name, column in task.codes.items()}
+        ).to_csv(data, index=False)
         seed = int(np.random.default_rng().integers(2**31))
         describer = DataDescriber(category_threshold=max(task.sizes.values()) + 1)
         describer.describe_dataset_in_correlated_attribute_mode(
@@ -35,9 +45,14 @@ def network(task: Task) -> dict[str, np.ndarray]:
         )
         describer.save_dataset_description_to_file(description)
         generator = DataGenerator()
-        generator.generate_dataset_in_correlated_attribute_mode(task.rows, description, seed=seed)
+        generator.generate_dataset_in_correlated_attribute_mode(
+            task.rows, description, seed=seed
+        )
         drawn = generator.synthetic_dataset
-    return {name: pd.to_numeric(drawn[name]).fillna(0).to_numpy().astype(int) for name in task.sizes}
+    return {
+        name: pd.to_numeric(drawn[name]).fillna(0).to_numpy().astype(int)
+        for name in task.sizes
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""dpmm on codes: its pipelines as they come, without the step that finds bins, since there is nothing to bin."""
+"""dpmm on codes: its pipelines as they come, without the step that finds bins, since
+there is nothing to bin.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ def by(pipeline: type, **settings: object) -> Method:
     """One pipeline, with its own defaults but for the budget."""
 
     def work(task: Task) -> dict[str, np.ndarray]:
-        frame = pd.DataFrame({name: column.astype(int) for name, column in task.codes.items()})
-        made = pipeline(epsilon=task.epsilon, delta=task.delta, disable_processing=True, **settings)
+        frame = pd.DataFrame(
+            {name: column.astype(int) for name, column in task.codes.items()}
+        )
+        made = pipeline(
+            epsilon=task.epsilon, delta=task.delta, disable_processing=True, **settings
+        )
         made.fit(frame, domain=dict(task.sizes))
         drawn = made.generate(n_records=task.rows)
         return {name: drawn[name].to_numpy() for name in task.sizes}
@@ -26,4 +32,10 @@ def by(pipeline: type, **settings: object) -> Method:
 
 
 if __name__ == "__main__":
-    main({"mst": by(MSTPipeline), "privbayes": by(PrivBayesPipeline), "aim": by(AIMPipeline, max_model_size=80)})
+    main(
+        {
+            "mst": by(MSTPipeline),
+            "privbayes": by(PrivBayesPipeline),
+            "aim": by(AIMPipeline, max_model_size=80),
+        }
+    )

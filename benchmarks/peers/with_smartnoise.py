@@ -16,8 +16,12 @@ def by(name: str, *, delta: bool) -> Method:
     """One of its synthesizers; some take no δ."""
 
     def work(task: Task) -> dict[str, np.ndarray]:
-        frame = pd.DataFrame({name: column.astype(int) for name, column in task.codes.items()})
-        made = Synthesizer.create(name, epsilon=task.epsilon, **({"delta": task.delta} if delta else {}))
+        frame = pd.DataFrame(
+            {name: column.astype(int) for name, column in task.codes.items()}
+        )
+        made = Synthesizer.create(
+            name, epsilon=task.epsilon, **({"delta": task.delta} if delta else {})
+        )
         made.fit(frame, categorical_columns=list(task.sizes), preprocessor_eps=0.0)
         drawn = made.sample(task.rows)
         return {name: drawn[name].to_numpy().astype(int) for name in task.sizes}

@@ -1,4 +1,6 @@
-"""Understudy itself, the same way as the others: by the name of a synthesizer, or `default` for the one taken when none is named."""
+"""Understudy itself, the same way as the others: by the name of a synthesizer, or
+`default` for the one taken when none is named.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,13 @@ def by(name: str) -> Method:
     """One synthesizer, as `understudy synthesize` runs it."""
 
     def work(task: Task) -> dict[str, np.ndarray]:
-        frame = pa.table({n: pa.array(column.astype(np.int32)) for n, column in task.codes.items()})
-        columns = tuple(Integer(name=n, min=0, max=size - 1, nullable=False) for n, size in task.sizes.items())
+        frame = pa.table(
+            {n: pa.array(column.astype(np.int32)) for n, column in task.codes.items()}
+        )
+        columns = tuple(
+            Integer(name=n, min=0, max=size - 1, nullable=False)
+            for n, size in task.sizes.items()
+        )
         with tempfile.TemporaryDirectory() as folder:
             release = synthesize(
                 frame,
@@ -38,4 +45,6 @@ def by(name: str) -> Method:
 
 
 if __name__ == "__main__":
-    main({name: by(name) for name in SYNTHESIZERS} | {"default": by(DEFAULT_SYNTHESIZER)})
+    main(
+        {name: by(name) for name in SYNTHESIZERS} | {"default": by(DEFAULT_SYNTHESIZER)}
+    )

@@ -1,4 +1,5 @@
-"""Release sensitive tables safely: differentially private synthetic tables, and the proof that goes with them.
+"""Release sensitive tables safely: differentially private synthetic tables, and the
+proof that goes with them.
 
 >>> import understudy as us
 >>> schema = us.Schema(columns=(us.Integer(name="age", min=18, max=90), us.Boolean(name="smoker")))
@@ -59,9 +60,20 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.releases.guarantee": ("Guarantee",),
     "understudy.releases.release": ("Release",),
     "understudy.schema.columns.base": ("Role",),
-    "understudy.schema.columns.discrete": ("Boolean", "Categorical", "Identifier", "Text"),
+    "understudy.schema.columns.discrete": (
+        "Boolean",
+        "Categorical",
+        "Identifier",
+        "Text",
+    ),
     "understudy.schema.yaml.file": ("load_schema", "save_schema"),
-    "understudy.schema.columns.lattice": ("Date", "Datetime", "Integer", "Real", "Time"),
+    "understudy.schema.columns.lattice": (
+        "Date",
+        "Datetime",
+        "Integer",
+        "Real",
+        "Time",
+    ),
     "understudy.schema.schema": ("Schema", "Unit"),
     "understudy.workflow.audit": ("audit",),
     "understudy.workflow.describe": ("describe",),
@@ -70,7 +82,9 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.plan": ("Plan", "plan"),
     "understudy.workflow.synthesize": ("synthesize",),
 }
-_MODULE_BY_PUBLIC_NAME = {name: module for module, names in _PUBLIC_NAMES_BY_MODULE.items() for name in names}
+_MODULE_BY_PUBLIC_NAME = {
+    name: module for module, names in _PUBLIC_NAMES_BY_MODULE.items() for name in names
+}
 
 __all__ = [
     "Accounting",

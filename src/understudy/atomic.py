@@ -1,8 +1,10 @@
 """Files that appear whole or not at all, and say who may read them.
 
-Every file of Understudy is one of two kinds, and whoever writes it says which. What holds real rows, or numbers computed from them without
-noise, is private: its owner alone may read it (0600). What may be published, such as synthetic rows and releases, gets the permissions
-the system gives any file. On Windows, files are as private as their folder.
+Every file of Understudy is one of two kinds, and whoever writes it says which. What
+holds real rows, or numbers computed from them without noise, is private: its owner
+alone may read it (0600). What may be published, such as synthetic rows and releases,
+gets the permissions the system gives any file. On Windows, files are as private as
+their folder.
 """
 
 from __future__ import annotations
@@ -22,10 +24,14 @@ PRIVATE_FOLDER_MODE = 0o700
 
 
 @contextmanager
-def temporary_folder_beside(target: Path, *, error: type[UnderstudyError] = ReleaseError) -> Iterator[Path]:
-    """A private directory beside a file, to build it in. It is gone afterwards, whatever happens, an interrupt included.
+def temporary_folder_beside(
+    target: Path, *, error: type[UnderstudyError] = ReleaseError
+) -> Iterator[Path]:
+    """A private directory beside a file, to build it in. It is gone afterwards,
+    whatever happens, an interrupt included.
 
-    It is named before it is made, so that an interrupt in the instant of its birth leaves none behind.
+    It is named before it is made, so that an interrupt in the instant of its birth
+    leaves none behind.
     """
     room = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.partial"
     try:
@@ -40,14 +46,21 @@ def temporary_folder_beside(target: Path, *, error: type[UnderstudyError] = Rele
 
 @contextmanager
 def write_folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Where to write files so that a folder of them appears in one step, and only if nothing went wrong."""
+    """Where to write files so that a folder of them appears in one step, and only if
+    nothing went wrong.
+    """
     target = Path(path).resolve()
     try:
         taken = target.exists() and (not target.is_dir() or any(target.iterdir()))
     except OSError as error:
-        raise ReleaseError(f"{path}: {error.strerror or 'cannot be read'}. Nothing was written.") from None
+        raise ReleaseError(
+            f"{path}: {error.strerror or 'cannot be read'}. Nothing was written."
+        ) from None
     if taken:
-        raise ReleaseError(f"{path}: is there already and not an empty folder. Name another. Nothing was written.")
+        raise ReleaseError(
+            f"{path}: is there already and not an empty folder. Name another. Nothing"
+            " was written."
+        )
     with temporary_folder_beside(target) as room:
         draft = room / "draft"
         try:
@@ -63,12 +76,17 @@ def write_folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def write_file_atomically(
-    path: str | os.PathLike[str], *, private: bool, error: type[UnderstudyError] = ReleaseError
+    path: str | os.PathLike[str],
+    *,
+    private: bool,
+    error: type[UnderstudyError] = ReleaseError,
 ) -> Iterator[Path]:
-    """Where to write a file so that it replaces `path` in one step, and only if nothing went wrong. A link is followed.
+    """Where to write a file so that it replaces `path` in one step, and only if nothing
+    went wrong. A link is followed.
 
-    A private file can be read by its owner alone, whoever could read the one it replaces. Any other gets the permissions of the one it
-    replaces, or those the system gives new files. `error` is what is raised where it cannot be written.
+    A private file can be read by its owner alone, whoever could read the one it
+    replaces. Any other gets the permissions of the one it replaces, or those the system
+    gives new files. `error` is what is raised where it cannot be written.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
@@ -94,5 +112,10 @@ def write_file_atomically(
                 os.close(handle)
 
 
-def _make_write_error(error: type[UnderstudyError], path: str | os.PathLike[str], cause: OSError) -> UnderstudyError:
-    return error(f"{path}: cannot be written ({cause.strerror or 'the system does not say why'}). Nothing was written.")
+def _make_write_error(
+    error: type[UnderstudyError], path: str | os.PathLike[str], cause: OSError
+) -> UnderstudyError:
+    return error(
+        f"{path}: cannot be written"
+        f" ({cause.strerror or 'the system does not say why'}). Nothing was written."
+    )

@@ -12,25 +12,31 @@ UnderstudyError
 ├── Refused              a request no budget can make safe, with the remedy
 └── ReleaseError         a release file that is damaged, hostile or from a later version
 
-A message says where, what, the remedy, and what did not happen, in one line. It never contains a cell's value.
+A message says where, what, the remedy, and what did not happen, in one line. It never
+contains a cell's value.
 """
 
 from __future__ import annotations
 
 
 class UnderstudyError(Exception):
-    """Base of every error Understudy raises on purpose; the command line prints it as one line.
+    """Base of every error Understudy raises on purpose; the command line prints it as
+    one line.
 
     >>> issubclass(BudgetExceeded, UnderstudyError)
     True
     """
 
     run: str | None = None
-    """The run that had reserved its budget when this was raised, and that `resume` takes up; None where nothing was spent."""
+    """The run that had reserved its budget when this was raised, and that `resume`
+    takes up; None where nothing was spent.
+    """
 
 
 class SchemaError(UnderstudyError):
-    """A description of a table that contradicts itself, or a file that cannot be read as one."""
+    """A description of a table that contradicts itself, or a file that cannot be read
+    as one.
+    """
 
 
 class TableError(UnderstudyError):
@@ -62,7 +68,9 @@ class LedgerMismatch(LedgerError):
 
 
 class Refused(UnderstudyError):
-    """A request that no budget can make safe, or that cannot work; the message names the remedy."""
+    """A request that no budget can make safe, or that cannot work; the message names
+    the remedy.
+    """
 
 
 class ReleaseError(UnderstudyError):

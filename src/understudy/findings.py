@@ -1,7 +1,9 @@
-"""Findings: what a comparison with the real rows came to, in a form that a page can show and JSON can hold.
+"""Findings: what a comparison with the real rows came to, in a form that a page can
+show and JSON can hold.
 
-Utility and risk both answer in these three types. A number that cannot be computed stays in the list with the reason, and so does a part of
-one: it is never averaged away in silence.
+Utility and risk both answer in these three types. A number that cannot be computed
+stays in the list with the reason, and so does a part of one: it is never averaged away
+in silence.
 """
 
 from __future__ import annotations
@@ -72,9 +74,10 @@ class FindingPart:
 class Finding:
     """One measure: its value, what it is made of, or why there is none.
 
-    `family` groups findings on a page; `best` and `worst` are the ends of the scale where it has ends; `baseline` is what an uninformed
-    guess, or a table with nothing in common, would get; `interval` holds the value with 95 % confidence; `note` says in one line how to
-    read it. Parts come farthest from good first.
+    `family` groups findings on a page; `best` and `worst` are the ends of the scale
+    where it has ends; `baseline` is what an uninformed guess, or a table with nothing
+    in common, would get; `interval` holds the value with 95 % confidence; `note` says
+    in one line how to read it. Parts come farthest from good first.
 
     >>> Finding(name="propensity_cart", title="Propensity, CART", reason="scikit-learn is not installed").is_computed
     False
@@ -97,7 +100,9 @@ class Finding:
     def __post_init__(self) -> None:
         _check_value(self.name, self.value, self.reason)
         for number in (self.best, self.worst, self.baseline, *(self.interval or ())):
-            assert number is None or math.isfinite(number), f"{self.name}: a number is finite"
+            assert number is None or math.isfinite(number), (
+                f"{self.name}: a number is finite"
+            )
 
     @property
     def is_computed(self) -> bool:
@@ -134,7 +139,11 @@ class Finding:
     def __str__(self) -> str:
         if self.value is None:
             return f"{self.title}: not computed ({self.reason})"
-        between = "" if self.interval is None else f" ({self.interval[0]:.4g} to {self.interval[1]:.4g})"
+        between = (
+            ""
+            if self.interval is None
+            else f" ({self.interval[0]:.4g} to {self.interval[1]:.4g})"
+        )
         return f"{self.title}: {self.value:.4g}{between}"
 
 
@@ -178,17 +187,24 @@ class Assessment:
 
     @property
     def not_computed(self) -> tuple[tuple[str, str], ...]:
-        """Every finding, and every part of one, that has no number: its title and the reason."""
+        """Every finding, and every part of one, that has no number: its title and the
+        reason.
+        """
         missing: list[tuple[str, str]] = []
         for finding in self.findings:
             if not finding.is_computed:
                 missing.append((finding.title, finding.reason))
-            missing += [(f"{finding.title}: {part.name}", part.reason) for part in finding.left_out]
+            missing += [
+                (f"{finding.title}: {part.name}", part.reason)
+                for part in finding.left_out
+            ]
         return tuple(missing)
 
     def to_dict(self) -> dict[str, Fact]:
         """The assessment as JSON holds it."""
-        missing: list[Fact] = [{"title": title, "reason": reason} for title, reason in self.not_computed]
+        missing: list[Fact] = [
+            {"title": title, "reason": reason} for title, reason in self.not_computed
+        ]
         return {
             "subject": self.subject,
             "marking": self.marking,
@@ -198,11 +214,18 @@ class Assessment:
         }
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.subject} ({self.marking})", *(f"  {finding}" for finding in self.findings)])
+        return "\n".join(
+            [
+                f"{self.subject} ({self.marking})",
+                *(f"  {finding}" for finding in self.findings),
+            ]
+        )
 
 
 class Unavailable(Exception):
-    """A measure that cannot be computed here; the message is the reason, and never holds a cell's value."""
+    """A measure that cannot be computed here; the message is the reason, and never
+    holds a cell's value.
+    """
 
 
 def make_missing_finding(name: str, title: str, reason: str, **rest: str) -> Finding:
@@ -224,7 +247,9 @@ class Measure:
     compute: Callable[[], Finding]
 
 
-def compute_findings(measures: Sequence[Measure], progress: Progress = ignore_progress) -> tuple[Finding, ...]:
+def compute_findings(
+    measures: Sequence[Measure], progress: Progress = ignore_progress
+) -> tuple[Finding, ...]:
     """Compute what can be computed; the rest is listed with the reason.
 
     >>> def empty() -> Finding:
@@ -238,10 +263,22 @@ def compute_findings(measures: Sequence[Measure], progress: Progress = ignore_pr
         try:
             found.append(measure.compute())
         except (Unavailable, UnderstudyError) as reason:
-            found.append(make_missing_finding(measure.name, measure.title, str(reason), family=measure.family))
-        except (ValueError, ArithmeticError, MemoryError) as error:  # numpy's LinAlgError is a ValueError
+            found.append(
+                make_missing_finding(
+                    measure.name, measure.title, str(reason), family=measure.family
+                )
+            )
+        except (
+            ValueError,
+            ArithmeticError,
+            MemoryError,
+        ) as error:  # numpy's LinAlgError is a ValueError
             why = f"it could not be computed ({type(error).__name__})"
-            found.append(make_missing_finding(measure.name, measure.title, why, family=measure.family))
+            found.append(
+                make_missing_finding(
+                    measure.name, measure.title, why, family=measure.family
+                )
+            )
     progress("done", 1.0)
     return tuple(found)
 
@@ -257,5 +294,7 @@ def mean_of_parts(parts: tuple[FindingPart, ...]) -> float | None:
 
 
 def _check_value(name: str, value: float | None, reason: str) -> None:
-    assert (value is None) == bool(reason), f"{name}: a number, or the reason why there is none"
+    assert (value is None) == bool(reason), (
+        f"{name}: a number, or the reason why there is none"
+    )
     assert value is None or math.isfinite(value), f"{name}: a number is finite"

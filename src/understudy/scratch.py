@@ -1,15 +1,19 @@
-"""Private directories for rows that wait on disk, and the end of those whose process is gone.
+"""Private directories for rows that wait on disk, and the end of those whose process is
+gone.
 
     understudy-<hex>/     for its user alone
         lock              locked for as long as the process lives; names the machine
         rows/             what the process keeps there
 
-The system drops a lock (flock) with its process, however that one ended. So a lock that can be taken belongs to nobody: the directory is
-an orphan, and the next process of the same user that keeps rows there removes it. Process ids would not do: they are used again, and every
-container counts its own.
+The system drops a lock (flock) with its process, however that one ended. So a lock that
+can be taken belongs to nobody: the directory is an orphan, and the next process of the
+same user that keeps rows there removes it. Process ids would not do: they are used
+again, and every container counts its own.
 
-A lock is taken before it gets its name, and rows come after it. So a directory without a lock is only just being made, or is on its way
-out, and holds no rows: it is left alone. Where files cannot be locked (Windows, some network file systems) nothing is ever swept.
+A lock is taken before it gets its name, and rows come after it. So a directory without
+a lock is only just being made, or is on its way out, and holds no rows: it is left
+alone. Where files cannot be locked (Windows, some network file systems) nothing is ever
+swept.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ _BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Scratch:
-    """A private directory, named now and made later: whoever promises its removal can do so before there is anything to remove.
+    """A private directory, named now and made later: whoever promises its removal can
+    do so before there is anything to remove.
 
     >>> import tempfile
     >>> scratch = Scratch(Path(tempfile.gettempdir()))
@@ -62,11 +67,15 @@ class Scratch:
         self.rows.mkdir(mode=0o700)
 
     def remove(self) -> None:
-        """Remove it with all that is in it. A forked child, which inherits it, leaves it to its maker."""
+        """Remove it with all that is in it. A forked child, which inherits it, leaves
+        it to its maker.
+        """
         if os.getpid() != self._maker:
             return
         shutil.rmtree(self.rows, ignore_errors=True)
-        if not self.rows.exists():  # the lock goes last: what is left with a lock is swept later
+        if (
+            not self.rows.exists()
+        ):  # the lock goes last: what is left with a lock is swept later
             shutil.rmtree(self.home, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -74,7 +83,9 @@ class Scratch:
 
 
 def sweep_orphans(parent: Path) -> None:
-    """Remove this user's private directories whose process is gone. What cannot be told, or removed, is left."""
+    """Remove this user's private directories whose process is gone. What cannot be
+    told, or removed, is left.
+    """
     if sys.platform == "win32":
         return
     with suppress(OSError), os.scandir(parent) as entries:
@@ -85,7 +96,9 @@ def sweep_orphans(parent: Path) -> None:
 
 
 def _lock_home(home: Path) -> int | None:
-    """Lock a new directory; the open file that holds the lock, or None where there are no locks."""
+    """Lock a new directory; the open file that holds the lock, or None where there are
+    no locks.
+    """
     if sys.platform == "win32":
         return None
     draft = home / "lock.draft"
@@ -101,7 +114,9 @@ def _lock_home(home: Path) -> int | None:
 
 
 def _remove_orphan(path: Path) -> None:
-    """Remove a directory if it is ours and its process is gone. Links are not followed, and what was checked is what is removed."""
+    """Remove a directory if it is ours and its process is gone. Links are not followed,
+    and what was checked is what is removed.
+    """
     home = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if os.fstat(home).st_uid != os.geteuid():
@@ -110,7 +125,9 @@ def _remove_orphan(path: Path) -> None:
         try:
             if not _is_lock_of_this_machine(lock):
                 return
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its process lives
+            fcntl.flock(
+                lock, fcntl.LOCK_EX | fcntl.LOCK_NB
+            )  # raises while its process lives
             with suppress(FileNotFoundError):
                 shutil.rmtree("rows", dir_fd=home)
             os.unlink("lock", dir_fd=home)
@@ -122,16 +139,20 @@ def _remove_orphan(path: Path) -> None:
 
 
 def _is_lock_of_this_machine(lock: int) -> bool:
-    """Whether a lock is of this machine: on a shared file system another machine's may not be seen.
+    """Whether a lock is of this machine: on a shared file system another machine's may
+    not be seen.
 
-    A lock that names no machine lost its text in a power cut, for it gets its name only after its text.
+    A lock that names no machine lost its text in a power cut, for it gets its name only
+    after its text.
     """
     named = os.read(lock, MAX_LOCK_BYTES).decode(errors="replace").split("\n")
     return named == [""] or not set(named).isdisjoint(_name_machine())
 
 
 def _name_machine() -> list[str]:
-    """What this machine is called: by its host name, which outlives a power cut, and by its boot, which containers share."""
+    """What this machine is called: by its host name, which outlives a power cut, and by
+    its boot, which containers share.
+    """
     if sys.platform == "win32":
         return []
     names = [os.uname().nodename]

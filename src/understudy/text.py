@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def align_columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
+def align_columns(
+    rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
+) -> list[str]:
     """Rows of cells as lines whose columns line up; the columns in `right` end alike.
 
     >>> align_columns([["age", "9"], ["children", "10"]], right=[1])
@@ -16,7 +18,8 @@ def align_columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [
         "  ".join(
-            cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(w) if i in right else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]
@@ -37,7 +40,11 @@ def format_percent(share: float) -> str:
     >>> format_percent(0.2), format_percent(0.004)
     ('20 %', '0.4 %')
     """
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.1g} %"
+    return (
+        f"{100 * share:.0f} %"
+        if share >= 0.01 or share == 0
+        else f"{100 * share:.1g} %"
+    )
 
 
 def format_count(count: int, noun: str, plural: str | None = None) -> str:

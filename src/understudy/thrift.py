@@ -1,7 +1,8 @@
 """Thrift's compact encoding, in which Parquet files say at their end what they hold.
 
-A structure is read into nested dictionaries of field number → (type, value), without knowing what the fields mean, and written again
-to the last byte. (Apache Thrift, "Compact protocol encoding", in its doc/specs.)
+A structure is read into nested dictionaries of field number → (type, value), without
+knowing what the fields mean, and written again to the last byte. (Apache Thrift,
+"Compact protocol encoding", in its doc/specs.)
 """
 
 from __future__ import annotations
@@ -20,14 +21,25 @@ from typing import Any
     THRIFT_SET,
     THRIFT_MAP,
     THRIFT_STRUCT,
-) = 1, 2, 3, 7, 8, 9, 10, 11, 12
+) = (
+    1,
+    2,
+    3,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+)
 THRIFT_INTEGERS = (4, 5, 6)
 
 ThriftFields = dict[int, tuple[int, Any]]
 
 
 def read_struct(data: bytes) -> ThriftFields:
-    """The structure that these bytes begin with; ValueError or IndexError where they are none.
+    """The structure that these bytes begin with; ValueError or IndexError where they
+    are none.
 
     >>> read_struct(bytes([0x15, 0x04, 0x18, 0x01, 0x61, 0x00]))
     {1: (5, 2), 2: (8, b'a')}
@@ -81,7 +93,14 @@ class _ThriftReader:
         while header := self._read_byte():
             number = number + (header >> 4) if header >> 4 else self._read_integer()
             kind = header & 15
-            found[number] = (kind, kind == THRIFT_TRUE if kind in (THRIFT_TRUE, THRIFT_FALSE) else self._value(kind))
+            found[number] = (
+                kind,
+                (
+                    kind == THRIFT_TRUE
+                    if kind in (THRIFT_TRUE, THRIFT_FALSE)
+                    else self._value(kind)
+                ),
+            )
         return found
 
     def _value(self, kind: int) -> Any:
@@ -97,12 +116,20 @@ class _ThriftReader:
             header = self._read_byte()
             size = header >> 4 if header >> 4 < 15 else self._read_varint()
             return header & 15, [
-                self.fields() if header & 15 == THRIFT_STRUCT else self._value(header & 15) for _ in range(size)
+                (
+                    self.fields()
+                    if header & 15 == THRIFT_STRUCT
+                    else self._value(header & 15)
+                )
+                for _ in range(size)
             ]
         if kind == THRIFT_MAP:
             size = self._read_varint()
             header = self._read_byte() if size else 0
-            return header, [(self._value(header >> 4), self._value(header & 15)) for _ in range(size)]
+            return header, [
+                (self._value(header >> 4), self._value(header & 15))
+                for _ in range(size)
+            ]
         if kind == THRIFT_STRUCT:
             return self.fields()
         raise ValueError("no type of a field")
@@ -123,9 +150,17 @@ def _encode_integer(value: int) -> bytes:
 def _write_fields(out: BytesIO, fields: ThriftFields) -> None:
     last = 0
     for number, (kind, value) in fields.items():
-        kind = (THRIFT_TRUE if value else THRIFT_FALSE) if kind in (THRIFT_TRUE, THRIFT_FALSE) else kind
+        kind = (
+            (THRIFT_TRUE if value else THRIFT_FALSE)
+            if kind in (THRIFT_TRUE, THRIFT_FALSE)
+            else kind
+        )
         step = number - last
-        out.write(bytes([step << 4 | kind]) if 0 < step < 16 else struct.pack("B", kind) + _encode_integer(number))
+        out.write(
+            bytes([step << 4 | kind])
+            if 0 < step < 16
+            else struct.pack("B", kind) + _encode_integer(number)
+        )
         last = number
         if kind not in (THRIFT_TRUE, THRIFT_FALSE):
             _write_value(out, kind, value)
@@ -144,7 +179,11 @@ def _write_value(out: BytesIO, kind: int, value: Any) -> None:
     elif kind in (THRIFT_LIST, THRIFT_SET):
         inner, parts = value
         size = len(parts)
-        out.write(bytes([size << 4 | inner]) if size < 15 else bytes([15 << 4 | inner]) + _encode_varint(size))
+        out.write(
+            bytes([size << 4 | inner])
+            if size < 15
+            else bytes([15 << 4 | inner]) + _encode_varint(size)
+        )
         for part in parts:
             _write_value(out, inner, part)
     elif kind == THRIFT_MAP:

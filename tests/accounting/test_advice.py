@@ -25,7 +25,9 @@ def test_an_absurd_epsilon_does_not_print_an_absurd_number():
 @pytest.mark.parametrize("noisy", [False, True])
 def test_few_rows_are_named_with_where_their_number_comes_from(noisy):
     (line,) = advise_on_budget(Budget.of("0.1", 0), rows=200, noisy=noisy)
-    assert line.startswith(f"200 rows (the {'noisy' if noisy else 'declared'} number) are few for ε = 0.10")
+    assert line.startswith(
+        f"200 rows (the {'noisy' if noisy else 'declared'} number) are few for ε = 0.10"
+    )
     assert "7 % of all rows" in line
 
 
@@ -43,7 +45,9 @@ def test_a_large_delta_is_named():
 @pytest.mark.parametrize("rows", [10**9 + 1, 2 * 10**9, 10**10])
 def test_the_delta_that_is_advised_is_below_one_in_all_rows(rows):
     (line,) = advise_on_budget(Budget.of(1), rows=rows)
-    assert line.endswith("Use 1e-10 or less." if rows < 10**10 else "Use 1e-11 or less.")
+    assert line.endswith(
+        "Use 1e-10 or less." if rows < 10**10 else "Use 1e-11 or less."
+    )
     assert advise_on_budget(Budget.of(1, "1e-11"), rows=rows) == ()
 
 

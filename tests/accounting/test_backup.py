@@ -1,4 +1,6 @@
-"""A backup is whole, checked, marked as one, and of no use for spending until it is restored."""
+"""A backup is whole, checked, marked as one, and of no use for spending until it is
+restored.
+"""
 
 import stat
 import threading
@@ -41,15 +43,23 @@ def test_a_backup_never_overwrites(tmp_path, ledger):
 def test_nothing_can_be_spent_from_a_backup(tmp_path, ledger):
     ledger.backup(tmp_path / "a.backup")
     with Ledger.open(tmp_path / "a.backup") as kept:
-        for spend in (lambda: kept.reserve(HALF, event="x"), lambda: kept.note("x", "y")):
-            with pytest.raises(LedgerError, match=r"is a backup, taken at entry 2: .*restore.*Nothing was spent\."):
+        for spend in (
+            lambda: kept.reserve(HALF, event="x"),
+            lambda: kept.note("x", "y"),
+        ):
+            with pytest.raises(
+                LedgerError,
+                match=r"is a backup, taken at entry 2: .*restore.*Nothing was spent\.",
+            ):
                 spend()
         kept.verify()
 
 
 def test_a_restored_backup_is_the_account_and_says_so(tmp_path, ledger):
     ledger.backup(tmp_path / "a.backup")
-    with Ledger.restore(tmp_path / "a.backup", tmp_path / "b.ledger", anchor=ledger.head) as account:
+    with Ledger.restore(
+        tmp_path / "a.backup", tmp_path / "b.ledger", anchor=ledger.head
+    ) as account:
         assert not account.is_backup
         assert account.entries()[:2] == ledger.entries()
         assert account.entries()[2].kind == "restore"
@@ -66,7 +76,9 @@ def test_a_backup_that_lacks_a_later_digest_is_not_restored(tmp_path, ledger):
 
 
 def test_only_a_backup_is_restored_and_only_where_nothing_is(tmp_path, ledger):
-    with pytest.raises(LedgerError, match=r"is a ledger and no backup.*No ledger was made"):
+    with pytest.raises(
+        LedgerError, match=r"is a ledger and no backup.*No ledger was made"
+    ):
         Ledger.restore(tmp_path / "a.ledger", tmp_path / "b.ledger")
     ledger.backup(tmp_path / "a.backup")
     with pytest.raises(LedgerError, match="exists already"):
@@ -95,8 +107,12 @@ def test_a_backup_taken_while_others_spend_is_of_one_moment(scratch):
         spender.join()
 
 
-def test_nothing_is_made_where_a_crash_left_the_journal_of_another_ledger(tmp_path, ledger):
-    """SQLite would play it back: a new account had the cap of the old one, and a restored one was damaged."""
+def test_nothing_is_made_where_a_crash_left_the_journal_of_another_ledger(
+    tmp_path, ledger
+):
+    """SQLite would play it back: a new account had the cap of the old one, and a
+    restored one was damaged.
+    """
     ledger.backup(tmp_path / "a.backup")
     for ending in ("-journal", "-wal"):
         (tmp_path / f"b.ledger{ending}").write_bytes(b"x")
@@ -105,7 +121,10 @@ def test_nothing_is_made_where_a_crash_left_the_journal_of_another_ledger(tmp_pa
             lambda: Ledger.create(tmp_path / "b.ledger", dataset="b"),
             lambda: ledger.backup(tmp_path / "b.ledger"),
         ):
-            with pytest.raises(LedgerError, match=rf"b\.ledger{ending} is what a crash left .*No ledger was made\."):
+            with pytest.raises(
+                LedgerError,
+                match=rf"b\.ledger{ending} is what a crash left .*No ledger was made\.",
+            ):
                 make()
         assert not (tmp_path / "b.ledger").exists()
         (tmp_path / f"b.ledger{ending}").unlink()

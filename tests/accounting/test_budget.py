@@ -40,7 +40,20 @@ NOT_EPSILON = [
     [],
     1j,
 ]
-NOT_DELTA = [-1, "-1e-9", 1, 1.0, 2, float("nan"), float("inf"), "x", "nan", True, [], "1e999999999"]
+NOT_DELTA = [
+    -1,
+    "-1e-9",
+    1,
+    1.0,
+    2,
+    float("nan"),
+    float("inf"),
+    "x",
+    "nan",
+    True,
+    [],
+    "1e999999999",
+]
 
 
 @pytest.mark.parametrize("epsilon", NOT_EPSILON, ids=repr)
@@ -61,7 +74,17 @@ def test_what_is_no_delta_is_refused_in_one_line(delta):
 
 @pytest.mark.parametrize(
     "written",
-    ["0.1", 0.1, Decimal("0.1"), Fraction(1, 10), "1e-1", " 0.1 ", "1/10", np.float64(0.1), np.float32(0.1)],
+    [
+        "0.1",
+        0.1,
+        Decimal("0.1"),
+        Fraction(1, 10),
+        "1e-1",
+        " 0.1 ",
+        "1/10",
+        np.float64(0.1),
+        np.float32(0.1),
+    ],
     ids=repr,
 )
 def test_a_tenth_is_a_tenth_however_it_is_written(written):
@@ -98,11 +121,17 @@ def test_equal_parts_add_up_exactly(total, parts):
     assert sum(split_evenly(total, parts)) == total
 
 
-@given(st.fractions(min_value="1/1000", max_value=10), st.lists(st.integers(1, 1000), min_size=1, max_size=20))
+@given(
+    st.fractions(min_value="1/1000", max_value=10),
+    st.lists(st.integers(1, 1000), min_size=1, max_size=20),
+)
 def test_weighted_parts_add_up_exactly_and_keep_their_proportions(total, weights):
     parts = split_by_weights(total, weights)
     assert sum(parts) == total
-    assert all(part * weights[0] == parts[0] * weight for part, weight in zip(parts, weights, strict=True))
+    assert all(
+        part * weights[0] == parts[0] * weight
+        for part, weight in zip(parts, weights, strict=True)
+    )
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6))
@@ -113,7 +142,9 @@ def test_a_split_budget_adds_up_in_both_numbers(weights):
     assert sum(part.delta for part in parts) == budget.delta
 
 
-@pytest.mark.parametrize("weights", [[], [0, 1], [-1, 2], ["x"], [float("nan")]], ids=repr)
+@pytest.mark.parametrize(
+    "weights", [[], [0, 1], [-1, 2], ["x"], [float("nan")]], ids=repr
+)
 def test_weights_that_divide_nothing_are_refused(weights):
     with pytest.raises(InvalidBudget, match="weights"):
         split_by_weights(Fraction(1), weights)
@@ -140,7 +171,9 @@ def test_numbers_are_spelled_as_people_write_them(value, text):
     assert spell_value(Fraction(value)) == text
 
 
-@given(st.fractions(min_value=0, max_value=5), st.fractions(min_value="1e-12", max_value=1))
+@given(
+    st.fractions(min_value=0, max_value=5), st.fractions(min_value="1e-12", max_value=1)
+)
 def test_a_price_that_is_too_high_never_looks_equal_to_what_is_left(left, more):
     asked, rest = spell_values_apart(left + more, left)
     assert asked != rest

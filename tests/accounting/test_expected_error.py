@@ -7,7 +7,11 @@ import mpmath
 import pytest
 
 from understudy.accounting.cost import Accounting, Sensitivity
-from understudy.accounting.expected_error import expected_noise, noise_deviation, noise_half_width
+from understudy.accounting.expected_error import (
+    expected_noise,
+    noise_deviation,
+    noise_half_width,
+)
 from understudy.accounting.law import Law
 
 ONE = Sensitivity(Fraction(1), Fraction(1))
@@ -23,7 +27,9 @@ def probabilities(law, scale):
         weights = [mpmath.exp(-k * k / (2 * s * s)) for k in range(far)]
     else:
         weights = [
-            mpmath.ncdf(-(k - mpmath.mpf(1) / 2) / s) - mpmath.ncdf(-(k + mpmath.mpf(1) / 2) / s) for k in range(far)
+            mpmath.ncdf(-(k - mpmath.mpf(1) / 2) / s)
+            - mpmath.ncdf(-(k + mpmath.mpf(1) / 2) / s)
+            for k in range(far)
         ]
     total = weights[0] + 2 * sum(weights[1:])
     return [w / total for w in weights]
@@ -48,5 +54,9 @@ def test_dividing_a_pure_budget_by_k_multiplies_the_noise_by_k():
 
 def test_no_scale_is_no_error():
     for law in Law:
-        assert noise_deviation(law, Fraction(0)) == noise_half_width(law, Fraction(0), 0.95) == 0
+        assert (
+            noise_deviation(law, Fraction(0))
+            == noise_half_width(law, Fraction(0), 0.95)
+            == 0
+        )
     assert noise_deviation(Law.DISCRETE_LAPLACE, Fraction(1, 2**20)) == 0

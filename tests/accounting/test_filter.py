@@ -24,7 +24,10 @@ def pure(amount, delta=0):
 @given(asked=st.lists(st.tuples(costs, costs), max_size=20))
 @settings(deadline=None, max_examples=40)
 def test_whatever_is_asked_the_sum_stays_within_the_total(accounting, asked):
-    filter, paid = Filter(accounting, Fraction(2), Fraction(1)), Cost(accounting, Fraction(0))
+    filter, paid = (
+        Filter(accounting, Fraction(2), Fraction(1)),
+        Cost(accounting, Fraction(0)),
+    )
     for amount, delta in asked:
         cost = Cost(accounting, amount, delta)
         fits = paid.amount + amount <= 2 and paid.delta + delta <= 1
@@ -49,7 +52,14 @@ def test_an_adaptive_asker_cannot_overspend(data):
     for _ in range(data.draw(st.integers(0, 20))):
         cost = pure(
             data.draw(
-                st.sampled_from([filter.left, filter.left / 2, filter.left + Fraction(1, 10**30), Fraction(1, 3)])
+                st.sampled_from(
+                    [
+                        filter.left,
+                        filter.left / 2,
+                        filter.left + Fraction(1, 10**30),
+                        Fraction(1, 3),
+                    ]
+                )
             )
         )
         if filter.admits(cost):
@@ -79,7 +89,9 @@ def test_a_total_divided_is_a_total_spent():
 
 
 def test_long_fractions_are_rounded_up_and_never_down():
-    """A thousand unlike denominators make a number of 20,000 digits; the filter keeps a short one that is no smaller."""
+    """A thousand unlike denominators make a number of 20,000 digits; the filter keeps a
+    short one that is no smaller.
+    """
     filter, exactly = Filter(Accounting.GDP, Fraction(100)), Fraction(0)
     for k in range(2**40 + 1, 2**40 + 1001):
         cost = Fraction(2**30, k)
@@ -102,20 +114,28 @@ def test_a_refusal_says_what_is_left_and_that_nothing_was_spent():
 
 def test_a_refused_delta_is_named():
     filter = Filter(Accounting.PURE, Fraction(1), Fraction(1, 10**9))
-    with pytest.raises(BudgetExceeded, match="would cost δ = 2e-9 and only 1e-9 of 1e-9 is left"):
+    with pytest.raises(
+        BudgetExceeded, match="would cost δ = 2e-9 and only 1e-9 of 1e-9 is left"
+    ):
         filter.admit(pure("0.5", Fraction(2, 10**9)))
 
 
 def test_a_price_in_another_currency_is_refused():
-    with pytest.raises(InvalidBudget, match="adds up μ² and the question is priced in ε"):
+    with pytest.raises(
+        InvalidBudget, match="adds up μ² and the question is priced in ε"
+    ):
         Filter(Accounting.GDP, Fraction(1)).admits(pure(1))
 
 
 def test_the_filter_of_a_budget():
     budget = Budget.of(1, "1e-9")
     assert Filter.of(budget) == Filter(Accounting.GDP, mu_squared_for(budget))
-    assert Filter.of(budget, accounting=Accounting.ZCDP) == Filter(Accounting.ZCDP, rho_for(budget))
-    assert Filter.of(budget, accounting=Accounting.PURE) == Filter(Accounting.PURE, Fraction(1), Fraction(1, 10**9))
+    assert Filter.of(budget, accounting=Accounting.ZCDP) == Filter(
+        Accounting.ZCDP, rho_for(budget)
+    )
+    assert Filter.of(budget, accounting=Accounting.PURE) == Filter(
+        Accounting.PURE, Fraction(1), Fraction(1, 10**9)
+    )
 
 
 def test_thresholds_take_their_share_of_delta_from_the_whole():
@@ -125,7 +145,9 @@ def test_thresholds_take_their_share_of_delta_from_the_whole():
     assert filter.delta == share
     assert filter.fits_budget(budget)
     assert not Filter(Accounting.GDP, filter.total, 2 * share).fits_budget(budget)
-    assert not Filter(Accounting.GDP, Filter.of(budget).total, share).fits_budget(budget)
+    assert not Filter(Accounting.GDP, Filter.of(budget).total, share).fits_budget(
+        budget
+    )
     for beyond in (budget.delta, 2 * budget.delta, Fraction(-1, 10**10)):
         with pytest.raises(InvalidBudget, match="set aside for thresholds"):
             Filter.of(budget, threshold_delta=beyond)
@@ -133,22 +155,38 @@ def test_thresholds_take_their_share_of_delta_from_the_whole():
 
 def test_a_pure_filter_fits_only_its_budget():
     assert Filter(Accounting.PURE, Fraction(1)).fits_budget(Budget.of(1))
-    assert not Filter(Accounting.PURE, Fraction(1), Fraction(1, 10**8)).fits_budget(Budget.of(1))
+    assert not Filter(Accounting.PURE, Fraction(1), Fraction(1, 10**8)).fits_budget(
+        Budget.of(1)
+    )
 
 
 def test_four_questions_one_after_another():
-    assert compose_sequential(pure(x) for x in ("0.5", "0.2", "0.25", "0.25")).amount == Fraction("1.2")
+    assert compose_sequential(
+        pure(x) for x in ("0.5", "0.2", "0.25", "0.25")
+    ).amount == Fraction("1.2")
 
 
-@pytest.mark.parametrize(("neighbours", "cost"), [(Neighbours.ADD_REMOVE, "1.0"), (Neighbours.REPLACE, "1.2")])
+@pytest.mark.parametrize(
+    ("neighbours", "cost"),
+    [(Neighbours.ADD_REMOVE, "1.0"), (Neighbours.REPLACE, "1.2")],
+)
 def test_two_of_them_about_disjoint_parts(neighbours, cost):
-    """.5 + max(.2, .25) + .25, and the sum where a row may move from one part to the other."""
+    """.5 + max(.2, .25) + .25, and the sum where a row may move from one part to the
+    other.
+    """
     apart = compose_parallel([pure("0.2"), pure("0.25")], neighbours)
-    assert compose_sequential([pure("0.5"), apart, pure("0.25")]).amount == Fraction(cost)
+    assert compose_sequential([pure("0.5"), apart, pure("0.25")]).amount == Fraction(
+        cost
+    )
 
 
-@given(st.lists(st.tuples(costs, costs), min_size=1, max_size=8), st.sampled_from(Neighbours))
-def test_parallel_is_never_dearer_than_sequential_nor_cheaper_than_its_dearest_part(parts, neighbours):
+@given(
+    st.lists(st.tuples(costs, costs), min_size=1, max_size=8),
+    st.sampled_from(Neighbours),
+)
+def test_parallel_is_never_dearer_than_sequential_nor_cheaper_than_its_dearest_part(
+    parts, neighbours
+):
     bill = [pure(*part) for part in parts]
     apart, together = compose_parallel(bill, neighbours), compose_sequential(bill)
     assert max(c.amount for c in bill) <= apart.amount <= together.amount
@@ -158,4 +196,6 @@ def test_parallel_is_never_dearer_than_sequential_nor_cheaper_than_its_dearest_p
 
 def test_parts_that_share_a_person_are_not_disjoint():
     bill = [pure("0.2"), pure("0.25"), pure("0.1")]
-    assert compose_parallel(bill, Neighbours.ADD_REMOVE, constant_within_unit=False) == compose_sequential(bill)
+    assert compose_parallel(
+        bill, Neighbours.ADD_REMOVE, constant_within_unit=False
+    ) == compose_sequential(bill)

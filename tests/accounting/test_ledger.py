@@ -44,7 +44,10 @@ def test_runs_add_up_and_the_cap_holds(ledger):
 
 def test_delta_has_its_own_cap(ledger):
     ledger.reserve(Budget.of("0.1", "1e-9"), event="first")
-    with pytest.raises(BudgetExceeded, match=r"would cost δ = 1e-12 and only 0 of 1e-9 is left in people\.ledger"):
+    with pytest.raises(
+        BudgetExceeded,
+        match=r"would cost δ = 1e-12 and only 0 of 1e-9 is left in people\.ledger",
+    ):
         ledger.reserve(Budget.of("0.1", "1e-12"), event="second")
     ledger.reserve(Budget.of("0.1", 0), event="pure")
 
@@ -75,7 +78,9 @@ def test_without_a_cap_everything_is_recorded_and_nothing_refused(path):
 @given(st.lists(st.integers(1, 4 * 10**8), min_size=1, max_size=12))
 @settings(deadline=None, max_examples=15)
 def test_any_sequence_of_runs_stays_within_the_cap(tmp_path_factory, units):
-    with Ledger.create(tmp_path_factory.mktemp("l") / "a.ledger", dataset="a", cap=Budget.of(1, 0)) as ledger:
+    with Ledger.create(
+        tmp_path_factory.mktemp("l") / "a.ledger", dataset="a", cap=Budget.of(1, 0)
+    ) as ledger:
         granted = 0
         for unit in units:
             fits = granted + unit <= 10**9
@@ -95,11 +100,19 @@ def test_a_ledger_is_found_again_as_it_was_left(path, ledger):
     ledger.close()
     with Ledger.open(path) as again:
         assert (again.entries(), again.head) == left
-        assert (again.dataset, again.neighbours, again.unit) == ("people", Neighbours.ADD_REMOVE, "row")
+        assert (again.dataset, again.neighbours, again.unit) == (
+            "people",
+            Neighbours.ADD_REMOVE,
+            "row",
+        )
         assert again.cap == Budget.of(1)
         opened, reserved, noted = again.entries()
     assert (opened.kind, reserved.kind, noted.kind) == ("open", "reserve", "note")
-    assert (reserved.event, reserved.analyst, reserved.scope) == ("synthesize", "Ada", "north")
+    assert (reserved.event, reserved.analyst, reserved.scope) == (
+        "synthesize",
+        "Ada",
+        "north",
+    )
     assert reserved.cost == (Fraction(1, 4), Fraction(1, 10**9))
     assert noted.cost == (0, 0)
     assert noted.facts == {"text": "internal, not private"}
@@ -130,8 +143,14 @@ def test_open_or_create_makes_one_and_then_opens_it(path):
     ("change", "named"),
     [
         ({"dataset": "patients"}, 'dataset "people", not "patients"'),
-        ({"neighbours": Neighbours.REPLACE}, 'neighbour relation "add_remove", not "replace"'),
-        ({"unit": "person, at most 3 rows"}, 'privacy unit "row", not "person, at most 3 rows"'),
+        (
+            {"neighbours": Neighbours.REPLACE},
+            'neighbour relation "add_remove", not "replace"',
+        ),
+        (
+            {"unit": "person, at most 3 rows"},
+            'privacy unit "row", not "person, at most 3 rows"',
+        ),
         ({"cap": Budget.of(3)}, "another cap"),
     ],
 )
@@ -185,13 +204,19 @@ def test_a_filter_may_not_admit_more_than_its_run_pays_for(ledger):
     assert ledger.totals().epsilon == 0
     for accounting in Accounting:
         ledger.reserve(
-            Budget.of("0.1", "1e-10"), event="x", filter=Filter.of(Budget.of("0.1", "1e-10"), accounting=accounting)
+            Budget.of("0.1", "1e-10"),
+            event="x",
+            filter=Filter.of(Budget.of("0.1", "1e-10"), accounting=accounting),
         )
 
 
 def test_a_name_is_given_once(ledger):
-    assert ledger.reserve(Budget.of("0.1", 0), event="x", run_id="monday").id == "monday"
-    with pytest.raises(LedgerError, match=r"'monday' is in people\.ledger already: resume it"):
+    assert (
+        ledger.reserve(Budget.of("0.1", 0), event="x", run_id="monday").id == "monday"
+    )
+    with pytest.raises(
+        LedgerError, match=r"'monday' is in people\.ledger already: resume it"
+    ):
         ledger.reserve(Budget.of("0.1", 0), event="x", run_id="monday")
     assert ledger.totals().epsilon == Fraction("0.1")
 

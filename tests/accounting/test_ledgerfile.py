@@ -24,9 +24,13 @@ UNIT = Fraction(1, 10**9)
 
 
 def program(name, *arguments):
-    """Run one of the programs of `kit.accounting` in a clean interpreter and read what it found."""
+    """Run one of the programs of `kit.accounting` in a clean interpreter and read what
+    it found.
+    """
     words = [sys.executable, "-m", f"kit.accounting.{name}", *map(str, arguments)]
-    done = subprocess.run(words, cwd=TESTS, capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(
+        words, cwd=TESTS, capture_output=True, text=True, check=True, timeout=300
+    )
     return json.loads(done.stdout)
 
 
@@ -42,7 +46,9 @@ def test_sixty_four_processes_spend_ten_thousand_units_and_not_one_more(scratch,
     with Ledger.open(path) as ledger:
         logged = sum(entry.epsilon for entry in ledger.entries())
         assert sum(found["given"]) == logged == ledger.totals().epsilon / UNIT == 10_000
-        assert sum(1 for given in found["given"] if given) > 32  # it was a crowd, not a queue of one
+        assert (
+            sum(1 for given in found["given"] if given) > 32
+        )  # it was a crowd, not a queue of one
 
 
 def test_the_crowd_catches_a_ledger_that_looks_first_and_pays_later(scratch):
@@ -53,17 +59,27 @@ def test_the_crowd_catches_a_ledger_that_looks_first_and_pays_later(scratch):
 
 def test_two_hundred_kills_leave_no_unpaid_answer(scratch):
     found = program("killed", scratch, 200, "honest", "SIGKILL")
-    assert found["answers"] > 100  # most children answered before they were killed, however slow the disk
-    assert found["unpaid"] == found["changed"] == found["lost"] == found["forgotten"] == 0
-    assert found["copies"] > 300  # of 400; the others were taken in the middle of an entry, and refused
+    assert (
+        found["answers"] > 100
+    )  # most children answered before they were killed, however slow the disk
+    assert (
+        found["unpaid"] == found["changed"] == found["lost"] == found["forgotten"] == 0
+    )
+    assert (
+        found["copies"] > 300
+    )  # of 400; the others were taken in the middle of an entry, and refused
     assert found["replayed"] == found["answers"]
-    assert found["paid_not_answered"] > 0  # the kills did land between a charge and its answer
+    assert (
+        found["paid_not_answered"] > 0
+    )  # the kills did land between a charge and its answer
 
 
 @pytest.mark.slow
 def test_a_thousand_kills_leave_no_unpaid_answer(scratch):
     found = program("killed", scratch, 1000, "honest", "SIGKILL")
-    assert found["unpaid"] == found["changed"] == found["lost"] == found["forgotten"] == 0
+    assert (
+        found["unpaid"] == found["changed"] == found["lost"] == found["forgotten"] == 0
+    )
     assert found["answers"] > 500
 
 
@@ -78,7 +94,9 @@ def test_interrupts_leave_no_unpaid_answer(scratch):
 
 
 def test_threads_share_a_ledger(scratch):
-    with Ledger.create(scratch / "a.ledger", dataset="a", cap=Budget(100 * UNIT, Fraction(0))) as ledger:
+    with Ledger.create(
+        scratch / "a.ledger", dataset="a", cap=Budget(100 * UNIT, Fraction(0))
+    ) as ledger:
         given = []
 
         def spend():
@@ -126,7 +144,9 @@ with Ledger.create(sys.argv[1], dataset="a") as ledger:
 
 
 def test_a_fork_gets_a_connection_of_its_own(scratch):
-    subprocess.run([sys.executable, "-c", FORKED, scratch / "a.ledger"], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", FORKED, scratch / "a.ledger"], check=True, timeout=60
+    )
 
 
 def test_making_a_ledger_is_all_or_nothing_for_many_processes_at_once(tmp_path):
@@ -134,7 +154,10 @@ def test_making_a_ledger_is_all_or_nothing_for_many_processes_at_once(tmp_path):
         "import sys; from understudy.accounting.ledger import Ledger; "
         "Ledger.open_or_create(sys.argv[1], dataset='a').note('here', 'x')"
     )
-    crowd = [subprocess.Popen([sys.executable, "-c", script, tmp_path / "a.ledger"]) for _ in range(6)]
+    crowd = [
+        subprocess.Popen([sys.executable, "-c", script, tmp_path / "a.ledger"])
+        for _ in range(6)
+    ]
     assert [process.wait(60) for process in crowd] == [0] * 6
     with Ledger.open(tmp_path / "a.ledger") as ledger:
         assert ledger.totals().entries == 7
@@ -154,13 +177,16 @@ def test_a_disk_without_hard_links_holds_a_ledger_too(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"id,age\n1,34\n", os.urandom(5000), b"SQLite format 3\0" + bytes(4000)], ids=range(4)
+    "content",
+    [b"", b"id,age\n1,34\n", os.urandom(5000), b"SQLite format 3\0" + bytes(4000)],
+    ids=range(4),
 )
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "people.csv"
     path.write_bytes(content)
     with pytest.raises(
-        LedgerError, match=r"people\.csv (is not a ledger|is damaged|could not).*Nothing was spent\."
+        LedgerError,
+        match=r"people\.csv (is not a ledger|is damaged|could not).*Nothing was spent\.",
     ) as refusal:
         Ledger.open(path)
     assert "\n" not in str(refusal.value)
@@ -182,12 +208,18 @@ def test_a_later_format_is_refused(tmp_path):
     file = sqlite3.connect(path)
     file.execute("PRAGMA user_version=2")
     file.close()
-    with pytest.raises(LedgerError, match=r"later version \(format 2, this one reads 1\): update Understudy"):
+    with pytest.raises(
+        LedgerError,
+        match=r"later version \(format 2, this one reads 1\): update Understudy",
+    ):
         Ledger.open(path)
 
 
 def test_missing_files_and_folders_are_named(tmp_path):
-    with pytest.raises(LedgerError, match=r"a\.ledger does not exist: make it with `understudy ledger init`"):
+    with pytest.raises(
+        LedgerError,
+        match=r"a\.ledger does not exist: make it with `understudy ledger init`",
+    ):
         Ledger.open(tmp_path / "a.ledger")
     with pytest.raises(LedgerError, match="is not a file"):
         Ledger.open(tmp_path)
@@ -196,7 +228,9 @@ def test_missing_files_and_folders_are_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(tmp_path, monkeypatch):
+def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(
+    tmp_path, monkeypatch
+):
     path = tmp_path / "a.ledger"
     Ledger.create(path, dataset="a").close()
     monkeypatch.setattr(ledgerfile, "MAX_LEDGER_WAIT_SECONDS", 0.05)
@@ -212,7 +246,9 @@ def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(tmp_path, m
 
 def spend_and_raise(ledger, error):
     with ledger._file.write_transaction() as connection:
-        ledgerfile.append_entry(connection, kind="note", event="x", detail={}, epsilon=5)
+        ledgerfile.append_entry(
+            connection, kind="note", event="x", detail={}, epsilon=5
+        )
         raise error
 
 
@@ -227,12 +263,16 @@ def test_an_error_inside_a_transaction_undoes_it(tmp_path):
 
 def test_the_table_itself_refuses_to_overspend(tmp_path):
     """Should every check above it fail, the database still says no."""
-    with Ledger.create(tmp_path / "a.ledger", dataset="a", cap=Budget(5 * UNIT, Fraction(0))) as ledger:
+    with Ledger.create(
+        tmp_path / "a.ledger", dataset="a", cap=Budget(5 * UNIT, Fraction(0))
+    ) as ledger:
         with (
             pytest.raises(BudgetExceeded, match="does not fit the account"),
             ledger._file.write_transaction() as connection,
         ):
-            ledgerfile.append_entry(connection, kind="reserve", event="x", detail={}, epsilon=6)
+            ledgerfile.append_entry(
+                connection, kind="reserve", event="x", detail={}, epsilon=6
+            )
         ledger.verify()
 
 
@@ -241,8 +281,13 @@ def test_a_hard_link_is_refused_before_anything_is_spent_under_it(tmp_path):
     with Ledger.create(path, dataset="a", cap=Budget.of(1, 0)) as ledger:
         ledger.reserve(Budget.of("0.5", 0), event="x")
         alias.hardlink_to(path)
-        for refused in (lambda: Ledger.open(alias), lambda: ledger.reserve(Budget.of("0.4", 0), event="x")):
-            with pytest.raises(LedgerError, match=r"has 2 names \(hard links\).*Nothing was spent\."):
+        for refused in (
+            lambda: Ledger.open(alias),
+            lambda: ledger.reserve(Budget.of("0.4", 0), event="x"),
+        ):
+            with pytest.raises(
+                LedgerError, match=r"has 2 names \(hard links\).*Nothing was spent\."
+            ):
                 refused()
         alias.unlink()
         ledger.reserve(Budget.of("0.4", 0), event="x")
@@ -262,10 +307,14 @@ def test_a_ledger_that_was_moved_while_open_takes_no_entry(tmp_path):
     path = tmp_path / "a.ledger"
     with Ledger.create(path, dataset="a") as ledger:
         path.rename(tmp_path / "b.ledger")
-        with pytest.raises(LedgerError, match=r"moved .*while it was open.*Nothing was spent\."):
+        with pytest.raises(
+            LedgerError, match=r"moved .*while it was open.*Nothing was spent\."
+        ):
             ledger.note("x", "y")
         Ledger.create(path, dataset="a").close()
-        with pytest.raises(LedgerError, match=r"moved .*while it was open.*Nothing was spent\."):
+        with pytest.raises(
+            LedgerError, match=r"moved .*while it was open.*Nothing was spent\."
+        ):
             ledger.note("x", "y")
 
 
@@ -281,16 +330,25 @@ def test_a_copy_of_an_open_ledger_shows_everything_that_was_acknowledged(tmp_pat
 
 
 def old_ledger(path, spends):
-    """A ledger as earlier versions left it when they were killed: everything but its first entry in a write-ahead log."""
+    """A ledger as earlier versions left it when they were killed: everything but its
+    first entry in a write-ahead log.
+    """
     making = path.with_name("making")
     Ledger.create(making, dataset="a").close()
     writer = sqlite3.connect(making, isolation_level=None)
     writer.execute("PRAGMA journal_mode=WAL")
     for run in range(spends):
         writer.execute("BEGIN IMMEDIATE")
-        detail = {"epsilon": "1/1000000000", "delta": "0", "accounting": "pure", "total": "1/1000000000"}
+        detail = {
+            "epsilon": "1/1000000000",
+            "delta": "0",
+            "accounting": "pure",
+            "total": "1/1000000000",
+        }
         detail["total_delta"] = "0"
-        ledgerfile.append_entry(writer, kind="reserve", event="x", run=str(run), epsilon=1, detail=detail)
+        ledgerfile.append_entry(
+            writer, kind="reserve", event="x", run=str(run), epsilon=1, detail=detail
+        )
         writer.execute("COMMIT")
     shutil.copyfile(making, path)
     shutil.copyfile(f"{making}-wal", f"{path}-wal")
@@ -367,7 +425,9 @@ def test_a_ledger_where_nothing_may_be_written_is_shown_and_not_spent_from():
 
 @pytest.fixture
 def cut(scratch):
-    """A power cut in the middle of an entry: the file before it, the file half-way, and the journal, before and after it is on the disk."""
+    """A power cut in the middle of an entry: the file before it, the file half-way, and
+    the journal, before and after it is on the disk.
+    """
     path = scratch / "cut.ledger"
     with Ledger.create(path, dataset="a") as ledger:
         for _ in range(30):
@@ -378,7 +438,9 @@ def cut(scratch):
     connection.execute("BEGIN IMMEDIATE")
     ledgerfile.append_entry(connection, kind="note", event="x", detail={})
     unsure = Path(f"{path}-journal").read_bytes()
-    connection.execute("PRAGMA cache_size=1")  # writes pages to the file before the entry is whole, after the journal
+    connection.execute(
+        "PRAGMA cache_size=1"
+    )  # writes pages to the file before the entry is whole, after the journal
     connection.execute("PRAGMA cache_spill=1")
     for _ in range(20):
         ledgerfile.append_entry(connection, kind="note", event="x" * 3000, detail={})
@@ -400,8 +462,12 @@ def spent_after(path, file, journal):
 
 
 @pytest.mark.parametrize("trials", [40, pytest.param(500, marks=pytest.mark.slow)])
-def test_a_power_cut_while_the_journal_is_written_loses_no_acknowledged_spend(scratch, cut, trials):
-    """The file is untouched until the journal is on the disk; the journal may be cut or torn anywhere."""
+def test_a_power_cut_while_the_journal_is_written_loses_no_acknowledged_spend(
+    scratch, cut, trials
+):
+    """The file is untouched until the journal is on the disk; the journal may be cut or
+    torn anywhere.
+    """
     before, _, unsure, _ = cut
     chance = random.Random(13)
     for trial in range(trials):
@@ -411,8 +477,12 @@ def test_a_power_cut_while_the_journal_is_written_loses_no_acknowledged_spend(sc
 
 
 @pytest.mark.parametrize("trials", [40, pytest.param(500, marks=pytest.mark.slow)])
-def test_a_power_cut_while_the_file_is_written_loses_no_acknowledged_spend(scratch, cut, trials):
-    """The journal is on the disk; the file's pages are written in any order, and any of them may be torn."""
+def test_a_power_cut_while_the_file_is_written_loses_no_acknowledged_spend(
+    scratch, cut, trials
+):
+    """The journal is on the disk; the file's pages are written in any order, and any of
+    them may be torn.
+    """
     before, during, _, sure = cut
     chance = random.Random(15)
     page = 4096
@@ -428,6 +498,9 @@ def test_a_power_cut_while_the_file_is_written_loses_no_acknowledged_spend(scrat
 
 
 def test_every_entry_waits_for_the_disk_and_for_the_journal_to_be_gone(tmp_path):
-    with Ledger.create(tmp_path / "a.ledger", dataset="a") as ledger, ledger._file.read_transaction() as connection:
+    with (
+        Ledger.create(tmp_path / "a.ledger", dataset="a") as ledger,
+        ledger._file.read_transaction() as connection,
+    ):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA

@@ -1,7 +1,8 @@
 """The accountant against numerical composition of the noise that is actually drawn.
 
-Privacy loss distributions (dp-accounting) judge here and admit nothing. Their optimistic estimate is a lower bound on the
-true ε of a composition, so an accountant below it would be wrong.
+Privacy loss distributions (dp-accounting) judge here and admit nothing. Their
+optimistic estimate is a lower bound on the true ε of a composition, so an accountant
+below it would be wrong.
 """
 
 import math
@@ -28,7 +29,11 @@ ONE = Sensitivity(Fraction(1), Fraction(1))
 
 def claimed(costs, delta):
     """ε that the accountant states for these costs."""
-    return float(epsilon_of(costs[0].accounting, sum((c.amount for c in costs), Fraction(0)), delta))
+    return float(
+        epsilon_of(
+            costs[0].accounting, sum((c.amount for c in costs), Fraction(0)), delta
+        )
+    )
 
 
 def judged(parts, delta):
@@ -37,12 +42,17 @@ def judged(parts, delta):
 
 def gaussian(scale, step):
     return from_gaussian_mechanism(
-        float(scale), pessimistic_estimate=False, value_discretization_interval=step, use_connect_dots=False
+        float(scale),
+        pessimistic_estimate=False,
+        value_discretization_interval=step,
+        use_connect_dots=False,
     )
 
 
 def rounded_gaussian(scale, step):
-    """round(N(0, σ²)) on two counts that differ by one, by its own probabilities; the far tails are left out, which is optimistic."""
+    """round(N(0, σ²)) on two counts that differ by one, by its own probabilities; the
+    far tails are left out, which is optimistic.
+    """
     s, reach = float(scale), math.ceil(9 * float(scale)) + 2
     k = np.arange(reach + 2)
     nearer, farther = log_ndtr(-(k - 0.5) / s), log_ndtr(-(k + 0.5) / s)
@@ -69,7 +79,9 @@ def discrete_gaussian(scale, step):
 
 
 def choice(epsilon, step, where):
-    """The worst pair of an ε-bounded-range mechanism: two outcomes with losses t and t − ε."""
+    """The worst pair of an ε-bounded-range mechanism: two outcomes with losses t and t
+    − ε.
+    """
     e = float(epsilon)
     t = where * e
     p = math.expm1(t - e) / math.expm1(-e)
@@ -85,7 +97,10 @@ def choice(epsilon, step, where):
 
 def random_scale(rng, low, high):
     return Fraction(
-        math.ceil(math.exp(rng.uniform(math.log(low), math.log(high))) * NOISE_SCALE_DENOMINATOR),
+        math.ceil(
+            math.exp(rng.uniform(math.log(low), math.log(high)))
+            * NOISE_SCALE_DENOMINATOR
+        ),
         NOISE_SCALE_DENOMINATOR,
     )
 
@@ -100,12 +115,19 @@ def test_hundreds_of_gaussian_compositions(times):
     rng = np.random.default_rng(10)
     ratios = []
     for _ in range(times):
-        scales, delta = [random_scale(rng, 1, 40) for _ in range(rng.integers(1, 6))], random_delta(rng)
-        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta)
+        scales, delta = (
+            [random_scale(rng, 1, 40) for _ in range(rng.integers(1, 6))],
+            random_delta(rng),
+        )
+        ours = claimed(
+            [price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta
+        )
         step = ours / (100 * len(scales))
         ratios.append(ours / judged([gaussian(s, step) for s in scales], delta))
     assert min(ratios) >= 1
-    assert max(ratios) < 1.02  # a tenth would do; half of one per cent is the judge's own rounding
+    assert (
+        max(ratios) < 1.02
+    )  # a tenth would do; half of one per cent is the judge's own rounding
 
 
 @pytest.mark.slow
@@ -113,8 +135,13 @@ def test_a_thousand_gaussian_compositions_of_many_parts():
     rng = np.random.default_rng(11)
     ratios = []
     for _ in range(1000):
-        scales, delta = [random_scale(rng, 0.5, 200) for _ in range(rng.integers(5, 20))], random_delta(rng)
-        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta)
+        scales, delta = (
+            [random_scale(rng, 0.5, 200) for _ in range(rng.integers(5, 20))],
+            random_delta(rng),
+        )
+        ours = claimed(
+            [price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta
+        )
         step = ours / (200 * len(scales))
         ratios.append(ours / judged([gaussian(s, step) for s in scales], delta))
     assert min(ratios) >= 1
@@ -122,13 +149,29 @@ def test_a_thousand_gaussian_compositions_of_many_parts():
 
 
 def test_a_gdp_account_that_forgets_a_part_is_caught():
-    """The judge has teeth: one of three equal parts left out, or two per cent of the noise, shows at once."""
+    """The judge has teeth: one of three equal parts left out, or two per cent of the
+    noise, shows at once.
+    """
     scale, delta = Fraction(5), Fraction(1, 10**6)
     parts = [price(Law.ROUNDED_GAUSSIAN, scale, ONE, Accounting.GDP)] * 3
     truth = judged([gaussian(scale, 1e-4)] * 3, delta)
     assert claimed(parts, delta) >= truth
     assert claimed(parts[:2], delta) < truth
-    assert claimed([price(Law.ROUNDED_GAUSSIAN, scale * Fraction(102, 100), ONE, Accounting.GDP)] * 3, delta) < truth
+    assert (
+        claimed(
+            [
+                price(
+                    Law.ROUNDED_GAUSSIAN,
+                    scale * Fraction(102, 100),
+                    ONE,
+                    Accounting.GDP,
+                )
+            ]
+            * 3,
+            delta,
+        )
+        < truth
+    )
 
 
 def test_rounded_gaussian_noise_by_its_own_probabilities():
@@ -139,8 +182,12 @@ def test_rounded_gaussian_noise_by_its_own_probabilities():
             [random_scale(rng, 1.5, 12) for _ in range(rng.integers(1, 4))],
             Fraction(10 ** rng.uniform(-9, -4)),
         )
-        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta)
-        ratios.append(ours / judged([rounded_gaussian(s, ours / 2000) for s in scales], delta))
+        ours = claimed(
+            [price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta
+        )
+        ratios.append(
+            ours / judged([rounded_gaussian(s, ours / 2000) for s in scales], delta)
+        )
     assert min(ratios) >= 1
     assert max(ratios) < 1.1
 
@@ -150,7 +197,11 @@ def mixed(rng, accounting, step):
     laws = {
         Accounting.PURE: [Law.DISCRETE_LAPLACE],
         Accounting.GDP: [Law.ROUNDED_GAUSSIAN, Law.DISCRETE_LAPLACE],
-        Accounting.ZCDP: [Law.DISCRETE_GAUSSIAN, Law.ROUNDED_GAUSSIAN, Law.DISCRETE_LAPLACE],
+        Accounting.ZCDP: [
+            Law.DISCRETE_GAUSSIAN,
+            Law.ROUNDED_GAUSSIAN,
+            Law.DISCRETE_LAPLACE,
+        ],
     }[accounting]
     losses = {
         Law.DISCRETE_LAPLACE: discrete_laplace,
@@ -163,7 +214,10 @@ def mixed(rng, accounting, step):
         costs.append(price(law, scale, ONE, accounting))
         parts.append(losses[law](scale, step))
     for _ in range(rng.integers(0, 3)):
-        epsilon = Fraction(math.ceil(rng.uniform(0.1, 1.5) * NOISE_SCALE_DENOMINATOR), NOISE_SCALE_DENOMINATOR)
+        epsilon = Fraction(
+            math.ceil(rng.uniform(0.1, 1.5) * NOISE_SCALE_DENOMINATOR),
+            NOISE_SCALE_DENOMINATOR,
+        )
         costs.append(price_choice(epsilon, accounting))
         parts.append(choice(epsilon, step, rng.uniform(0.02, 0.98)))
     return costs, parts
@@ -190,6 +244,11 @@ def _never_below(accounting, runs, seed):
 
 def test_pure_epsilon_is_attained():
     """Composed discrete Laplace noise at δ next to nothing: the plain sum, not less."""
-    costs = [price(Law.DISCRETE_LAPLACE, Fraction(s), ONE, Accounting.PURE) for s in (2, 4, 5)]
-    truth = judged([discrete_laplace(Fraction(s), 1e-4) for s in (2, 4, 5)], Fraction(1, 10**10))
+    costs = [
+        price(Law.DISCRETE_LAPLACE, Fraction(s), ONE, Accounting.PURE)
+        for s in (2, 4, 5)
+    ]
+    truth = judged(
+        [discrete_laplace(Fraction(s), 1e-4) for s in (2, 4, 5)], Fraction(1, 10**10)
+    )
     assert 0.999 * claimed(costs, Fraction(0)) < truth <= claimed(costs, Fraction(0))

@@ -32,7 +32,9 @@ def ledger(path):
 
 @pytest.fixture
 def run(ledger):
-    return ledger.reserve(Budget.of(1, 0), event="synthesize", analyst="Ada", scope="all")
+    return ledger.reserve(
+        Budget.of(1, 0), event="synthesize", analyst="Ada", scope="all"
+    )
 
 
 def test_a_step_that_was_answered_is_replayed_at_no_cost(ledger, run):
@@ -48,7 +50,9 @@ def test_a_step_that_was_answered_is_replayed_at_no_cost(ledger, run):
 def test_another_question_gets_no_stored_answer(run):
     run.charge(0, pure("0.5"), AGE)
     run.store(0, AGE, b"noisy")
-    with pytest.raises(LedgerError, match=r"was another question.*Nothing was returned"):
+    with pytest.raises(
+        LedgerError, match=r"was another question.*Nothing was returned"
+    ):
         run.answer(0, SEX)
 
 
@@ -70,7 +74,8 @@ def test_spent_without_an_answer_stays_spent(ledger, run):
     assert again.filter.left == Fraction("0.2")
     third = ledger.resume(run.id)
     with pytest.raises(
-        BudgetExceeded, match=r"Step 0 was paid for and its answer was lost.*only 0\.20 of 1\.00 is left"
+        BudgetExceeded,
+        match=r"Step 0 was paid for and its answer was lost.*only 0\.20 of 1\.00 is left",
     ):
         third.charge(0, pure("0.4"), AGE)
     third.store(0, AGE, b"noisy")
@@ -115,7 +120,10 @@ def test_nothing_is_stored_that_was_not_charged(run):
 def test_a_step_beyond_the_filter_is_refused_and_leaves_no_trace(ledger, run):
     run.charge(0, pure("0.9"), AGE)
     head = ledger.head
-    with pytest.raises(BudgetExceeded, match=r"cost ε = 0\.20 and only 0\.10 of 1\.00 is left in this run"):
+    with pytest.raises(
+        BudgetExceeded,
+        match=r"cost ε = 0\.20 and only 0\.10 of 1\.00 is left in this run",
+    ):
         run.charge(1, pure("0.2"), SEX)
     with pytest.raises(BudgetExceeded, match="δ"):
         run.charge(1, pure("0.1", "1e-9"), SEX)
@@ -141,14 +149,26 @@ def test_a_finished_run_replays_and_takes_no_more_questions(ledger, run):
     assert again.answer(0, AGE) == b"noisy"
     with pytest.raises(LedgerError, match="is finished"):
         again.charge(1, pure("0.1"), SEX)
-    assert [entry.kind for entry in ledger.entries()] == ["open", "reserve", "charge", "answer", "finish"]
+    assert [entry.kind for entry in ledger.entries()] == [
+        "open",
+        "reserve",
+        "charge",
+        "answer",
+        "finish",
+    ]
     assert ledger.totals().epsilon == 1
 
 
 def test_entries_say_who_and_what(ledger, run):
     run.charge(3, pure("1/3", 0), AGE)
     entry = ledger.entries()[-1]
-    assert (entry.run, entry.step, entry.event, entry.analyst, entry.scope) == (run.id, 3, "synthesize", "Ada", "all")
+    assert (entry.run, entry.step, entry.event, entry.analyst, entry.scope) == (
+        run.id,
+        3,
+        "synthesize",
+        "Ada",
+        "all",
+    )
     assert entry.facts["amount"] == "1/3"
     assert entry.facts["request"] == AGE
 
@@ -167,7 +187,11 @@ def test_a_resumed_run_has_the_filter_it_was_given(ledger):
 def test_a_long_run_of_unlike_prices_is_kept_in_few_digits(ledger):
     run = ledger.reserve(Budget.of(1), event="x")
     for step in range(60):
-        run.charge(step, Cost(Accounting.GDP, Fraction(2**20, (2**20 + 2 * step + 1) ** 2) / 2**10), digest_of(step))
+        run.charge(
+            step,
+            Cost(Accounting.GDP, Fraction(2**20, (2**20 + 2 * step + 1) ** 2) / 2**10),
+            digest_of(step),
+        )
     assert len(ledger.entries()[-1].detail) < 1500
     ledger.verify()
 

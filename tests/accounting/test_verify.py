@@ -24,7 +24,11 @@ def original(tmp_path_factory):
         for number in range(6):
             run = ledger.reserve(Budget.of("0.5", 0), event="synthesize", analyst="Ada")
             for step in range(3):
-                run.charge(step, Cost(Accounting.PURE, Fraction(1, 10)), digest_of([number, step]))
+                run.charge(
+                    step,
+                    Cost(Accounting.PURE, Fraction(1, 10)),
+                    digest_of([number, step]),
+                )
                 run.store(step, digest_of([number, step]), bytes([number, step] * 10))
             run.finish()
             ledger.note("evaluate", "internal")
@@ -42,7 +46,9 @@ def edit(path, *statements):
     file.execute("PRAGMA ignore_check_constraints=ON")
     file.execute("PRAGMA synchronous=OFF")
     for statement in statements:
-        file.execute(*statement) if isinstance(statement, tuple) else file.execute(statement)
+        file.execute(*statement) if isinstance(statement, tuple) else file.execute(
+            statement
+        )
     file.close()
 
 
@@ -90,12 +96,16 @@ def test_an_honest_ledger_passes(copy):
 )  # fmt: skip
 def test_an_edit_is_found_and_named(copy, statement, named):
     edit(copy, statement)
-    with pytest.raises(LedgerTampered, match=rf"people\.ledger: .*({named}).*Nothing was spent\."):
+    with pytest.raises(
+        LedgerTampered, match=rf"people\.ledger: .*({named}).*Nothing was spent\."
+    ):
         Ledger.open(copy)
 
 
 def test_five_hundred_random_edits(original, tmp_path):
-    """Any one cell of any table, any entry deleted, any two exchanged, any one repeated."""
+    """Any one cell of any table, any entry deleted, any two exchanged, any one
+    repeated.
+    """
     chance = random.Random(14)
     file = sqlite3.connect(original)
     columns = [
@@ -104,7 +114,8 @@ def test_five_hundred_random_edits(original, tmp_path):
         for row in file.execute(f"PRAGMA table_info({table})")
     ]
     rows = {
-        table: [r[0] for r in file.execute(f"SELECT rowid FROM {table}")] for table in ("account", "entry", "answer")
+        table: [r[0] for r in file.execute(f"SELECT rowid FROM {table}")]
+        for table in ("account", "entry", "answer")
     }
     file.close()
     missed = []
@@ -114,7 +125,9 @@ def test_five_hundred_random_edits(original, tmp_path):
         if kind == "cell":
             table, column = chance.choice(columns)
             row = chance.choice(rows[table])
-            value = chance.choice([0, 1, 10**15, "x", "", b"\0", None, "0" * 64, chance.getrandbits(40)])
+            value = chance.choice(
+                [0, 1, 10**15, "x", "", b"\0", None, "0" * 64, chance.getrandbits(40)]
+            )
             changed = change_cell(copy, table, column, row, value)
         else:
             changed = change_entries(copy, kind, chance.sample(rows["entry"], 2))
@@ -153,7 +166,13 @@ def change_entries(path, kind, pair):
             ("UPDATE entry SET number = ? WHERE number = -1", (other,)),
         )
     else:
-        edit(path, (f"INSERT INTO entry ({names}) SELECT {names} FROM entry WHERE number = ?", (one,)))
+        edit(
+            path,
+            (
+                f"INSERT INTO entry ({names}) SELECT {names} FROM entry WHERE number = ?",
+                (one,),
+            ),
+        )
     return True
 
 
@@ -161,7 +180,9 @@ def test_a_chain_that_is_not_checked_would_miss_it(copy):
     """The teeth: without its seal an edited entry adds up as well as before."""
     edit(copy, "UPDATE entry SET analyst = 'Eve' WHERE number = 2")
     file = sqlite3.connect(copy)
-    total, spent = file.execute("SELECT (SELECT sum(epsilon) FROM entry), spent_epsilon FROM account").fetchone()
+    total, spent = file.execute(
+        "SELECT (SELECT sum(epsilon) FROM entry), spent_epsilon FROM account"
+    ).fetchone()
     file.close()
     assert total == spent
     assert found(copy)

@@ -1,4 +1,6 @@
-"""The census block: one table, two without 4A, thousands with noise; and the thirty triples."""
+"""The census block: one table, two without 4A, thousands with noise; and the thirty
+triples.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,23 @@ def test_the_whole_story():
 
 def test_slack_only_adds_tables():
     block = census_block()
-    tables = [set(solve_puzzle(widen_statistics(block, Fraction(k, 4)), limit=5_000).tables) for k in range(3)]
+    tables = [
+        set(solve_puzzle(widen_statistics(block, Fraction(k, 4)), limit=5_000).tables)
+        for k in range(3)
+    ]
     assert tables[0] < tables[1] < tables[2]
 
 
 def test_the_curators_noise_keeps_the_truth_among_the_candidates():
-    """But for once in seventy million (7 counts and 7 sums at 1e-9 each); and noise is fresh and wide."""
+    """But for once in seventy million (7 counts and 7 sums at 1e-9 each); and noise is
+    fresh and wide.
+    """
     block = census_block()
     truth = solve_puzzle(block).tables[0]
-    first, second = add_noise(block, truth, Fraction(1)), add_noise(block, truth, Fraction(1))
+    first, second = (
+        add_noise(block, truth, Fraction(1)),
+        add_noise(block, truth, Fraction(1)),
+    )
     assert [s.total for s in first.statements] != [s.total for s in second.statements]
     for statement in first.statements:
         members = [block.values[v] for k, v in truth if statement.cells[k, v]]

@@ -8,7 +8,11 @@ from math import exp, sqrt
 
 import pytest
 
-from understudy.attacks.differencing import max_guess_rate, run_differencing_attack, simulate_guess_rate
+from understudy.attacks.differencing import (
+    max_guess_rate,
+    run_differencing_attack,
+    simulate_guess_rate,
+)
 
 
 def test_exact_counts_are_certain_and_noisy_ones_bounded():
@@ -19,7 +23,9 @@ def test_exact_counts_are_certain_and_noisy_ones_bounded():
 
 
 def test_a_difference_of_more_than_one_still_tells():
-    """By hand: every way in which x of 3 people can have a secret, and the best guess about each of them."""
+    """By hand: every way in which x of 3 people can have a secret, and the best guess
+    about each of them.
+    """
     for x, share in run_differencing_attack(trials=10).facts["freddies"].items():
         ways = [way for way in product((0, 1), repeat=3) if sum(way) == int(x)]
         best = max(sum(bit == guess for way in ways for bit in way) for guess in (0, 1))
@@ -28,7 +34,9 @@ def test_a_difference_of_more_than_one_still_tells():
 
 @pytest.mark.parametrize("epsilon", [Fraction(10), Fraction(1)])
 def test_noise_lets_through_what_its_law_says(epsilon):
-    """P(noise difference ≤ 0) for two discrete Laplace draws of scale 2/ε, from their masses; false alarm 1e-6."""
+    """P(noise difference ≤ 0) for two discrete Laplace draws of scale 2/ε, from their
+    masses; false alarm 1e-6.
+    """
     t = exp(-float(epsilon) / 2)
     zero = ((1 - t) / (1 + t)) ** 2 * sum(t ** (2 * abs(k)) for k in range(-200, 201))
     expected = (1 + zero) / 2

@@ -30,7 +30,9 @@ def test_digits_say_how_a_number_was_rounded():
 
 
 def test_groups_are_what_the_predicate_says():
-    puzzle = read("- {count: 4}\n- {id: girls, where: sex = 'F' and age < 3, count: hidden}\n")
+    puzzle = read(
+        "- {count: 4}\n- {id: girls, where: sex = 'F' and age < 3, count: hidden}\n"
+    )
     girls = puzzle.statements[1]
     assert girls.name == "girls"
     assert girls.count == (0, 2)
@@ -54,14 +56,23 @@ def test_impossible_people_are_left_out():
         (COLUMNS + "statistics: [{count: 3, mode: 2}]", "`mode` is not a key"),
         (COLUMNS + "statistics: [{count: 3, where: weight > 2}]", "weight"),
         (COLUMNS + "statistics: [{count: many}]", "count"),
-        (COLUMNS + "statistics: [{id: a, count: 3}, {id: a, count: 3}]", "two have the id a"),
+        (
+            COLUMNS + "statistics: [{id: a, count: 3}, {id: a, count: 3}]",
+            "two have the id a",
+        ),
         ("columns: {a: {type: integer}}\nstatistics: [{count: 3}]", "bounded integer"),
-        ("columns: {a: boolean}\nstatistics: [{count: 3, mean: 2}]", "no column is a number"),
+        (
+            "columns: {a: boolean}\nstatistics: [{count: 3, mean: 2}]",
+            "no column is a number",
+        ),
         (
             "columns: {a: {type: integer, min: 0, max: 3}, b: {type: integer, min: 0, max: 3}}\nstatistics: [{count: 3}]",
             "one number per person",
         ),
-        ("columns: {a: {type: integer, min: 0, max: 99999}}\nstatistics: [{count: 3}]", "step"),
+        (
+            "columns: {a: {type: integer, min: 0, max: 99999}}\nstatistics: [{count: 3}]",
+            "step",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_a_line(text, said):

@@ -1,4 +1,6 @@
-"""The scoreboard names more the more is known, rarely wrongly, and nobody where nothing is known."""
+"""The scoreboard names more the more is known, rarely wrongly, and nobody where nothing
+is known.
+"""
 
 from __future__ import annotations
 

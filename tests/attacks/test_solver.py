@@ -1,4 +1,6 @@
-"""The solver finds every table and no other: against brute force on small puzzles, and on the census block."""
+"""The solver finds every table and no other: against brute force on small puzzles, and
+on the census block.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def fits(puzzle: Puzzle, table: tuple[tuple[int, int], ...]) -> bool:
             return False
         if (s.mean or s.median) and not members:
             return False
-        if s.mean and not s.mean[0] <= Fraction(sum(members), len(members)) <= s.mean[1]:
+        if (
+            s.mean
+            and not s.mean[0] <= Fraction(sum(members), len(members)) <= s.mean[1]
+        ):
             return False
         if s.median and not s.median[0] <= Fraction(median(members)) <= s.median[1]:
             return False
@@ -50,14 +55,25 @@ def fits(puzzle: Puzzle, table: tuple[tuple[int, int], ...]) -> bool:
 
 
 def brute(puzzle: Puzzle) -> set[tuple[tuple[int, int], ...]]:
-    people = [(k, v) for v, k in product(range(len(puzzle.values)), range(len(puzzle.kinds))) if puzzle.possible[k, v]]
-    every = (t for n in range(puzzle.people + 1) for t in combinations_with_replacement(people, n))
+    people = [
+        (k, v)
+        for v, k in product(range(len(puzzle.values)), range(len(puzzle.kinds)))
+        if puzzle.possible[k, v]
+    ]
+    every = (
+        t
+        for n in range(puzzle.people + 1)
+        for t in combinations_with_replacement(people, n)
+    )
     return {t for t in every if fits(puzzle, t)}
 
 
 def made(rng: np.random.Generator) -> Puzzle:
     """Random statements about random groups, most of them true of one hidden table."""
-    kinds, values = int(rng.integers(1, 4)), tuple(range(0, int(rng.integers(2, 6)) * 3, 3))
+    kinds, values = (
+        int(rng.integers(1, 4)),
+        tuple(range(0, int(rng.integers(2, 6)) * 3, 3)),
+    )
     possible = rng.random((kinds, len(values))) < 0.9
     possible[0, 0] = True
     people = np.argwhere(possible)
@@ -78,7 +94,10 @@ def made(rng: np.random.Generator) -> Puzzle:
             m = Fraction(median(inside))
             said["median"] = (m - slack, m + slack)
         if rng.random() < 0.3:
-            said["total"] = (Fraction(sum(inside)) - slack, Fraction(sum(inside)) + slack)
+            said["total"] = (
+                Fraction(sum(inside)) - slack,
+                Fraction(sum(inside)) + slack,
+            )
         statements.append(PublishedStatistic(name=f"s{i}", cells=cells, **said))
     return Puzzle(
         kinds=tuple((str(k),) for k in range(kinds)),
@@ -110,7 +129,10 @@ def test_without_4a_there_are_two():
     block = census_block()
     found = solve_puzzle(block.without_statistics("4A"))
     assert found.complete
-    assert [[block.described(*p) for p in table] for table in found.tables] == [OTHER, BLOCK]
+    assert [[block.described(*p) for p in table] for table in found.tables] == [
+        OTHER,
+        BLOCK,
+    ]
     assert found.people_in_all_tables() == ()
 
 
@@ -132,7 +154,12 @@ def test_a_limit_is_said():
 def test_contradictions_have_no_solution():
     block = census_block()
     women = block.statements[1]
-    more = PublishedStatistic(name="9Z", cells=women.cells, count=women.count, mean=(Fraction(40), Fraction(40)))
+    more = PublishedStatistic(
+        name="9Z",
+        cells=women.cells,
+        count=women.count,
+        mean=(Fraction(40), Fraction(40)),
+    )
     from dataclasses import replace
 
     found = solve_puzzle(replace(block, statements=(*block.statements, more)))

@@ -7,13 +7,28 @@ from xml.etree import ElementTree
 import pytest
 
 from understudy.attacks.finding import AttackFinding, Bar, Bars, Curve, Curves
-from understudy.attacks.svg import _separate_labels, axis_ticks, figure_to_svg, finding_to_html
+from understudy.attacks.svg import (
+    _separate_labels,
+    axis_ticks,
+    figure_to_svg,
+    finding_to_html,
+)
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\""
-BARS = Bars(title=HOSTILE, axis="people", bars=(Bar(HOSTILE, 3), Bar("b", 0, "none", safe=True)))
-LOG = Bars(title="log", axis="tables", bars=(Bar("one", 1), Bar("many", 123_456)), log=True)
+BARS = Bars(
+    title=HOSTILE, axis="people", bars=(Bar(HOSTILE, 3), Bar("b", 0, "none", safe=True))
+)
+LOG = Bars(
+    title="log", axis="tables", bars=(Bar("one", 1), Bar("many", 123_456)), log=True
+)
 LINES = Curves(
-    title="lines", x="x", y="y", curves=(Curve("a", ((0, 0), (1, 2))), Curve("bound", ((0, 1), (1, 1)), dashed=True))
+    title="lines",
+    x="x",
+    y="y",
+    curves=(
+        Curve("a", ((0, 0), (1, 2))),
+        Curve("bound", ((0, 1), (1, 1)), dashed=True),
+    ),
 )
 
 
@@ -33,7 +48,9 @@ def test_well_formed_and_labelled(figure):
 
 
 def test_a_page_loads_nothing_and_escapes():
-    text = finding_to_html(AttackFinding(name="x", title=HOSTILE, text=(HOSTILE,), figure=BARS, facts={}))
+    text = finding_to_html(
+        AttackFinding(name="x", title=HOSTILE, text=(HOSTILE,), figure=BARS, facts={})
+    )
     assert "<script" not in text
     assert "src=" not in text
     assert "&lt;script&gt;" in text
@@ -41,7 +58,9 @@ def test_a_page_loads_nothing_and_escapes():
 
 def test_labels_do_not_overlap():
     placed = _separate_labels([10, 11, 10, 80])
-    assert all(b - a >= 18 for a, b in zip(sorted(placed), sorted(placed)[1:], strict=False))
+    assert all(
+        b - a >= 18 for a, b in zip(sorted(placed), sorted(placed)[1:], strict=False)
+    )
 
 
 def test_ticks_end_within_the_axis():

@@ -12,7 +12,9 @@ from understudy.cli.root import run
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Shell:
+def shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Shell:
     """Run a command line in the test's own directory, in a pipe."""
     monkeypatch.chdir(tmp_path)
 
@@ -42,7 +44,14 @@ def schema(tmp_path: Path) -> Path:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a release, its table and its account."""
     folder = tmp_path_factory.mktemp("made")
-    words = ["synthesize", write_people(folder), "--schema", write_schema(folder), "--epsilon", 1]
+    words = [
+        "synthesize",
+        write_people(folder),
+        "--schema",
+        write_schema(folder),
+        "--epsilon",
+        1,
+    ]
     words += ["-o", folder / "first.csv", "--release", folder / "r.understudy"]
     assert run([str(word) for word in words]) == 0
     return folder

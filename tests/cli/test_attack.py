@@ -1,4 +1,6 @@
-"""`understudy attack`: every attack is one command that says, draws and writes what it found."""
+"""`understudy attack`: every attack is one command that says, draws and writes what it
+found.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_ones_own_tables(shell: Shell) -> None:
         (["nonsense"], 2, "nonsense"),
     ],
 )
-def test_refusals_are_one_line(shell: Shell, words: list[str], code: int, said: str) -> None:
+def test_refusals_are_one_line(
+    shell: Shell, words: list[str], code: int, said: str
+) -> None:
     Path("bad.yaml").write_text("columns: {a: boolean}\nstatistics: 3\n")
     done = shell("attack", *words)
     assert done.code == code
@@ -67,5 +71,7 @@ def test_refusals_are_one_line(shell: Shell, words: list[str], code: int, said: 
 
 
 def test_the_same_seed_gives_the_same_made_data(shell: Shell) -> None:
-    first, again, other = (shell("attack", "linkage", "--seed", s, "--json").json for s in (1, 1, 2))
+    first, again, other = (
+        shell("attack", "linkage", "--seed", s, "--json").json for s in (1, 1, 2)
+    )
     assert first == again != other

@@ -31,7 +31,10 @@ def test_a_question(shell: Shell, release: Path) -> None:
 
 
 def test_nonsense_is_refused_in_one_line(shell: Shell, release: Path) -> None:
-    for arguments in (("answer", release, "how many"), ("card", release, "--of", "shoes")):
+    for arguments in (
+        ("answer", release, "how many"),
+        ("card", release, "--of", "shoes"),
+    ):
         done = shell(*arguments)
         assert done.code == 1
         assert len(done.err.strip().splitlines()) == 1

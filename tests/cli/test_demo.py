@@ -40,7 +40,9 @@ def test_the_whole_way(shell: Shell, tmp_path: Path, permissive: None) -> None:
 
 
 def test_the_questionnaire_is_the_survey_s_own(tmp_path: Path) -> None:
-    """Every answer in the survey is one the form offered, so declaring them loses nothing."""
+    """Every answer in the survey is one the form offered, so declaring them loses
+    nothing.
+    """
     module.write_survey(tmp_path / "survey.csv")
     rows = rows_of(tmp_path / "survey.csv")
     for name, answers in module.SURVEY_ANSWERS.items():

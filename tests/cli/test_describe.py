@@ -10,7 +10,9 @@ from kit.cli import CANARY, Shell
 from understudy.schema import Categorical, Integer, load_schema
 
 
-def test_a_draft_leaves_values_and_bounds_open(shell: Shell, people: Path, tmp_path: Path) -> None:
+def test_a_draft_leaves_values_and_bounds_open(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
     done = shell("describe", people, "-o", "draft.yaml")
     assert (done.code, done.out, done.err) == (0, "", "")
     draft = load_schema(tmp_path / "draft.yaml")
@@ -25,12 +27,16 @@ def test_a_draft_leaves_values_and_bounds_open(shell: Shell, people: Path, tmp_p
     assert CANARY not in (tmp_path / "draft.yaml").read_text()
 
 
-def test_public_domains_writes_them_down(shell: Shell, people: Path, tmp_path: Path) -> None:
+def test_public_domains_writes_them_down(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
     people.write_text(people.read_text().replace(CANARY, "M"))
     assert shell("describe", people, "--public-domains", "-o", "draft.yaml").code == 0
     draft = load_schema(tmp_path / "draft.yaml")
     assert draft["age"] == Integer(name="age", min=18, max=90)
-    assert draft["sex"] == Categorical(name="sex", values=("F", "M"), nullable=False)  # no cell of it is empty
+    assert draft["sex"] == Categorical(
+        name="sex", values=("F", "M"), nullable=False
+    )  # no cell of it is empty
 
 
 def test_json_says_what_is_open(shell: Shell, people: Path) -> None:
@@ -44,24 +50,45 @@ def test_json_says_what_is_open(shell: Shell, people: Path) -> None:
     assert "public by being used" in told["reminder"]
 
 
-def test_a_draft_can_be_used_as_it_is(shell: Shell, people: Path, tmp_path: Path) -> None:
+def test_a_draft_can_be_used_as_it_is(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
     assert shell("describe", people, "-o", "draft.yaml").code == 0
-    done = shell("synthesize", people, "--schema", "draft.yaml", "--epsilon", 2, "-o", "out.csv", "--json")
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        "draft.yaml",
+        "--epsilon",
+        2,
+        "-o",
+        "out.csv",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert "the bounds of age" in done.json["learned"]
 
 
 @pytest.mark.parametrize(
-    "words", [["missing.csv", "-o", "x.yaml"], ["people.csv", "-o", "people.csv"], ["people.csv", "-o", "no/x.yaml"]]
+    "words",
+    [
+        ["missing.csv", "-o", "x.yaml"],
+        ["people.csv", "-o", "people.csv"],
+        ["people.csv", "-o", "no/x.yaml"],
+    ],
 )
-def test_what_cannot_work_writes_nothing(shell: Shell, people: Path, tmp_path: Path, words: list[str]) -> None:
+def test_what_cannot_work_writes_nothing(
+    shell: Shell, people: Path, tmp_path: Path, words: list[str]
+) -> None:
     before = people.read_bytes()
     assert shell("describe", *words).code == 1
     assert people.read_bytes() == before
     assert not (tmp_path / "x.yaml").exists()
 
 
-def test_an_edited_schema_is_not_written_over_by_accident(shell: Shell, people: Path, tmp_path: Path) -> None:
+def test_an_edited_schema_is_not_written_over_by_accident(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
     edited = tmp_path / "edited.yaml"
     edited.write_text("columns: {age: {type: integer, min: 0, max: 90}}")
     done = shell("describe", people, "-o", "edited.yaml")

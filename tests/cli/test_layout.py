@@ -17,7 +17,14 @@ def test_nothing_to_align() -> None:
 
 
 def test_bars_stay_within_their_width() -> None:
-    assert [len(draw_bar(share, 10)) for share in (-1.0, 0.0, 0.04, 0.5, 1.0, 7.0)] == [0, 0, 1, 5, 10, 10]
+    assert [len(draw_bar(share, 10)) for share in (-1.0, 0.0, 0.04, 0.5, 1.0, 7.0)] == [
+        0,
+        0,
+        1,
+        5,
+        10,
+        10,
+    ]
 
 
 def test_json_holds_exact_numbers_and_paths(capfd: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,10 @@ from understudy.accounting.ledger import Ledger
 
 
 def test_init_then_show(shell: Shell, tmp_path: Path) -> None:
-    assert shell("ledger", "init", "p.ledger", "--epsilon", 3, "--dataset", "people").code == 0
+    assert (
+        shell("ledger", "init", "p.ledger", "--epsilon", 3, "--dataset", "people").code
+        == 0
+    )
     with Ledger.open(tmp_path / "p.ledger") as account:
         account.note("compare", "a look at real rows")
     shown = shell("ledger", "show", "p.ledger")
@@ -23,7 +26,17 @@ def test_init_then_show(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_show_as_json(shell: Shell, people: Path, schema: Path) -> None:
-    made = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--json").json
+    made = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "-o",
+        "out.csv",
+        "--json",
+    ).json
     told = shell("ledger", "show", "people.csv.ledger", "--json").json
     assert [run["run"] for run in told["runs"]] == [made["run"]]
     assert told["runs"][0]["finished"]
@@ -50,7 +63,9 @@ def test_init_twice_is_refused(shell: Shell, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["0", "-1", "nan", "x"])
-def test_a_cap_that_is_none_makes_no_ledger(shell: Shell, tmp_path: Path, bad: str) -> None:
+def test_a_cap_that_is_none_makes_no_ledger(
+    shell: Shell, tmp_path: Path, bad: str
+) -> None:
     assert shell("ledger", "init", "p.ledger", "--epsilon", bad).code == 1
     assert not (tmp_path / "p.ledger").exists()
 
@@ -82,21 +97,43 @@ def test_a_ledger_that_is_not_there(shell: Shell, tmp_path: Path, command: str) 
 def test_back_up_then_restore(shell: Shell, tmp_path: Path) -> None:
     assert shell("ledger", "init", "p.ledger", "--epsilon", 3).code == 0
     made = shell("ledger", "backup", "p.ledger", "p.backup", "--json").json
-    assert (made["entries"], made["head"]) == (1, shell("ledger", "show", "p.ledger", "--json").json["head"])
-    assert "a backup: nothing can be spent from it" in shell("ledger", "show", "p.backup").out
+    assert (made["entries"], made["head"]) == (
+        1,
+        shell("ledger", "show", "p.ledger", "--json").json["head"],
+    )
+    assert (
+        "a backup: nothing can be spent from it"
+        in shell("ledger", "show", "p.backup").out
+    )
     assert "exists already" in shell("ledger", "restore", "p.backup", "p.ledger").err
     (tmp_path / "p.ledger").unlink()
     told = shell("ledger", "restore", "p.backup", "p.ledger")
     assert "p.ledger: the account again" in told.out
     assert "What was spent since is not in it" in told.out
-    assert "restored from a backup: taken at entry 1" in shell("ledger", "show", "p.ledger").out
+    assert (
+        "restored from a backup: taken at entry 1"
+        in shell("ledger", "show", "p.ledger").out
+    )
     assert not shell("ledger", "show", "p.ledger", "--json").json["backup"]
 
 
-def test_a_run_is_not_charged_to_a_backup(shell: Shell, people: Path, schema: Path) -> None:
+def test_a_run_is_not_charged_to_a_backup(
+    shell: Shell, people: Path, schema: Path
+) -> None:
     assert shell("ledger", "init", "p.ledger", "--epsilon", 3).code == 0
     assert shell("ledger", "backup", "p.ledger", "p.backup").code == 0
-    words = ("synthesize", people, "--schema", schema, "--epsilon", 1, "--synthesizer", "independent", "-o", "out.csv")
+    words = (
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "--synthesizer",
+        "independent",
+        "-o",
+        "out.csv",
+    )
     done = shell(*words, "--ledger", "p.backup")
     assert done.code != 0
     assert "p.backup is a backup, taken at entry 1" in done.err

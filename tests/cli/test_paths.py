@@ -14,7 +14,11 @@ from understudy.errors import Refused, TableError
 
 def test_good_names_pass(tmp_path: Path) -> None:
     (tmp_path / "in.csv").touch()
-    check_outputs([tmp_path / "out.csv", None], inputs=[tmp_path / "in.csv", None], rows=tmp_path / "out.csv")
+    check_outputs(
+        [tmp_path / "out.csv", None],
+        inputs=[tmp_path / "in.csv", None],
+        rows=tmp_path / "out.csv",
+    )
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])

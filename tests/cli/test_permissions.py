@@ -1,4 +1,6 @@
-"""Who may read what the commands write: every command that writes a file, on a system that would let everybody read and write it."""
+"""Who may read what the commands write: every command that writes a file, on a system
+that would let everybody read and write it.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,47 @@ from kit.permissions import PRIVATE, PUBLIC, PUBLIC_FOLDER, modes
 from understudy.attacks.puzzle import census_block_text
 from understudy.cli.root import understudy
 
-SYNTHESIZE = ("synthesize", "people.csv", "--schema", "people.yaml", "--epsilon", 1, "--synthesizer", "independent")
+SYNTHESIZE = (
+    "synthesize",
+    "people.csv",
+    "--schema",
+    "people.yaml",
+    "--epsilon",
+    1,
+    "--synthesizer",
+    "independent",
+)
 
 WRITERS: dict[tuple[object, ...], dict[str, int]] = {
     ("describe", "people.csv", "-o", "draft.yaml"): {"draft.yaml": PRIVATE},
-    ("describe", "people.csv", "--public-domains", "-o", "domains.yaml"): {"domains.yaml": PRIVATE},
-    ("schema", "convert", "people.yaml", "--to", "csvw", "-o", "people.json"): {"people.json": PRIVATE},
+    ("describe", "people.csv", "--public-domains", "-o", "domains.yaml"): {
+        "domains.yaml": PRIVATE
+    },
+    ("schema", "convert", "people.yaml", "--to", "csvw", "-o", "people.json"): {
+        "people.json": PRIVATE
+    },
     (*SYNTHESIZE, "-o", "rows.csv", "--release", "r.understudy"): {
         "rows.csv": PUBLIC,
         "r.understudy": PUBLIC,
         "people.csv.ledger": PRIVATE,
     },
-    ("sample", "r.understudy", "-n", 50, "-o", "more.parquet"): {"more.parquet": PUBLIC},
+    ("sample", "r.understudy", "-n", 50, "-o", "more.parquet"): {
+        "more.parquet": PUBLIC
+    },
     ("sample", "r.understudy", "-n", 50, "--partition-rows", 50, "-o", "parts"): {
         "parts": PUBLIC_FOLDER,
         "parts/part-00000.parquet": PUBLIC,
     },
-    ("evaluate", "people.csv", "rows.csv", "--schema", "people.yaml", "--no-risk", "-o", "report.html"): {
+    (
+        "evaluate",
+        "people.csv",
+        "rows.csv",
+        "--schema",
+        "people.yaml",
+        "--no-risk",
+        "-o",
+        "report.html",
+    ): {
         "report.html": PRIVATE,
         "report.json": PRIVATE,
     },
@@ -34,16 +60,27 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
         "public.json": PUBLIC,
     },
     ("attack", "ages", "-o", "made.svg"): {"made.svg": PUBLIC},
-    ("attack", "reconstruct", "block.yaml", "-o", "people-found.json"): {"people-found.json": PRIVATE},
-    ("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", 1): {"other.ledger": PRIVATE},
+    ("attack", "reconstruct", "block.yaml", "-o", "people-found.json"): {
+        "people-found.json": PRIVATE
+    },
+    ("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", 1): {
+        "other.ledger": PRIVATE
+    },
 }
-"""Every command that writes, in an order in which they can be run, and the modes of all it leaves behind."""
+"""Every command that writes, in an order in which they can be run, and the modes of all
+it leaves behind.
+"""
 
 WRITES_NOTHING = {"plan", "card", "answer", "audit", "synthesizers"}
-ELSEWHERE = {"demo", "studio"}  # test_demo.py and tests/studio/test_job.py look at the modes of what these write
+ELSEWHERE = {
+    "demo",
+    "studio",
+}  # test_demo.py and tests/studio/test_job.py look at the modes of what these write
 
 
-def test_only_its_owner_can_read_what_holds_real_numbers(tmp_path: Path, shell: Shell, permissive: None) -> None:
+def test_only_its_owner_can_read_what_holds_real_numbers(
+    tmp_path: Path, shell: Shell, permissive: None
+) -> None:
     write_people(tmp_path)
     write_schema(tmp_path)
     (tmp_path / "block.yaml").write_text(census_block_text())
@@ -52,7 +89,9 @@ def test_only_its_owner_can_read_what_holds_real_numbers(tmp_path: Path, shell: 
         done = shell(*words)
         assert done.code == 0, (words, done.err)
         after = modes(tmp_path)
-        assert {name: mode for name, mode in after.items() if name not in before} == expected, words
+        assert {
+            name: mode for name, mode in after.items() if name not in before
+        } == expected, words
 
 
 def test_a_file_that_everybody_could_read_is_its_owners_once_real_numbers_are_in_it(
@@ -66,4 +105,6 @@ def test_a_file_that_everybody_could_read_is_its_owners_once_real_numbers_are_in
 
 
 def test_no_command_is_forgotten() -> None:
-    assert {str(words[0]) for words in WRITERS} | WRITES_NOTHING | ELSEWHERE == set(understudy.commands)
+    assert {str(words[0]) for words in WRITERS} | WRITES_NOTHING | ELSEWHERE == set(
+        understudy.commands
+    )

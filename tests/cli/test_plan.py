@@ -20,11 +20,15 @@ def test_a_plan_in_words(shell: Shell, schema: Path, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
-def test_a_plan_is_what_the_run_then_does(shell: Shell, people: Path, schema: Path) -> None:
+def test_a_plan_is_what_the_run_then_does(
+    shell: Shell, people: Path, schema: Path
+) -> None:
     schema.write_text(
         schema.read_text().replace("max: 90}", "max: 90, bins: 32}")
     )  # how many a run would find is its answer
-    planned = shell("plan", schema, "--epsilon", 1, "--synthesizer", "independent", "--json").json
+    planned = shell(
+        "plan", schema, "--epsilon", 1, "--synthesizer", "independent", "--json"
+    ).json
     shell(
         "synthesize",
         people,
@@ -50,14 +54,20 @@ def test_a_plan_is_what_the_run_then_does(shell: Shell, people: Path, schema: Pa
 
 def test_expected_errors_need_a_number_of_rows(shell: Shell, schema: Path) -> None:
     assert all(
-        m["expected_distance"] is None for m in shell("plan", schema, "--epsilon", 1, "--json").json["marginals"]
+        m["expected_distance"] is None
+        for m in shell("plan", schema, "--epsilon", 1, "--json").json["marginals"]
     )
     told = shell("plan", schema, "--epsilon", 1, "--rows", 1500, "--json").json
     found = {tuple(m["columns"]): m["expected_distance"] for m in told["marginals"]}
     assert all(found[name,] is not None for name in ("age", "smoker"))
-    assert all(distance is None or 0 < distance <= 1 for distance in found.values())  # noise may well hide a table
-    # Of what is asked for by differences alone, and not of all its parts, counts have no noise to be told.
-    assert [m["deviation"] is None for m in told["marginals"]] == [distance is None for distance in found.values()]
+    assert all(
+        distance is None or 0 < distance <= 1 for distance in found.values()
+    )  # noise may well hide a table
+    # Of what is asked for by differences alone, and not of all its parts, counts have
+    # no noise to be told.
+    assert [m["deviation"] is None for m in told["marginals"]] == [
+        distance is None for distance in found.values()
+    ]
 
 
 def test_warnings_are_said(shell: Shell, schema: Path) -> None:
@@ -65,7 +75,12 @@ def test_warnings_are_said(shell: Shell, schema: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--epsilon", "x"], ["--epsilon", "1", "--delta", "7"], ["--epsilon", "1", "--synthesizer", "magic"]]
+    "words",
+    [
+        ["--epsilon", "x"],
+        ["--epsilon", "1", "--delta", "7"],
+        ["--epsilon", "1", "--synthesizer", "magic"],
+    ],
 )
 def test_bad_words_are_one_line(shell: Shell, schema: Path, words: list[str]) -> None:
     done = shell("plan", schema, *words)
@@ -74,7 +89,9 @@ def test_bad_words_are_one_line(shell: Shell, schema: Path, words: list[str]) ->
     assert done.err.startswith("understudy: ")
 
 
-def test_the_outlook_names_groups_time_and_what_it_means(shell: Shell, schema: Path) -> None:
+def test_the_outlook_names_groups_time_and_what_it_means(
+    shell: Shell, schema: Path
+) -> None:
     done = shell("plan", schema, "--epsilon", 1, "--rows", 1500)
     assert "smallest group that survives the noise" in done.out
     assert "this machine would need about" in done.out
@@ -88,15 +105,20 @@ def test_the_epsilon_for_an_accuracy(shell: Shell, schema: Path) -> None:
     assert found["accuracy"] == 0.05
 
 
-def test_the_first_line_says_which_epsilon_was_found(shell: Shell, schema: Path) -> None:
+def test_the_first_line_says_which_epsilon_was_found(
+    shell: Shell, schema: Path
+) -> None:
     words = ["--rows", 1500, "--synthesizer", "independent"]
     first = shell("plan", schema, "--accuracy", 0.025, *words).out.splitlines()[0]
     said = re.fullmatch(
-        r"ε = (\S+) is the smallest found, .* by at most 2\.5 % .*: here (\S+) % \(columns alone .*", first
+        r"ε = (\S+) is the smallest found, .* by at most 2\.5 % .*: here (\S+) % \(columns alone .*",
+        first,
     )
     assert said is not None
     assert float(said[2]) <= 2.5
-    assert shell("plan", schema, "--epsilon", said[1], *words).out.startswith("independent would spend")
+    assert shell("plan", schema, "--epsilon", said[1], *words).out.startswith(
+        "independent would spend"
+    )
 
 
 def test_either_an_epsilon_or_an_accuracy(shell: Shell, schema: Path) -> None:
@@ -105,10 +127,16 @@ def test_either_an_epsilon_or_an_accuracy(shell: Shell, schema: Path) -> None:
     assert "--rows" in shell("plan", schema, "--accuracy", 0.1).err
 
 
-def test_the_table_names_each_marginal_once_and_says_what_moved_by_noise_is(shell: Shell, schema: Path) -> None:
+def test_the_table_names_each_marginal_once_and_says_what_moved_by_noise_is(
+    shell: Shell, schema: Path
+) -> None:
     lines = shell("plan", schema, "--epsilon", 10, "--rows", 1500).out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("marginal "))
-    end = next(i for i, line in enumerate(lines) if line.startswith("moved by noise: the share of rows"))
+    end = next(
+        i
+        for i, line in enumerate(lines)
+        if line.startswith("moved by noise: the share of rows")
+    )
     named = [line.split("  ")[0] for line in lines[start + 1 : end]]
     assert len(set(named)) == len(named) > 4
     assert "e+0" not in "".join(lines[start:end])

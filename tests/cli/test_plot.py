@@ -7,13 +7,26 @@ import pytest
 from understudy.attacks.finding import Bar, Bars, Curve, Curves
 from understudy.cli.plot import figure_lines, plot_figure
 
-BARS = Bars(title="known", axis="people", bars=(Bar("few", 1), Bar("many", 4, "4 of 5", safe=True)), top=5.0)
-LOG = Bars(title="tables", axis="tables", bars=(Bar("one", 1), Bar("hundred", 100), Bar("all", 10_000)), log=True)
+BARS = Bars(
+    title="known",
+    axis="people",
+    bars=(Bar("few", 1), Bar("many", 4, "4 of 5", safe=True)),
+    top=5.0,
+)
+LOG = Bars(
+    title="tables",
+    axis="tables",
+    bars=(Bar("one", 1), Bar("hundred", 100), Bar("all", 10_000)),
+    log=True,
+)
 LINES = Curves(
     title="share",
     x="ratings",
     y="named",
-    curves=(Curve("dates", ((2, 0.0), (8, 1.0))), Curve("bound", ((2, 0.5), (8, 0.5)), dashed=True)),
+    curves=(
+        Curve("dates", ((2, 0.0), (8, 1.0))),
+        Curve("bound", ((2, 0.5), (8, 0.5)), dashed=True),
+    ),
     top=1.0,
 )
 
@@ -45,10 +58,14 @@ def test_lines_run_from_corner_to_corner() -> None:
 
 def test_a_single_point_is_drawn() -> None:
     single = Curves(title="t", x="x", y="y", curves=(Curve("only", ((3, 2.0),)),))
-    assert sum("●" in line for line in text(single)) == 2  # in the plot and beside its label
+    assert (
+        sum("●" in line for line in text(single)) == 2
+    )  # in the plot and beside its label
 
 
-def test_hostile_labels_are_text_and_a_pipe_has_no_colour(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_labels_are_text_and_a_pipe_has_no_colour(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     plot_figure(Bars(title="[bold]x[/bold]", axis="", bars=(Bar("[red]a[/red]", 1),)))
     out = capsys.readouterr().out
     assert "[bold]x[/bold]" in out

@@ -25,10 +25,19 @@ TITLE = "\x1b]0;owned\x07"
 CLEAR = "\x1b[2J"
 """Clears it. Rich, which draws bars here, never sends this one."""
 
-AGE, SEX, SMOKER, NOTE = f"age{TITLE}", f"sex\x9b2J{CLEAR}", "smoker\u202e\u2066", f"note\x7f\u2028{TITLE}"
+AGE, SEX, SMOKER, NOTE = (
+    f"age{TITLE}",
+    f"sex\x9b2J{CLEAR}",
+    "smoker\u202e\u2066",
+    f"note\x7f\u2028{TITLE}",
+)
 LABEL = f"F{CLEAR}\x85"
 STORY = f"a note{TITLE}\u202d\r\nPrivate with ε = 0"
-TABLE, SCHEMA, ODD = f"people{CLEAR}.csv", f"people{TITLE}.yaml", os.fsdecode(b"odd\xff.csv")
+TABLE, SCHEMA, ODD = (
+    f"people{CLEAR}.csv",
+    f"people{TITLE}.yaml",
+    os.fsdecode(b"odd\xff.csv"),
+)
 UNIT, DATASET = f"person{CLEAR}", f"survey{TITLE}\nspent: nothing"
 
 PUZZLE = """\
@@ -39,12 +48,31 @@ statistics:
   - {{id: {label}, count: 2, mean: 1}}
 """
 
-SYNTHESIZE = ["synthesize", TABLE, "--schema", SCHEMA, "--synthesizer", "independent", "--ledger", f"book{CLEAR}"]
+SYNTHESIZE = [
+    "synthesize",
+    TABLE,
+    "--schema",
+    SCHEMA,
+    "--synthesizer",
+    "independent",
+    "--ledger",
+    f"book{CLEAR}",
+]
 SYNTHESIZE += ["--epsilon", "1", "--seed", "1"]
 RELEASE = f"r{CLEAR}.understudy"
 
 COMMANDS: dict[str, list[str]] = {
-    "ledger init": ["ledger", "init", f"book{CLEAR}", "--epsilon", "9", "--dataset", DATASET, "--unit", "row"],
+    "ledger init": [
+        "ledger",
+        "init",
+        f"book{CLEAR}",
+        "--epsilon",
+        "9",
+        "--dataset",
+        DATASET,
+        "--unit",
+        "row",
+    ],
     "ledger init, as JSON": [
         "ledger",
         "init",
@@ -59,9 +87,34 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "describe": ["describe", TABLE, "-o", f"draft{CLEAR}.yaml"],
     "describe, as JSON": ["describe", TABLE, "-o", "draft.yaml", "--json"],
-    "schema convert": ["schema", "convert", SCHEMA, "--to", "smartnoise", "-o", f"other{CLEAR}.yaml"],
-    "plan": ["plan", SCHEMA, "--epsilon", "1", "--rows", "300", "--synthesizer", "independent"],
-    "plan, as JSON": ["plan", SCHEMA, "--epsilon", "1", "--synthesizer", "independent", "--json"],
+    "schema convert": [
+        "schema",
+        "convert",
+        SCHEMA,
+        "--to",
+        "smartnoise",
+        "-o",
+        f"other{CLEAR}.yaml",
+    ],
+    "plan": [
+        "plan",
+        SCHEMA,
+        "--epsilon",
+        "1",
+        "--rows",
+        "300",
+        "--synthesizer",
+        "independent",
+    ],
+    "plan, as JSON": [
+        "plan",
+        SCHEMA,
+        "--epsilon",
+        "1",
+        "--synthesizer",
+        "independent",
+        "--json",
+    ],
     "synthesize": [*SYNTHESIZE, "-o", f"out{CLEAR}.csv", "--release", RELEASE],
     "synthesize, as JSON": [*SYNTHESIZE, "-o", "out.csv", "--json"],
     "sample": ["sample", RELEASE, "-o", f"more{CLEAR}.csv"],
@@ -70,7 +123,14 @@ COMMANDS: dict[str, list[str]] = {
     "card, as JSON": ["card", RELEASE, "--json"],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
-    "evaluate": ["evaluate", "--without-real", "--release", RELEASE, "-o", f"page{CLEAR}.html"],
+    "evaluate": [
+        "evaluate",
+        "--without-real",
+        "--release",
+        RELEASE,
+        "-o",
+        f"page{CLEAR}.html",
+    ],
     "evaluate, as JSON": ["evaluate", "--without-real", "--release", RELEASE, "--json"],
     "ledger show": ["ledger", "show", f"book{CLEAR}"],
     "ledger show, as JSON": ["ledger", "show", f"book{CLEAR}", "--json"],
@@ -79,7 +139,18 @@ COMMANDS: dict[str, list[str]] = {
     "ledger restore": ["ledger", "restore", f"copy{CLEAR}", f"back{TITLE}"],
     "synthesizers": ["synthesizers", f"no such{CLEAR}"],
     "attack": ["attack", "reconstruct", "puzzle.yaml", "-o", f"figure{CLEAR}.svg"],
-    "audit": ["audit", TABLE, "--schema", SCHEMA, "--epsilon", "1", "--runs", "100", "--canaries", "20"],
+    "audit": [
+        "audit",
+        TABLE,
+        "--schema",
+        SCHEMA,
+        "--epsilon",
+        "1",
+        "--runs",
+        "100",
+        "--canaries",
+        "20",
+    ],
     "audit, without a file": ["audit", f"missing{CLEAR}.csv", "--epsilon", "1"],
     "studio": ["studio", f"nowhere{CLEAR}", "--no-browser"],
     "demo": ["demo", f"{TABLE}/below"],
@@ -95,7 +166,15 @@ SILENT = {"describe", "synthesize", "sample"}
 NAMELESS = {"audit"}
 """What says something, and names nothing."""
 
-ON_TERMINAL = ["ledger init", "describe", "schema convert", "synthesize", "sample", "ledger show", "attack"]
+ON_TERMINAL = [
+    "ledger init",
+    "describe",
+    "schema convert",
+    "synthesize",
+    "sample",
+    "ledger show",
+    "attack",
+]
 
 DRIVER = """
 import json, os, sys
@@ -109,7 +188,9 @@ for name, words in json.loads(Path("commands.json").read_text()).items():
 """
 
 RICH = re.compile(rb"\x1b\[(\d+(;\d+)*)?m|\x1b\[2K|\x1b\[1A|\x1b\[\?25[lh]")
-"""What rich sends to a terminal of its own accord: colours, and a bar that is drawn anew."""
+"""What rich sends to a terminal of its own accord: colours, and a bar that is drawn
+anew.
+"""
 
 
 def write_folder(folder: Path, names: Sequence[str]) -> None:
@@ -117,7 +198,9 @@ def write_folder(folder: Path, names: Sequence[str]) -> None:
     rng = np.random.default_rng(1)
     ages, sexes = rng.integers(18, 90, 300), rng.choice([LABEL, "M"], 300)
     rows = [f"{age},{sex},yes,fine" for age, sex in zip(ages, sexes, strict=True)]
-    (folder / TABLE).write_text("\n".join([",".join([AGE, SEX, SMOKER, NOTE]), *rows]) + "\n", newline="")
+    (folder / TABLE).write_text(
+        "\n".join([",".join([AGE, SEX, SMOKER, NOTE]), *rows]) + "\n", newline=""
+    )
     schema = Schema(
         columns=(
             Integer(name=AGE, min=18, max=90, note=STORY),
@@ -127,9 +210,15 @@ def write_folder(folder: Path, names: Sequence[str]) -> None:
         )
     )
     save_schema(schema, folder / SCHEMA)
-    quoted = {"age": json.dumps(AGE), "sex": json.dumps(SEX), "label": json.dumps(LABEL)}
+    quoted = {
+        "age": json.dumps(AGE),
+        "sex": json.dumps(SEX),
+        "label": json.dumps(LABEL),
+    }
     (folder / "puzzle.yaml").write_text(PUZZLE.format(**quoted))
-    (folder / "commands.json").write_text(json.dumps({name: COMMANDS[name] for name in names}))
+    (folder / "commands.json").write_text(
+        json.dumps({name: COMMANDS[name] for name in names})
+    )
 
 
 def split_outputs(shown: bytes) -> dict[str, tuple[int, bytes]]:
@@ -148,7 +237,11 @@ def piped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, byte
     folder = tmp_path_factory.mktemp("piped")
     write_folder(folder, list(COMMANDS))
     done = subprocess.run(
-        [sys.executable, "-c", DRIVER], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True
+        [sys.executable, "-c", DRIVER],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=True,
     )
     return split_outputs(done.stdout)
 
@@ -161,7 +254,11 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, by
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
     process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER], cwd=folder, stdout=theirs, stderr=theirs, env=environment
+        [sys.executable, "-c", DRIVER],
+        cwd=folder,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
     )
     os.close(theirs)
     shown = bytearray()
@@ -177,7 +274,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, by
 
 
 def find_commands(group: click.Group, prefix: str = "") -> set[str]:
-    """Every command there is; the lessons of `attack` show nothing that came from a file, but for one."""
+    """Every command there is; the lessons of `attack` show nothing that came from a
+    file, but for one.
+    """
     found = set()
     for name, command in group.commands.items():
         if isinstance(command, click.Group) and name != "attack":
@@ -192,7 +291,9 @@ def test_every_command_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_control_character_reaches_a_pipe(piped: dict[str, tuple[int, bytes]], name: str) -> None:
+def test_no_control_character_reaches_a_pipe(
+    piped: dict[str, tuple[int, bytes]], name: str
+) -> None:
     code, shown = piped[name]
     text = shown.decode()  # and it is text
     assert show_controls(text.replace("\n", "")) == text.replace("\n", "")
@@ -205,7 +306,9 @@ def test_no_control_character_reaches_a_pipe(piped: dict[str, tuple[int, bytes]]
 
 
 @pytest.mark.parametrize("name", ON_TERMINAL)
-def test_nor_a_terminal_but_those_of_its_colours(watched: dict[str, tuple[int, bytes]], name: str) -> None:
+def test_nor_a_terminal_but_those_of_its_colours(
+    watched: dict[str, tuple[int, bytes]], name: str
+) -> None:
     code, shown = watched[name]
     text = RICH.sub(b"", shown).decode().replace("\r", "").replace("\n", "")
     assert code == 0
@@ -214,7 +317,19 @@ def test_nor_a_terminal_but_those_of_its_colours(watched: dict[str, tuple[int, b
 
 
 @pytest.mark.parametrize(
-    "character", ["\x00", "\x07", "\x1b", "\x7f", "\x85", "\x9f", "\u2028", "\u202e", "\u2069", "\udcff"]
+    "character",
+    [
+        "\x00",
+        "\x07",
+        "\x1b",
+        "\x7f",
+        "\x85",
+        "\x9f",
+        "\u2028",
+        "\u202e",
+        "\u2069",
+        "\udcff",
+    ],
 )
 def test_a_control_character_is_shown_and_json_keeps_its_value(
     character: str, capfd: pytest.CaptureFixture[str]
@@ -227,14 +342,26 @@ def test_a_control_character_is_shown_and_json_keeps_its_value(
 
 
 @pytest.mark.parametrize(
-    "text", ["ε ≤ 1 × 2", "naïve Ærø", "日本語", "שלום", "مرحبا", "e\u0301", "👩\u200d🔬", "C:\\x1b"]
+    "text",
+    [
+        "ε ≤ 1 × 2",
+        "naïve Ærø",
+        "日本語",
+        "שלום",
+        "مرحبا",
+        "e\u0301",
+        "👩\u200d🔬",
+        "C:\\x1b",
+    ],
 )
 def test_words_of_every_language_stay_as_they_are(text: str) -> None:
     assert show_controls(text) == text
 
 
 def test_a_traceback_that_was_asked_for_is_text_too(tmp_path: Path) -> None:
-    """With UNDERSTUDY_DEBUG an error shows where it came from, and what it says may quote a name."""
+    """With UNDERSTUDY_DEBUG an error shows where it came from, and what it says may
+    quote a name.
+    """
     code = "from understudy.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "card", f"missing{CLEAR}"],

@@ -12,7 +12,17 @@ import understudy
 from kit.cli import CANARY, Shell
 from understudy.cli import root
 
-COMMANDS = ["describe", "plan", "synthesize", "sample", "ledger", "synthesizers", "attack", "audit", "demo"]
+COMMANDS = [
+    "describe",
+    "plan",
+    "synthesize",
+    "sample",
+    "ledger",
+    "synthesizers",
+    "attack",
+    "audit",
+    "demo",
+]
 
 
 def test_version(shell: Shell) -> None:
@@ -26,7 +36,9 @@ def test_help_lists_the_commands_in_order_and_the_exit_codes(shell: Shell) -> No
     assert "130 interrupted" in text
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "ledger init", "ledger show", "ledger verify"])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, "ledger init", "ledger show", "ledger verify"]
+)
 def test_every_command_has_help(shell: Shell, command: str) -> None:
     done = shell(*command.split(), "--help")
     assert done.code == 0
@@ -34,7 +46,13 @@ def test_every_command_has_help(shell: Shell, command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["nonsense"], ["synthesize"], ["plan", "x.yaml"], ["synthesize", "a.csv", "--frobnicate"]]
+    "words",
+    [
+        ["nonsense"],
+        ["synthesize"],
+        ["plan", "x.yaml"],
+        ["synthesize", "a.csv", "--frobnicate"],
+    ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(shell: Shell, words: list[str]) -> None:
     done = shell(*words)
@@ -49,11 +67,15 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys; from understudy.cli.root import run; run(['--help']);"
         "print([m for m in ('numpy', 'scipy', 'duckdb', 'opendp', 'rich', 'yaml') if m in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stderr.strip() == "[]"
 
 
-def test_an_unforeseen_error_shows_no_value(shell: Shell, monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
+def test_an_unforeseen_error_shows_no_value(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, people: Path
+) -> None:
     def broken(*_: object) -> None:
         raise ValueError(f"could not convert string to float: {CANARY!r}")
 

@@ -18,16 +18,42 @@ def test_rows_without_a_cost(shell: Shell, release: Path, tmp_path: Path) -> Non
 
 def test_a_seed_repeats(shell: Shell, release: Path, tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv", "c.csv"):
-        assert shell("sample", release, "-n", 200, "--seed", 3 if name != "c.csv" else 4, "-o", name).code == 0
+        assert (
+            shell(
+                "sample",
+                release,
+                "-n",
+                200,
+                "--seed",
+                3 if name != "c.csv" else 4,
+                "-o",
+                name,
+            ).code
+            == 0
+        )
     a, b, c = ((tmp_path / name).read_bytes() for name in ("a.csv", "b.csv", "c.csv"))
     assert a == b != c
 
 
 def test_given(shell: Shell, release: Path, tmp_path: Path) -> None:
-    done = shell("sample", release, "-n", 50, "--given", "sex=F", "--given", "age=40", "-o", "f.csv", "--json")
+    done = shell(
+        "sample",
+        release,
+        "-n",
+        50,
+        "--given",
+        "sex=F",
+        "--given",
+        "age=40",
+        "-o",
+        "f.csv",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert done.json["rows"] == 50
-    assert {(row["sex"], row["age"]) for row in rows_of(tmp_path / "f.csv")} == {("F", "40")}
+    assert {(row["sex"], row["age"]) for row in rows_of(tmp_path / "f.csv")} == {
+        ("F", "40")
+    }
 
 
 @pytest.mark.parametrize(
@@ -60,14 +86,18 @@ def test_a_file_that_is_no_release(shell: Shell, people: Path, tmp_path: Path) -
 
 
 def test_parts_in_a_folder(shell: Shell, release: Path, tmp_path: Path) -> None:
-    done = shell("sample", release, "-n", 250, "--partition-rows", 100, "-o", "parts", "--json")
+    done = shell(
+        "sample", release, "-n", 250, "--partition-rows", 100, "-o", "parts", "--json"
+    )
     assert done.code == 0, done.err
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [
         "part-00000.parquet",
         "part-00001.parquet",
         "part-00002.parquet",
     ]
-    counted = duckdb.sql(f"SELECT count(*) FROM '{tmp_path}/parts/*.parquet'").fetchall()
+    counted = duckdb.sql(
+        f"SELECT count(*) FROM '{tmp_path}/parts/*.parquet'"
+    ).fetchall()
     assert counted == [(250,)]
     again = shell("sample", release, "-n", 250, "--partition-rows", 100, "-o", "parts")
     assert again.code == 1
@@ -82,11 +112,26 @@ def test_texts_that_a_spreadsheet_would_run_are_guarded_unless_they_are_to_be_ke
     shell: Shell, people: Path, tmp_path: Path
 ) -> None:
     people.write_text("kind\n" + "=1+1\n@x\n" * 100)
-    (tmp_path / "kinds.yaml").write_text("columns:\n  kind: {type: categorical, values: ['=1+1', '@x']}\n")
-    words = ("synthesize", people, "--schema", "kinds.yaml", "--epsilon", 8, "--synthesizer", "independent")
+    (tmp_path / "kinds.yaml").write_text(
+        "columns:\n  kind: {type: categorical, values: ['=1+1', '@x']}\n"
+    )
+    words = (
+        "synthesize",
+        people,
+        "--schema",
+        "kinds.yaml",
+        "--epsilon",
+        8,
+        "--synthesizer",
+        "independent",
+    )
     for flags in ((), ("--keep-formulas",)):
-        assert shell(*words, "-o", "a.csv", "--release", "r.understudy", *flags).code == 0
-        assert shell("sample", "r.understudy", "-n", 50, "-o", "b.csv", *flags).code == 0
+        assert (
+            shell(*words, "-o", "a.csv", "--release", "r.understudy", *flags).code == 0
+        )
+        assert (
+            shell("sample", "r.understudy", "-n", 50, "-o", "b.csv", *flags).code == 0
+        )
         wanted = {"=1+1", "@x"} if flags else {"'=1+1", "'@x"}
         for name in ("a.csv", "b.csv"):
             assert {row["kind"] for row in rows_of(tmp_path / name)} - {""} == wanted

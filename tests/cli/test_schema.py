@@ -1,4 +1,6 @@
-"""`understudy schema convert`: other tools' descriptions in and out, and what was left out on stdout."""
+"""`understudy schema convert`: other tools' descriptions in and out, and what was left
+out on stdout.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,26 @@ def test_a_dictionary_becomes_a_schema(shell: Shell, tmp_path: Path) -> None:
 
 def test_from_one_tool_to_another(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "metadata.json").write_text(SDV)
-    done = shell("schema", "convert", "metadata.json", "-o", "fields.json", "--to", "frictionless", "--json")
+    done = shell(
+        "schema",
+        "convert",
+        "metadata.json",
+        "-o",
+        "fields.json",
+        "--to",
+        "frictionless",
+        "--json",
+    )
     assert done.code == 0, done.err
-    assert (done.json["from"], done.json["to"], done.json["columns"]) == ("sdv", "frictionless", 9)
-    fields = {field["name"]: field for field in json.loads((tmp_path / "fields.json").read_text())["fields"]}
+    assert (done.json["from"], done.json["to"], done.json["columns"]) == (
+        "sdv",
+        "frictionless",
+        9,
+    )
+    fields = {
+        field["name"]: field
+        for field in json.loads((tmp_path / "fields.json").read_text())["fields"]
+    }
     assert fields["sex"]["constraints"] == {"enum": ["F", "M", "X"]}
     assert any("`decimals`" in note for note in done.json["notes"])
 
@@ -35,5 +53,8 @@ def test_what_cannot_be_read_writes_nothing(shell: Shell, tmp_path: Path) -> Non
     assert done.err.startswith("understudy: odd.json: no known format")
     assert shell("schema", "convert", "none.json", "-o", "out.yaml").code == 1
     assert shell("schema", "convert", "odd.json", "-o", "odd.json").code == 1
-    assert shell("schema", "convert", "odd.json", "-o", "out.json", "--to", "excel").code == 2
+    assert (
+        shell("schema", "convert", "odd.json", "-o", "out.json", "--to", "excel").code
+        == 2
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["odd.json"]

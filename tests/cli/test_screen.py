@@ -23,21 +23,33 @@ from understudy.workflow.synthesize import synthesize
 
 
 def recorded() -> tuple[Screen, TextConsole]:
-    console = TextConsole(record=True, width=100, force_terminal=True, file=io.StringIO(), highlight=False)
+    console = TextConsole(
+        record=True, width=100, force_terminal=True, file=io.StringIO(), highlight=False
+    )
     return Screen(console), console
 
 
-def test_a_run_is_told_in_stages_and_words(people: Path, schema: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_run_is_told_in_stages_and_words(
+    people: Path, schema: Path, tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     screen, console = recorded()
     words = f"synthesize {people} --schema {schema} --epsilon 2 -o out.csv --release out.understudy"
     assert run(words.split(), screen=screen) == 0
     text = " ".join(console.export_text().split())
-    assert re.search(r"schema 3 columns; 1 set of bins learned \d+ %.* measuring \d+ marginals", text)
+    assert re.search(
+        r"schema 3 columns; 1 set of bins learned \d+ %.* measuring \d+ marginals", text
+    )
     assert "→ out.csv" in text
-    assert "Private with ε = 2, δ = 1e-9 for adding or removing one row. Spent: 2.00, no cap" in text
+    assert (
+        "Private with ε = 2, δ = 1e-9 for adding or removing one row. Spent: 2.00, no cap"
+        in text
+    )
     assert "Public by your declaration or the table's header: " in text
-    assert re.search(r"\d of 3 columns are good or usable; of 3 pairs .*[.] See `understudy card`[.]", text)
+    assert re.search(
+        r"\d of 3 columns are good or usable; of 3 pairs .*[.] See `understudy card`[.]",
+        text,
+    )
     assert "ε = 2.00 is above 1" in text
     assert CANARY not in text
 
@@ -45,19 +57,28 @@ def test_a_run_is_told_in_stages_and_words(people: Path, schema: Path, tmp_path:
 def test_what_was_learned_is_told(people: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     screen, console = recorded()
-    assert run(f"synthesize {people} --epsilon 2 -o out.csv".split(), screen=screen) == 0
+    assert (
+        run(f"synthesize {people} --epsilon 2 -o out.csv".split(), screen=screen) == 0
+    )
     text = " ".join(console.export_text().split())
     assert re.search(r"learned \d+ %", text)
     assert "Learned from the rows and paid for: " in text
     assert CANARY not in text
 
 
-def test_on_a_real_terminal_bars_come_and_go(people: Path, schema: Path, tmp_path: Path) -> None:
+def test_on_a_real_terminal_bars_come_and_go(
+    people: Path, schema: Path, tmp_path: Path
+) -> None:
     """stderr is a terminal, stdout a pipe: progress on the one, nothing on the other."""
     ours, theirs = pty.openpty()
     words = f"synthesize {people} --schema {schema} --epsilon 1 -o out.csv"
     process = subprocess.Popen(
-        [sys.executable, "-c", "from understudy.cli import main; main()", *words.split()],
+        [
+            sys.executable,
+            "-c",
+            "from understudy.cli import main; main()",
+            *words.split(),
+        ],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=theirs,
@@ -80,35 +101,57 @@ def test_on_a_real_terminal_bars_come_and_go(people: Path, schema: Path, tmp_pat
     text = shown.decode()
     assert "measuring" in text
     assert "Private with ε = 1" in text
-    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1, "the cursor is given back"
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1, (
+        "the cursor is given back"
+    )
 
 
 def test_a_bar_says_the_round_and_what_the_account_charged() -> None:
-    console = TextConsole(width=100, force_terminal=True, force_interactive=True, file=io.StringIO(), highlight=False)
+    console = TextConsole(
+        width=100,
+        force_terminal=True,
+        force_interactive=True,
+        file=io.StringIO(),
+        highlight=False,
+    )
     screen = Screen(console)
     with screen.progress():
         screen.note_spending(0.1)
         screen.step("measuring round 1", 0.1)
         screen.note_spending(0.43)
         screen.step("measuring round 7", 0.5)
-        screen.step("not modelled together, for size (more than 10 cells): age × sex", 0.0)
+        screen.step(
+            "not modelled together, for size (more than 10 cells): age × sex", 0.0
+        )
         screen.step("fitting", 0.25)
-    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue()).replace("\r", "\n").splitlines()
+    lines = (
+        re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
+        .replace("\r", "\n")
+        .splitlines()
+    )
     last = [line.split() for line in lines if line.strip()][-2:]
     assert " ".join(last[0]).startswith("measuring round 7 ━")
     assert " ".join(last[0]).endswith("43 % of the budget spent")
     assert last[1][-2:] == ["25", "%"]
-    assert screen.notes == ["Not modelled together, for size (more than 10 cells): age × sex."]
+    assert screen.notes == [
+        "Not modelled together, for size (more than 10 cells): age × sex."
+    ]
 
 
-def test_what_is_said_to_be_spent_is_what_the_account_has_charged(people: Path, schema: Path, tmp_path: Path) -> None:
-    """Not what the synthesizer says of itself: one that reports nonsense is not believed."""
+def test_what_is_said_to_be_spent_is_what_the_account_has_charged(
+    people: Path, schema: Path, tmp_path: Path
+) -> None:
+    """Not what the synthesizer says of itself: one that reports nonsense is not
+    believed.
+    """
     seen: list[tuple[float, float]] = []
 
     class Boastful(Independent):
         def measure(self, curator, workload, progress):
             progress("measuring", 0.99)
-            found = curator.measure([(name,) for name in curator.schema], share=Fraction(1, 2))
+            found = curator.measure(
+                [(name,) for name in curator.schema], share=Fraction(1, 2)
+            )
             progress("measuring", 0.01)
             return found
 
@@ -137,22 +180,38 @@ def test_without_a_terminal_nothing_is_shown() -> None:
     assert not screen.is_watched
 
 
-def test_it_is_told_what_went_to_other_and_long_lists_are_cut(tmp_path: Path, monkeypatch) -> None:
+def test_it_is_told_what_went_to_other_and_long_lists_are_cut(
+    tmp_path: Path, monkeypatch
+) -> None:
     """Twelve columns of words, of which each has a tenth of rare ones."""
     monkeypatch.chdir(tmp_path)
     names = [f"c{i}" for i in range(12)]
     cells = ["common" if i % 10 else f"rare{i}" for i in range(6000)]
-    Path("words.csv").write_text("\n".join([",".join(names), *(",".join([cell] * 12) for cell in cells)]) + "\n")
+    Path("words.csv").write_text(
+        "\n".join([",".join(names), *(",".join([cell] * 12) for cell in cells)]) + "\n"
+    )
     screen, console = recorded()
     assert (
         run(
-            ["synthesize", "words.csv", "--epsilon", "2", "-o", "out.csv", "--synthesizer", "independent"],
+            [
+                "synthesize",
+                "words.csv",
+                "--epsilon",
+                "2",
+                "-o",
+                "out.csv",
+                "--synthesizer",
+                "independent",
+            ],
             screen=screen,
         )
         == 0
     )
     text = " ".join(console.export_text().split())
-    told = re.search(r'Too rare to be shown, so "other" or what the schema makes of it: c0 \(about (\d+) rows\)', text)
+    told = re.search(
+        r'Too rare to be shown, so "other" or what the schema makes of it: c0 \(about (\d+) rows\)',
+        text,
+    )
     assert abs(int(told[1]) - 600) < 300
     assert "the type of c0, c1, c2, c3, c4, c5, c6, c7 and 4 more" in text
     assert "rare1" not in text

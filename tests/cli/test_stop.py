@@ -14,7 +14,12 @@ from typing import Any
 import pytest
 
 from understudy.cli.screen import Screen
-from understudy.cli.stop import CommandSignals, SignalInterrupt, is_interruption, write_last_line
+from understudy.cli.stop import (
+    CommandSignals,
+    SignalInterrupt,
+    is_interruption,
+    write_last_line,
+)
 
 
 def test_a_signal_becomes_an_interrupt_and_is_remembered() -> None:
@@ -65,14 +70,25 @@ def wait(engine, paths):
 Engine.seal = wait
 sys.exit(run())
 """
-"""The command, with a word when the table is open and a wait for one before it is read."""
+"""The command, with a word when the table is open and a wait for one before it is read.
+"""
 
 
-def start_describe(people: Path, *, shell_trap: str = "", **streams: Any) -> subprocess.Popen[str]:
+def start_describe(
+    people: Path, *, shell_trap: str = "", **streams: Any
+) -> subprocess.Popen[str]:
     """`describe` in a process of its own, stopped where rows wait on disk."""
     scratch = people.parent / "scratch"
     scratch.mkdir()
-    words = [sys.executable, "-c", WAITING, "describe", people.name, "-o", "people.yaml"]
+    words = [
+        sys.executable,
+        "-c",
+        WAITING,
+        "describe",
+        people.name,
+        "-o",
+        "people.yaml",
+    ]
     if shell_trap:
         words = ["sh", "-c", f'{shell_trap}; exec "$@"', "sh", *words]
     process = subprocess.Popen(
@@ -80,7 +96,12 @@ def start_describe(people: Path, *, shell_trap: str = "", **streams: Any) -> sub
         cwd=people.parent,
         env={**os.environ, "TMPDIR": str(scratch)},
         text=True,
-        **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
+        **{
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            **streams,
+        },
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "open\n"
@@ -89,13 +110,18 @@ def start_describe(people: Path, *, shell_trap: str = "", **streams: Any) -> sub
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT])
-def test_a_closed_terminal_and_a_quit_take_rows_off_the_disk(people: Path, number: signal.Signals) -> None:
+def test_a_closed_terminal_and_a_quit_take_rows_off_the_disk(
+    people: Path, number: signal.Signals
+) -> None:
     """Ctrl-C and a polite kill do so in test_synthesize.py."""
     process = start_describe(people)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert err == "understudy: interrupted. people.yaml was not written; describing spends nothing.\n"
+    assert (
+        err
+        == "understudy: interrupted. people.yaml was not written; describing spends nothing.\n"
+    )
     assert list((people.parent / "scratch").iterdir()) == []
 
 

@@ -27,7 +27,10 @@ def test_it_ends_in_one_line_that_says_where_everything_is(tmp_path: Path) -> No
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert err == f"understudy: the studio is closed. Tables, ledgers and runs are in {tmp_path}.\n"
+    assert (
+        err
+        == f"understudy: the studio is closed. Tables, ledgers and runs are in {tmp_path}.\n"
+    )
     # The address that opened it is used up, and the next was told to this terminal.
     assert token not in out
     assert "For another browser" in out
@@ -36,20 +39,30 @@ def test_it_ends_in_one_line_that_says_where_everything_is(tmp_path: Path) -> No
 def test_a_run_that_is_cut_off_stays_spent_and_says_so(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 6, (3000, 40))
-    lines = [",".join(f"c{i}" for i in range(40)), *(",".join(map(str, row)) for row in rows)]
+    lines = [
+        ",".join(f"c{i}" for i in range(40)),
+        *(",".join(map(str, row)) for row in rows),
+    ]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
     process, port, token = opened(tmp_path)
     session, change = enter(port, token)
 
     def ask(method: str, path: str, body: object = None) -> dict[str, object]:
-        headers = {"Cookie": f"understudy_studio_{port}={session}", "Origin": f"http://127.0.0.1:{port}"}
+        headers = {
+            "Cookie": f"understudy_studio_{port}={session}",
+            "Origin": f"http://127.0.0.1:{port}",
+        }
         with closing(HTTPConnection("127.0.0.1", port, timeout=120)) as connection:
             data = None if body is None else json.dumps(body)
-            connection.request(method, path, data, headers | {"x-understudy-change": change})
+            connection.request(
+                method, path, data, headers | {"x-understudy-change": change}
+            )
             found: dict[str, object] = json.loads(connection.getresponse().read())
             return found
 
-    runs = ask("POST", "/api/run", {"table": "wide.csv", "epsilon": "1", "synthesizer": "aim"})["runs"]
+    runs = ask(
+        "POST", "/api/run", {"table": "wide.csv", "epsilon": "1", "synthesizer": "aim"}
+    )["runs"]
     assert isinstance(runs, list)
     while not ask("GET", f"/api/run/{runs[0]}")["spent"]:
         time.sleep(0.05)
@@ -66,7 +79,9 @@ BROWSER = """#!/bin/sh
 printf '%s' "$1" > "{seen}.part" && mv "{seen}.part" "{seen}"
 while [ -e "{seen}" ]; do sleep 0.05; done
 """
-"""A browser that notes what it was told to open, and stays until the note is taken away."""
+"""A browser that notes what it was told to open, and stays until the note is taken
+away.
+"""
 
 
 @pytest.fixture
@@ -93,7 +108,9 @@ def wait_for(path: Path) -> str:
     return path.read_text()
 
 
-def test_the_token_stands_on_no_command_line_and_in_no_file_of_others(tmp_path: Path, home: Path) -> None:
+def test_the_token_stands_on_no_command_line_and_in_no_file_of_others(
+    tmp_path: Path, home: Path
+) -> None:
     browser, seen = write_browser(tmp_path)
     process, port, token = opened(tmp_path, browser=browser, home=home)
     try:
@@ -101,8 +118,11 @@ def test_the_token_stands_on_no_command_line_and_in_no_file_of_others(tmp_path: 
         page = Path(uri.removeprefix("file://"))
         assert token not in uri
         assert token in page.read_text()
-        # Another user looks through every command line while the browser starts, and tries to read the page.
-        command_lines, page_was_read = run_as_other_user(SPY, token=token, page=str(page))
+        # Another user looks through every command line while the browser starts, and
+        # tries to read the page.
+        command_lines, page_was_read = run_as_other_user(
+            SPY, token=token, page=str(page)
+        )
         assert command_lines == 0
         assert page_was_read is not ROOT  # who is not root has nobody else to be
         enter(port, token)
@@ -113,7 +133,9 @@ def test_the_token_stands_on_no_command_line_and_in_no_file_of_others(tmp_path: 
         process.communicate(timeout=120)
 
 
-def test_the_page_for_the_browser_goes_with_the_studio(tmp_path: Path, home: Path) -> None:
+def test_the_page_for_the_browser_goes_with_the_studio(
+    tmp_path: Path, home: Path
+) -> None:
     browser, seen = write_browser(tmp_path)
     process, _, _ = opened(tmp_path, browser=browser, home=home)
     wait_for(seen)

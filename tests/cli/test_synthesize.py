@@ -16,9 +16,20 @@ import pytest
 from kit.cli import CANARY, Shell, rows_of, spent
 
 
-def test_with_a_schema(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+def test_with_a_schema(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
     done = shell(
-        "synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--release", "out.understudy"
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "-o",
+        "out.csv",
+        "--release",
+        "out.understudy",
     )
     assert (done.code, done.out, done.err) == (0, "", "")
     rows = rows_of(tmp_path / "out.csv")
@@ -29,7 +40,9 @@ def test_with_a_schema(shell: Shell, people: Path, schema: Path, tmp_path: Path)
     assert spent(tmp_path / "people.csv.ledger") == 1.0
 
 
-def test_without_a_schema_everything_is_learned(shell: Shell, people: Path, tmp_path: Path) -> None:
+def test_without_a_schema_everything_is_learned(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
     done = shell("synthesize", people, "--epsilon", 2, "-o", "out.csv", "--json")
     assert done.code == 0, done.err
     assert done.json["learned"]
@@ -38,10 +51,25 @@ def test_without_a_schema_everything_is_learned(shell: Shell, people: Path, tmp_
     assert CANARY not in (tmp_path / "out.csv").read_text()
 
 
-def test_json_says_what_a_person_would_read(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
-    assert shell("ledger", "init", "l.ledger", "--epsilon", 1, "--dataset", "people").code == 0
+def test_json_says_what_a_person_would_read(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    assert (
+        shell("ledger", "init", "l.ledger", "--epsilon", 1, "--dataset", "people").code
+        == 0
+    )
     done = shell(
-        "synthesize", people, "--schema", schema, "--epsilon", "0.5", "--ledger", "l.ledger", "-o", "out.csv", "--json"
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        "0.5",
+        "--ledger",
+        "l.ledger",
+        "-o",
+        "out.csv",
+        "--json",
     )
     assert done.code == 0, done.err
     told = done.json
@@ -53,21 +81,44 @@ def test_json_says_what_a_person_would_read(shell: Shell, people: Path, schema: 
     assert sum(stage["share"] for stage in told["stages"]) == pytest.approx(1)
     assert told["public"]
     assert told["learned"] == ["the bins of age"]
-    assert re.fullmatch(r"\d of 3 columns are good or usable; of 3 pairs .*[.]", told["card"])
+    assert re.fullmatch(
+        r"\d of 3 columns are good or usable; of 3 pairs .*[.]", told["card"]
+    )
 
 
-def test_numbers_whose_bounds_cannot_be_learned_are_said_to_be_lost(shell: Shell, tmp_path: Path) -> None:
-    """Noise alone is taken for a bound once in a thousand runs: never in all three columns (1e-9)."""
+def test_numbers_whose_bounds_cannot_be_learned_are_said_to_be_lost(
+    shell: Shell, tmp_path: Path
+) -> None:
+    """Noise alone is taken for a bound once in a thousand runs: never in all three
+    columns (1e-9).
+    """
     (tmp_path / "few.csv").write_text("a,b,c\n" + "30,40,50\n" * 5)
-    (tmp_path / "few.yaml").write_text("columns: {a: integer, b: integer, c: integer}\n")
-    words = ("--schema", "few.yaml", "--epsilon", "0.5", "--synthesizer", "independent", "-o", "out.csv", "--json")
+    (tmp_path / "few.yaml").write_text(
+        "columns: {a: integer, b: integer, c: integer}\n"
+    )
+    words = (
+        "--schema",
+        "few.yaml",
+        "--epsilon",
+        "0.5",
+        "--synthesizer",
+        "independent",
+        "-o",
+        "out.csv",
+        "--json",
+    )
     done = shell("synthesize", "few.csv", *words)
     assert done.code == 0, done.err
-    assert re.search(r"No bounds stood out of the noise in [abc, ]+: .* Declare their `min`", done.json["warnings"][-1])
+    assert re.search(
+        r"No bounds stood out of the noise in [abc, ]+: .* Declare their `min`",
+        done.json["warnings"][-1],
+    )
     assert any("no bounds stood out" in line for line in done.json["learned"])
 
 
-def test_rows_and_seed(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+def test_rows_and_seed(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
     done = shell(
         "synthesize",
         people,
@@ -87,9 +138,23 @@ def test_rows_and_seed(shell: Shell, people: Path, schema: Path, tmp_path: Path)
     assert done.json["rows"] == 77
 
 
-def test_a_second_run_pays_again(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+def test_a_second_run_pays_again(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
     for total in (1.0, 2.0):
-        assert shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv").code == 0
+        assert (
+            shell(
+                "synthesize",
+                people,
+                "--schema",
+                schema,
+                "--epsilon",
+                1,
+                "-o",
+                "out.csv",
+            ).code
+            == 0
+        )
         assert spent(tmp_path / "people.csv.ledger") == total
 
 
@@ -104,29 +169,60 @@ def test_a_resumed_run_pays_nothing_and_gives_the_same(
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_a_run_is_not_resumed_with_another_budget(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
-    words = ("synthesize", people, "--schema", schema, "-o", "a.csv", "--json", "--epsilon")
+def test_a_run_is_not_resumed_with_another_budget(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    words = (
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "-o",
+        "a.csv",
+        "--json",
+        "--epsilon",
+    )
     run = shell(*words, 1).json["run"]
     for budget in ((2,), (1, "--delta", "1e-6")):
         done = shell(*words, *budget, "--resume", run)
         assert done.code == 1
-        assert f"Run {run} was begun with ε = 1.00, δ = 1e-9: take it up with these. Nothing was spent." in done.err
+        assert (
+            f"Run {run} was begun with ε = 1.00, δ = 1e-9: take it up with these. Nothing was spent."
+            in done.err
+        )
     done = shell(*words, 1, "--accounting", "zcdp", "--resume", run)
     assert done.code == 1
     assert (
         f"Run {run} uses gdp accounting: resume it without --accounting, or with this one. Nothing was spent."
         in done.err
     )
-    assert shell(*words, 1, "--delta", "1e-9", "--accounting", "gdp", "--resume", run).code == 0
+    assert (
+        shell(*words, 1, "--delta", "1e-9", "--accounting", "gdp", "--resume", run).code
+        == 0
+    )
     assert spent(tmp_path / "people.csv.ledger") == 1.0
 
 
-def test_random_needs_no_rows_and_no_ledger(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
-    words = ("--synthesizer", "random", "--epsilon", 1, "--rows", 10, "-o", "out.csv", "--json")
+def test_random_needs_no_rows_and_no_ledger(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    words = (
+        "--synthesizer",
+        "random",
+        "--epsilon",
+        1,
+        "--rows",
+        10,
+        "-o",
+        "out.csv",
+        "--json",
+    )
     done = shell("synthesize", people, "--schema", schema, *words)
     assert done.code == 0, done.err
     assert done.json["ledger"] is None
-    assert done.json["card"] is None  # nothing was measured, so nothing is known of how good it is
+    assert (
+        done.json["card"] is None
+    )  # nothing was measured, so nothing is known of how good it is
     assert done.json["guarantee"]["sentence"].startswith("No data used")
     assert not (tmp_path / "people.csv.ledger").exists()
 
@@ -145,11 +241,26 @@ def test_random_needs_no_rows_and_no_ledger(shell: Shell, people: Path, schema: 
         "--epsilon 1/3",
     ],
 )
-def test_every_way_of_paying_gives_rows(shell: Shell, people: Path, schema: Path, tmp_path: Path, words: str) -> None:
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words.split(), "-o", "out.csv", "--json")
+def test_every_way_of_paying_gives_rows(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path, words: str
+) -> None:
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        *words.split(),
+        "-o",
+        "out.csv",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert done.json["rows"] == len(rows_of(tmp_path / "out.csv"))
-    assert done.json["ledger"]["spent"]["epsilon"] == pytest.approx(1 / 3 if "1/3" in words else 1)
+    assert done.json["ledger"]["spent"]["epsilon"] == pytest.approx(
+        1 / 3 if "1/3" in words else 1
+    )
     assert done.json["exact"] == (["the number of rows"] if "replace" in words else [])
     if "replace" in words and "histogram" not in words:
         assert done.json["rows"] == 1_500
@@ -166,10 +277,18 @@ def test_a_budget_that_is_none_costs_nothing(
 ) -> None:
     budget = {"--epsilon": "1", "--delta": "1e-9", option: value}
     done = shell(
-        "synthesize", people, "--schema", schema, *(w for pair in budget.items() for w in pair), "-o", "out.csv"
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        *(w for pair in budget.items() for w in pair),
+        "-o",
+        "out.csv",
     )
     assert done.code == 1
-    assert done.err.startswith(f"understudy: {'ε' if option == '--epsilon' else 'δ'} must be")
+    assert done.err.startswith(
+        f"understudy: {'ε' if option == '--epsilon' else 'δ'} must be"
+    )
     assert done.err.rstrip().endswith("Nothing was spent.")
     nothing_happened(tmp_path)
 
@@ -209,38 +328,78 @@ def test_what_cannot_work_costs_nothing(
     nothing_happened(tmp_path)
 
 
-def test_names_that_parquet_cannot_tell_apart_cost_nothing(shell: Shell, tmp_path: Path) -> None:
+def test_names_that_parquet_cannot_tell_apart_cost_nothing(
+    shell: Shell, tmp_path: Path
+) -> None:
     (tmp_path / "cases.csv").write_text("Age,age\n1,2\n" * 50)
     done = shell("synthesize", "cases.csv", "--epsilon", 1, "-o", "out.parquet")
     assert done.code == 1
-    assert 'out.parquet: the name of column "age" differs from another only in case' in done.err
+    assert (
+        'out.parquet: the name of column "age" differs from another only in case'
+        in done.err
+    )
     assert "Nothing was spent" in done.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cases.csv"]
-    (tmp_path / "one.yaml").write_text("columns:\n  Age: {type: integer, min: 0, max: 9}\n  age: identifier\n")
-    done = shell("synthesize", "cases.csv", "--schema", "one.yaml", "--epsilon", 1, "-o", "out.parquet")
+    (tmp_path / "one.yaml").write_text(
+        "columns:\n  Age: {type: integer, min: 0, max: 9}\n  age: identifier\n"
+    )
+    done = shell(
+        "synthesize",
+        "cases.csv",
+        "--schema",
+        "one.yaml",
+        "--epsilon",
+        1,
+        "-o",
+        "out.parquet",
+    )
     assert done.code == 0, done.err
 
 
-def test_a_schema_error_names_the_line(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
-    schema.write_text(schema.read_text().replace("min: 18, max: 90", "min: 90, max: 18"))
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv")
+def test_a_schema_error_names_the_line(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    schema.write_text(
+        schema.read_text().replace("min: 18, max: 90", "min: 90, max: 18")
+    )
+    done = shell(
+        "synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv"
+    )
     assert done.code == 1
     assert "people.yaml:2" in done.err
     assert "age" in done.err
     nothing_happened(tmp_path)
 
 
-def test_a_column_that_is_not_there_costs_nothing(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
-    schema.write_text(schema.read_text() + "  height: {type: integer, min: 0, max: 250}\n")
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv")
+def test_a_column_that_is_not_there_costs_nothing(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    schema.write_text(
+        schema.read_text() + "  height: {type: integer, min: 0, max: 250}\n"
+    )
+    done = shell(
+        "synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv"
+    )
     assert done.code == 1
     assert "height" in done.err
     nothing_happened(tmp_path)
 
 
 def test_a_cap_holds(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
-    assert shell("ledger", "init", "l.ledger", "--epsilon", 1, "--dataset", "people").code == 0
-    words = ("synthesize", people, "--schema", schema, "--ledger", "l.ledger", "-o", "out.csv")
+    assert (
+        shell("ledger", "init", "l.ledger", "--epsilon", 1, "--dataset", "people").code
+        == 0
+    )
+    words = (
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--ledger",
+        "l.ledger",
+        "-o",
+        "out.csv",
+    )
     assert shell(*words, "--epsilon", "0.8").code == 0
     (tmp_path / "out.csv").unlink()
     done = shell(*words, "--epsilon", "0.5")
@@ -254,7 +413,11 @@ def test_a_cap_holds(shell: Shell, people: Path, schema: Path, tmp_path: Path) -
 
 
 def test_a_paid_run_whose_file_cannot_be_written_says_how_to_go_on(
-    shell: Shell, people: Path, schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shell: Shell,
+    people: Path,
+    schema: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from understudy.errors import ReleaseError
     from understudy.releases import Release
@@ -263,7 +426,9 @@ def test_a_paid_run_whose_file_cannot_be_written_says_how_to_go_on(
         raise ReleaseError("out.csv: No space left on device. Nothing was written.")
 
     monkeypatch.setattr(Release, "write", full)
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv")
+    done = shell(
+        "synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv"
+    )
     assert done.code == 1
     assert "stays spent" in done.err
     assert "--resume" in done.err
@@ -288,19 +453,40 @@ def writing(folder: Path) -> bool:
 
 @pytest.mark.parametrize(
     ("moment", "number"),
-    [(started, signal.SIGINT), (charged, signal.SIGINT), (writing, signal.SIGINT), (writing, signal.SIGTERM)],
+    [
+        (started, signal.SIGINT),
+        (charged, signal.SIGINT),
+        (writing, signal.SIGINT),
+        (writing, signal.SIGTERM),
+    ],
 )
 def test_an_interrupt_leaves_no_half_written_file(
-    shell: Shell, people: Path, schema: Path, tmp_path: Path, moment: Callable[[Path], bool], number: signal.Signals
+    shell: Shell,
+    people: Path,
+    schema: Path,
+    tmp_path: Path,
+    moment: Callable[[Path], bool],
+    number: signal.Signals,
 ) -> None:
-    """A real process, a real signal; what is said about the account is what the account says."""
+    """A real process, a real signal; what is said about the account is what the account
+    says.
+    """
     many = tmp_path / "many.csv"
     head, *rows = people.read_text().splitlines()
     many.write_text("\n".join([head, *(rows * 120)]) + "\n")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     before = {p.name for p in tmp_path.iterdir()}
-    words = ["synthesize", "many.csv", "--epsilon", "1", "--schema", str(schema), "-o", "out.csv"]
+    words = [
+        "synthesize",
+        "many.csv",
+        "--epsilon",
+        "1",
+        "--schema",
+        str(schema),
+        "-o",
+        "out.csv",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER, *words, "--rows", "2000000"],
         cwd=tmp_path,
@@ -354,12 +540,27 @@ LedgerRun.charge = slowly
 
 @pytest.mark.parametrize(
     ("step", "number"),
-    [(1, signal.SIGINT), (1, signal.SIGTERM), (3, signal.SIGINT), (4, signal.SIGTERM), (2, signal.SIGKILL)],
+    [
+        (1, signal.SIGINT),
+        (1, signal.SIGTERM),
+        (3, signal.SIGINT),
+        (4, signal.SIGTERM),
+        (2, signal.SIGKILL),
+    ],
 )
 def test_between_paying_and_answering_an_interrupt_waits_and_a_kill_is_told(
     shell: Shell, people: Path, step: int, number: signal.Signals
 ) -> None:
-    words = ["synthesize", people.name, "--epsilon", "1", "--synthesizer", "independent", "-o", "out.csv"]
+    words = [
+        "synthesize",
+        people.name,
+        "--epsilon",
+        "1",
+        "--synthesizer",
+        "independent",
+        "-o",
+        "out.csv",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", SLOW, *words],
         cwd=people.parent,
@@ -376,7 +577,9 @@ def test_between_paying_and_answering_an_interrupt_waits_and_a_kill_is_told(
         if left:
             print(file=process.stdin, flush=True)
     process.send_signal(number)
-    _, err = process.communicate(None if number is signal.SIGKILL else "\n" * 99, timeout=300)
+    _, err = process.communicate(
+        None if number is signal.SIGKILL else "\n" * 99, timeout=300
+    )
     shown = shell("ledger", "show", "people.csv.ledger").out
     (run,) = shell("ledger", "show", "people.csv.ledger", "--json").json["runs"]
     again = shell(*words, "--resume", run["run"], "--json")
@@ -397,22 +600,53 @@ def test_between_paying_and_answering_an_interrupt_waits_and_a_kill_is_told(
 
 
 def test_columns_that_take_no_part_are_named(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text("patient_id,email,age,visits\n" + "".join(f"{i},m{i},3,4\n" for i in range(60)))
+    (tmp_path / "p.csv").write_text(
+        "patient_id,email,age,visits\n" + "".join(f"{i},m{i},3,4\n" for i in range(60))
+    )
     (tmp_path / "p.yaml").write_text(
         "columns: {patient_id: identifier, email: {type: text}, age: {type: integer, min: 0, max: 9}}"
     )
-    words = ("synthesize", "p.csv", "--epsilon", 4, "--synthesizer", "independent", "-o", "out.csv", "--json")
+    words = (
+        "synthesize",
+        "p.csv",
+        "--epsilon",
+        4,
+        "--synthesizer",
+        "independent",
+        "-o",
+        "out.csv",
+        "--json",
+    )
     told = shell(*words).json
-    assert told["left_out"] == ["Left out: patient_id, email (identifiers by their names)."]
-    assert told["public"] == ["the names and order of 4 columns"]  # nothing was declared
+    assert told["left_out"] == [
+        "Left out: patient_id, email (identifiers by their names)."
+    ]
+    assert told["public"] == [
+        "the names and order of 4 columns"
+    ]  # nothing was declared
     told = shell(*words, "--schema", "p.yaml").json
-    assert told["left_out"] == ["Left out: patient_id, email (by the schema); visits (not in the schema)."]
+    assert told["left_out"] == [
+        "Left out: patient_id, email (by the schema); visits (not in the schema)."
+    ]
 
 
-def test_a_ledger_that_is_not_there_is_refused(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+def test_a_ledger_that_is_not_there_is_refused(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
     """A mistyped name must not become a new account without a cap."""
     assert shell("ledger", "init", "people.ledger", "--epsilon", 1).code == 0
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 9, "--ledger", "poeple.ledger", "-o", "out.csv")
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        9,
+        "--ledger",
+        "poeple.ledger",
+        "-o",
+        "out.csv",
+    )
     assert done.code == 1
     assert done.err == (
         "understudy: poeple.ledger: there is no such ledger. Check its name, or open it first:"
@@ -425,7 +659,9 @@ def test_a_ledger_that_is_not_there_is_refused(shell: Shell, people: Path, schem
 def test_another_ledger_beside_the_file_is_named_before_one_without_a_cap_is_made(
     shell: Shell, people: Path, schema: Path, tmp_path: Path
 ) -> None:
-    """Somebody who opened an account with a cap under another name would otherwise spend past it."""
+    """Somebody who opened an account with a cap under another name would otherwise
+    spend past it.
+    """
     (tmp_path / "others.csv").touch()
     for name in ("mine.ledger", "others.csv.ledger"):
         assert shell("ledger", "init", name, "--epsilon", 1).code == 0
@@ -443,14 +679,36 @@ def test_another_ledger_beside_the_file_is_named_before_one_without_a_cap_is_mad
     )
     line = "Another ledger lies beside this file: mine.ledger (--ledger mine.ledger spends from it)."
     assert line in shell(*words, "--json").json["warnings"]
-    assert line not in shell(*words, "--json").json["warnings"]  # the account is there now
+    assert (
+        line not in shell(*words, "--json").json["warnings"]
+    )  # the account is there now
 
 
 def test_an_account_that_was_opened_for_a_file_is_its_account_whatever_the_dataset_is_called(
     shell: Shell, people: Path, schema: Path
 ) -> None:
-    assert shell("ledger", "init", f"{people.name}.ledger", "--epsilon", 1, "--dataset", "survey").code == 0
-    words = ("synthesize", people.name, "--schema", schema, "--epsilon", 1, "--synthesizer", "independent")
+    assert (
+        shell(
+            "ledger",
+            "init",
+            f"{people.name}.ledger",
+            "--epsilon",
+            1,
+            "--dataset",
+            "survey",
+        ).code
+        == 0
+    )
+    words = (
+        "synthesize",
+        people.name,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "--synthesizer",
+        "independent",
+    )
     assert shell(*words, "-o", "out.csv").code == 0
     assert "is left in" in shell(*words, "-o", "again.csv").err
 
@@ -458,7 +716,10 @@ def test_an_account_that_was_opened_for_a_file_is_its_account_whatever_the_datas
 ODDLY = {
     "semicolons": ("city,note;town,age\n" + "Oslo;3\n" * 30, ("--delimiter", ";")),
     "tabs": ("city,note\tage\n" + "Oslo\t3\n" * 30, ("--delimiter", "tab")),
-    "letters": ("city,age\nZürich,3\n".encode("latin-1") * 30, ("--encoding", "latin-1")),
+    "letters": (
+        "city,age\nZürich,3\n".encode("latin-1") * 30,
+        ("--encoding", "latin-1"),
+    ),
     "lines": ('city,age\n"Os\nlo",3\n' * 30, ("--multiline",)),
 }
 
@@ -468,18 +729,45 @@ def test_a_file_that_is_not_as_most_are_can_be_described_and_synthesized(
     kind: str, shell: Shell, tmp_path: Path
 ) -> None:
     content, options = ODDLY[kind]
-    (tmp_path / "odd.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
-    drafted = shell("describe", "odd.csv", "--public-domains", *options, "-o", "odd.yaml", "--json")
+    (tmp_path / "odd.csv").write_bytes(
+        content if isinstance(content, bytes) else content.encode()
+    )
+    drafted = shell(
+        "describe", "odd.csv", "--public-domains", *options, "-o", "odd.yaml", "--json"
+    )
     assert (drafted.code, len(drafted.json["columns"])) == (0, 2)
     words = {"letters": "Zürich", "lines": "Os\\nlo"}
     assert words.get(kind, "Oslo") in (tmp_path / "odd.yaml").read_text()
-    done = shell("synthesize", "odd.csv", "--schema", "odd.yaml", "--epsilon", 5, *options, "-o", "out.csv", "--json")
+    done = shell(
+        "synthesize",
+        "odd.csv",
+        "--schema",
+        "odd.yaml",
+        "--epsilon",
+        5,
+        *options,
+        "-o",
+        "out.csv",
+        "--json",
+    )
     assert (done.code, done.err) == (0, "")
     words = ("--schema", "odd.yaml", *options, "--json")
-    looked = shell("evaluate", "odd.csv", "out.csv", "--no-risk", "--holdout", "odd.csv", *words)
+    looked = shell(
+        "evaluate", "odd.csv", "out.csv", "--no-risk", "--holdout", "odd.csv", *words
+    )
     assert (looked.code, looked.json["left_out"]) == (0, []), looked.err
     audited = shell(
-        "audit", "odd.csv", "--epsilon", 1, "--runs", 100, "--canaries", 20, "--synthesizer", "independent", *words
+        "audit",
+        "odd.csv",
+        "--epsilon",
+        1,
+        "--runs",
+        100,
+        "--canaries",
+        20,
+        "--synthesizer",
+        "independent",
+        *words,
     )
     assert audited.code == 0, audited.err
 
@@ -493,7 +781,18 @@ def test_how_a_csv_file_is_read_goes_with_no_other_file(
     done = shell("describe", "t.parquet", "--multiline", "-o", "t.yaml")
     assert done.code == 1
     assert "t.parquet: is no CSV file" in done.err
-    wrong = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "--encoding", "klingon", "-o", "out.csv")
+    wrong = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "--encoding",
+        "klingon",
+        "-o",
+        "out.csv",
+    )
     assert wrong.code == 1
     assert '"klingon" is no known encoding' in wrong.err
 
@@ -506,7 +805,8 @@ def test_an_encoding_that_runs_lines_together_is_refused_in_one_line(
         done = shell(*words, people, "--encoding", name, "-o", "out.csv")
         assert done.code == 1
         assert (
-            f'"{name}" is no encoding in which each line can be read by itself. Convert the file to UTF-8' in done.err
+            f'"{name}" is no encoding in which each line can be read by itself. Convert the file to UTF-8'
+            in done.err
         )
         assert not (tmp_path / "out.csv").exists()
         assert not [*tmp_path.glob("*.ledger")]
@@ -516,11 +816,32 @@ def test_a_workload_and_a_public_table_are_taken_and_written_down(
     shell: Shell, people: Path, schema: Path, tmp_path: Path
 ) -> None:
     shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "earlier.csv")
-    words = ("--workload", "label=smoker", "--workload", "ranges=age*2", "--public", "earlier.csv")
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words, "-o", "out.csv", "--json")
+    words = (
+        "--workload",
+        "label=smoker",
+        "--workload",
+        "ranges=age*2",
+        "--public",
+        "earlier.csv",
+    )
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        *words,
+        "-o",
+        "out.csv",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert done.json["options"]["workload"] == "label=smoker; ranges=age*2"
-    assert any("earlier.csv, used as a prior for age, sex, smoker" in line for line in done.json["public"])
+    assert any(
+        "earlier.csv, used as a prior for age, sex, smoker" in line
+        for line in done.json["public"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -532,27 +853,71 @@ def test_a_workload_and_a_public_table_are_taken_and_written_down(
     ],
 )
 def test_a_wish_or_prior_that_cannot_be_is_refused_before_it_costs(
-    shell: Shell, people: Path, schema: Path, tmp_path: Path, words: tuple[str, str], message: str
+    shell: Shell,
+    people: Path,
+    schema: Path,
+    tmp_path: Path,
+    words: tuple[str, str],
+    message: str,
 ) -> None:
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words, "-o", "out.csv")
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        *words,
+        "-o",
+        "out.csv",
+    )
     assert done.code == 1
     assert message in done.err
     assert "Nothing was spent" in done.err
     assert not (tmp_path / "people.csv.ledger").exists()
 
 
-@pytest.mark.parametrize("words", [("--delta", "0"), ("--accounting", "zcdp"), ("--neighbours", "replace")])
+@pytest.mark.parametrize(
+    "words", [("--delta", "0"), ("--accounting", "zcdp"), ("--neighbours", "replace")]
+)
 def test_the_default_works_in_every_currency(
     shell: Shell, people: Path, schema: Path, tmp_path: Path, words: tuple[str, str]
 ) -> None:
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words, "-o", "out.csv", "--json")
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        *words,
+        "-o",
+        "out.csv",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert done.json["synthesizer"] == "adaptive"
     assert abs(len(rows_of(tmp_path / "out.csv")) - 1_500) < 200
 
 
-def test_more_rows_than_any_disk_holds_cost_nothing(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
-    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--rows", 10**20)
+def test_more_rows_than_any_disk_holds_cost_nothing(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "-o",
+        "out.csv",
+        "--rows",
+        10**20,
+    )
     assert done.code == 1
-    assert done.err == "understudy: At most 1,000,000,000,000 rows are sampled at once. Nothing was sampled.\n"
+    assert (
+        done.err
+        == "understudy: At most 1,000,000,000,000 rows are sampled at once. Nothing was sampled.\n"
+    )
     assert not list(tmp_path.glob("*.ledger"))

@@ -29,7 +29,9 @@ def test_one_algorithm_is_explained_with_its_options(shell: Shell) -> None:
     assert "use it when" in text
     assert "VLDB 2022" in text
     told = shell("synthesizers", "aim", "--json").json
-    assert [option["name"] for option in told["options"]] == list(options_of(SYNTHESIZERS["aim"]))
+    assert [option["name"] for option in told["options"]] == list(
+        options_of(SYNTHESIZERS["aim"])
+    )
     for option in told["options"]:
         assert f"  {option['name']}={option['default']}   {option['takes']}\n" in text
         assert option["help"].split()[0] in text

@@ -54,8 +54,13 @@ def test_the_number_of_rows_is_public_only_where_neighbours_agree_on_it():
     assert custody().rows is None
     assert custody(neighbours=Neighbours.REPLACE).rows == 1000
     dropping = replace(SCHEMA, broken=BrokenRowPolicy.DROP)
-    assert Curator(room_of(ROWS, dropping, neighbours=Neighbours.REPLACE), dropping).rows is None
-    units = Schema(columns=(Identifier(name="id"), *SCHEMA.columns), unit=Unit(id="id", max_rows=2))
+    assert (
+        Curator(room_of(ROWS, dropping, neighbours=Neighbours.REPLACE), dropping).rows
+        is None
+    )
+    units = Schema(
+        columns=(Identifier(name="id"), *SCHEMA.columns), unit=Unit(id="id", max_rows=2)
+    )
     by_unit = Curator(room_of(ROWS, units, neighbours=Neighbours.REPLACE), units)
     assert by_unit.rows is None
 
@@ -70,9 +75,14 @@ def test_under_replace_the_public_total_is_exact_and_free():
 def test_counts_sums_means_and_quantiles_are_asked_by_share():
     asked = custody(epsilon=20)
     assert abs(int(asked.count(share=Fraction(1, 5)).values) - 1000) < 50
-    assert abs(asked.sum("age", share=Fraction(1, 5)).value - sum(r["age"] for r in ROWS)) < 5000
+    assert (
+        abs(asked.sum("age", share=Fraction(1, 5)).value - sum(r["age"] for r in ROWS))
+        < 5000
+    )
     assert abs(float(asked.mean("age", share=Fraction(1, 5)).index) - 49.5) < 5
-    assert abs(asked.quantiles("age", [Fraction(1, 2)], share=Fraction(1, 5))[0] - 50) < 10
+    assert (
+        abs(asked.quantiles("age", [Fraction(1, 2)], share=Fraction(1, 5))[0] - 50) < 10
+    )
     with pytest.raises(Refused, match="smoker"):
         asked.sum("smoker", share=Fraction(1, 5))
 
@@ -87,9 +97,15 @@ def test_an_estimate_of_another_shape_is_refused_and_free():
 
 def test_the_window_asks_the_same_and_shows_nothing_else():
     window = CuratorView(custody())
-    assert [m.clique for m in window.measure([("age",)], share=Fraction(1, 3))] == [("age",)]
-    assert window.choose({("age",): np.zeros(SCHEMA.sizes(("age",)))}, share=Fraction(1, 3)) == ("age",)
-    assert set(window.errors({("smoker",): np.zeros(3)}, share=Fraction(1, 6))) == {("smoker",)}
+    assert [m.clique for m in window.measure([("age",)], share=Fraction(1, 3))] == [
+        ("age",)
+    ]
+    assert window.choose(
+        {("age",): np.zeros(SCHEMA.sizes(("age",)))}, share=Fraction(1, 3)
+    ) == ("age",)
+    assert set(window.errors({("smoker",): np.zeros(3)}, share=Fraction(1, 6))) == {
+        ("smoker",)
+    }
     public = {name for name in dir(window) if not name.startswith("_")}
     assert public == {
         "schema",

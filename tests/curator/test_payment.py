@@ -24,14 +24,18 @@ HALF = Cost(Accounting.PURE, Fraction(1, 2))
 
 @pytest.fixture
 def ledger(tmp_path: Path):
-    with Ledger.create(tmp_path / "people.ledger", dataset="people", cap=Budget.of(3)) as book:
+    with Ledger.create(
+        tmp_path / "people.ledger", dataset="people", cap=Budget.of(3)
+    ) as book:
         yield book
 
 
 def till_of(run) -> Payments:
     from dataclasses import replace
 
-    return Payments(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0)))
+    return Payments(
+        run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
+    )
 
 
 def nothing() -> None:
@@ -57,7 +61,12 @@ def test_a_refused_question_draws_nothing_and_costs_nothing(ledger: Ledger):
     till = till_of(run)
     drawn = []
     with pytest.raises(BudgetExceeded):
-        till.pay(QUESTION, Cost(Accounting.PURE, Fraction(2)), nothing, lambda exact: drawn.append(1) or {})
+        till.pay(
+            QUESTION,
+            Cost(Accounting.PURE, Fraction(2)),
+            nothing,
+            lambda exact: drawn.append(1) or {},
+        )
     assert drawn == []
     assert till.left == 1
     assert [e.kind for e in ledger.entries()] == ["open", "reserve"]
@@ -65,8 +74,12 @@ def test_a_refused_question_draws_nothing_and_costs_nothing(ledger: Ledger):
 
 def test_only_resuming_the_same_run_replays_an_answer(ledger: Ledger):
     run = ledger.reserve(Budget.of(1, 0), event="test")
-    first = till_of(run).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])})
-    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])})
+    first = till_of(run).pay(
+        QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])}
+    )
+    again = till_of(ledger.resume(run.id)).pay(
+        QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])}
+    )
     assert first["x"] == again["x"] == 41
     new = till_of(ledger.reserve(Budget.of(1, 0), event="test")).pay(
         QUESTION, HALF, nothing, lambda exact: {"x": np.array([43])}
@@ -79,7 +92,10 @@ def test_another_question_at_the_same_step_is_refused(ledger: Ledger):
     till_of(run).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])})
     with pytest.raises(LedgerError):
         till_of(ledger.resume(run.id)).pay(
-            {"mechanism": "test", "what": 2}, HALF, nothing, lambda exact: {"x": np.array([42])}
+            {"mechanism": "test", "what": 2},
+            HALF,
+            nothing,
+            lambda exact: {"x": np.array([42])},
         )
 
 
@@ -90,11 +106,16 @@ def test_a_draw_that_fails_stays_spent(ledger: Ledger):
         raise OSError("disk gone")
 
     with pytest.raises(OSError):
-        till_of(run).pay(QUESTION, Cost(Accounting.PURE, Fraction(3, 4)), nothing, broken)
+        till_of(run).pay(
+            QUESTION, Cost(Accounting.PURE, Fraction(3, 4)), nothing, broken
+        )
     assert ledger.resume(run.id).filter.left == Fraction(1, 4)
     with pytest.raises(BudgetExceeded):
         till_of(ledger.resume(run.id)).pay(
-            QUESTION, Cost(Accounting.PURE, Fraction(3, 4)), nothing, lambda exact: {"x": np.array([1])}
+            QUESTION,
+            Cost(Accounting.PURE, Fraction(3, 4)),
+            nothing,
+            lambda exact: {"x": np.array([1])},
         )
 
 
@@ -108,12 +129,19 @@ def test_counting_that_fails_costs_nothing_and_can_be_asked_again(ledger: Ledger
     with pytest.raises(OSError):
         till_of(run).pay(QUESTION, whole, broken, lambda exact: {"x": np.array([1])})
     assert ledger.resume(run.id).filter.left == 1
-    assert till_of(ledger.resume(run.id)).pay(QUESTION, whole, nothing, lambda exact: {"x": np.array([2])})["x"] == 2
+    assert (
+        till_of(ledger.resume(run.id)).pay(
+            QUESTION, whole, nothing, lambda exact: {"x": np.array([2])}
+        )["x"]
+        == 2
+    )
 
 
 @pytest.fixture
 def ctrl_c():
-    """Ctrl-C as a terminal has it, also where these tests run in the background of a shell that ignores it."""
+    """Ctrl-C as a terminal has it, also where these tests run in the background of a
+    shell that ignores it.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -121,7 +149,9 @@ def ctrl_c():
 
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("times", [1, 3])
-def test_ctrl_c_after_the_charge_waits_for_the_answer(ledger: Ledger, caplog: pytest.LogCaptureFixture, times: int):
+def test_ctrl_c_after_the_charge_waits_for_the_answer(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture, times: int
+):
     run = ledger.reserve(Budget.of(1, 0), event="test")
 
     def pressed(exact):
@@ -131,17 +161,25 @@ def test_ctrl_c_after_the_charge_waits_for_the_answer(ledger: Ledger, caplog: py
 
     with caplog.at_level(logging.WARNING), pytest.raises(KeyboardInterrupt):
         till_of(run).pay(QUESTION, HALF, nothing, pressed)
-    assert len(caplog.records) == (times > 1), "who presses again is told once what the wait is for"
+    assert len(caplog.records) == (times > 1), (
+        "who presses again is told once what the wait is for"
+    )
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])})
+    again = till_of(ledger.resume(run.id)).pay(
+        QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])}
+    )
     assert again["x"] == 41
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_while_counting_is_answered_at_once_and_nothing_is_charged(ledger: Ledger):
+def test_ctrl_c_while_counting_is_answered_at_once_and_nothing_is_charged(
+    ledger: Ledger,
+):
     run = ledger.reserve(Budget.of(1, 0), event="test")
     with pytest.raises(KeyboardInterrupt):
-        till_of(run).pay(QUESTION, HALF, lambda: signal.raise_signal(signal.SIGINT), lambda exact: {})
+        till_of(run).pay(
+            QUESTION, HALF, lambda: signal.raise_signal(signal.SIGINT), lambda exact: {}
+        )
     assert ledger.resume(run.id).filter.left == 1
 
 
@@ -150,7 +188,9 @@ class Stopped(Exception):
 
 
 @pytest.mark.parametrize("number", STOP_SIGNALS)
-def test_every_signal_that_stops_a_process_waits_for_the_answer(ledger: Ledger, number: signal.Signals):
+def test_every_signal_that_stops_a_process_waits_for_the_answer(
+    ledger: Ledger, number: signal.Signals
+):
     def stop(*_):
         raise Stopped
 
@@ -158,18 +198,26 @@ def test_every_signal_that_stops_a_process_waits_for_the_answer(ledger: Ledger, 
         signal.raise_signal(number)
         return {"x": np.array([41])}
 
-    run, before = ledger.reserve(Budget.of(1, 0), event="test"), signal.signal(number, stop)
+    run, before = (
+        ledger.reserve(Budget.of(1, 0), event="test"),
+        signal.signal(number, stop),
+    )
     try:
         with pytest.raises(Stopped):
             till_of(run).pay(QUESTION, HALF, nothing, pressed)
     finally:
         signal.signal(number, before)
-    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])})
+    again = till_of(ledger.resume(run.id)).pay(
+        QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])}
+    )
     assert again["x"] == 41
 
 
 def test_a_signal_that_is_ignored_stays_ignored(ledger: Ledger):
-    run, before = ledger.reserve(Budget.of(1, 0), event="test"), signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    run, before = (
+        ledger.reserve(Budget.of(1, 0), event="test"),
+        signal.signal(signal.SIGTERM, signal.SIG_IGN),
+    )
 
     def pressed(exact):
         signal.raise_signal(signal.SIGTERM)
@@ -186,7 +234,11 @@ def test_other_threads_pay_as_before(ledger: Ledger):
     run, seen = ledger.reserve(Budget.of(1, 0), event="test"), []
 
     def ask():
-        seen.append(till_of(run).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])})["x"])
+        seen.append(
+            till_of(run).pay(
+                QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])}
+            )["x"]
+        )
 
     thread = threading.Thread(target=ask)
     thread.start()

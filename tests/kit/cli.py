@@ -54,7 +54,11 @@ def write_people(folder: Path) -> Path:
             strict=True,
         )
     ]
-    rows[3], rows[40], rows[700] = f"{CANARY},F,yes,fine", f"33,{CANARY},no,fine", f"44,M,{CANARY},{CANARY}"
+    rows[3], rows[40], rows[700] = (
+        f"{CANARY},F,yes,fine",
+        f"33,{CANARY},no,fine",
+        f"44,M,{CANARY},{CANARY}",
+    )
     path = folder / "people.csv"
     path.write_text("age,sex,smoker,note\n" + "\n".join(rows) + "\n")
     return path

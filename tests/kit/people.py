@@ -1,4 +1,6 @@
-"""Tables for the tests of comparisons: mixed types, missing cells, an order, a constraint."""
+"""Tables for the tests of comparisons: mixed types, missing cells, an order, a
+constraint.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,26 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from understudy.schema import Boolean, Categorical, Integer, Real, Schema, parse_predicate
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Integer,
+    Real,
+    Schema,
+    parse_predicate,
+)
 from understudy.tables import Table, open_table
 
 SCHEMA = Schema(
     columns=(
         Integer(name="age", min=0, max=99),
         Categorical(name="sex", values=("F", "M"), nullable=False),
-        Categorical(name="school", values=("none", "low", "high"), ordered=True, missing=("refused",)),
+        Categorical(
+            name="school",
+            values=("none", "low", "high"),
+            ordered=True,
+            missing=("refused",),
+        ),
         Real(name="income", min=0, max=1000, step=1),
         Boolean(name="married"),
     ),
@@ -26,13 +40,17 @@ Row = tuple[object, ...]
 
 
 def made(n: int, seed: int, *, related: bool = True) -> list[Row]:
-    """Rows in which school, income and marriage go with age; or, not `related`, with nothing."""
+    """Rows in which school, income and marriage go with age; or, not `related`, with
+    nothing.
+    """
     rng = np.random.default_rng(seed)
     rows: list[Row] = []
     for _ in range(n):
         age = int(rng.integers(0, 100))
         base = age if related else int(rng.integers(0, 100))
-        school = ("none", "low", "high")[min(2, max(0, int((base + rng.normal(0, 15)) // 34)))]
+        school = ("none", "low", "high")[
+            min(2, max(0, int((base + rng.normal(0, 15)) // 34)))
+        ]
         income = float(np.clip(round(5 * base + rng.normal(0, 60)), 0, 1000))
         married = bool(rng.random() < base / 130) and age >= 15
         rows.append(
@@ -59,7 +77,9 @@ def table(rows: Sequence[Row], schema: Schema = SCHEMA) -> Table:
 
 @dataclass(frozen=True)
 class Counts:
-    """A table that is nothing but a joint table of counts, for cases worked out by hand."""
+    """A table that is nothing but a joint table of counts, for cases worked out by
+    hand.
+    """
 
     names: tuple[str, ...]
     joint: np.ndarray
@@ -69,7 +89,11 @@ class Counts:
         for clique in cliques:
             gone = tuple(i for i, name in enumerate(self.names) if name not in clique)
             kept = [name for name in self.names if name in clique]
-            found.append(self.joint.sum(axis=gone).transpose([kept.index(name) for name in clique]))
+            found.append(
+                self.joint.sum(axis=gone).transpose(
+                    [kept.index(name) for name in clique]
+                )
+            )
         return found
 
     def sparse_counts(self, clique: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,6 @@
-"""Private directories of another process: one that is still at work, and one that was killed."""
+"""Private directories of another process: one that is still at work, and one that was
+killed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ sys.stdin.readline()
 
 
 @contextmanager
-def keeper(parent: Path, prefix: str = SCRATCH_PREFIX) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def keeper(
+    parent: Path, prefix: str = SCRATCH_PREFIX
+) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """Another process at work, and its private directory."""
     with subprocess.Popen(
         [sys.executable, "-c", KEEPER, str(parent), prefix],

@@ -15,7 +15,9 @@ SCHEMA = schema_of(2, 3, 2)
 
 def random_model(seed: int, *, clique=("a", "b", "c"), total=100.0) -> DenseModel:
     rng = np.random.default_rng(seed)
-    counts = rng.gamma(0.5, size=SCHEMA.sizes(clique)) * rng.integers(0, 2, SCHEMA.sizes(clique))
+    counts = rng.gamma(0.5, size=SCHEMA.sizes(clique)) * rng.integers(
+        0, 2, SCHEMA.sizes(clique)
+    )
     return DenseModel.from_counts(SCHEMA, clique, counts, total)
 
 
@@ -57,9 +59,14 @@ def test_integer_counts_come_back_as_they_are():
     assert back.tolist() == counts.tolist()
 
 
-@given(st.integers(0, 2**32), st.sampled_from([("a",), ("b",), ("c", "a"), ("b", "c"), ("a", "b", "c")]))
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([("a",), ("b",), ("c", "a"), ("b", "c"), ("a", "b", "c")]),
+)
 def test_completed_rows_keep_what_was_given_and_follow_the_conditional(seed, known):
-    """Inside each group of equal given codes, counts are within one of the conditional distribution."""
+    """Inside each group of equal given codes, counts are within one of the conditional
+    distribution.
+    """
     model = random_model(seed)
     rng = np.random.default_rng(seed)
     partial = {name: rng.integers(0, SCHEMA.codecs[name].size, 60) for name in known}
@@ -70,13 +77,18 @@ def test_completed_rows_keep_what_was_given_and_follow_the_conditional(seed, kno
         return
     joint = model.marginal((*known, *asked)) / 100
     for key in {tuple(int(partial[name][i]) for name in known) for i in range(60)}:
-        mine = np.all([partial[name] == code for name, code in zip(known, key, strict=True)], axis=0)
+        mine = np.all(
+            [partial[name] == code for name, code in zip(known, key, strict=True)],
+            axis=0,
+        )
         conditional = joint[key]
         if conditional.sum() == 0:
             conditional = model.marginal(asked)  # the stated fall-back
         counts = np.zeros(conditional.shape)
         np.add.at(counts, tuple(rows[name][mine] for name in asked), 1)
-        assert np.all(np.abs(counts - conditional / conditional.sum() * mine.sum()) < 1 + 1e-9)
+        assert np.all(
+            np.abs(counts - conditional / conditional.sum() * mine.sum()) < 1 + 1e-9
+        )
 
 
 def test_one_completed_row_is_an_exact_draw():
@@ -84,19 +96,33 @@ def test_one_completed_row_is_an_exact_draw():
     conditional = model.marginal(("a", "b"))[1]
     chances = conditional / conditional.sum()
     rng, trials = np.random.default_rng(0), 2000
-    drawn = [int(model.complete({"a": np.array([1])}, rng)["b"][0]) for _ in range(trials)]
+    drawn = [
+        int(model.complete({"a": np.array([1])}, rng)["b"][0]) for _ in range(trials)
+    ]
     hits = np.bincount(drawn, minlength=3)
-    assert not any(surprising(int(h), trials, float(p), tests=3) for h, p in zip(hits, chances, strict=True))
+    assert not any(
+        surprising(int(h), trials, float(p), tests=3)
+        for h, p in zip(hits, chances, strict=True)
+    )
     overall = model.marginal(("b",)) / 100
-    assert any(surprising(int(h), trials, float(p), tests=3) for h, p in zip(hits, overall, strict=True))
+    assert any(
+        surprising(int(h), trials, float(p), tests=3)
+        for h, p in zip(hits, overall, strict=True)
+    )
 
 
 def test_rows_of_one_group_are_equally_likely_to_get_each_cell():
     """The first row of ten must not always get the first cell."""
     model = DenseModel(SCHEMA, 10.0, ("a", "b"), np.full((2, 3), 1 / 6))
     rng, trials = np.random.default_rng(0), 1500
-    first = [int(model.complete({"a": np.zeros(10, np.int64)}, rng)["b"][0]) for _ in range(trials)]
-    assert not any(surprising(int(h), trials, 1 / 3, tests=3) for h in np.bincount(first, minlength=3))
+    first = [
+        int(model.complete({"a": np.zeros(10, np.int64)}, rng)["b"][0])
+        for _ in range(trials)
+    ]
+    assert not any(
+        surprising(int(h), trials, 1 / 3, tests=3)
+        for h in np.bincount(first, minlength=3)
+    )
 
 
 def test_giving_only_columns_outside_the_clique_conditions_on_nothing():
@@ -108,7 +134,9 @@ def test_giving_only_columns_outside_the_clique_conditions_on_nothing():
 
 
 def test_completing_no_rows_gives_no_rows():
-    rows = random_model(1).complete({"a": np.zeros(0, np.int64)}, np.random.default_rng(0))
+    rows = random_model(1).complete(
+        {"a": np.zeros(0, np.int64)}, np.random.default_rng(0)
+    )
     assert [codes.size for codes in rows.values()] == [0, 0, 0]
 
 

@@ -9,7 +9,9 @@ from understudy import models
 from understudy.models import ProductModel, default_rows
 
 
-@pytest.mark.parametrize(("total", "rows"), [(0.0, 0), (0.4, 0), (0.6, 1), (1234.4, 1234)])
+@pytest.mark.parametrize(
+    ("total", "rows"), [(0.0, 0), (0.4, 0), (0.6, 1), (1234.4, 1234)]
+)
 def test_as_many_rows_as_estimated_and_none_where_that_is_nothing(total, rows):
     assert default_rows(ProductModel.uniform(schema_of(2), total)) == rows
 

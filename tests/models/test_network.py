@@ -1,4 +1,6 @@
-"""Bayesian networks: sampled by rounding, marginals and completions against brute force, and parts that are not believed."""
+"""Bayesian networks: sampled by rounding, marginals and completions against brute
+force, and parts that are not believed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from understudy.schema import Boolean, Categorical, Schema, parse_predicate
 ADULTS = Schema(
     columns=(
         Categorical(name="sex", values=("female", "male"), nullable=False),
-        Categorical(name="age", values=("to 30", "30 to 50", "above 50"), nullable=False),
+        Categorical(
+            name="age", values=("to 30", "30 to 50", "above 50"), nullable=False
+        ),
         Categorical(name="edu", values=("college", "non-college"), nullable=False),
         Categorical(name="income", values=("to 50K", "above 50K"), nullable=False),
     )
@@ -25,38 +29,60 @@ ADULTS = Schema(
 
 
 def two_parents() -> NetworkModel:
-    """The printed network with at most two parents; its row for men sums to 1.09, so it is scaled to one."""
+    """The printed network with at most two parents; its row for men sums to 1.09, so it
+    is scaled to one.
+    """
     men = np.array([0.29, 0.59, 0.21])
     return NetworkModel(
         ADULTS,
         10_000.0,
         (
             NetworkNode("sex", (), np.array([0.33, 0.67])),
-            NetworkNode("age", ("sex",), np.array([[0.40, 0.43, 0.17], men / men.sum()])),
+            NetworkNode(
+                "age", ("sex",), np.array([[0.40, 0.43, 0.17], men / men.sum()])
+            ),
             NetworkNode(
                 "edu",
                 ("age", "sex"),
-                np.array([[[0.18, 0.82], [0.16, 0.84]], [[0.25, 0.75], [0.28, 0.72]], [[0.17, 0.83], [0.25, 0.75]]]),
+                np.array(
+                    [
+                        [[0.18, 0.82], [0.16, 0.84]],
+                        [[0.25, 0.75], [0.28, 0.72]],
+                        [[0.17, 0.83], [0.25, 0.75]],
+                    ]
+                ),
             ),
             NetworkNode(
                 "income",
                 ("edu", "age"),
-                np.array([[[0.83, 0.17], [0.45, 0.55], [0.41, 0.59]], [[0.96, 0.04], [0.76, 0.24], [0.75, 0.25]]]),
+                np.array(
+                    [
+                        [[0.83, 0.17], [0.45, 0.55], [0.41, 0.59]],
+                        [[0.96, 0.04], [0.76, 0.24], [0.75, 0.25]],
+                    ]
+                ),
             ),
         ),
     )
 
 
 def one_parent() -> NetworkModel:
-    """The same columns with one parent each: what the larger network says of sex-age, age-edu and edu-income."""
+    """The same columns with one parent each: what the larger network says of sex-age,
+    age-edu and edu-income.
+    """
     whole = joint(two_parents())
     pairs = {
         "age": ("sex", whole.sum(axis=(2, 3))),
         "edu": ("age", whole.sum(axis=(0, 3))),
         "income": ("edu", whole.sum(axis=(0, 1))),
     }
-    nodes = [NetworkNode(name, (parent,), t / t.sum(axis=1, keepdims=True)) for name, (parent, t) in pairs.items()]
-    return NetworkModel(ADULTS, 10_000.0, (NetworkNode("sex", (), np.array([0.33, 0.67])), *nodes))
+    nodes = [
+        NetworkNode(name, (parent,), t / t.sum(axis=1, keepdims=True))
+        for name, (parent, t) in pairs.items()
+    ]
+    return NetworkModel(
+        ADULTS, 10_000.0, (NetworkNode("sex", (), np.array([0.33, 0.67])), *nodes)
+    )
 
 
 def joint(model: NetworkModel) -> np.ndarray:
@@ -66,7 +92,9 @@ def joint(model: NetworkModel) -> np.ndarray:
     for cell in np.ndindex(result.shape):
         at = dict(zip(names, cell, strict=True))
         for node in model.nodes:
-            result[cell] *= node.shares[(*(at[p] for p in node.parents), at[node.column])]
+            result[cell] *= node.shares[
+                (*(at[p] for p in node.parents), at[node.column])
+            ]
     return result
 
 
@@ -76,8 +104,14 @@ def random_network(seed: int) -> NetworkModel:
     placed: list[str] = []
     nodes = []
     for name in rng.permutation(list(schema)).tolist():
-        parents = tuple(rng.permutation(placed)[: rng.integers(0, 3)].tolist()) if placed else ()
-        shares = rng.dirichlet(np.full(schema.sizes((name,))[0], 0.7), size=schema.sizes(parents))
+        parents = (
+            tuple(rng.permutation(placed)[: rng.integers(0, 3)].tolist())
+            if placed
+            else ()
+        )
+        shares = rng.dirichlet(
+            np.full(schema.sizes((name,))[0], 0.7), size=schema.sizes(parents)
+        )
         nodes.append(NetworkNode(name, parents, shares))
         placed.append(name)
     return NetworkModel(schema, 1000.0, tuple(nodes))
@@ -85,7 +119,9 @@ def random_network(seed: int) -> NetworkModel:
 
 @pytest.mark.parametrize("build", [one_parent, two_parents])
 def test_printed_networks_are_sampled_by_rounding(build):
-    """In every combination of parents each value has the rows it should have, or one more or less."""
+    """In every combination of parents each value has the rows it should have, or one
+    more or less.
+    """
     model = build()
     rows = model.sample(100_000, np.random.default_rng(1))
     for node in model.nodes:
@@ -101,7 +137,12 @@ def test_one_parent_keeps_its_pairs_and_loses_others():
     small, large = one_parent(), two_parents()
     for pair in (("sex", "age"), ("age", "edu"), ("edu", "income")):
         assert small.marginal(pair) == pytest.approx(large.marginal(pair))
-    assert np.abs(small.marginal(("age", "income")) - large.marginal(("age", "income"))).sum() > 500
+    assert (
+        np.abs(
+            small.marginal(("age", "income")) - large.marginal(("age", "income"))
+        ).sum()
+        > 500
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -114,13 +155,17 @@ def test_marginals_are_those_of_brute_force(seed):
         clique = tuple(rng.permutation(names)[:count].tolist())
         kept = [n for n in names if n in clique]
         rest = tuple(i for i, n in enumerate(names) if n not in clique)
-        expected = whole.sum(axis=rest).transpose([kept.index(n) for n in clique]) * 1000
+        expected = (
+            whole.sum(axis=rest).transpose([kept.index(n) for n in clique]) * 1000
+        )
         assert model.marginal(clique) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_completed_rows_follow_the_conditional_distribution(seed):
-    """Given two columns, the other three against brute force; forward sampling that forgets what is given is told apart."""
+    """Given two columns, the other three against brute force; forward sampling that
+    forgets what is given is told apart.
+    """
     model = random_network(seed)
     whole = joint(model)
     names = list(model.schema)
@@ -128,14 +173,19 @@ def test_completed_rows_follow_the_conditional_distribution(seed):
     likely = np.unravel_index(whole.argmax(), whole.shape)
     codes = {name: np.full(20_000, likely[names.index(name)]) for name in given}
     rows = model.complete(codes, np.random.default_rng(seed))
-    slices = tuple(likely[i] if n in given else slice(None) for i, n in enumerate(names))
+    slices = tuple(
+        likely[i] if n in given else slice(None) for i, n in enumerate(names)
+    )
     chance = whole[slices] / whole[slices].sum()
     rest = [n for n in names if n not in given]
 
     def strange(found: dict[str, np.ndarray]) -> bool:
         counts = np.zeros(chance.shape, int)
         np.add.at(counts, tuple(found[n] for n in rest), 1)
-        tests = [(int(c), float(p)) for c, p in zip(counts.ravel(), chance.ravel(), strict=True)]
+        tests = [
+            (int(c), float(p))
+            for c, p in zip(counts.ravel(), chance.ravel(), strict=True)
+        ]
         return any(surprising(c, 20_000, p, tests=chance.size) for c, p in tests)
 
     assert all(np.array_equal(rows[name], codes[name]) for name in given)
@@ -151,21 +201,33 @@ def test_completing_from_the_effect_knows_the_cause():
     whole = joint(model)
     rows = model.complete({"income": np.ones(50_000, int)}, np.random.default_rng(3))
     rich = whole[..., 1].sum(axis=(0, 1))
-    assert np.bincount(rows["edu"]) / 50_000 == pytest.approx(rich / rich.sum(), abs=1e-3)
+    assert np.bincount(rows["edu"]) / 50_000 == pytest.approx(
+        rich / rich.sum(), abs=1e-3
+    )
 
 
 def test_what_cannot_be_is_completed_all_the_same():
     """A given code without any mass: the other columns take their overall distribution."""
     schema = schema_of(2, 2)
-    nodes = (NetworkNode("a", (), np.array([0.25, 0.75])), NetworkNode("b", ("a",), np.array([[1.0, 0.0], [1.0, 0.0]])))
-    rows = NetworkModel(schema, 8.0, nodes).complete({"b": np.ones(8, int)}, np.random.default_rng(0))
+    nodes = (
+        NetworkNode("a", (), np.array([0.25, 0.75])),
+        NetworkNode("b", ("a",), np.array([[1.0, 0.0], [1.0, 0.0]])),
+    )
+    rows = NetworkModel(schema, 8.0, nodes).complete(
+        {"b": np.ones(8, int)}, np.random.default_rng(0)
+    )
     assert np.bincount(rows["a"]).tolist() == [2, 6]
 
 
 def test_many_parents_are_beyond_exact_sums(monkeypatch):
-    """Where a table would be too large, marginals come from one large rounded sample, always the same, and completing is refused."""
+    """Where a table would be too large, marginals come from one large rounded sample,
+    always the same, and completing is refused.
+    """
     model = random_network(3)
-    exact = {clique: model.marginal(clique) for clique in [("a",), ("b", "d"), ("c", "a", "e")]}
+    exact = {
+        clique: model.marginal(clique)
+        for clique in [("a",), ("b", "d"), ("c", "a", "e")]
+    }
     monkeypatch.setattr(network, "MAX_ELIMINATION_CELLS", 1)
     for clique, table in exact.items():
         found = model.marginal(clique)
@@ -178,17 +240,24 @@ def test_many_parents_are_beyond_exact_sums(monkeypatch):
 
 
 def test_only_ancestors_are_summed_over():
-    """A star of sixty children of one parent: any pair is a table of eight cells, not of 2⁶¹."""
+    """A star of sixty children of one parent: any pair is a table of eight cells, not
+    of 2⁶¹.
+    """
     schema = schema_of(*[2] * 26)
     half = np.array([[0.5, 0.5], [0.2, 0.8]])
-    nodes = (NetworkNode("a", (), np.array([0.5, 0.5])), *(NetworkNode(n, ("a",), half) for n in list(schema)[1:]))
+    nodes = (
+        NetworkNode("a", (), np.array([0.5, 0.5])),
+        *(NetworkNode(n, ("a",), half) for n in list(schema)[1:]),
+    )
     model = NetworkModel(schema, 100.0, nodes)
     assert model.marginal(("b", "z"))[1, 1] == pytest.approx(50 * (0.25 + 0.64))
 
 
 @pytest.mark.parametrize("bits", [24, 64])
 def test_rows_are_shuffled_inside_their_groups(bits, monkeypatch):
-    """Every row of a group is equally likely to come first, whichever way they are sorted."""
+    """Every row of a group is equally likely to come first, whichever way they are
+    sorted.
+    """
     monkeypatch.setattr(network, "MIN_SHUFFLE_BITS", bits)
     member = np.array([2, 0, 2, 2, 0, 2])
     rng = np.random.default_rng(1)
@@ -199,22 +268,34 @@ def test_rows_are_shuffled_inside_their_groups(bits, monkeypatch):
         assert member[order].tolist() == [0, 0, 2, 2, 2, 2]
         firsts[order[0]] += 1
         firsts[order[2]] += 1
-    assert not any(surprising(int(firsts[i]), 4000, 1 / 2 if i in (1, 4) else 1 / 4, tests=12) for i in range(6))
+    assert not any(
+        surprising(int(firsts[i]), 4000, 1 / 2 if i in (1, 4) else 1 / 4, tests=12)
+        for i in range(6)
+    )
     assert surprising(4000, 4000, 1 / 2)
 
 
 def test_no_rows_and_one_row():
     model = two_parents()
-    assert all(codes.size == 0 for codes in model.sample(0, np.random.default_rng(0)).values())
-    assert all(codes.size == 1 for codes in model.sample(1, np.random.default_rng(0)).values())
     assert all(
-        codes.size == 0 for codes in model.complete({"age": np.zeros(0, int)}, np.random.default_rng(0)).values()
+        codes.size == 0 for codes in model.sample(0, np.random.default_rng(0)).values()
+    )
+    assert all(
+        codes.size == 1 for codes in model.sample(1, np.random.default_rng(0)).values()
+    )
+    assert all(
+        codes.size == 0
+        for codes in model.complete(
+            {"age": np.zeros(0, int)}, np.random.default_rng(0)
+        ).values()
     )
     assert isinstance(model, ConditionalModel)
 
 
 def test_a_network_is_spelled_out_by_its_tables():
-    """First columns are children. `a` and `b` lie inside the second table and are placed from it when they are met."""
+    """First columns are children. `a` and `b` lie inside the second table and are
+    placed from it when they are met.
+    """
     looks = listed(
         measured(("c", "b"), [[30, 20], [20, 30]]),
         measured(("d", "a", "b"), [[[10, 10], [15, 15]], [[10, 10], [15, 15]]]),
@@ -242,7 +323,9 @@ def test_tables_without_noise_give_the_truth_back():
 @pytest.mark.parametrize("clip", [False, True])
 def test_negative_counts_and_empty_parents(clip):
     """A parent's value nobody has: the child takes its overall shares there."""
-    looks = listed(measured(("b", "a"), [[60, -9], [20, -8]]), measured(("a",), [80, -9]))
+    looks = listed(
+        measured(("b", "a"), [[60, -9], [20, -8]]), measured(("a",), [80, -9])
+    )
     model = NetworkModel.from_measurements(schema_of(2, 2), looks, clip=clip)
     b = next(n for n in model.nodes if n.column == "b")
     assert np.all(b.shares >= 0)
@@ -250,14 +333,19 @@ def test_negative_counts_and_empty_parents(clip):
 
 
 def test_without_any_mass_the_network_is_uniform():
-    model = NetworkModel.from_measurements(schema_of(2, 4), listed(measured(("b", "a"), [[-1, -2]] * 4)))
+    model = NetworkModel.from_measurements(
+        schema_of(2, 4), listed(measured(("b", "a"), [[-1, -2]] * 4))
+    )
     assert model.total == 0
     assert model.shares(("b",)) == pytest.approx([0.25] * 4)
 
 
 def test_impossible_cells_have_no_share():
     schema = Schema(
-        columns=(Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False)),
+        columns=(
+            Boolean(name="male", nullable=False),
+            Boolean(name="pregnant", nullable=False),
+        ),
         impossible=(parse_predicate("male = true and pregnant = true"),),
     )
     looks = listed(measured(("pregnant", "male"), [[40, 50], [10, 0]]))

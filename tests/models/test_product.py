@@ -15,7 +15,9 @@ from understudy.models import ConditionalModel, Model, ProductModel
 from understudy.schema import parse_predicate
 
 SCHEMA = schema_of(2, 3)
-MODEL = ProductModel(SCHEMA, 60.0, {"a": np.array([0.25, 0.75]), "b": np.array([0.5, 0.5, 0.0])})
+MODEL = ProductModel(
+    SCHEMA, 60.0, {"a": np.array([0.25, 0.75]), "b": np.array([0.5, 0.5, 0.0])}
+)
 
 
 def test_it_is_a_model_that_can_complete_rows():
@@ -40,7 +42,9 @@ def test_samples_have_the_rounded_counts_in_compact_codes():
 
 
 def test_columns_are_shuffled_apart():
-    """In 4000 rows the two columns meet as often as independence says; sorted columns would always meet."""
+    """In 4000 rows the two columns meet as often as independence says; sorted columns
+    would always meet.
+    """
     rows = MODEL.sample(4000, np.random.default_rng(0))
     together = int(np.count_nonzero((rows["a"] == 0) & (rows["b"] == 0)))
     assert not surprising(together, 4000, 0.125)
@@ -77,29 +81,45 @@ def test_what_cannot_be_given_is_refused(partial, error, words):
 
 
 def test_measurements_are_pooled_and_projected():
-    looks = listed(measured(("a",), [10, 30]), measured(("b",), [25, 20, -8]), measured((), 40, scale=0))
+    looks = listed(
+        measured(("a",), [10, 30]),
+        measured(("b",), [25, 20, -8]),
+        measured((), 40, scale=0),
+    )
     model = ProductModel.from_measurements(SCHEMA, looks)
     assert model.total == pytest.approx(40, abs=1e-6)
     assert model.marginal(("a",)) == pytest.approx([10, 30], abs=1e-6)
     assert model.marginal(("b",)) == pytest.approx([22.5, 17.5, 0], abs=1e-6)
 
 
-@given(st.lists(st.integers(-50, 200), min_size=2, max_size=2), st.lists(st.integers(-50, 200), min_size=3, max_size=3))
+@given(
+    st.lists(st.integers(-50, 200), min_size=2, max_size=2),
+    st.lists(st.integers(-50, 200), min_size=3, max_size=3),
+)
 def test_marginals_are_counts_and_agree_whatever_was_measured(a, b):
-    model = ProductModel.from_measurements(SCHEMA, listed(measured(("a",), a), measured(("b",), b, scale=3)))
+    model = ProductModel.from_measurements(
+        SCHEMA, listed(measured(("a",), a), measured(("b",), b, scale=3))
+    )
     assert model.total >= 0
     for clique in ((), ("a",), ("b",), ("a", "b")):
         marginal = model.marginal(clique)
         assert np.all(marginal >= 0)
         assert marginal.sum() == pytest.approx(model.total)
-    assert all(codes.size == 7 for codes in model.sample(7, np.random.default_rng(0)).values())
+    assert all(
+        codes.size == 7 for codes in model.sample(7, np.random.default_rng(0)).values()
+    )
 
 
 def test_without_positive_mass_the_model_is_uniform_and_empty():
-    model = ProductModel.from_measurements(SCHEMA, listed(measured(("a",), [-5, 2]), measured(("b",), [-9, 1, 1])))
+    model = ProductModel.from_measurements(
+        SCHEMA, listed(measured(("a",), [-5, 2]), measured(("b",), [-9, 1, 1]))
+    )
     assert model.total == 0
     assert model.shares["b"] == pytest.approx(np.full(3, 1 / 3))
-    assert np.bincount(model.sample(6, np.random.default_rng(0))["a"]).tolist() == [3, 3]
+    assert np.bincount(model.sample(6, np.random.default_rng(0))["a"]).tolist() == [
+        3,
+        3,
+    ]
 
 
 def test_an_unmeasured_column_is_uniform():

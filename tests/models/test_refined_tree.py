@@ -7,17 +7,27 @@ import pytest
 
 from kit.models.build import schema_of
 from understudy.errors import ReleaseError
-from understudy.models import ConditionalModel, Model, RefinedTreeModel, TreeModel, from_parts
+from understudy.models import (
+    ConditionalModel,
+    Model,
+    RefinedTreeModel,
+    TreeModel,
+    from_parts,
+)
 from understudy.models.sampling.to_targets import MAX_REFINED_ROWS, MIN_REFINED_ROWS
 from understudy.schema import parse_predicate
 
 SCHEMA = schema_of(3, 4, 2)
-AIM = np.array([[0.15, 0.05, 0.05, 0.05], [0.05, 0.2, 0.05, 0.05], [0.05, 0.05, 0.05, 0.2]])
+AIM = np.array(
+    [[0.15, 0.05, 0.05, 0.05], [0.05, 0.2, 0.05, 0.05], [0.05, 0.05, 0.05, 0.2]]
+)
 
 
 def made(schema=SCHEMA, total=1000.0):
     columns = {"a": AIM.sum(axis=1), "b": AIM.sum(axis=0), "c": np.array([0.7, 0.3])}
-    tree = TreeModel.from_marginals(schema, total, {(name,): total * share for name, share in columns.items()})
+    tree = TreeModel.from_marginals(
+        schema, total, {(name,): total * share for name, share in columns.items()}
+    )
     return RefinedTreeModel(tree, {("a", "b"): total * AIM})
 
 
@@ -39,7 +49,13 @@ def test_it_is_a_model_that_completes_rows():
 
 @pytest.mark.parametrize(
     ("rows", "near"),
-    [(MIN_REFINED_ROWS, 0.12), (200, 0.03), (5000, 0.01), (MAX_REFINED_ROWS, 0.002), (MAX_REFINED_ROWS + 1, 0.02)],
+    [
+        (MIN_REFINED_ROWS, 0.12),
+        (200, 0.03),
+        (5000, 0.01),
+        (MAX_REFINED_ROWS, 0.002),
+        (MAX_REFINED_ROWS + 1, 0.02),
+    ],
 )
 def test_rows_meet_the_aim_and_the_tree(rows, near):
     model = made()
@@ -49,7 +65,9 @@ def test_rows_meet_the_aim_and_the_tree(rows, near):
     }
     assert apart(codes, ("a", "b"), AIM) < near
     assert apart(codes, ("b", "c"), np.outer(AIM.sum(axis=0), [0.7, 0.3])) < near
-    assert apart(model.tree.sample(rows, np.random.default_rng(1)), ("a", "b"), AIM) > 0.2  # a tree alone cannot
+    assert (
+        apart(model.tree.sample(rows, np.random.default_rng(1)), ("a", "b"), AIM) > 0.2
+    )  # a tree alone cannot
 
 
 def test_rows_come_in_random_order():
@@ -59,7 +77,10 @@ def test_rows_come_in_random_order():
 
 @pytest.mark.parametrize("rows", [0, 1, MIN_REFINED_ROWS - 1])
 def test_few_rows_are_the_trees(rows):
-    assert all(column.size == rows for column in made().sample(rows, np.random.default_rng(0)).values())
+    assert all(
+        column.size == rows
+        for column in made().sample(rows, np.random.default_rng(0)).values()
+    )
 
 
 def test_chunks_are_samples_of_their_own():
@@ -81,12 +102,16 @@ def test_marginals_are_the_aims_where_there_are_any():
 
 def test_given_codes_stay():
     given = {"a": np.array([0, 1, 2, 2], np.uint8)}
-    assert np.array_equal(made().complete(given, np.random.default_rng(0))["a"], given["a"])
+    assert np.array_equal(
+        made().complete(given, np.random.default_rng(0))["a"], given["a"]
+    )
 
 
 def test_no_row_is_impossible():
     schema = schema_of(3, 4, 2)
-    schema = type(schema)(columns=schema.columns, impossible=(parse_predicate("a = 'a0' and c = 'c1'"),))
+    schema = type(schema)(
+        columns=schema.columns, impossible=(parse_predicate("a = 'a0' and c = 'c1'"),)
+    )
     for rows in (3000, MAX_REFINED_ROWS + 1):
         codes = made(schema).sample(rows, np.random.default_rng(4))
         assert not np.any((codes["a"] == 0) & (codes["c"] == 1))

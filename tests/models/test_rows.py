@@ -33,7 +33,10 @@ def test_as_many_rows_as_the_table_has_are_the_table():
 @pytest.mark.parametrize("rows", [0, 1, 3, 5, 9])
 def test_no_row_of_the_table_comes_twice_more_often_than_another(rows):
     table = {"a": np.arange(2, dtype=np.uint8), "b": np.arange(2, dtype=np.uint8)}
-    counts = np.bincount(RowsModel(SCHEMA, 2.0, table).sample(rows, np.random.default_rng(1))["a"], minlength=2)
+    counts = np.bincount(
+        RowsModel(SCHEMA, 2.0, table).sample(rows, np.random.default_rng(1))["a"],
+        minlength=2,
+    )
     assert counts.sum() == rows
     assert counts.max() - counts.min() <= 1
 
@@ -47,7 +50,11 @@ def test_without_any_row_it_is_uniform():
     nothing = {name: codes[:0] for name, codes in TABLE.items()}
     model = RowsModel(SCHEMA, 0.4, nothing)
     assert model.marginal(("a", "b")) == pytest.approx(np.full((2, 3), 0.4 / 6))
-    assert np.bincount(model.sample(6, np.random.default_rng(0))["b"]).tolist() == [2, 2, 2]
+    assert np.bincount(model.sample(6, np.random.default_rng(0))["b"]).tolist() == [
+        2,
+        2,
+        2,
+    ]
 
 
 SPOILED = {

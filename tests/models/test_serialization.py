@@ -1,4 +1,6 @@
-"""Models as files see them: out as JSON and arrays, back as they were, and nothing else is believed."""
+"""Models as files see them: out as JSON and arrays, back as they were, and nothing else
+is believed.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,33 @@ SCHEMA = schema_of(2, 3)
 CELLS = np.array([[0, 2], [1, 1]])
 EXAMPLES = {
     "aimed": RefinedTreeModel(
-        TreeModel.from_marginals(SCHEMA, 12.5, {("a",): np.array([4.5, 8.0]), ("b",): np.array([3.5, 5.0, 4.0])}),
+        TreeModel.from_marginals(
+            SCHEMA,
+            12.5,
+            {("a",): np.array([4.5, 8.0]), ("b",): np.array([3.5, 5.0, 4.0])},
+        ),
         {("b", "a"): np.array([[1.5, 2.0], [2.0, 3.0], [1.0, 3.0]])},
     ),
-    "product": ProductModel(SCHEMA, 12.5, {"a": np.array([0.3, 0.7]), "b": np.array([0.1, 0.2, 0.7])}),
+    "product": ProductModel(
+        SCHEMA, 12.5, {"a": np.array([0.3, 0.7]), "b": np.array([0.1, 0.2, 0.7])}
+    ),
     "dense": DenseModel(SCHEMA, 12.5, ("b", "a"), np.full((3, 2), 1 / 6)),
     "network": NetworkModel(
         SCHEMA,
         12.5,
-        (NetworkNode("b", (), np.array([0.2, 0.3, 0.5])), NetworkNode("a", ("b",), np.array([[0.1, 0.9]] * 3))),
+        (
+            NetworkNode("b", (), np.array([0.2, 0.3, 0.5])),
+            NetworkNode("a", ("b",), np.array([[0.1, 0.9]] * 3)),
+        ),
     ),
-    "rows": RowsModel(SCHEMA, 12.5, {"a": np.array([0, 1, 1], np.uint8), "b": np.array([2, 0, 1], np.uint8)}),
-    "tree": TreeModel.from_marginals(SCHEMA, 12.5, {("a", "b"): np.array([[1.5, 2.0, 1.0], [2.0, 3.0, 3.0]])}),
+    "rows": RowsModel(
+        SCHEMA,
+        12.5,
+        {"a": np.array([0, 1, 1], np.uint8), "b": np.array([2, 0, 1], np.uint8)},
+    ),
+    "tree": TreeModel.from_marginals(
+        SCHEMA, 12.5, {("a", "b"): np.array([[1.5, 2.0, 1.0], [2.0, 3.0, 3.0]])}
+    ),
     "sparse": SparseModel(SCHEMA, 12.5, ("a", "b"), CELLS, np.array([0.4, 0.6]), 0.25),
 }
 
@@ -90,11 +107,17 @@ def test_facts_no_model_could_have_written_are_refused(kind, facts):
     with pytest.raises(ReleaseError):
         from_parts(SCHEMA, {**good, **facts}, arrays)
     with pytest.raises(ReleaseError):
-        from_parts(SCHEMA, {key: value for key, value in good.items() if key != "total"}, arrays)
+        from_parts(
+            SCHEMA,
+            {key: value for key, value in good.items() if key != "total"},
+            arrays,
+        )
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("clique", [["a", "a"], ["a"], ["a", "z"], "ab", [0, 1], None, [["a"], "b"]])
+@pytest.mark.parametrize(
+    "clique", [["a", "a"], ["a"], ["a", "z"], "ab", [0, 1], None, [["a"], "b"]]
+)
 def test_columns_that_are_not_the_schemas_are_refused(kind, clique):
     facts, arrays = EXAMPLES[kind].to_parts()
     with pytest.raises(ReleaseError):

@@ -21,7 +21,9 @@ def random_models(seed: int) -> tuple[SparseModel, DenseModel]:
     table.flat[rng.integers(12)] += 1
     cells = np.argwhere(table)
     shares = table[table > 0] / table.sum()
-    return SparseModel(SCHEMA, 50.0, CLIQUE, cells, shares), DenseModel(SCHEMA, 50.0, CLIQUE, table / table.sum())
+    return SparseModel(SCHEMA, 50.0, CLIQUE, cells, shares), DenseModel(
+        SCHEMA, 50.0, CLIQUE, table / table.sum()
+    )
 
 
 @given(st.integers(0, 2**32), st.permutations(list(CLIQUE)), st.integers(0, 3))
@@ -54,28 +56,46 @@ def test_completed_rows_follow_the_cells_that_match(seed, known):
         return
     joint = dense.marginal((*known, *asked))
     for key in {tuple(int(partial[name][i]) for name in known) for i in range(40)}:
-        mine = np.all([partial[name] == code for name, code in zip(known, key, strict=True)], axis=0)
+        mine = np.all(
+            [partial[name] == code for name, code in zip(known, key, strict=True)],
+            axis=0,
+        )
         counts = np.zeros(SCHEMA.sizes(asked))
         np.add.at(counts, tuple(rows[name][mine] for name in asked), 1)
         if joint[key].sum() > 0:
-            assert np.all(np.abs(counts - joint[key] / joint[key].sum() * mine.sum()) < 1 + 1e-9)
+            assert np.all(
+                np.abs(counts - joint[key] / joint[key].sum() * mine.sum()) < 1 + 1e-9
+            )
         else:
-            assert not counts[dense.marginal(asked) == 0].any()  # from the cells overall
+            assert not counts[
+                dense.marginal(asked) == 0
+            ].any()  # from the cells overall
 
 
 def test_a_cell_without_weight_matches_nothing():
-    model = SparseModel(SCHEMA, 5.0, CLIQUE, np.array([[0, 0, 0], [1, 1, 1]]), np.array([1.0, 0.0]))
+    model = SparseModel(
+        SCHEMA, 5.0, CLIQUE, np.array([[0, 0, 0], [1, 1, 1]]), np.array([1.0, 0.0])
+    )
     rows = model.complete({"a": np.array([1, 1])}, np.random.default_rng(0))
     assert rows["a"].tolist() == [1, 1]
     assert rows["b"].tolist() == [0, 0]
 
 
 def test_a_model_without_cells_is_uniform():
-    model = SparseModel(SCHEMA, 12.0, CLIQUE, np.zeros((0, 3), np.int64), np.zeros(0), 1.0)
+    model = SparseModel(
+        SCHEMA, 12.0, CLIQUE, np.zeros((0, 3), np.int64), np.zeros(0), 1.0
+    )
     assert model.marginal(("b", "a")).tolist() == [[2, 2]] * 3
     assert model.marginal(()).tolist() == 12
-    assert np.bincount(model.sample(6, np.random.default_rng(0))["b"]).tolist() == [2, 2, 2]
-    assert model.complete({"a": np.array([1] * 4)}, np.random.default_rng(0))["a"].tolist() == [1] * 4
+    assert np.bincount(model.sample(6, np.random.default_rng(0))["b"]).tolist() == [
+        2,
+        2,
+        2,
+    ]
+    assert (
+        model.complete({"a": np.array([1] * 4)}, np.random.default_rng(0))["a"].tolist()
+        == [1] * 4
+    )
     assert isinstance(model, ConditionalModel)
 
 

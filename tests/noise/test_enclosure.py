@@ -6,11 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.noise.oracle import rational
-from understudy.noise.enclosure import enclose_exp_neg, enclose_inverse_root_two_pi, enclose_normal_tail, enclose_pi
-
-positive = st.builds(Fraction, st.integers(0, 10**9), st.integers(1, 10**9)) | st.builds(
-    Fraction, st.integers(0, 2000), st.integers(1, 7)
+from understudy.noise.enclosure import (
+    enclose_exp_neg,
+    enclose_inverse_root_two_pi,
+    enclose_normal_tail,
+    enclose_pi,
 )
+
+positive = st.builds(
+    Fraction, st.integers(0, 10**9), st.integers(1, 10**9)
+) | st.builds(Fraction, st.integers(0, 2000), st.integers(1, 7))
 
 
 @settings(max_examples=400, deadline=None)
@@ -23,11 +28,18 @@ def test_exp_lies_in_its_enclosure(x, bits):
 
 
 @settings(max_examples=80, deadline=None)
-@given(x=st.builds(Fraction, st.integers(0, 30_000), st.integers(1, 1000)), bits=st.integers(8, 300))
+@given(
+    x=st.builds(Fraction, st.integers(0, 30_000), st.integers(1, 1000)),
+    bits=st.integers(8, 300),
+)
 def test_normal_tail_lies_in_its_enclosure(x, bits):
     lo, hi = enclose_normal_tail(x, bits)
     with mpmath.workprec(2 * bits + 3000):
-        assert lo <= mpmath.ldexp(mpmath.erfc(rational(x) / mpmath.sqrt(2)) / 2, bits) <= hi
+        assert (
+            lo
+            <= mpmath.ldexp(mpmath.erfc(rational(x) / mpmath.sqrt(2)) / 2, bits)
+            <= hi
+        )
     assert hi - lo <= 2
 
 

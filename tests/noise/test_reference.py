@@ -17,7 +17,10 @@ def same(a, b) -> float:
     """Two-sample chi-square p-value; rare values pooled."""
     values, place = np.unique(np.concatenate([a, b]), return_inverse=True)
     seen = np.stack(
-        [np.bincount(place[: a.size], minlength=values.size), np.bincount(place[a.size :], minlength=values.size)]
+        [
+            np.bincount(place[: a.size], minlength=values.size),
+            np.bincount(place[a.size :], minlength=values.size),
+        ]
     )
     rare = seen.sum(axis=0) < 40
     if rare.any():
@@ -39,7 +42,9 @@ def test_same_noise_as_opendp(law, scale):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", BOTH)
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(10), Fraction(331_351, 2**20)], ids=str)
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 2), Fraction(10), Fraction(331_351, 2**20)], ids=str
+)
 def test_same_noise_as_opendp_at_length(law, scale):
     compare(law, scale, 300_000, Fraction(21, 20))
 
@@ -53,4 +58,6 @@ def test_opendp_is_left_as_it_was_found():
 
 
 def test_opendp_draws_nothing_for_nothing():
-    assert draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), (0, 2), backend=NoiseBackend.OPENDP).shape == (0, 2)
+    assert draw_noise(
+        Law.DISCRETE_LAPLACE, Fraction(1), (0, 2), backend=NoiseBackend.OPENDP
+    ).shape == (0, 2)

@@ -1,4 +1,6 @@
-"""The public samplers: right law, right shape, exact scales only, refusal rather than wrap-around."""
+"""The public samplers: right law, right shape, exact scales only, refusal rather than
+wrap-around.
+"""
 
 from fractions import Fraction
 
@@ -12,7 +14,14 @@ from scipy import stats
 from kit.noise.oracle import ALPHA, fit, probabilities, rational
 from understudy.accounting.law import Law
 from understudy.errors import Refused
-from understudy.noise import NoiseBackend, add_noise, discrete_gaussian, discrete_laplace, draw_noise, rounded_gaussian
+from understudy.noise import (
+    NoiseBackend,
+    add_noise,
+    discrete_gaussian,
+    discrete_laplace,
+    draw_noise,
+    rounded_gaussian,
+)
 from understudy.noise.cdf_table import MAX_TABLE_SCALE, refine_draw
 from understudy.noise.source import OS_SOURCE, UniformReal
 from understudy.noise.tails import tails_of_law
@@ -34,7 +43,9 @@ def test_each_function_draws_its_own_law(law):
 
 
 def test_the_geometric_mechanism_of_the_textbook():
-    """ε = 1, Δ = 1: P(0) = (1-t)/(1+t), variance 2t/(1-t)² = 1.8413, P(|G| ≥ k) = 2t^k/(1+t)."""
+    """ε = 1, Δ = 1: P(0) = (1-t)/(1+t), variance 2t/(1-t)² = 1.8413, P(|G| ≥ k) =
+    2t^k/(1+t).
+    """
     n, t = 1_000_000, float(np.exp(-1))
     noise = discrete_laplace(Fraction(1), n)
     assert abs(np.mean(noise == 0) - (1 - t) / (1 + t)) < 5 * 0.5 / np.sqrt(n)
@@ -56,7 +67,10 @@ def test_chunks_are_independent(law):
     assert abs(np.corrcoef(noise)[np.triu_indices(4, 1)]).max() < 6 / np.sqrt(1 << 16)
 
 
-@pytest.mark.parametrize("scale", [0, -1, Fraction(-1, 2), 1.5, float("nan"), "1", None, True, Fraction(2**51)])
+@pytest.mark.parametrize(
+    "scale",
+    [0, -1, Fraction(-1, 2), 1.5, float("nan"), "1", None, True, Fraction(2**51)],
+)
 @pytest.mark.parametrize("law", Law)
 def test_scales_that_are_no_scales_are_refused(law, scale):
     with pytest.raises(Refused, match="scale must be"):
@@ -69,9 +83,19 @@ def test_a_whole_number_is_a_scale(law):
 
 
 @pytest.mark.parametrize("law", Law)
-@pytest.mark.parametrize("scale", [Fraction(MAX_TABLE_SCALE + 1), Fraction(10**6), Fraction(2**31, 3), Fraction(2**50)])
+@pytest.mark.parametrize(
+    "scale",
+    [
+        Fraction(MAX_TABLE_SCALE + 1),
+        Fraction(10**6),
+        Fraction(2**31, 3),
+        Fraction(2**50),
+    ],
+)
 def test_large_scales_keep_the_law(law, scale):
-    """Above the tables: noise divided by the scale is all but the continuous law, so equal shares fall between its quantiles."""
+    """Above the tables: noise divided by the scale is all but the continuous law, so
+    equal shares fall between its quantiles.
+    """
     if law is Law.DISCRETE_GAUSSIAN and scale == Fraction(2**31, 3):
         with pytest.raises(Refused, match="round it up"):
             draw_noise(law, scale, 1)
@@ -80,7 +104,9 @@ def test_large_scales_keep_the_law(law, scale):
     twin = stats.laplace() if law is Law.DISCRETE_LAPLACE else stats.norm()
     seen = np.bincount((twin.cdf(noise / float(scale)) * 20).astype(int), minlength=20)
     assert stats.chisquare(seen).pvalue > ALPHA
-    halved = np.bincount((twin.cdf(noise / float(scale) / 2) * 20).astype(int), minlength=20)
+    halved = np.bincount(
+        (twin.cdf(noise / float(scale) / 2) * 20).astype(int), minlength=20
+    )
     assert stats.chisquare(halved).pvalue < ALPHA
 
 
@@ -98,7 +124,11 @@ class Fixed:
 
 
 @pytest.mark.parametrize("law", [Law.DISCRETE_LAPLACE, Law.ROUNDED_GAUSSIAN])
-@given(prefix=st.integers(0, 2**128 - 1) | st.integers(1, 2**80) | st.integers(2**128 - 2**80, 2**128 - 2))
+@given(
+    prefix=st.integers(0, 2**128 - 1)
+    | st.integers(1, 2**80)
+    | st.integers(2**128 - 2**80, 2**128 - 2)
+)
 def test_draws_without_a_table_are_exact(law, prefix):
     """F(X - 1) ≤ U < F(X) at a scale no table reaches, by an oracle's arithmetic."""
     scale = Fraction(10**9, 7)
@@ -121,17 +151,28 @@ def test_draws_without_a_table_are_exact(law, prefix):
 @pytest.mark.parametrize("guess", [-300, -1, 0, 4, 1000])
 def test_a_bad_guess_costs_time_and_nothing_else(law, guess):
     exact = tails_of_law(law, Fraction(5))
-    drawn = {refine_draw(exact, UniformReal(OS_SOURCE, prefix=p, count=64), guess) for p in (2**63 + 12345,)}
+    drawn = {
+        refine_draw(exact, UniformReal(OS_SOURCE, prefix=p, count=64), guess)
+        for p in (2**63 + 12345,)
+    }
     assert drawn == {0}
 
 
 def test_opendp_has_its_own_randomness_and_no_rounded_gaussian():
     with pytest.raises(Refused, match="own source"):
-        draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=NoiseBackend.OPENDP, source=Fixed(0))
+        draw_noise(
+            Law.DISCRETE_LAPLACE,
+            Fraction(1),
+            3,
+            backend=NoiseBackend.OPENDP,
+            source=Fixed(0),
+        )
     with pytest.raises(Refused, match="no rounded Gaussian"):
         draw_noise(Law.ROUNDED_GAUSSIAN, Fraction(1), 3, backend=NoiseBackend.OPENDP)
     with pytest.raises(Refused, match="round it up"):
-        draw_noise(Law.DISCRETE_GAUSSIAN, Fraction(1, 3), 3, backend=NoiseBackend.OPENDP)
+        draw_noise(
+            Law.DISCRETE_GAUSSIAN, Fraction(1, 3), 3, backend=NoiseBackend.OPENDP
+        )
     with pytest.raises(ValueError, match="numpy"):
         draw_noise(Law.DISCRETE_GAUSSIAN, Fraction(1, 3), 3, backend="numpy")
 
@@ -146,14 +187,23 @@ def test_noise_is_added_in_integers(law):
 
 
 def test_empty_cells_are_noised_too():
-    assert np.count_nonzero(add_noise(np.zeros(1000, np.int64), Law.DISCRETE_GAUSSIAN, Fraction(100))) > 900
+    assert (
+        np.count_nonzero(
+            add_noise(np.zeros(1000, np.int64), Law.DISCRETE_GAUSSIAN, Fraction(100))
+        )
+        > 900
+    )
 
 
 @pytest.mark.parametrize("end", [2**63 - 1, -(2**63)])
 def test_a_sum_that_does_not_fit_is_refused(end):
     with pytest.raises(Refused, match="does not fit"):
-        add_noise(np.full(500, end, dtype=np.int64), Law.DISCRETE_LAPLACE, Fraction(100))
-    inside = add_noise(np.full(500, end // 2, dtype=np.int64), Law.DISCRETE_LAPLACE, Fraction(100))
+        add_noise(
+            np.full(500, end, dtype=np.int64), Law.DISCRETE_LAPLACE, Fraction(100)
+        )
+    inside = add_noise(
+        np.full(500, end // 2, dtype=np.int64), Law.DISCRETE_LAPLACE, Fraction(100)
+    )
     assert np.all(np.abs(inside - end // 2) < 10_000)
 
 

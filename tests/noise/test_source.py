@@ -21,7 +21,9 @@ ROOM = sorted(Path(understudy.noise.__file__).parent.glob("*.py"))
 
 
 def test_there_are_modules_to_read():
-    assert {"source.py", "cdf_table.py", "samplers.py", "choice.py", "quantile.py"} <= {p.name for p in ROOM}
+    assert {"source.py", "cdf_table.py", "samplers.py", "choice.py", "quantile.py"} <= {
+        p.name for p in ROOM
+    }
 
 
 def forbidden(tree: ast.AST) -> list[str]:
@@ -30,15 +32,28 @@ def forbidden(tree: ast.AST) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [
-                a.name for a in node.names if a.name.split(".")[0] in ("random", "secrets") or "numpy.random" in a.name
+                a.name
+                for a in node.names
+                if a.name.split(".")[0] in ("random", "secrets")
+                or "numpy.random" in a.name
             ]
         if isinstance(node, ast.ImportFrom):
             module = node.module or ""
             names = [f"{module}.{a.name}" for a in node.names]
-            found += [n for n in [module, *names] if n.split(".")[0] == "random" or n.startswith("numpy.random")]
+            found += [
+                n
+                for n in [module, *names]
+                if n.split(".")[0] == "random" or n.startswith("numpy.random")
+            ]
         if isinstance(node, ast.Attribute) and node.attr == "random":
             found.append("attribute random")
-        if isinstance(node, ast.arg) and node.arg in ("seed", "rng", "random_state", "generator", "key"):
+        if isinstance(node, ast.arg) and node.arg in (
+            "seed",
+            "rng",
+            "random_state",
+            "generator",
+            "key",
+        ):
             found.append(f"parameter {node.arg}")
     return found
 
@@ -83,7 +98,9 @@ def blocks_of(workers: int) -> list[bytes]:
     own = [_child(0)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # forking is the point here
-        with multiprocessing.get_context("fork").Pool(workers, maxtasksperchild=1) as pool:
+        with multiprocessing.get_context("fork").Pool(
+            workers, maxtasksperchild=1
+        ) as pool:
             noise = own + pool.map(_child, range(workers), chunksize=1)
     assert len(noise) == workers + 1
     return [n[i : i + 64] for n in noise for i in range(0, len(n), 64)]
@@ -104,7 +121,11 @@ def test_bits_are_fair_and_as_many_as_asked():
     assert OS_SOURCE.bits(0) == 0
     assert max(OS_SOURCE.bits(5) for _ in range(500)) == 31
     assert OS_SOURCE.words(0).size == 0
-    ones = np.unpackbits(OS_SOURCE.words(20_000).view(np.uint8)).reshape(-1, 64).sum(axis=0, dtype=np.int64)
+    ones = (
+        np.unpackbits(OS_SOURCE.words(20_000).view(np.uint8))
+        .reshape(-1, 64)
+        .sum(axis=0, dtype=np.int64)
+    )
     assert np.all(np.abs(ones - 10_000) < 6 * np.sqrt(20_000) / 2)
 
 
@@ -116,10 +137,16 @@ def test_below_is_uniform_and_in_range():
 
 def exactly(p: Fraction):
     """Bounds of a rational number."""
-    return lambda bits: ((p.numerator << bits) // p.denominator, -(-(p.numerator << bits) // p.denominator))
+    return lambda bits: (
+        (p.numerator << bits) // p.denominator,
+        -(-(p.numerator << bits) // p.denominator),
+    )
 
 
-@pytest.mark.parametrize(("words", "answer"), [((0,), True), ((2**64 - 1,), False), ((2**63 // 3, 2**40), None)])
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [((0,), True), ((2**64 - 1,), False), ((2**63 // 3, 2**40), None)],
+)
 def test_comparison_reads_the_bits_it_needs(words, answer):
     third = Fraction(1, 3)
     known = UniformReal(Scripted(*words, 5))

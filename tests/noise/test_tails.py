@@ -16,7 +16,9 @@ def test_there_are_forty_scales():
 
 
 SWEPT = [Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN]
-"""Laws whose tables come from recurrences on big integers; the rounded Gaussian's come from series around anchors."""
+"""Laws whose tables come from recurrences on big integers; the rounded Gaussian's come
+from series around anchors.
+"""
 
 
 @pytest.mark.parametrize("law", SWEPT)
@@ -27,7 +29,9 @@ def test_every_tail_lies_in_its_bounds(law, scale):
     assert bounds[-1][0] < 1 << (bits - 64)
     assert all(lo >= 1 << (bits - 64) for lo, _ in bounds[:-1])
     with mpmath.workprec(PRECISION):
-        for (lo, hi), tail in zip(bounds, tail_list(law, scale, len(bounds)), strict=True):
+        for (lo, hi), tail in zip(
+            bounds, tail_list(law, scale, len(bounds)), strict=True
+        ):
             assert lo <= mpmath.ldexp(tail, bits) <= hi
     # Far tighter than a 64-bit word can tell: soft entries are a rarity, not a habit.
     assert max(hi - lo for lo, hi in bounds) < 1 << 52
@@ -42,9 +46,13 @@ def test_every_word_is_on_its_side(law, scale):
     assert low[-1] == 0
     assert all(low[:-1] > 0)
     with mpmath.workprec(PRECISION):
-        for under, over, tail in zip(low.tolist(), high.tolist(), tail_list(law, scale, len(low)), strict=True):
+        for under, over, tail in zip(
+            low.tolist(), high.tolist(), tail_list(law, scale, len(low)), strict=True
+        ):
             word = mpmath.ldexp(tail, 64)
-            assert under < word or under == 0  # tails are positive, also where the oracle calls them zero
+            assert (
+                under < word or under == 0
+            )  # tails are positive, also where the oracle calls them zero
             assert word < over + 1
             if law in SWEPT:
                 assert over <= under + 1
@@ -54,7 +62,9 @@ def test_every_word_is_on_its_side(law, scale):
 
 
 @pytest.mark.parametrize("law", Law)
-@pytest.mark.parametrize("scale", [Fraction(1, 50), Fraction(1, 3), Fraction(7, 2), Fraction(41)], ids=str)
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 50), Fraction(1, 3), Fraction(7, 2), Fraction(41)], ids=str
+)
 @pytest.mark.parametrize("bits", [16, 72, 136, 264])
 def test_single_tails_lie_in_their_bounds(law, scale, bits):
     exact = tail_list(law, scale, 600)
@@ -87,9 +97,15 @@ def test_the_largest_table_agrees_with_single_tails_at_its_far_end(law):
         assert lo <= bounds[k][1]
 
 
-@pytest.mark.parametrize("scale", [Fraction(10_000), Fraction(2**40 + 1, 2**27), Fraction(9_999_999, 1_001)], ids=str)
+@pytest.mark.parametrize(
+    "scale",
+    [Fraction(10_000), Fraction(2**40 + 1, 2**27), Fraction(9_999_999, 1_001)],
+    ids=str,
+)
 def test_the_largest_tables_of_the_rounded_gaussian_agree_with_single_tails(scale):
-    """From middle to end: where points are counted up furthest, where polynomials are steepest, and where tails vanish."""
+    """From middle to end: where points are counted up furthest, where polynomials are
+    steepest, and where tails vanish.
+    """
     exact = tails_of_law(Law.ROUNDED_GAUSSIAN, scale)
     low, high = exact.words()
     for k in range(0, len(low), 211):

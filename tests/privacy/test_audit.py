@@ -1,7 +1,9 @@
-"""Every mechanism audited: the loss that can be proven from its answers is never above its price, and close to it where the price is tight.
+"""Every mechanism audited: the loss that can be proven from its answers is never above
+its price, and close to it where the price is tight.
 
-A failure of `test_no_answer_tells_more_than_its_price` means a broken promise (or, once in a million, bad luck). A failure of the
-shares means that the audit has gone blind, or that budget is being wasted.
+A failure of `test_no_answer_tells_more_than_its_price` means a broken promise (or, once
+in a million, bad luck). A failure of the shares means that the audit has gone blind, or
+that budget is being wasted.
 """
 
 from __future__ import annotations
@@ -15,7 +17,18 @@ import pytest
 from scipy import stats
 
 from kit.privacy.audit import ALPHA, audited, delta_of, likelihood_ratio, seen
-from kit.privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PERFORMANCES, PURE, REPLACE, performed
+from kit.privacy.cases import (
+    ADD_REMOVE,
+    CASES,
+    COLOURS,
+    FIRST,
+    GDP,
+    LAST,
+    PERFORMANCES,
+    PURE,
+    REPLACE,
+    performed,
+)
 from kit.privacy.checks import (
     AMOUNT,
     BOTH,
@@ -35,7 +48,10 @@ from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.quantiles import choose_quantiles
-from understudy.curator.mechanisms.sparse_histogram import learn_labels, measure_sparse_cells
+from understudy.curator.mechanisms.sparse_histogram import (
+    learn_labels,
+    measure_sparse_cells,
+)
 from understudy.noise import exponential_mechanism
 from understudy.noise.quantile import ScoreRuns, score_runs
 from understudy.noise.tails import tails_of_law
@@ -61,13 +77,16 @@ def test_a_synthesizer_pays_for_nearly_all_it_was_given(case):
     """So the audit above is of the run's whole budget, not of a part of it."""
     heard = hear(case.ask, case.here, case.schema, times=1, **case.options)
     spent = sum(h.cost.amount for h in heard)
-    budget = Budget.of(case.options["epsilon"], 0 if case.accounting is PURE else "1e-6")
+    budget = Budget.of(
+        case.options["epsilon"], 0 if case.accounting is PURE else "1e-6"
+    )
     half = Fraction(0) if case.accounting is PURE else budget.delta / 2
     total = Filter.of(budget, accounting=case.accounting, threshold_delta=half).total
     assert total * Fraction(99, 100) <= spent <= total
 
 
-# One large answer: a quarter of a million cells, half of them with one row more than the others
+# One large answer: a quarter of a million cells, half of them with one row more than
+# the others
 
 
 @pytest.mark.parametrize("accounting", Accounting)
@@ -86,8 +105,11 @@ def test_four_million_cells_lose_what_is_claimed(accounting):
 Outcomes = tuple[np.ndarray, np.ndarray, Cost]
 
 
-def quantile_of(relation: Neighbours, accounting: Accounting, *, at: float, times: int) -> Outcomes:
-    """Whether the median came out low, where one row at the bottom raises the score of low points by Δ and lowers that of high ones by Δ.
+def quantile_of(
+    relation: Neighbours, accounting: Accounting, *, at: float, times: int
+) -> Outcomes:
+    """Whether the median came out low, where one row at the bottom raises the score of
+    low points by Δ and lowers that of high ones by Δ.
 
     How many points are low sets the log-odds.
     """
@@ -99,18 +121,32 @@ def quantile_of(relation: Neighbours, accounting: Accounting, *, at: float, time
         low, high = round(2000 * exp(at)), 2000
         middle = [{"x": low + 1}] * 5
         here, there = [*middle, {"x": low + high + 2}], [*middle, {"x": 0}]
-    schema = Schema(columns=(Integer(name="x", min=0, max=low + high + (relation is REPLACE) * 2),))
+    schema = Schema(
+        columns=(Integer(name="x", min=0, max=low + high + (relation is REPLACE) * 2),)
+    )
 
     def ask(room, schema):
-        return choose_quantiles(room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[accounting])
+        return choose_quantiles(
+            room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[accounting]
+        )
 
-    options = {"relation": relation, "accounting": accounting, "epsilon": 4 if accounting is PURE else 40}
-    heard = [hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)]
+    options = {
+        "relation": relation,
+        "accounting": accounting,
+        "epsilon": 4 if accounting is PURE else 40,
+    }
+    heard = [
+        hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)
+    ]
     return *(1.0 * (h.stacked("indices")[:, 0] <= low) for h in heard), heard[0].cost
 
 
-def cell_chosen(relation: Neighbours, accounting: Accounting, *, at: float, times: int) -> Outcomes:
-    """Whether one of two cells was chosen, whose distances to their estimates move by Δ in opposite directions."""
+def cell_chosen(
+    relation: Neighbours, accounting: Accounting, *, at: float, times: int
+) -> Outcomes:
+    """Whether one of two cells was chosen, whose distances to their estimates move by Δ
+    in opposite directions.
+    """
     from understudy.curator.mechanisms import select_cell
 
     here, there = [NEITHER] * 10, [NEITHER] * 11
@@ -119,17 +155,29 @@ def cell_chosen(relation: Neighbours, accounting: Accounting, *, at: float, time
         here, there = [*[NEITHER] * 10, BOTH], [NEITHER] * 11
 
     def ask(room, schema):
-        return select_cell.choose_cell(room, schema, estimates, amount=AMOUNT[accounting])
+        return select_cell.choose_cell(
+            room, schema, estimates, amount=AMOUNT[accounting]
+        )
 
-    options = {"relation": relation, "accounting": accounting, "epsilon": 4 if accounting is PURE else 40}
-    heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
+    options = {
+        "relation": relation,
+        "accounting": accounting,
+        "epsilon": 4 if accounting is PURE else 40,
+    }
+    heard = [
+        hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)
+    ]
     return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
 
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen])
-def test_no_outcome_of_a_choice_is_likelier_than_its_price_allows(mechanism, relation, monkeypatch):
-    """Exactly, from the weights that the curator hands to the sampler; that the sampler has those weights is shown in tests/noise."""
+def test_no_outcome_of_a_choice_is_likelier_than_its_price_allows(
+    mechanism, relation, monkeypatch
+):
+    """Exactly, from the weights that the curator hands to the sampler; that the sampler
+    has those weights is shown in tests/noise.
+    """
     laws = weighed(monkeypatch)
     _, _, cost = mechanism(relation, PURE, at=-3.0, times=1)
     assert len(laws) == 2
@@ -139,20 +187,43 @@ def test_no_outcome_of_a_choice_is_likelier_than_its_price_allows(mechanism, rel
 
 
 def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
-    """Notes the law of every private choice from now on: the probability of each candidate, or of each lattice point."""
+    """Notes the law of every private choice from now on: the probability of each
+    candidate, or of each lattice point.
+    """
     laws: list[dict[int, float]] = []
     runs: list[ScoreRuns] = []
 
-    def spy(scores, *, epsilon, sensitivity, grid=Fraction(1), monotone=False, base=None, **rest):
+    def spy(
+        scores,
+        *,
+        epsilon,
+        sensitivity,
+        grid=Fraction(1),
+        monotone=False,
+        base=None,
+        **rest,
+    ):
         rate = float(epsilon * grid / sensitivity / (1 if monotone else 2))
         odds = np.exp(rate * (scores - scores.max()).astype(float))
         starts = np.arange(len(odds)) if base is None else runs.pop().starts
         lengths = np.ones(len(odds), int) if base is None else base
         total = float(odds @ lengths)
         every = zip(starts, lengths, odds, strict=True)
-        laws.append({int(k): o / total for start, length, o in every for k in range(start, start + length)})
+        laws.append(
+            {
+                int(k): o / total
+                for start, length, o in every
+                for k in range(start, start + length)
+            }
+        )
         return exponential_mechanism(
-            scores, epsilon=epsilon, sensitivity=sensitivity, grid=grid, monotone=monotone, base=base, **rest
+            scores,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            grid=grid,
+            monotone=monotone,
+            base=base,
+            **rest,
         )
 
     def note(*args, **how):
@@ -174,13 +245,18 @@ def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("accounting", [PURE, GDP])
 @pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen])
-def test_a_choice_tells_no_more_than_its_price_at_length(mechanism, accounting, relation):
+def test_a_choice_tells_no_more_than_its_price_at_length(
+    mechanism, accounting, relation
+):
     check_outcomes(mechanism, relation, accounting, 100_000)
 
 
-# Thresholds: what shows must not show too often, and how often it is said to be there costs what a count costs
+# Thresholds: what shows must not show too often, and how often it is said to be there
+# costs what a count costs
 
-KNOWN = Schema(columns=(Categorical(name="place", values=("Aarhus", "Berlin", "nowhere else")),))
+KNOWN = Schema(
+    columns=(Categorical(name="place", values=("Aarhus", "Berlin", "nowhere else")),)
+)
 
 
 def at(*places: str):
@@ -188,22 +264,34 @@ def at(*places: str):
 
 
 def show_labels(delta: Fraction):
-    return PLACES, "counts", lambda room, schema: learn_labels(room, "place", amount=room.till.left, delta=delta)
+    return (
+        PLACES,
+        "counts",
+        lambda room, schema: learn_labels(
+            room, "place", amount=room.till.left, delta=delta
+        ),
+    )
 
 
 def show_cells(delta: Fraction):
     return (
         KNOWN,
         "codes",
-        lambda room, schema: measure_sparse_cells(room, ("place",), amount=room.till.left, delta=delta),
+        lambda room, schema: measure_sparse_cells(
+            room, ("place",), amount=room.till.left, delta=delta
+        ),
     )
 
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("accounting", [PURE, GDP])
 @pytest.mark.parametrize("mechanism", [show_labels, show_cells])
-def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, accounting, relation):
-    """Seen as often as the stated threshold and law say, at 1e-6; and that is at most the δ that was charged, exactly."""
+def test_what_one_person_alone_wrote_shows_with_at_most_delta(
+    mechanism, accounting, relation
+):
+    """Seen as often as the stated threshold and law say, at 1e-6; and that is at most
+    the δ that was charged, exactly.
+    """
     delta, times = Fraction(45, 1000), 5_000
     schema, name, ask = mechanism(delta)
     options = {
@@ -213,38 +301,55 @@ def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, account
         "delta": delta * (1 if accounting is PURE else 2),
     }
     (heard,) = hear(ask, at("nowhere else"), schema, times=times, **options)
-    beyond = tails_of_law(heard.request["law"], heard.request["scale"]).tail(heard.request["threshold"] - 1, 128)
+    beyond = tails_of_law(heard.request["law"], heard.request["scale"]).tail(
+        heard.request["threshold"] - 1, 128
+    )
     chance = beyond[1] / 2**128
     assert heard.cost.delta == delta
     assert chance <= delta
     seen_times = sum(len(a[name]) > 0 for a in heard.answers)
     assert not delta_of(seen_times, times, float(delta)).violated
     assert stats.binomtest(seen_times, times, chance).pvalue > ALPHA
-    if accounting is PURE:  # Gaussian runs pay for both directions: they show a new label less often than δ
+    if (
+        accounting is PURE
+    ):  # Gaussian runs pay for both directions: they show a new label less often than δ
         assert chance > TIGHT * delta
 
 
-def counted(mechanism, relation: Neighbours, accounting: Accounting, times: int) -> tuple[np.ndarray, np.ndarray, Cost]:
+def counted(
+    mechanism, relation: Neighbours, accounting: Accounting, times: int
+) -> tuple[np.ndarray, np.ndarray, Cost]:
     """Likelihood ratios of the counts of labels that always show."""
     schema, _, ask = mechanism(Fraction(1, 10**6))
     here = at(*["Aarhus"] * 1000, *["Berlin"] * 1000)
-    there = [*here, *at("Berlin")] if relation is ADD_REMOVE else [*here[1:], *at("Berlin")]
-    truth = [np.array([sum(r["place"] == p for r in rows) for p in ("Aarhus", "Berlin")]) for rows in (here, there)]
+    there = (
+        [*here, *at("Berlin")] if relation is ADD_REMOVE else [*here[1:], *at("Berlin")]
+    )
+    truth = [
+        np.array([sum(r["place"] == p for r in rows) for p in ("Aarhus", "Berlin")])
+        for rows in (here, there)
+    ]
     options = {
         "relation": relation,
         "accounting": accounting,
         "epsilon": 3 if accounting is PURE else 10,
         "delta": "1e-5",
     }
-    heard = [hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)]
+    heard = [
+        hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)
+    ]
     law, scale = heard[0].request["law"], heard[0].request["scale"]
-    return *(likelihood_ratio(h.stacked("counts"), *truth, law, scale) for h in heard), heard[0].cost
+    return *(
+        likelihood_ratio(h.stacked("counts"), *truth, law, scale) for h in heard
+    ), heard[0].cost
 
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("accounting", [PURE, GDP])
 @pytest.mark.parametrize("mechanism", [show_labels, show_cells])
-def test_counts_above_a_threshold_cost_what_counts_cost(mechanism, accounting, relation):
+def test_counts_above_a_threshold_cost_what_counts_cost(
+    mechanism, accounting, relation
+):
     here, there, cost = counted(mechanism, relation, accounting, FAST)
     assert not audited(here, there, cost, at=cut(cost)).violated
     assert seen(here, there, cost, at=cut(cost), alpha=POWER) > TIGHT
@@ -256,14 +361,26 @@ def test_the_sparse_synthesizer_tells_no_more_than_its_run(relation):
     here = [FIRST] * 500 + [LAST] * 500
     there = [*here, LAST] if relation is ADD_REMOVE else [*here[1:], LAST]
     truth = [
-        {"0": np.array(len(rows)), "counts": np.array([rows.count(FIRST), rows.count(LAST)])} for rows in (here, there)
+        {
+            "0": np.array(len(rows)),
+            "counts": np.array([rows.count(FIRST), rows.count(LAST)]),
+        }
+        for rows in (here, there)
     ]
     scores, cost = [], None
     for rows in (here, there):
-        heard = hear(performed("stability"), rows, COLOURS, times=FAST, relation=relation)
+        heard = hear(
+            performed("stability"), rows, COLOURS, times=FAST, relation=relation
+        )
         scores.append(
             sum(
-                likelihood_ratio(h.stacked(name), truth[0][name], truth[1][name], h.request["law"], h.scale_of(name))
+                likelihood_ratio(
+                    h.stacked(name),
+                    truth[0][name],
+                    truth[1][name],
+                    h.request["law"],
+                    h.scale_of(name),
+                )
                 for h in heard
                 for name in ("0", "counts")
                 if name in h.answers[0] and h.scale_of(name)
@@ -276,9 +393,13 @@ def test_the_sparse_synthesizer_tells_no_more_than_its_run(relation):
 
 @pytest.mark.parametrize("mechanism", ["independent", "histogram", "stability"])
 def test_the_public_number_of_rows_is_the_only_exact_thing(mechanism):
-    """Under replace n is public and exact. Under add/remove nothing is: no scale is zero."""
+    """Under replace n is public and exact. Under add/remove nothing is: no scale is
+    zero.
+    """
     for relation in Neighbours:
-        heard = hear(performed(mechanism), [FIRST] * 3, COLOURS, times=1, relation=relation)
+        heard = hear(
+            performed(mechanism), [FIRST] * 3, COLOURS, times=1, relation=relation
+        )
         exact = [
             name
             for h in heard

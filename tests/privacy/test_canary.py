@@ -1,4 +1,6 @@
-"""Canaries in cells that must not be released: none may be found in any file, log, message or temporary folder afterwards."""
+"""Canaries in cells that must not be released: none may be found in any file, log,
+message or temporary folder afterwards.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,19 @@ def temporary(tmp_path: Path, monkeypatch) -> Iterator[Path]:
 
 
 def table(cage: Cage, rng: np.random.Generator) -> tuple[str, str]:
-    """A CSV file of common values, an id and a remark in every row, and in some a canary of each type; and a label that is common."""
+    """A CSV file of common values, an id and a remark in every row, and in some a
+    canary of each type; and a label that is common.
+    """
     common = f"common{cage.text()}"
     cage.texts.pop()
     lines = []
     for i in range(ROWS):
-        city, age, weight, born = common, str(20 + i % 50), f"{50 + i % 40}.5", f"19{50 + i % 40}-06-15"
+        city, age, weight, born = (
+            common,
+            str(20 + i % 50),
+            f"{50 + i % 40}.5",
+            f"19{50 + i % 40}-06-15",
+        )
         match i % 80:
             case 11:
                 city = cage.text()
@@ -60,7 +69,9 @@ def table(cage: Cage, rng: np.random.Generator) -> tuple[str, str]:
                 born = cage.day().isoformat()
             case 55:
                 age, weight, born = cage.text(), cage.text(), cage.text()
-        person, remark = (cage.text(), cage.text()) if i % 10 == 0 else (f"p{i}", f"remark {i}")
+        person, remark = (
+            (cage.text(), cage.text()) if i % 10 == 0 else (f"p{i}", f"remark {i}")
+        )
         lines.append(f"{person},{'FM'[i % 2]},{city},{age},{weight},{born},{remark}")
     return HEADER + "\n".join(lines[i] for i in rng.permutation(ROWS)) + "\n", common
 
@@ -75,11 +86,19 @@ def released(folder: Path, cage: Cage, rng: np.random.Generator, *, number: int)
         data = pandas.read_csv(path)
     elif number % 3 == 2:
         data = folder / "people.parquet"
-        pyarrow.parquet.write_table(pyarrow.Table.from_pandas(pandas.read_csv(path)), data)
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pandas(pandas.read_csv(path)), data
+        )
     schema: Schema | None = describe(path) if number % 2 else None
     method = ("independent", "stability", "independent")[number // 2 % 3]
     release = synthesize(
-        data, schema, epsilon=8, delta="1e-6", synthesizer=method, ledger=folder / "people.ledger", dataset="people"
+        data,
+        schema,
+        epsilon=8,
+        delta="1e-6",
+        synthesizer=method,
+        ledger=folder / "people.ledger",
+        dataset="people",
     )
     if schema is not None:
         save_schema(schema, folder / "schema.yaml")
@@ -88,7 +107,9 @@ def released(folder: Path, cage: Cage, rng: np.random.Generator, *, number: int)
     release.write(folder / "out.csv")
     release.write(folder / "out.parquet")
     loaded = Release.load(folder / "people.understudy")
-    (folder / "shown.txt").write_text(repr(loaded) + loaded._repr_html_() + str(loaded.tables(kind="pandas")))
+    (folder / "shown.txt").write_text(
+        repr(loaded) + loaded._repr_html_() + str(loaded.tables(kind="pandas"))
+    )
     return common
 
 
@@ -99,10 +120,13 @@ def check(folder: Path, caplog, number: int) -> None:
     inputs = {folder / "people.csv", folder / "people.parquet"}
     assert scan(cage, folder, but=inputs) == {}
     assert cage.found_in(caplog.text.encode()) == []
-    # The same scanner finds every canary in the input, and a label that was learned and paid for in the output.
+    # The same scanner finds every canary in the input, and a label that was learned and
+    # paid for in the output.
     assert len(cage.found_in((folder / "people.csv").read_bytes())) >= len(cage.texts)
     learned = Cage(texts=[common])
-    assert {"out.csv", "people.understudy", "people.ledger"} <= set(scan(learned, folder, but=inputs))
+    assert {"out.csv", "people.understudy", "people.ledger"} <= set(
+        scan(learned, folder, but=inputs)
+    )
 
 
 @pytest.mark.parametrize("number", range(6))
@@ -133,7 +157,9 @@ def message(error: BaseException) -> str:
 def broken(folder: Path, cage: Cage) -> dict[str, object]:
     """Data that cannot be read, or not as described, with canaries in it."""
     token = cage.text()
-    (folder / "binary.csv").write_bytes(b"a,b\n" + bytes(range(256)) + token.encode() + b"\n")
+    (folder / "binary.csv").write_bytes(
+        b"a,b\n" + bytes(range(256)) + token.encode() + b"\n"
+    )
     (folder / "quoted.csv").write_text(f'sex,age\n"{token},3\nF,4\n')
     (folder / "false.parquet").write_text(f"sex,age\n{token},3\n")
     (folder / "torn.parquet").write_bytes(b"PAR1" + token.encode() * 50 + b"PAR1")
@@ -150,7 +176,9 @@ def broken(folder: Path, cage: Cage) -> dict[str, object]:
         "false": folder / "false.parquet",
         "torn": folder / "torn.parquet",
         "nested": folder / "nested.parquet",
-        "objects": pandas.DataFrame({"sex": [token, 3, Odd()], "age": [Odd(), token, [token]]}),
+        "objects": pandas.DataFrame(
+            {"sex": [token, 3, Odd()], "age": [Odd(), token, [token]]}
+        ),
         "list": [token, 1],
         "number": 3,
     }
@@ -162,7 +190,14 @@ def test_no_message_repeats_a_cell(tmp_path, temporary, caplog):
     for data in broken(tmp_path, cage).values():
         for schema in (None, Schema(columns=(sex, age))):
             try:
-                synthesize(data, schema, epsilon=1, delta="1e-6", ledger=tmp_path / "l.ledger", dataset="x")
+                synthesize(
+                    data,
+                    schema,
+                    epsilon=1,
+                    delta="1e-6",
+                    ledger=tmp_path / "l.ledger",
+                    dataset="x",
+                )
             except UnderstudyError as error:
                 heard.append(message(error))
     assert len(heard) > 4
@@ -175,7 +210,9 @@ def describe_plain(folder: Path) -> tuple[object, object]:
     return schema["sex"], schema["age"]
 
 
-def test_an_unforeseen_failure_shows_no_cell_either(tmp_path, temporary, capsys, monkeypatch):
+def test_an_unforeseen_failure_shows_no_cell_either(
+    tmp_path, temporary, capsys, monkeypatch
+):
     """A library's own message may quote a cell; the command line prints only its kind."""
     from understudy.tables import Table
 
@@ -189,31 +226,58 @@ def test_an_unforeseen_failure_shows_no_cell_either(tmp_path, temporary, capsys,
     monkeypatch.setattr(Table, "counts", quote)
     monkeypatch.setattr(Table, "votes", lambda self, columns: quote(self, columns))
     monkeypatch.delenv("UNDERSTUDY_DEBUG", raising=False)
-    assert command(["synthesize", str(tmp_path / "people.csv"), "--epsilon", "1", "-o", str(tmp_path / "out.csv")]) == 1
+    assert (
+        command(
+            [
+                "synthesize",
+                str(tmp_path / "people.csv"),
+                "--epsilon",
+                "1",
+                "-o",
+                str(tmp_path / "out.csv"),
+            ]
+        )
+        == 1
+    )
     shown = capsys.readouterr()
     assert "ValueError" in shown.err
     assert cage.found_in((shown.out + shown.err).encode()) == []
 
 
 def typed(line: str, folder: Path, temporary: Path) -> bytes:
-    """What a process of its own shows, its temporary files in a folder that is empty again when it ends."""
+    """What a process of its own shows, its temporary files in a folder that is empty
+    again when it ends.
+    """
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONWARNINGS": "default"}
-    program = [sys.executable, "-c", "import understudy.cli; understudy.cli.main()", *line.split()]
-    done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, check=False)
+    program = [
+        sys.executable,
+        "-c",
+        "import understudy.cli; understudy.cli.main()",
+        *line.split(),
+    ]
+    done = subprocess.run(
+        program, cwd=folder, env=environment, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert list(temporary.iterdir()) == []
     return done.stdout + done.stderr
 
 
-def test_a_process_leaves_no_canary_on_its_screen_or_behind_it(tmp_path, temporary, monkeypatch, capfd):
-    """The commands as a custodian types them, their temporary files included: one as a process of its own, the others in this one."""
+def test_a_process_leaves_no_canary_on_its_screen_or_behind_it(
+    tmp_path, temporary, monkeypatch, capfd
+):
+    """The commands as a custodian types them, their temporary files included: one as a
+    process of its own, the others in this one.
+    """
     cage = Cage()
     folder = tmp_path / "run"
     folder.mkdir()
     text, _ = table(cage, np.random.default_rng(1))
     (folder / "people.csv").write_text(text)
     shown = typed(
-        "synthesize people.csv --epsilon 4 --delta 1e-6 -o out.csv --release r.understudy --json", folder, temporary
+        "synthesize people.csv --epsilon 4 --delta 1e-6 -o out.csv --release r.understudy --json",
+        folder,
+        temporary,
     )
     monkeypatch.chdir(folder)
     for line in (
@@ -226,11 +290,15 @@ def test_a_process_leaves_no_canary_on_its_screen_or_behind_it(tmp_path, tempora
         assert list(temporary.iterdir()) == []
     heard = capfd.readouterr()
     assert heard.out
-    assert cage.found_in(b"\n".join([shown, heard.out.encode(), heard.err.encode()])) == []
+    assert (
+        cage.found_in(b"\n".join([shown, heard.out.encode(), heard.err.encode()])) == []
+    )
     assert scan(cage, folder, but={folder / "people.csv"}) == {}
 
 
-@pytest.mark.parametrize("hidden", ["zip", "sqlite", "parquet", "wide", "base64", "integer", "float"])
+@pytest.mark.parametrize(
+    "hidden", ["zip", "sqlite", "parquet", "wide", "base64", "integer", "float"]
+)
 def test_the_scanner_finds_a_canary_wherever_it_hides(hidden, tmp_path):
     cage = Cage()
     token, number = cage.text(), cage.number()
@@ -245,11 +313,19 @@ def test_the_scanner_finds_a_canary_wherever_it_hides(hidden, tmp_path):
         connection.commit()
         connection.close()
     elif hidden == "parquet":
-        pyarrow.parquet.write_table(pyarrow.table({"x": [token] * 50}), path, compression="zstd")
+        pyarrow.parquet.write_table(
+            pyarrow.table({"x": [token] * 50}), path, compression="zstd"
+        )
     elif hidden == "wide":
         path.write_bytes(np.array([token]).tobytes())
     elif hidden == "base64":
-        path.write_bytes(base64.b64encode(b"x" * (number % 3) + token.encode() + b"yyy"))
+        path.write_bytes(
+            base64.b64encode(b"x" * (number % 3) + token.encode() + b"yyy")
+        )
     else:
-        path.write_bytes(np.array([1, number], np.int64 if hidden == "integer" else np.float64).tobytes())
+        path.write_bytes(
+            np.array(
+                [1, number], np.int64 if hidden == "integer" else np.float64
+            ).tobytes()
+        )
     assert scan(cage, tmp_path) != {}

@@ -1,4 +1,5 @@
-"""Granularity: every number that leaves is an integer, or on one public grid. No low bits are left to tell tables apart.
+"""Granularity: every number that leaves is an integer, or on one public grid. No low
+bits are left to tell tables apart.
 
 Mironov, "On significance of the least significant bits for differential privacy", 2012.
 """
@@ -18,14 +19,26 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator
 from understudy.measurements import Centring, Partition
-from understudy.schema import Boolean, Categorical, Integer, Real, Schema, UndeclaredColumn
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Integer,
+    Real,
+    Schema,
+    UndeclaredColumn,
+)
 from understudy.synthesizers import ignore_progress
 
-ROWS = [{"sex": "FM"[i % 2], "age": i % 90, "weight": 50 + i % 30, "smoker": i % 3 == 0} for i in range(60)]
+ROWS = [
+    {"sex": "FM"[i % 2], "age": i % 90, "weight": 50 + i % 30, "smoker": i % 3 == 0}
+    for i in range(60)
+]
 DECLARED = Schema(
     columns=(
         Categorical(name="sex", values=("F", "M"), nullable=False),
-        Integer(name="age", min=0, max=89, bins=tuple(range(0, 91, 10)), nullable=False),
+        Integer(
+            name="age", min=0, max=89, bins=tuple(range(0, 91, 10)), nullable=False
+        ),
         Real(name="weight", min=Fraction(0), max=Fraction(200), step=Fraction(1, 10)),
         Boolean(name="smoker"),
     )
@@ -38,7 +51,9 @@ def lowest_bit(values: np.ndarray) -> np.ndarray:
     mantissa, exponent = np.frexp(np.asarray(values, np.float64))
     whole = np.abs(mantissa * 2.0**53).astype(np.uint64)
     lowest = np.log2(
-        (whole & (~whole + np.uint64(1))).astype(np.float64), where=whole > 0, out=np.full(len(whole), 53.0)
+        (whole & (~whole + np.uint64(1))).astype(np.float64),
+        where=whole > 0,
+        out=np.full(len(whole), 53.0),
     )
     return exponent - 53 + lowest.astype(np.int64)
 
@@ -50,19 +65,38 @@ def fine(values: np.ndarray) -> float:
 
 def answers(accounting: Accounting, relation: Neighbours) -> dict[str, object]:
     """Every kind of answer of the curator."""
-    custody = Curator(room_of(ROWS, DECLARED, accounting=accounting, neighbours=relation, epsilon=20), DECLARED)
+    custody = Curator(
+        room_of(ROWS, DECLARED, accounting=accounting, neighbours=relation, epsilon=20),
+        DECLARED,
+    )
     age = custody.schema.sizes(("age",))[0]
     maps = [(Centring(2),), (Partition(tuple(i // 5 for i in range(age))),)]
     estimate = {("sex",): np.array([0.1, 0.7]), ("age",): np.full(age, 1 / 3)}
     return {
-        "marginals": [m.values for m in custody.measure([("sex",), ("age", "sex"), ("smoker",)], share=PART)],
-        "maps": [m.values for m in custody.measure([("sex",), ("age",)], share=PART, maps=maps)],
+        "marginals": [
+            m.values
+            for m in custody.measure(
+                [("sex",), ("age", "sex"), ("smoker",)], share=PART
+            )
+        ],
+        "maps": [
+            m.values
+            for m in custody.measure([("sex",), ("age",)], share=PART, maps=maps)
+        ],
         "count": custody.count(share=PART).values,
         "sum": custody.sum("weight", share=PART).value,
-        "mean": [custody.mean("weight", share=PART).sum.value, custody.mean("weight", share=PART).count.value],
-        "quantiles": custody.quantiles("age", [Fraction(1, 4), Fraction(1, 2)], share=PART),
+        "mean": [
+            custody.mean("weight", share=PART).sum.value,
+            custody.mean("weight", share=PART).count.value,
+        ],
+        "quantiles": custody.quantiles(
+            "age", [Fraction(1, 4), Fraction(1, 2)], share=PART
+        ),
         "errors": [d.value for d in custody.errors(estimate, share=PART).values()],
-        "sparse": [(s.codes, s.values, s.threshold) for s in custody.sparse(("sex", "smoker"), share=PART).sparse],
+        "sparse": [
+            (s.codes, s.values, s.threshold)
+            for s in custody.sparse(("sex", "smoker"), share=PART).sparse
+        ],
     }
 
 
@@ -92,25 +126,39 @@ def test_distances_lie_on_one_grid():
 
 def test_learned_bounds_and_values_lie_on_declared_lattices():
     schema = Schema(
-        columns=(Integer(name="age", step=5), Real(name="weight", step=Fraction(1, 10)), Categorical(name="sex"))
+        columns=(
+            Integer(name="age", step=5),
+            Real(name="weight", step=Fraction(1, 10)),
+            Categorical(name="sex"),
+        )
     )
     custody = Curator(room_of(ROWS * 50, schema, epsilon=20), schema)
-    learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)
+    learned = custody.discover(
+        share=Fraction(1), delta=custody.left_delta, progress=ignore_progress
+    )
     assert learned["age"].min % 5 == learned["age"].max % 5 == 0
-    assert (learned["weight"].min * 10).denominator == (learned["weight"].max * 10).denominator == 1
+    assert (
+        (learned["weight"].min * 10).denominator
+        == (learned["weight"].max * 10).denominator
+        == 1
+    )
     assert all(s.values.dtype == np.int64 for s in custody.known.sparse)
 
 
 def test_a_learned_type_is_one_of_a_public_list():
     schema = Schema(columns=(UndeclaredColumn(name="age"),))
     custody = Curator(room_of([{"age": "1.23456"}] * 900, schema, epsilon=20), schema)
-    learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)["age"]
+    learned = custody.discover(
+        share=Fraction(1), delta=custody.left_delta, progress=ignore_progress
+    )["age"]
     assert learned.step.denominator in [10**k for k in range(13)]
 
 
 @pytest.mark.parametrize("method", ["independent", "histogram", "stability"])
 def test_a_release_holds_integers_and_what_follows_from_them(method, tmp_path):
-    """Measurements are integers; a model is a function of them and of public things, so its floats tell nothing more."""
+    """Measurements are integers; a model is a function of them and of public things, so
+    its floats tell nothing more.
+    """
     (tmp_path / "people.csv").write_bytes(csv(*[PLAIN, OTHER] * 20))
     schema = Schema(columns=tuple(SCHEMA[n] for n in ("sex", "smoker")))
     release = rehearsed(tmp_path / "people.csv", schema, method=method)
@@ -123,13 +171,21 @@ def test_a_release_holds_integers_and_what_follows_from_them(method, tmp_path):
 
 
 def noisy_counts(count: int) -> np.ndarray:
-    """A hundred thousand cells of this count with the curator's own noise, at ε = 1 each."""
+    """A hundred thousand cells of this count with the curator's own noise, at ε = 1
+    each.
+    """
     cells = tuple(map(str, range(1000)))
     schema = Schema(columns=(Categorical(name="x", values=cells, nullable=False),))
     room = room_of(
-        [{"x": c} for c in cells for _ in range(count)], schema, accounting=Accounting.PURE, delta=0, epsilon=100
+        [{"x": c} for c in cells for _ in range(count)],
+        schema,
+        accounting=Accounting.PURE,
+        delta=0,
+        epsilon=100,
     )
-    found = Curator(replace(room, table=Remembered(room.table)), schema).measure([("x",)] * 100, share=1)
+    found = Curator(replace(room, table=Remembered(room.table)), schema).measure(
+        [("x",)] * 100, share=1
+    )
     return np.concatenate([m.values for m in found])
 
 
@@ -141,7 +197,9 @@ def test_the_curators_answers_have_no_low_bits_to_tell_tables_apart():
 
 @pytest.mark.parametrize("law", ["laplace", "normal"])
 def test_the_granularity_test_has_teeth(law):
-    """The textbook mechanism in floating point: a fineness seen a quarter of the time at 0 is impossible at 1."""
+    """The textbook mechanism in floating point: a fineness seen a quarter of the time
+    at 0 is impossible at 1.
+    """
     noise = getattr(np.random.default_rng(0), law)(0, 1, 100_000)
     assert fine(0 + noise) > 0.2
     assert fine(1 + noise) == 0

@@ -1,7 +1,9 @@
-"""One row changes numbers that were paid for, and nothing else: not a name, not a shape, not a file, not how the other rows are read.
+"""One row changes numbers that were paid for, and nothing else: not a name, not a
+shape, not a file, not how the other rows are read.
 
-Most tests here make the curator deaf: it answers every count with the same number. Whatever still differs between two tables was not paid
-for. Where a schema is learned it is an answer like any other, and its distribution is audited (test_learned).
+Most tests here make the curator deaf: it answers every count with the same number.
+Whatever still differs between two tables was not paid for. Where a schema is learned it
+is an answer like any other, and its distribution is audited (test_learned).
 """
 
 from __future__ import annotations
@@ -61,12 +63,18 @@ def looked_at(columns: tuple[str, ...]) -> Schema:
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory) -> Callable[[bytes, tuple[str, ...]], tuple[dict[str, bytes], list[np.ndarray]]]:
-    """What a run on a file releases when every answer is the same number, and what it counted."""
+def counted(
+    tmp_path_factory,
+) -> Callable[[bytes, tuple[str, ...]], tuple[dict[str, bytes], list[np.ndarray]]]:
+    """What a run on a file releases when every answer is the same number, and what it
+    counted.
+    """
     folder = tmp_path_factory.mktemp("files")
 
     @cache
-    def look(data: bytes, columns: tuple[str, ...]) -> tuple[dict[str, bytes], list[np.ndarray]]:
+    def look(
+        data: bytes, columns: tuple[str, ...]
+    ) -> tuple[dict[str, bytes], list[np.ndarray]]:
         path = folder / "people.csv"
         path.write_bytes(data)
         with deaf() as asked:
@@ -83,51 +91,87 @@ def test_there_are_two_hundred_pairs():
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_an_odd_row_changes_nothing_that_was_not_paid_for(pair: Pair, counted):
-    """The same release byte for byte when answers do not depend on rows; and no count moves by more than the rows that differ."""
-    (here, before), (there, after) = counted(pair.here, pair.columns), counted(pair.there, pair.columns)
+    """The same release byte for byte when answers do not depend on rows; and no count
+    moves by more than the rows that differ.
+    """
+    (here, before), (there, after) = (
+        counted(pair.here, pair.columns),
+        counted(pair.there, pair.columns),
+    )
     assert here == there
-    # The synthesizer counts each column once. Where bins have to be found, discovery looks at the range once and counts the bins it found:
-    # nothing stands out of answers that are all alike, so a look goes no deeper, and the schema alone says how many questions there are.
-    assert len(before) == len(after) == sum(3 if needs_bins(SCHEMA[name]) else 1 for name in pair.columns)
+    # The synthesizer counts each column once. Where bins have to be found, discovery
+    # looks at the range once and counts the bins it found: nothing stands out of
+    # answers that are all alike, so a look goes no deeper, and the schema alone says
+    # how many questions there are.
+    assert (
+        len(before)
+        == len(after)
+        == sum(3 if needs_bins(SCHEMA[name]) else 1 for name in pair.columns)
+    )
     for one, other in zip(before, after, strict=True):
         assert one.shape == other.shape
         assert np.abs(other - one).sum() <= pair.moved
 
 
-def performed(data: bytes, folder: Path, schema: Schema, **options: object) -> tuple[object, ...]:
+def performed(
+    data: bytes, folder: Path, schema: Schema, **options: object
+) -> tuple[object, ...]:
     """Everything a real run leaves behind: release, account, files and their names."""
     folder.mkdir()
     (folder / "people.csv").write_bytes(data)
     with deaf():
-        release = synthesize(folder / "people.csv", schema, epsilon=1, ledger=folder / "people.ledger", **options)
+        release = synthesize(
+            folder / "people.csv",
+            schema,
+            epsilon=1,
+            ledger=folder / "people.ledger",
+            **options,
+        )
         release.write(folder / "synthetic.csv", seed=1)
         release.write(folder / "synthetic.parquet", seed=1)
     (folder / "people.csv").unlink()
-    return parts(release), account(folder / "people.ledger"), written(folder), sorted(p.name for p in folder.iterdir())
+    return (
+        parts(release),
+        account(folder / "people.ledger"),
+        written(folder),
+        sorted(p.name for p in folder.iterdir()),
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rows", [0, 40])
 def test_the_number_of_rows_shows_nowhere(method, rows, tmp_path):
-    """Not neighbours at all: a table of three rows and one of none or forty. Under add/remove nothing may tell them apart."""
+    """Not neighbours at all: a table of three rows and one of none or forty. Under
+    add/remove nothing may tell them apart.
+    """
     schema = looked_at(("sex", "city"))
     three, many = csv(PLAIN, OTHER, PLAIN), csv(*[OTHER] * rows)
-    here, there = (performed(d, tmp_path / n, schema, synthesizer=method) for n, d in (("a", three), ("b", many)))
+    here, there = (
+        performed(d, tmp_path / n, schema, synthesizer=method)
+        for n, d in (("a", three), ("b", many))
+    )
     assert here == there
 
 
 @pytest.mark.parametrize("method", SYNTHESIZERS)
 def test_no_synthesizer_learns_of_rows_but_by_answers(method, tmp_path):
-    """Tables that have nothing in common: three people, or none of them and forty others."""
+    """Tables that have nothing in common: three people, or none of them and forty
+    others.
+    """
     age = replace(SCHEMA["age"], bins=(0, 18, 65, 121))
     schema = Schema(columns=(SCHEMA["sex"], SCHEMA["city"], SCHEMA["smoker"], age))
     found = []
-    for name, rows in (("a", [PLAIN] * 3), ("b", [OTHER, cell("city", "Z"), cell("age", "999"), cell("sex", "")] * 10)):
+    for name, rows in (
+        ("a", [PLAIN] * 3),
+        ("b", [OTHER, cell("city", "Z"), cell("age", "999"), cell("sex", "")] * 10),
+    ):
         path = tmp_path / f"{name}.csv"
         path.write_bytes(csv(*rows))
         with deaf():
             release = rehearsed(path, schema, method=method)
-        found.append((parts(release), release.sample(20, seed=1, kind="pandas").to_csv()))
+        found.append(
+            (parts(release), release.sample(20, seed=1, kind="pandas").to_csv())
+        )
     assert found[0] == found[1]
 
 
@@ -148,13 +192,27 @@ count_broken: true
 
 
 @pytest.mark.parametrize(
-    ("method", "how"), [*(("adaptive", how) for how in Breaking), ("independent", "drop"), ("stability", "drop")]
+    ("method", "how"),
+    [
+        *(("adaptive", how) for how in Breaking),
+        ("independent", "drop"),
+        ("stability", "drop"),
+    ],
 )
-def test_rules_units_keys_and_days_of_the_week_show_nothing_that_was_not_paid_for(method, how, tmp_path):
-    """Rows that break every rule and rows that break none, people with one row and with nine: one release, one account, the same files."""
+def test_rules_units_keys_and_days_of_the_week_show_nothing_that_was_not_paid_for(
+    method, how, tmp_path
+):
+    """Rows that break every rule and rows that break none, people with one row and with
+    nine: one release, one account, the same files.
+    """
     schema = parse_schema(RULED.replace("HOW", how))
-    keep = [["a", "Bern", "BE", "2024-03-04", "1960"], ["b", "Zug", "ZG", "2024-05-07", "2010"]]
-    breaks = [["c", "Bern", "ZG", "2024-12-29", "2020"]] * 9 + [["d", "Zug", "BE", "", "1800"]] * 3
+    keep = [
+        ["a", "Bern", "BE", "2024-03-04", "1960"],
+        ["b", "Zug", "ZG", "2024-05-07", "2010"],
+    ]
+    breaks = [["c", "Bern", "ZG", "2024-12-29", "2020"]] * 9 + [
+        ["d", "Zug", "BE", "", "1800"]
+    ] * 3
     found = []
     for name, rows in (("a", keep), ("b", breaks)):
         folder = tmp_path / name
@@ -163,7 +221,12 @@ def test_rules_units_keys_and_days_of_the_week_show_nothing_that_was_not_paid_fo
         (folder / "people.csv").write_text("\n".join(lines) + "\n")
         with deaf():
             release = synthesize(
-                folder / "people.csv", schema, epsilon=1, synthesizer=method, ledger=folder / "l.ledger", dataset="x"
+                folder / "people.csv",
+                schema,
+                epsilon=1,
+                synthesizer=method,
+                ledger=folder / "l.ledger",
+                dataset="x",
             )
             release.write(folder / "out.csv", seed=1)
         (folder / "people.csv").unlink()
@@ -182,7 +245,13 @@ def test_the_public_number_of_rows_shows_under_replace_and_only_there(tmp_path):
     """The teeth of the test before: where n is public, the same comparison finds it."""
     schema = looked_at(("sex", "city"))
     here, there = (
-        performed(csv(*[PLAIN] * n), tmp_path / str(n), schema, neighbours="replace", synthesizer="histogram")
+        performed(
+            csv(*[PLAIN] * n),
+            tmp_path / str(n),
+            schema,
+            neighbours="replace",
+            synthesizer="histogram",
+        )
         for n in (3, 4)
     )
     assert here[0] == there[0]  # deaf: even the exact total is answered by a constant
@@ -198,7 +267,9 @@ def rehearsed_rows(path: Path, rows: int, schema: Schema) -> int:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_unit_moves_no_count_by_more_than_its_bound(method, tmp_path):
     """One person more, with one row or with nine: at most two of them count."""
-    schema = Schema(columns=tuple(SCHEMA[n] for n in ("id", "sex", "city")), unit=by_person(2).unit)
+    schema = Schema(
+        columns=tuple(SCHEMA[n] for n in ("id", "sex", "city")), unit=by_person(2).unit
+    )
     base = [cell("id", str(i)) for i in range(5)]
     found = []
     for rows in (0, 1, 2, 9):
@@ -209,7 +280,9 @@ def test_a_unit_moves_no_count_by_more_than_its_bound(method, tmp_path):
         found.append((parts(release), list(asked)))
     for held, counts in found[1:]:
         assert held == found[0][0]
-        assert all(np.abs(a - b).sum() <= 2 for a, b in zip(counts, found[0][1], strict=True))
+        assert all(
+            np.abs(a - b).sum() <= 2 for a, b in zip(counts, found[0][1], strict=True)
+        )
 
 
 # Frames: a column's own type may change with one cell; the release's may not
@@ -217,10 +290,25 @@ def test_a_unit_moves_no_count_by_more_than_its_bound(method, tmp_path):
 
 def framed(kind: str, last: dict[str, object]) -> object:
     rows = [
-        {"sex": "F", "city": "Oslo", "age": 42, "weight": 71.5, "seen": datetime(2024, 3, 1, 10)},
-        {"sex": "M", "city": "Rome", "age": 63, "weight": 80.0, "seen": datetime(2023, 7, 9, 16)},
+        {
+            "sex": "F",
+            "city": "Oslo",
+            "age": 42,
+            "weight": 71.5,
+            "seen": datetime(2024, 3, 1, 10),
+        },
+        {
+            "sex": "M",
+            "city": "Rome",
+            "age": 63,
+            "weight": 80.0,
+            "seen": datetime(2023, 7, 9, 16),
+        },
     ]
-    columns = {name: [*(row[name] for row in rows), last.get(name, rows[0][name])] for name in rows[0]}
+    columns = {
+        name: [*(row[name] for row in rows), last.get(name, rows[0][name])]
+        for name in rows[0]
+    }
     if kind == "pandas":
         return pandas.DataFrame(columns)
     return polars.DataFrame(columns, strict=False)
@@ -249,19 +337,32 @@ def test_an_odd_cell_of_a_frame_changes_no_type(kind, odd):
         with deaf() as asked:
             release = rehearsed(framed(kind, last), schema)
         sample = release.sample(5, seed=1, kind=kind)
-        found.append((parts(release), [str(t) for t in sample.dtypes], sample.to_dict(), list(asked)))
+        found.append(
+            (
+                parts(release),
+                [str(t) for t in sample.dtypes],
+                sample.to_dict(),
+                list(asked),
+            )
+        )
     assert repr(found[0][:3]) == repr(found[1][:3])
-    assert all(np.abs(a - b).sum() <= 2 for a, b in zip(found[0][3], found[1][3], strict=True))
+    assert all(
+        np.abs(a - b).sum() <= 2 for a, b in zip(found[0][3], found[1][3], strict=True)
+    )
 
 
 @pytest.mark.parametrize("column", ["object", "python", "polars"])
 def test_half_a_character_changes_nothing(column):
-    """Python texts may hold half a surrogate pair, which no file and no database can: the cell goes where any unknown text goes."""
+    """Python texts may hold half a surrogate pair, which no file and no database can:
+    the cell goes where any unknown text goes.
+    """
     found = []
     for last in ("F", "F\ud800"):
         texts = ["F", "M", last]
         if column == "polars":
-            frame = polars.DataFrame({"sex": polars.Series([*texts[:2], texts[2]], dtype=polars.Object)})
+            frame = polars.DataFrame(
+                {"sex": polars.Series([*texts[:2], texts[2]], dtype=polars.Object)}
+            )
         else:
             dtype = object if column == "object" else pandas.StringDtype("python")
             frame = pandas.DataFrame({"sex": pandas.Series(texts, dtype=dtype)})
@@ -275,7 +376,9 @@ def test_half_a_character_changes_nothing(column):
 
 
 def in_pandas(table: pyarrow.Table, _folder: Path) -> object:
-    return pandas.DataFrame({"x": pandas.Series(pandas.arrays.ArrowExtensionArray(table["x"]))})
+    return pandas.DataFrame(
+        {"x": pandas.Series(pandas.arrays.ArrowExtensionArray(table["x"]))}
+    )
 
 
 def in_parquet(table: pyarrow.Table, folder: Path) -> object:
@@ -293,13 +396,17 @@ HOLDERS: dict[str, Callable[[pyarrow.Table, Path], object]] = {
 
 
 def holds(holder: str, broken: Broken) -> bool:
-    """Whether a table of this kind can hold such a column at all: no file has seconds, and polars no decimals of 256 bits."""
+    """Whether a table of this kind can hold such a column at all: no file has seconds,
+    and polars no decimals of 256 bits.
+    """
     if holder == "parquet":
         return "[s" not in broken.name and "structure" not in broken.name
     return holder != "polars" or "decimal256" not in broken.name
 
 
-HELD = [(holder, broken) for holder in HOLDERS for broken in BROKEN if holds(holder, broken)]
+HELD = [
+    (holder, broken) for holder in HOLDERS for broken in BROKEN if holds(holder, broken)
+]
 
 
 def told(data: object, column: Column) -> tuple[dict[str, bytes], list[np.ndarray]]:
@@ -326,7 +433,9 @@ def check_told(here: Told, there: Told) -> None:
 
 @pytest.fixture(scope="module")
 def plainly(tmp_path_factory) -> Callable[[str, Broken], Told]:
-    """What a run on a column whose cells are all plain tells: the same for every way to break it, and run once."""
+    """What a run on a column whose cells are all plain tells: the same for every way to
+    break it, and run once.
+    """
     found: dict[tuple[str, str], Told] = {}
 
     def look(holder: str, broken: Broken) -> Told:
@@ -340,40 +449,66 @@ def plainly(tmp_path_factory) -> Callable[[str, Broken], Told]:
 
 
 @pytest.mark.parametrize(("holder", "broken"), HELD, ids=lambda part: str(part))
-def test_a_cell_that_breaks_its_type_changes_nothing_but_its_count(holder, broken, tmp_path, plainly):
-    """It neither stops the run nor moves another row: whether it is there shows nowhere, not even in an exit code."""
-    check_told(plainly(holder, broken), told(HOLDERS[holder](broken.pair()[1], tmp_path), broken.column))
+def test_a_cell_that_breaks_its_type_changes_nothing_but_its_count(
+    holder, broken, tmp_path, plainly
+):
+    """It neither stops the run nor moves another row: whether it is there shows
+    nowhere, not even in an exit code.
+    """
+    check_told(
+        plainly(holder, broken),
+        told(HOLDERS[holder](broken.pair()[1], tmp_path), broken.column),
+    )
 
 
 @pytest.mark.parametrize("name", IN_DUCKDB)
 def test_a_cell_beyond_its_type_in_a_relation_changes_nothing_but_its_count(name):
     column, plain, odd = IN_DUCKDB[name]
-    here, there = (duckdb.sql(f"SELECT unnest([{plain}, {plain}, {last}]) AS x") for last in (plain, odd))
+    here, there = (
+        duckdb.sql(f"SELECT unnest([{plain}, {plain}, {last}]) AS x")
+        for last in (plain, odd)
+    )
     check_alike(here, there, column)
 
 
-@pytest.mark.parametrize("dtype", ["datetime64[s]", "datetime64[ms]", "datetime64[us]", "timedelta64[s]"])
+@pytest.mark.parametrize(
+    "dtype", ["datetime64[s]", "datetime64[ms]", "datetime64[us]", "timedelta64[s]"]
+)
 def test_a_moment_beyond_the_calendar_of_a_frame_changes_nothing_but_its_count(dtype):
     """The same for moments that pandas keeps in numpy arrays."""
     column = BROKEN[6].column if dtype.startswith("datetime") else BROKEN[0].column
-    here, there = (pandas.DataFrame({"x": np.array([1, 2, last]).view(dtype)}) for last in (2, 2**62))
+    here, there = (
+        pandas.DataFrame({"x": np.array([1, 2, last]).view(dtype)})
+        for last in (2, 2**62)
+    )
     check_alike(here, there, column)
 
 
-@pytest.mark.parametrize("text", [b"\xff\xfe", b"4611686018427387904", b"-5", b"86400000000000"])
+@pytest.mark.parametrize(
+    "text", [b"\xff\xfe", b"4611686018427387904", b"-5", b"86400000000000"]
+)
 @pytest.mark.parametrize("column", ["sex", "age", "weight", "born", "seen", "at"])
-def test_the_same_cells_in_a_csv_file_change_nothing_but_their_count(column, text, counted):
+def test_the_same_cells_in_a_csv_file_change_nothing_but_their_count(
+    column, text, counted
+):
     odd = [value.encode() for value in PLAIN]
     odd[NAMES.index(column)] = text
-    here, there = (counted(data, (column,)) for data in (csv(PLAIN, OTHER), csv(b",".join(odd), OTHER)))
+    here, there = (
+        counted(data, (column,))
+        for data in (csv(PLAIN, OTHER), csv(b",".join(odd), OTHER))
+    )
     assert here[0] == there[0]
     assert np.abs(here[1][0] - there[1][0]).sum() <= 2
 
 
 def test_numbers_are_all_that_noise_changes(tmp_path):
-    """Without the deaf curator: two real runs have the same form, and only their numbers differ."""
+    """Without the deaf curator: two real runs have the same form, and only their
+    numbers differ.
+    """
     (tmp_path / "people.csv").write_bytes(csv(PLAIN, OTHER))
-    releases = [rehearsed(tmp_path / "people.csv", looked_at(("sex", "city"))) for _ in range(2)]
+    releases = [
+        rehearsed(tmp_path / "people.csv", looked_at(("sex", "city"))) for _ in range(2)
+    ]
     assert form(releases[0]) == form(releases[1])
     assert parts(releases[0]) != parts(releases[1])
 
@@ -391,13 +526,25 @@ def typed(data: bytes, folder: Path, capsys, *options: str) -> tuple[object, ...
         code = command([*line.split(), *options])
     shown = capsys.readouterr()
     (folder / "people.csv").unlink()
-    return code, chance((shown.out + shown.err).replace(str(folder), "")), written(folder)
+    return (
+        code,
+        chance((shown.out + shown.err).replace(str(folder), "")),
+        written(folder),
+    )
 
 
-@pytest.mark.parametrize("options", [(), ("--json",), ("--synthesizer", "stability", "--json")], ids=str)
+@pytest.mark.parametrize(
+    "options", [(), ("--json",), ("--synthesizer", "stability", "--json")], ids=str
+)
 def test_the_command_line_says_the_same(options, tmp_path, capsys):
-    tables = csv(PLAIN, OTHER), csv(cell("sex", "Z"), cell("age", "9" * 30), *[PLAIN] * 30)
-    here, there = (typed(data, tmp_path / name, capsys, *options) for name, data in zip("ab", tables, strict=True))
+    tables = (
+        csv(PLAIN, OTHER),
+        csv(cell("sex", "Z"), cell("age", "9" * 30), *[PLAIN] * 30),
+    )
+    here, there = (
+        typed(data, tmp_path / name, capsys, *options)
+        for name, data in zip("ab", tables, strict=True)
+    )
     assert here[0] == 0
     assert here == there
 
@@ -407,7 +554,9 @@ def room_filter(accounting: Accounting) -> Filter:
     return Filter.of(
         Budget.of(1, "1e-3"),
         accounting=accounting,
-        threshold_delta=Fraction(0) if accounting is Accounting.PURE else Fraction(1, 2000),
+        threshold_delta=Fraction(0)
+        if accounting is Accounting.PURE
+        else Fraction(1, 2000),
     )
 
 
@@ -423,7 +572,9 @@ class Kept(Practice):
 
 @pytest.mark.parametrize("rare", ["b", "b" * 5000, "\N{SNOWMAN}" * 40, "b\\0"], ids=len)
 def test_a_label_that_does_not_show_leaves_no_trace_in_the_stored_answer(rare):
-    """Not even by its length: an array of texts is as wide as its widest, and that has to be one that shows."""
+    """Not even by its length: an array of texts is as wide as its widest, and that has
+    to be one that shows.
+    """
     schema = Schema(columns=(Categorical(name="place"),))
     stored = []
     for rows in ([], [{"place": rare}]):

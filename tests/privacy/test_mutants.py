@@ -1,4 +1,6 @@
-"""Broken on purpose: every check here passes the real curator and catches a broken one. A check that catches nothing checks nothing."""
+"""Broken on purpose: every check here passes the real curator and catches a broken one.
+A check that catches nothing checks nothing.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ Patch = pytest.MonkeyPatch
 MUTANTS: dict[str, tuple[Callable[[Patch], None], Callable[[], None]]] = {}
 
 
-def mutant(check: Callable[[], None]) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+def mutant(
+    check: Callable[[], None],
+) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
     """Enter a way of breaking things, with the check that has to catch it."""
 
     def enter(broken: Callable[[Patch], None]) -> Callable[[Patch], None]:
@@ -51,7 +55,9 @@ def cells() -> None:
 @mutant(cells)
 def only_non_empty_cells_are_noised(patch: Patch) -> None:
     def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-        return np.where(exact > 0, exact + self.draw(self.law, scale, exact.shape), exact)
+        return np.where(
+            exact > 0, exact + self.draw(self.law, scale, exact.shape), exact
+        )
 
     patch.setattr(MechanismContext, "add_noise", noisy)
 
@@ -84,7 +90,11 @@ def noise_is_only_ever_added(patch: Patch) -> None:
 def negative_counts_are_cut_before_release(patch: Patch) -> None:
     """Harmless to privacy, but not what was promised: measurements are unbiased."""
     original = MechanismContext.add_noise
-    patch.setattr(MechanismContext, "add_noise", lambda self, exact, scale: np.maximum(original(self, exact, scale), 0))
+    patch.setattr(
+        MechanismContext,
+        "add_noise",
+        lambda self, exact, scale: np.maximum(original(self, exact, scale), 0),
+    )
 
 
 @mutant(checks.check_fresh_noise)
@@ -92,7 +102,9 @@ def noise_is_drawn_once_and_used_twice(patch: Patch) -> None:
     kept: dict[object, np.ndarray] = {}
 
     def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-        return exact + kept.setdefault(exact.shape, draw_noise(self.law, scale, exact.shape))
+        return exact + kept.setdefault(
+            exact.shape, draw_noise(self.law, scale, exact.shape)
+        )
 
     patch.setattr(MechanismContext, "add_noise", noisy)
 
@@ -100,7 +112,9 @@ def noise_is_drawn_once_and_used_twice(patch: Patch) -> None:
 @mutant(checks.check_fresh_noise)
 def noise_is_seeded(patch: Patch) -> None:
     def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-        return exact + np.rint(np.random.default_rng(0).normal(0, float(scale), exact.shape)).astype(np.int64)
+        return exact + np.rint(
+            np.random.default_rng(0).normal(0, float(scale), exact.shape)
+        ).astype(np.int64)
 
     patch.setattr(MechanismContext, "add_noise", noisy)
 
@@ -111,7 +125,11 @@ def noise_is_seeded(patch: Patch) -> None:
 def plain_counts() -> None:
     ask = checks.named("marginal, counts").ask
     for relation in Neighbours:
-        checks.check_case(Case("counts", ask, COLOURS, *worst_pair(ask, relation, GDP), relation), 4000, tight=0.6)
+        checks.check_case(
+            Case("counts", ask, COLOURS, *worst_pair(ask, relation, GDP), relation),
+            4000,
+            tight=0.6,
+        )
 
 
 @mutant(plain_counts)
@@ -122,12 +140,16 @@ def the_sensitivity_is_halved(patch: Patch) -> None:
         real = original(*args)
         return replace(real, l1=real.l1 / 2, l2_squared=real.l2_squared / 4)
 
-    patch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", halved)
+    patch.setattr(
+        understudy.curator.mechanisms.marginals, "_clique_sensitivity", halved
+    )
 
 
 @mutant(plain_counts)
 def replacing_is_priced_like_adding(patch: Patch) -> None:
-    def wrong(room: MechanismContext, schema: object, clique: object, axes: object) -> Sensitivity:
+    def wrong(
+        room: MechanismContext, schema: object, clique: object, axes: object
+    ) -> Sensitivity:
         return marginal_sensitivity(axes, Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
 
     patch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", wrong)
@@ -136,7 +158,11 @@ def replacing_is_priced_like_adding(patch: Patch) -> None:
 @mutant(lambda: checks.check_case(checks.named("marginal, centred"), 3000, tight=0.6))
 def maps_are_priced_like_counts(patch: Patch) -> None:
     one = Sensitivity(Fraction(1), Fraction(1))
-    patch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", lambda *args: one)
+    patch.setattr(
+        understudy.curator.mechanisms.marginals,
+        "_clique_sensitivity",
+        lambda *args: one,
+    )
 
 
 @mutant(lambda: checks.check_case(checks.named("sum, clipped"), 3000, tight=0.6))
@@ -145,7 +171,11 @@ def sums_are_not_clipped(patch: Patch) -> None:
 
     def unclipped(self: Remembered, name: str) -> Callable[..., object]:
         asked = original(self, name)
-        return (lambda column, low, high: asked(column, low, 2**60)) if name == "sum" else asked
+        return (
+            (lambda column, low, high: asked(column, low, 2**60))
+            if name == "sum"
+            else asked
+        )
 
     patch.setattr(Remembered, "__getattr__", unclipped)
 
@@ -160,9 +190,18 @@ def scores_move_as_if_a_row_were_added(patch: Patch) -> None:
 def a_row_votes_in_one_column_only(patch: Patch) -> None:
     import understudy.curator.discovery.types as vote
 
-    def one(law: object, scale: Fraction, sensitivity: Sensitivity, accounting: object) -> Cost:
+    def one(
+        law: object, scale: Fraction, sensitivity: Sensitivity, accounting: object
+    ) -> Cost:
         return original(
-            law, scale, replace(sensitivity, l1=sensitivity.l1 / 3, l2_squared=sensitivity.l2_squared / 3), accounting
+            law,
+            scale,
+            replace(
+                sensitivity,
+                l1=sensitivity.l1 / 3,
+                l2_squared=sensitivity.l2_squared / 3,
+            ),
+            accounting,
         )
 
     original = vote.price
@@ -185,14 +224,20 @@ def the_exponential_mechanism_forgets_its_factor_two(patch: Patch) -> None:
 @mutant(checks.check_new_label)
 def the_threshold_is_one_too_low(patch: Patch) -> None:
     original = understudy.curator.mechanisms.sparse_histogram.threshold
-    patch.setattr(understudy.curator.mechanisms.sparse_histogram, "threshold", lambda **how: original(**how) - 1)
+    patch.setattr(
+        understudy.curator.mechanisms.sparse_histogram,
+        "threshold",
+        lambda **how: original(**how) - 1,
+    )
 
 
 @mutant(checks.check_new_label)
 def a_count_at_the_threshold_shows(patch: Patch) -> None:
     original = MechanismContext.add_noise
     patch.setattr(
-        MechanismContext, "add_noise", lambda self, exact, scale: original(self, exact, scale) + 1
+        MechanismContext,
+        "add_noise",
+        lambda self, exact, scale: original(self, exact, scale) + 1,
     )  # n + 1 > T is n ≥ T
 
 
@@ -204,7 +249,9 @@ def delta_is_not_charged(patch: Patch) -> None:
         scale, cost, at = original(*args)
         return scale, replace(cost, delta=Fraction(0)), at
 
-    patch.setattr(understudy.curator.mechanisms.sparse_histogram, "_plan_histogram", free)
+    patch.setattr(
+        understudy.curator.mechanisms.sparse_histogram, "_plan_histogram", free
+    )
 
 
 # Payment
@@ -216,7 +263,11 @@ def two_cliques() -> None:
             room, COLOURS, [("colour",), ("smoker",)], amount=room.till.left / 3
         )
 
-    checks.check_case(Case("two", ask, COLOURS, PEOPLE[:1], PEOPLE[:2], Neighbours.ADD_REMOVE), 10_000, tight=0.6)
+    checks.check_case(
+        Case("two", ask, COLOURS, PEOPLE[:1], PEOPLE[:2], Neighbours.ADD_REMOVE),
+        10_000,
+        tight=0.6,
+    )
 
 
 @mutant(two_cliques)
@@ -234,7 +285,11 @@ def one_clique_is_not_charged(patch: Patch) -> None:
 @mutant(checks.check_charged_first)
 def the_charge_comes_after_the_answer(patch: Patch) -> None:
     def late(
-        self: Payments, request: dict, cost: Cost, count: Callable[[], object], draw: Callable[[object], dict]
+        self: Payments,
+        request: dict,
+        cost: Cost,
+        count: Callable[[], object],
+        draw: Callable[[object], dict],
     ) -> dict:
         answer = draw(count())
         self._run.charge(0, cost, "digest")
@@ -247,7 +302,11 @@ def the_charge_comes_after_the_answer(patch: Patch) -> None:
 @mutant(checks.check_no_charge_no_answer)
 def a_charge_that_fails_is_overlooked(patch: Patch) -> None:
     def careless(
-        self: Payments, request: dict, cost: Cost, count: Callable[[], object], draw: Callable[[object], dict]
+        self: Payments,
+        request: dict,
+        cost: Cost,
+        count: Callable[[], object],
+        draw: Callable[[object], dict],
     ) -> dict:
         answer = draw(count())
         try:
@@ -263,7 +322,9 @@ def a_charge_that_fails_is_overlooked(patch: Patch) -> None:
 def a_stored_answer_is_given_to_a_new_run(patch: Patch) -> None:
     def any_run(self: LedgerRun, step: int, digest: str) -> bytes | None:
         with self._file.read_transaction() as connection:
-            row = connection.execute("SELECT payload FROM answer WHERE request = ?", (digest,)).fetchone()
+            row = connection.execute(
+                "SELECT payload FROM answer WHERE request = ?", (digest,)
+            ).fetchone()
         return None if row is None else bytes(row[0])
 
     patch.setattr(LedgerRun, "answer", any_run)
@@ -293,7 +354,11 @@ def categories_are_those_that_occur(patch: Patch) -> None:
         schema = original(self, **options)
         for name in schema:
             if isinstance(schema[name], Categorical):
-                schema = schema.with_column(replace(schema[name], values=tuple(self._room.table.labels(name)[0])))
+                schema = schema.with_column(
+                    replace(
+                        schema[name], values=tuple(self._room.table.labels(name)[0])
+                    )
+                )
         self._schema = schema
         self._room = replace(self._room, table=self._room.table.described(schema))
         return schema
@@ -307,7 +372,9 @@ def the_missing_code_is_there_only_if_something_is_missing(patch: Patch) -> None
 
     def observed(self: Curator, **options: object) -> object:
         schema = original(self, **options)
-        column = replace(schema["age"], nullable=self._room.table.count_valid("age") < 4)
+        column = replace(
+            schema["age"], nullable=self._room.table.count_valid("age") < 4
+        )
         self._schema = schema.with_column(column)
         self._room = replace(self._room, table=self._room.table.described(self._schema))
         return self._schema
@@ -332,7 +399,11 @@ def the_release_keeps_the_exact_counts(patch: Patch) -> None:
     patch.setattr(understudy.releases.file.archive, "to_document", with_counts)
 
 
-@pytest.mark.parametrize("check", dict.fromkeys(check for _, check in MUTANTS.values()), ids=lambda c: c.__name__)
+@pytest.mark.parametrize(
+    "check",
+    dict.fromkeys(check for _, check in MUTANTS.values()),
+    ids=lambda c: c.__name__,
+)
 def test_the_real_one_passes(check):
     check()
 

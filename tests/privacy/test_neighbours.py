@@ -1,7 +1,10 @@
-"""Neighbouring tables through the whole product: nothing that comes out differs but by what was paid for, or moves beyond its price.
+"""Neighbouring tables through the whole product: nothing that comes out differs but by
+what was paid for, or moves beyond its price.
 
-Every pair is a real run on a table, and the same run on its neighbour with the table's answers replayed (harness.py). Synthesizers, both
-relations, rows and ids, three accountings, what is declared and every kind of source; the neighbours are an adversary's (neighbours.py).
+Every pair is a real run on a table, and the same run on its neighbour with the table's
+answers replayed (harness.py). Synthesizers, both relations, rows and ids, three
+accountings, what is declared and every kind of source; the neighbours are an
+adversary's (neighbours.py).
 """
 
 from __future__ import annotations
@@ -79,7 +82,13 @@ class Case:
         """The run, replayed on each neighbour in turn."""
         trial = self.begin(folder)
         for change, place in self.changes:
-            there = neighbour(self.rows, change, self.setting.relation, place, by_id=self.setting.by_id)
+            there = neighbour(
+                self.rows,
+                change,
+                self.setting.relation,
+                place,
+                by_id=self.setting.by_id,
+            )
             yield f"{self}: {change}, {place}", trial.replay(self.build(there))
 
 
@@ -91,10 +100,19 @@ def changes_for(setting: Setting, source: str) -> list[Change]:
     """The odd rows that are one unit of a setting, and that a source can hold."""
     if not setting.by_id:
         rows = [change for change in CHANGES if holds(source, change)]
-        # A line without a cell is no row, so a table with one in place of a row has one row less: no neighbour under replace.
-        return rows if setting.relation is ADD_REMOVE else [change for change in rows if not is_blank(change)]
+        # A line without a cell is no row, so a table with one in place of a row has one
+        # row less: no neighbour under replace.
+        return (
+            rows
+            if setting.relation is ADD_REMOVE
+            else [change for change in rows if not is_blank(change)]
+        )
     # Somebody else's id would make two units of it.
-    own = [change for change in ANYWHERE if all(dict(row)["id"] == person(990)["id"] for row in change.rows)]  # type: ignore[arg-type]
+    own = [
+        change
+        for change in ANYWHERE
+        if all(dict(row)["id"] == person(990)["id"] for row in change.rows)
+    ]  # type: ignore[arg-type]
     return [*CROWDS, *own]
 
 
@@ -103,7 +121,9 @@ def is_blank(change: Change) -> bool:
 
 
 def make_case(setting: Setting, source: str, start: int, count: int) -> Case:
-    """A case with so many neighbours, taken from all there are from `start` on, at places in turn."""
+    """A case with so many neighbours, taken from all there are from `start` on, at
+    places in turn.
+    """
     changes = changes_for(setting, source)
     taken = [changes[(start + 37 * i) % len(changes)] for i in range(count)]
     places = islice(cycle(PLACES), start, None)
@@ -112,19 +132,29 @@ def make_case(setting: Setting, source: str, start: int, count: int) -> Case:
 
 SETTINGS = [
     Setting(synthesizer=name, relation=relation, accounting=accounting, known=known)
-    for name, relation, accounting, known in product(SYNTHESIZERS, Neighbours, Accounting, SCHEMAS)
+    for name, relation, accounting, known in product(
+        SYNTHESIZERS, Neighbours, Accounting, SCHEMAS
+    )
 ]
 
 
 def fast_cases() -> list[Case]:
-    """Every synthesizer twice, every source, relation, accounting and kind of schema several times."""
+    """Every synthesizer twice, every source, relation, accounting and kind of schema
+    several times.
+    """
     found = []
-    kinds = cycle(product(("complete", "partly", "complete, id", "dated", "rules, id"), Accounting))
+    kinds = cycle(
+        product(
+            ("complete", "partly", "complete, id", "dated", "rules, id"), Accounting
+        )
+    )
     sources = cycle(SOURCES)
     for number, name in enumerate([*SYNTHESIZERS, *SYNTHESIZERS]):
         known, accounting = next(kinds)
         relation = (ADD_REMOVE, REPLACE)[number % 2]
-        setting = Setting(synthesizer=name, relation=relation, accounting=accounting, known=known)
+        setting = Setting(
+            synthesizer=name, relation=relation, accounting=accounting, known=known
+        )
         found.append(make_case(setting, next(sources), 11 * number, 1))
     for number, source in enumerate(("csv", "parquet of pyarrow", "pandas, arrow")):
         setting = Setting(relation=(REPLACE, ADD_REMOVE)[number % 2], known="none")
@@ -167,7 +197,9 @@ WISHES = [
 
 
 def check_case(case: Case, folder: Path) -> int:
-    """Nothing tells the neighbours of a case from its table; returns how many questions were compared."""
+    """Nothing tells the neighbours of a case from its table; returns how many questions
+    were compared.
+    """
     questions = 0
     for name, found in case.compare(folder):
         assert not found.faults, f"{name}: {found.faults}"
@@ -179,7 +211,9 @@ def test_every_dimension_is_in_the_fast_share():
     settings = [case.setting for case in FAST]
     assert {s.synthesizer for s in settings} == set(SYNTHESIZERS)
     assert {case.source for case in FAST} == set(SOURCES)
-    assert {(s.relation, s.accounting) for s in settings} == set(product(Neighbours, Accounting))
+    assert {(s.relation, s.accounting) for s in settings} == set(
+        product(Neighbours, Accounting)
+    )
     assert {s.known for s in settings} == set(SCHEMAS) - {"partly, id"}
 
 
@@ -189,7 +223,9 @@ def test_a_neighbour_cannot_be_told_apart(case, tmp_path):
 
 
 def test_a_table_is_its_own_neighbour(tmp_path):
-    """Nothing differs by chance, so whatever differs elsewhere was made by the row; and an odd row moves some question by all it paid."""
+    """Nothing differs by chance, so whatever differs elsewhere was made by the row; and
+    an odd row moves some question by all it paid.
+    """
     case = FAST[2]
     trial = case.begin(tmp_path)
     same = trial.replay(case.build(case.rows))
@@ -197,10 +233,15 @@ def test_a_table_is_its_own_neighbour(tmp_path):
     assert {moved.loss for moved in same.movements} == {0.0}
 
 
-@pytest.mark.parametrize(("known", "accounting"), [("complete", PURE), ("partly", GDP), ("complete, id", ZCDP)])
+@pytest.mark.parametrize(
+    ("known", "accounting"),
+    [("complete", PURE), ("partly", GDP), ("complete, id", ZCDP)],
+)
 def test_an_odd_row_moves_a_question_by_all_that_it_paid(known, accounting, tmp_path):
     """Else the harness has gone blind."""
-    case = make_case(Setting(synthesizer="mst", accounting=accounting, known=known), "csv", 3, 1)
+    case = make_case(
+        Setting(synthesizer="mst", accounting=accounting, known=known), "csv", 3, 1
+    )
     (_, found) = next(case.compare(tmp_path))
     assert found.worst is not None
     assert 1 - 1e-6 < found.worst.ratio <= 1 + ROUNDING
@@ -211,11 +252,15 @@ def test_an_odd_row_moves_a_question_by_all_that_it_paid(known, accounting, tmp_
 
 def pair_setting(pair: Pair) -> Setting:
     declared = Schema(columns=tuple(FILE_SCHEMA[name] for name in pair.columns))
-    return Setting(relation=ADD_REMOVE if pair.moved == 1 else REPLACE, declared=declared)
+    return Setting(
+        relation=ADD_REMOVE if pair.moved == 1 else REPLACE, declared=declared
+    )
 
 
 def check_pairs(pairs: Sequence[Pair], folder: Path) -> int:
-    """Nothing tells the files of any pair apart; a table that several pairs share is run once."""
+    """Nothing tells the files of any pair apart; a table that several pairs share is
+    run once.
+    """
     trials: dict[object, Trial] = {}
     for pair in pairs:
         setting = pair_setting(pair)
@@ -234,14 +279,20 @@ def write_people(data: bytes, folder: Path) -> Path:
 
 def test_a_whole_run_leaves_the_same_behind(tmp_path):
     kinds = ("category", "number", "ragged", "quoted", "empty")
-    assert check_pairs([p for p in PAIRS if p.kind in kinds and p.number == 5], tmp_path) == len(kinds)
+    assert check_pairs(
+        [p for p in PAIRS if p.kind in kinds and p.number == 5], tmp_path
+    ) == len(kinds)
 
 
 # The command line
 
 
 def type_command(
-    rows: Sequence[Line], setting: Setting, folder: Path, capsys: Capture, replayed: list[Question] | None = None
+    rows: Sequence[Line],
+    setting: Setting,
+    folder: Path,
+    capsys: Capture,
+    replayed: list[Question] | None = None,
 ) -> tuple[object, list[Question]]:
     """What a command wrote, on the screen and in files."""
     folder.mkdir()
@@ -255,7 +306,9 @@ def type_command(
         code = command(line.split())
     shown = capsys.readouterr()
     (folder / "people.csv").unlink()
-    (folder / "people.understudy").unlink(missing_ok=True)  # its bytes are compared without the run's name elsewhere
+    (folder / "people.understudy").unlink(
+        missing_ok=True
+    )  # its bytes are compared without the run's name elsewhere
     return (
         code,
         chance(shown.out.replace(str(folder), "")),
@@ -273,7 +326,9 @@ def type_command(
     ],
     ids=str,
 )
-def test_the_command_line_says_the_same_of_a_neighbour(setting, change, tmp_path, capsys):
+def test_the_command_line_says_the_same_of_a_neighbour(
+    setting, change, tmp_path, capsys
+):
     rows = rows_for(setting)
     there = neighbour(rows, change, setting.relation, "middle", by_id=setting.by_id)
     here, asked = type_command(rows, setting, tmp_path / "a", capsys)
@@ -288,7 +343,9 @@ def test_the_command_line_says_the_same_of_a_neighbour(setting, change, tmp_path
 def an_exact_count_in_a_note(patch: Patch) -> None:
     original = workflow.discover_and_measure
 
-    def perform(custody: Curator, method: object, progress: Callable, **options: object) -> object:
+    def perform(
+        custody: Curator, method: object, progress: Callable, **options: object
+    ) -> object:
         measured = original(custody, method, progress, **options)
         progress(f"{MISCOUNTED_NOTE}: {custody._room.table.rows()}", 1.0)
         return measured
@@ -300,7 +357,9 @@ def an_exact_count_while_it_waits(patch: Patch) -> None:
     """Told to whoever watches, and in no file."""
     original = workflow.measure_closed_schema
 
-    def ask(custody: Curator, method: object, progress: Callable, **options: object) -> object:
+    def ask(
+        custody: Curator, method: object, progress: Callable, **options: object
+    ) -> object:
         progress("measuring", 1 / (1 + custody._room.table.rows()))
         return original(custody, method, progress, **options)
 
@@ -313,7 +372,9 @@ def a_storage_type_taken_from_rows(patch: Patch) -> None:
     def observed(source: TableSource, schema: Schema | None) -> Schema:
         known = original(source, schema)
         wide = Table(source, known).rows() > len(people(24))
-        return known.with_column(replace(known["age"], dtype="Int16" if wide else "Int8"))
+        return known.with_column(
+            replace(known["age"], dtype="Int16" if wide else "Int8")
+        )
 
     patch.setattr(workflow, "schema_for", observed)
 
@@ -333,7 +394,11 @@ def a_question_that_only_some_tables_are_asked(patch: Patch) -> None:
     original = workflow.measure_closed_schema
 
     def ask(custody: Curator, *args: object, **options: object) -> object:
-        share = Fraction(1, 50) if custody._room.table.rows() > len(people(24)) else Fraction(1, 51)
+        share = (
+            Fraction(1, 50)
+            if custody._room.table.rows() > len(people(24))
+            else Fraction(1, 51)
+        )
         custody.measure([()], share=share)
         return original(custody, *args, **options)
 
@@ -355,7 +420,11 @@ def every_label_shows(patch: Patch) -> None:
 
 
 def a_person_counts_with_all_rows(patch: Patch) -> None:
-    patch.setattr(workflow, "MechanismContext", lambda **how: MechanismContext(**{**how, "max_rows": 1}))
+    patch.setattr(
+        workflow,
+        "MechanismContext",
+        lambda **how: MechanismContext(**{**how, "max_rows": 1}),
+    )
 
 
 BROKEN: list[tuple[Callable[[Patch], None], Setting, Change, str]] = [
@@ -364,19 +433,48 @@ BROKEN: list[tuple[Callable[[Patch], None], Setting, Change, str]] = [
     (a_storage_type_taken_from_rows, Setting(), ANYWHERE[0], "parquet schema"),
     (an_error_that_counts, Setting(), ANYWHERE[0], "error"),
     (a_question_that_only_some_tables_are_asked, Setting(), ANYWHERE[0], "question 0"),
-    (half_of_the_price_of_a_marginal, Setting(accounting=PURE), ANYWHERE[0], "marginals"),
-    (half_of_the_price_of_a_marginal, Setting(accounting=ZCDP, relation=REPLACE), ANYWHERE[3], "marginals"),
-    (selection_is_thought_half_as_sensitive, Setting(synthesizer="mst"), ANYWHERE[2], "choice"),
-    (every_label_shows, Setting(known="partly"), odd_cells("any", city=["Paris"])[0], "values"),
-    (a_person_counts_with_all_rows, Setting(known="complete, id"), CROWDS[2], "marginals"),
+    (
+        half_of_the_price_of_a_marginal,
+        Setting(accounting=PURE),
+        ANYWHERE[0],
+        "marginals",
+    ),
+    (
+        half_of_the_price_of_a_marginal,
+        Setting(accounting=ZCDP, relation=REPLACE),
+        ANYWHERE[3],
+        "marginals",
+    ),
+    (
+        selection_is_thought_half_as_sensitive,
+        Setting(synthesizer="mst"),
+        ANYWHERE[2],
+        "choice",
+    ),
+    (
+        every_label_shows,
+        Setting(known="partly"),
+        odd_cells("any", city=["Paris"])[0],
+        "values",
+    ),
+    (
+        a_person_counts_with_all_rows,
+        Setting(known="complete, id"),
+        CROWDS[2],
+        "marginals",
+    ),
 ]
 """What is broken, on which run and neighbour, and where it shows."""
 
 
 @pytest.mark.parametrize(
-    ("broken", "setting", "change", "shows"), BROKEN, ids=lambda part: getattr(part, "__name__", str(part))
+    ("broken", "setting", "change", "shows"),
+    BROKEN,
+    ids=lambda part: getattr(part, "__name__", str(part)),
 )
-def test_a_broken_product_is_caught(broken, setting, change, shows, tmp_path, monkeypatch):
+def test_a_broken_product_is_caught(
+    broken, setting, change, shows, tmp_path, monkeypatch
+):
     broken(monkeypatch)
     case = Case(setting, "csv", rows_for(setting), [(change, "middle")])
     (_, found) = next(case.compare(tmp_path))
@@ -422,7 +520,9 @@ def test_no_neighbour_of_any_setting_can_be_told_apart(name, relation, tmp_path)
     sources = cycle(SOURCES)
     mine = [s for s in SETTINGS if (s.synthesizer, s.relation) == (name, relation)]
     for number, setting in enumerate(mine):
-        case = make_case(setting, next(sources), 101 * number + len(name), NEIGHBOURS_EACH)
+        case = make_case(
+            setting, next(sources), 101 * number + len(name), NEIGHBOURS_EACH
+        )
         faults += tally.check(case, tmp_path)
     print(f"{name}, {relation}: {tally}")
     assert not faults
@@ -437,7 +537,12 @@ def test_no_odd_row_of_any_source_can_be_told_apart(source, known, tmp_path):
     for number, relation in enumerate(Neighbours):
         setting = Setting(relation=relation, known=known)
         changes = changes_for(setting, source)[number::2]
-        case = Case(setting, source, rows_for(setting), [*zip(changes, cycle(PLACES), strict=False)])
+        case = Case(
+            setting,
+            source,
+            rows_for(setting),
+            [*zip(changes, cycle(PLACES), strict=False)],
+        )
         faults += tally.check(case, tmp_path)
     print(f"{source}, {known}: {tally}")
     assert not faults

@@ -1,4 +1,6 @@
-"""No answer without a charge: through any entry point, with any option, whatever fails on the way."""
+"""No answer without a charge: through any entry point, with any option, whatever fails
+on the way.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,18 @@ DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "age")))
 
 @contextmanager
 def spied(ledger: Path) -> Iterator[list[int]]:
-    """Notes every draw of noise, and holds each to it that the ledger has more charges on disk than stored answers."""
+    """Notes every draw of noise, and holds each to it that the ledger has more charges
+    on disk than stored answers.
+    """
     draws: list[int] = []
     original = MechanismContext.add_noise
 
     def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         with Ledger.open(ledger) as book:
             kinds = [e.kind for e in book.entries()]
-        assert kinds.count("charge") > kinds.count("answer"), "noise was drawn before it was paid for"
+        assert kinds.count("charge") > kinds.count("answer"), (
+            "noise was drawn before it was paid for"
+        )
         draws.append(exact.size)
         return original(self, exact, scale)
 
@@ -77,19 +83,28 @@ def people(tmp_path: Path) -> Path:
 OPTIONS = [
     {"synthesizer": s, "neighbours": n, "accounting": c, "schema": d}
     for s, n, c, d in product(
-        ("independent", "histogram", "stability", "adaptive"), Neighbours, ("pure", "gdp", "zcdp"), (True, False)
+        ("independent", "histogram", "stability", "adaptive"),
+        Neighbours,
+        ("pure", "gdp", "zcdp"),
+        (True, False),
     )
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS[::7], ids=lambda o: "-".join(map(str, o.values())))
+@pytest.mark.parametrize(
+    "options", OPTIONS[::7], ids=lambda o: "-".join(map(str, o.values()))
+)
 def test_every_release_is_on_the_ledger(options, people):
-    """Every synthesizer, relation, accounting and kind of schema: a release, or a refusal that cost nothing; never a release for free."""
+    """Every synthesizer, relation, accounting and kind of schema: a release, or a
+    refusal that cost nothing; never a release for free.
+    """
     check_options(options, people)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))
+@pytest.mark.parametrize(
+    "options", OPTIONS, ids=lambda o: "-".join(map(str, o.values()))
+)
 def test_every_release_is_on_the_ledger_at_length(options, people):
     check_options(options, people)
 
@@ -104,16 +119,26 @@ def check_options(options: dict[str, object], people: Path) -> None:
     assert spent(ledger) == (Fraction(1, 2) if release or draws else 0)
     if release is not None:
         assert draws
-        assert sum(kind == "charge" for kind in kinds(ledger)) == len(release.statement.steps)
+        assert sum(kind == "charge" for kind in kinds(ledger)) == len(
+            release.statement.steps
+        )
         assert release.guarantee.epsilon == Fraction(1, 2)
 
 
 # Failure at every function that is called from the reservation on
 
 
-def make_release(people: Path, method: str, schema: Schema | None, **options: object) -> Release:
+def make_release(
+    people: Path, method: str, schema: Schema | None, **options: object
+) -> Release:
     return synthesize(
-        people, schema, epsilon=1, delta="1e-6", synthesizer=method, ledger=people.with_name("people.ledger"), **options
+        people,
+        schema,
+        epsilon=1,
+        delta="1e-6",
+        synthesizer=method,
+        ledger=people.with_name("people.ledger"),
+        **options,
     )
 
 
@@ -122,7 +147,9 @@ def write_files(people: Path, release: Release) -> None:
     release.write(people.with_name("out.csv"), seed=1)
 
 
-def attempt(people: Path, method: str, schema: Schema | None, **options: object) -> Release:
+def attempt(
+    people: Path, method: str, schema: Schema | None, **options: object
+) -> Release:
     release = make_release(people, method, schema, **options)
     write_files(people, release)
     return release
@@ -155,9 +182,11 @@ def answers(path: Path) -> dict[int, bytes]:
 
 
 def check_fault(where: str, people: Path, method: str, schema: Schema | None) -> None:
-    """After a failure: what was drawn is paid for, no file is half there, and resuming gives the stored answers again.
+    """After a failure: what was drawn is paid for, no file is half there, and resuming
+    gives the stored answers again.
 
-    And whoever reads the error learns what stays spent and which run to take up; where the release was made, it can be written once more.
+    And whoever reads the error learns what stays spent and which run to take up; where
+    the release was made, it can be written once more.
     """
     ledger, release, error = people.with_name("people.ledger"), None, None
     with spied(ledger) as draws, fault_at(where):
@@ -166,7 +195,11 @@ def check_fault(where: str, people: Path, method: str, schema: Schema | None) ->
             write_files(people, release)
         except (Fault, UnderstudyError) as raised:
             error = raised
-    outputs = [people.with_name(n) for n in ("people.understudy", "out.csv") if people.with_name(n).exists()]
+    outputs = [
+        people.with_name(n)
+        for n in ("people.understudy", "out.csv")
+        if people.with_name(n).exists()
+    ]
     if spent(ledger) == 0:  # it failed while reserving
         assert not draws
         assert not outputs
@@ -190,36 +223,65 @@ def check_fault(where: str, people: Path, method: str, schema: Schema | None) ->
     if release is not None:
         write_files(people, release)
     elif error is not None:
-        assert f"What run {run.id} reserved (ε = 1.00, δ = 1e-6) stays spent in {ledger}" in said_by(error), where
+        assert (
+            f"What run {run.id} reserved (ε = 1.00, δ = 1e-6) stays spent in {ledger}"
+            in said_by(error)
+        ), where
         assert "Nothing was spent" not in said_by(error)
-        assert f"--resume {run.id}" in said_by(error) or charged > kinds(ledger).count("answer")
+        assert f"--resume {run.id}" in said_by(error) or charged > kinds(ledger).count(
+            "answer"
+        )
         assert error.run == run.id if isinstance(error, UnderstudyError) else True
-    with suppress(BudgetExceeded):  # a charge whose answer was lost stays spent, and may leave too little
+    with suppress(
+        BudgetExceeded
+    ):  # a charge whose answer was lost stays spent, and may leave too little
         attempt(people, method, schema, resume=run.id)
-    assert {step: payload for step, payload in answers(ledger).items() if step in stored} == stored
+    assert {
+        step: payload for step, payload in answers(ledger).items() if step in stored
+    } == stored
     assert spent(ledger) == 1
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a finalizer that fails cannot raise
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # a finalizer that fails cannot raise
 @pytest.mark.parametrize(
-    ("method", "schema", "every"), [("independent", DECLARED, 45), ("stability", None, 90)], ids=["declared", "learned"]
+    ("method", "schema", "every"),
+    [("independent", DECLARED, 45), ("stability", None, 90)],
+    ids=["declared", "learned"],
 )
 def test_a_failure_anywhere_leaves_no_free_answer(method, schema, every, tmp_path):
     check_faults(method, schema, tmp_path, every=every)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a finalizer that fails cannot raise
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # a finalizer that fails cannot raise
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "schema", "every"),
-    [("independent", DECLARED, 1), ("stability", None, 3), ("histogram", DECLARED, 6), ("independent", None, 6)],
-    ids=["independent-declared", "stability-learned", "histogram-declared", "independent-learned"],
+    [
+        ("independent", DECLARED, 1),
+        ("stability", None, 3),
+        ("histogram", DECLARED, 6),
+        ("independent", None, 6),
+    ],
+    ids=[
+        "independent-declared",
+        "stability-learned",
+        "histogram-declared",
+        "independent-learned",
+    ],
 )
-def test_a_failure_at_every_function_leaves_no_free_answer(method, schema, every, tmp_path):
+def test_a_failure_at_every_function_leaves_no_free_answer(
+    method, schema, every, tmp_path
+):
     check_faults(method, schema, tmp_path, every=every)
 
 
-def check_faults(method: str, schema: Schema | None, folder: Path, *, every: int) -> None:
+def check_faults(
+    method: str, schema: Schema | None, folder: Path, *, every: int
+) -> None:
     found = sites(method, schema is not None)
     assert len(found) > 100  # the trace sees the run
     assert any("Run.charge" in where for where in found)
@@ -248,7 +310,12 @@ def test_a_failure_at_a_turning_point_leaves_no_free_answer(where, tmp_path):
     found = sites("independent", True)
     people = tmp_path / "people.csv"
     people.write_bytes(ROWS)
-    check_fault(next(name for name in found if name.endswith(where)), people, "independent", DECLARED)
+    check_fault(
+        next(name for name in found if name.endswith(where)),
+        people,
+        "independent",
+        DECLARED,
+    )
 
 
 # A budget that is not there
@@ -270,9 +337,19 @@ def test_what_is_not_affordable_leaves_no_trace(people):
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "x", ""])
 def test_what_is_no_budget_leaves_no_trace(epsilon, people, capsys):
-    line = ["synthesize", str(people), "--epsilon", epsilon, "-o", str(people.with_name("out.csv"))]
+    line = [
+        "synthesize",
+        str(people),
+        "--epsilon",
+        epsilon,
+        "-o",
+        str(people.with_name("out.csv")),
+    ]
     assert command(line) != 0
-    assert sorted(p.name for p in people.parent.iterdir()) == ["people.csv", "schema.yaml"]
+    assert sorted(p.name for p in people.parent.iterdir()) == [
+        "people.csv",
+        "schema.yaml",
+    ]
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -280,7 +357,15 @@ def test_what_is_no_budget_leaves_no_trace(epsilon, people, capsys):
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--json"], ["--synthesizer", "stability"], ["--neighbours", "replace"], ["--rows", "3"]], ids=str
+    "options",
+    [
+        [],
+        ["--json"],
+        ["--synthesizer", "stability"],
+        ["--neighbours", "replace"],
+        ["--rows", "3"],
+    ],
+    ids=str,
 )
 def test_the_command_line_writes_only_what_was_paid_for(options, people, capsys):
     out, ledger = people.with_name("out.csv"), people.with_name("people.csv.ledger")
@@ -303,9 +388,18 @@ def test_the_command_line_writes_only_what_was_paid_for(options, people, capsys)
 
 
 @pytest.mark.parametrize(
-    "where", ["LedgerRun.charge", "MechanismContext.add_noise", "estimate", "write_rows", "LedgerRun.store"]
+    "where",
+    [
+        "LedgerRun.charge",
+        "MechanismContext.add_noise",
+        "estimate",
+        "write_rows",
+        "LedgerRun.store",
+    ],
 )
-def test_a_command_that_fails_writes_nothing_and_says_what_stays_spent(where, people, capsys):
+def test_a_command_that_fails_writes_nothing_and_says_what_stays_spent(
+    where, people, capsys
+):
     found = sites("independent", True)
     out, ledger = people.with_name("out.csv"), people.with_name("people.csv.ledger")
     line = [
@@ -334,7 +428,9 @@ def test_a_command_that_fails_writes_nothing_and_says_what_stays_spent(where, pe
 
 # Every question a curator answers
 
-NUMBERS = Schema(columns=(*COLOURS.columns, Integer(name="age", min=0, max=99, nullable=False)))
+NUMBERS = Schema(
+    columns=(*COLOURS.columns, Integer(name="age", min=0, max=99, nullable=False))
+)
 FIFTH = Fraction(1, 5)
 QUESTIONS: dict[str, Callable[[Curator], object]] = {
     "measure": lambda c: c.measure([("colour",)], share=FIFTH),
@@ -344,18 +440,28 @@ QUESTIONS: dict[str, Callable[[Curator], object]] = {
     "quantiles": lambda c: c.quantiles("age", [Fraction(1, 2)], share=FIFTH),
     "sparse": lambda c: c.sparse(("colour",), share=FIFTH),
     "errors": lambda c: c.errors({("colour",): np.zeros(3)}, share=FIFTH),
-    "choose": lambda c: c.choose({("colour",): np.zeros(3), ("smoker",): np.zeros(2)}, share=FIFTH),
+    "choose": lambda c: c.choose(
+        {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}, share=FIFTH
+    ),
     "window measure": lambda c: CuratorView(c).measure([("colour",)], share=FIFTH),
     "window sparse": lambda c: CuratorView(c).sparse(("colour",), share=FIFTH),
-    "window errors": lambda c: CuratorView(c).errors({("colour",): np.zeros(3)}, share=FIFTH),
-    "window choose": lambda c: CuratorView(c).choose({("colour",): np.zeros(3)}, share=FIFTH),
+    "window errors": lambda c: CuratorView(c).errors(
+        {("colour",): np.zeros(3)}, share=FIFTH
+    ),
+    "window choose": lambda c: CuratorView(c).choose(
+        {("colour",): np.zeros(3)}, share=FIFTH
+    ),
 }
 
 
 def custody_on(ledger: Ledger, *, resumed: str | None = None) -> Curator:
     budget = Budget.of(1, "1e-6")
     filter = Filter.of(budget, threshold_delta=budget.delta / 2)
-    run = ledger.resume(resumed) if resumed else ledger.reserve(budget, event="test", filter=filter)
+    run = (
+        ledger.resume(resumed)
+        if resumed
+        else ledger.reserve(budget, event="test", filter=filter)
+    )
     room = MechanismContext(
         table=Listed([{**row, "age": 30} for row in PEOPLE], NUMBERS),
         till=Payments(run, replace(filter)),
@@ -368,7 +474,9 @@ def custody_on(ledger: Ledger, *, resumed: str | None = None) -> Curator:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_question_is_charged_stored_and_replayed(question, tmp_path):
-    """Charged once, answered from the store when its run is resumed, and anew in a new run."""
+    """Charged once, answered from the store when its run is resumed, and anew in a new
+    run.
+    """
     ask = QUESTIONS[question]
     with Ledger.create(tmp_path / "people.ledger", dataset="people") as ledger:
         first = repr(ask(custody_on(ledger)))
@@ -378,7 +486,9 @@ def test_every_question_is_charged_stored_and_replayed(question, tmp_path):
         assert [e.kind for e in ledger.entries()] == once
         assert once.count("charge") == once.count("answer") >= 1
         ask(custody_on(ledger))
-        assert [e.kind for e in ledger.entries()].count("charge") == 2 * once.count("charge")
+        assert [e.kind for e in ledger.entries()].count("charge") == 2 * once.count(
+            "charge"
+        )
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -403,5 +513,8 @@ def test_the_spy_has_teeth(tmp_path, monkeypatch):
     monkeypatch.setattr(Payments, "pay", late)
     with Ledger.create(tmp_path / "people.ledger", dataset="people") as ledger:
         custody = custody_on(ledger)
-        with spied(ledger.path), pytest.raises(AssertionError, match="before it was paid for"):
+        with (
+            spied(ledger.path),
+            pytest.raises(AssertionError, match="before it was paid for"),
+        ):
             custody.measure([("colour",)], share=1)

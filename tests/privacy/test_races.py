@@ -1,4 +1,6 @@
-"""Whole runs that race for one account: the cap holds, whoever is first, and who comes too late has read and written nothing."""
+"""Whole runs that race for one account: the cap holds, whoever is first, and who comes
+too late has read and written nothing.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +65,13 @@ def check(folder: Path, racers: int) -> None:
     (folder / "people.yaml").write_text(
         "columns: {sex: {type: categorical, values: [F, M]}, smoker: boolean, remarks: {type: text}}\n"
     )
-    Ledger.create(folder / "people.ledger", dataset="people", cap=Budget.of(1, "1e-6")).close()
+    Ledger.create(
+        folder / "people.ledger", dataset="people", cap=Budget.of(1, "1e-6")
+    ).close()
     told = race(folder, racers)
-    released, refused = ([t for t in told if t.startswith(word)] for word in ("released", "refused"))
+    released, refused = (
+        [t for t in told if t.startswith(word)] for word in ("released", "refused")
+    )
     assert (len(released), len(refused)) == (2, racers - 2)
     assert len(set(released)) == 2
     assert all("is left" in t and "Nothing was spent" in t for t in refused)
@@ -74,7 +80,9 @@ def check(folder: Path, racers: int) -> None:
         totals = ledger.totals()
         kinds = [entry.kind for entry in ledger.entries()]
     assert (float(totals.epsilon), float(totals.delta), totals.runs) == (0.8, 2e-7, 2)
-    assert kinds.count("charge") == kinds.count("answer") > 0  # every answer was charged, and nobody else's was
+    assert (
+        kinds.count("charge") == kinds.count("answer") > 0
+    )  # every answer was charged, and nobody else's was
 
 
 def test_two_of_four_runs_are_answered(tmp_path):

@@ -1,7 +1,9 @@
-"""Storage types that a library inferred from the rows tell nothing: neighbours whose types differ are released alike, or refused alike.
+"""Storage types that a library inferred from the rows tell nothing: neighbours whose
+types differ are released alike, or refused alike.
 
-The pairs are data (neighbours.py): a column of whole numbers with one empty cell, an empty column that gets its first value, a decimal of
-more digits. The harness compares all that comes out, the footer of the Parquet file included.
+The pairs are data (neighbours.py): a column of whole numbers with one empty cell, an
+empty column that gets its first value, a decimal of more digits. The harness compares
+all that comes out, the footer of the Parquet file included.
 """
 
 from __future__ import annotations
@@ -23,16 +25,29 @@ def pairs_of(source: str) -> list[StoragePair]:
     return [pair for pair in STORAGE_PAIRS if pair.name.startswith(f"{source}: ")]
 
 
-def check_storage(pairs: Sequence[StoragePair], folder: Path, *, declared: bool) -> None:
+def check_storage(
+    pairs: Sequence[StoragePair], folder: Path, *, declared: bool
+) -> None:
     """No pair can be told apart; a table that several pairs share is run once."""
     trials: dict[object, Trial] = {}
     faults = []
     for pair in pairs:
-        known = "none" if not declared else "dated" if pair.column in DATED_COLUMNS else "complete"
+        known = (
+            "none"
+            if not declared
+            else "dated"
+            if pair.column in DATED_COLUMNS
+            else "complete"
+        )
         key = known, id(pair.here), id(pair.build)
         if key not in trials:
-            trials[key] = Trial.begin(partial(pair.build, pair.here), Setting(known=known), folder)
-        faults += [f"{pair}, {known}: {fault}" for fault in trials[key].replay(partial(pair.build, pair.there)).faults]
+            trials[key] = Trial.begin(
+                partial(pair.build, pair.here), Setting(known=known), folder
+            )
+        faults += [
+            f"{pair}, {known}: {fault}"
+            for fault in trials[key].replay(partial(pair.build, pair.there)).faults
+        ]
     assert not faults
 
 

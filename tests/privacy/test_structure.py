@@ -1,4 +1,6 @@
-"""The walls: what a synthesizer holds leads to no row, noise takes no seed, and every mechanism says why it is private."""
+"""The walls: what a synthesizer holds leads to no row, noise takes no seed, and every
+mechanism says why it is private.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,17 @@ def custody(**options: object) -> Curator:
 
 
 def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
-    """Everything that attributes, slots, items and elements lead to, private names included; functions are not opened."""
+    """Everything that attributes, slots, items and elements lead to, private names
+    included; functions are not opened.
+    """
     found, seen, todo = [], set(), [("", start, 0)]
     while todo:
         path, thing, level = todo.pop()
-        if id(thing) in seen or level > depth or isinstance(thing, type | ModuleType | str | bytes | int | np.ndarray):
+        if (
+            id(thing) in seen
+            or level > depth
+            or isinstance(thing, type | ModuleType | str | bytes | int | np.ndarray)
+        ):
             continue
         seen.add(id(thing))
         found.append((path, thing))
@@ -52,7 +60,9 @@ def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
         elif isinstance(thing, list | tuple | set | frozenset):
             todo += [(f"{path}[{i}]", v, level + 1) for i, v in enumerate(thing)]
         names = set(vars(thing)) if hasattr(thing, "__dict__") else set()
-        names |= {n for cls in type(thing).__mro__ for n in getattr(cls, "__slots__", ())}
+        names |= {
+            n for cls in type(thing).__mro__ for n in getattr(cls, "__slots__", ())
+        }
         names |= {n for n in dir(thing) if not n.startswith("_")}
         for name in names:
             value = getattr(thing, name, None)
@@ -62,7 +72,11 @@ def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
 
 
 def test_a_window_leads_to_no_table():
-    assert [path for path, thing in reachable(CuratorView(custody())) if isinstance(thing, FORBIDDEN)] == []
+    assert [
+        path
+        for path, thing in reachable(CuratorView(custody()))
+        if isinstance(thing, FORBIDDEN)
+    ] == []
 
 
 def test_the_walk_has_teeth():
@@ -83,15 +97,21 @@ def test_a_window_cannot_be_given_more():
         window.table = 1  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("method", [name for name, cls in SYNTHESIZERS.items() if cls.reads_rows])
+@pytest.mark.parametrize(
+    "method", [name for name, cls in SYNTHESIZERS.items() if cls.reads_rows]
+)
 def test_what_a_synthesizer_makes_leads_to_no_table(method):
     """Neither its measurements nor its model."""
     curator = custody(epsilon=5)
     made = SYNTHESIZERS[method]()
-    measured = made.measure(CuratorView(curator), Workload.of_order(COLOURS), ignore_progress)
+    measured = made.measure(
+        CuratorView(curator), Workload.of_order(COLOURS), ignore_progress
+    )
     model = made.estimate(COLOURS, measured, np.random.default_rng(0))
     for held in (measured, model):
-        assert [path for path, thing in reachable(held) if isinstance(thing, FORBIDDEN)] == []
+        assert [
+            path for path, thing in reachable(held) if isinstance(thing, FORBIDDEN)
+        ] == []
 
 
 def modules(package: ModuleType) -> list[ModuleType]:
@@ -99,14 +119,22 @@ def modules(package: ModuleType) -> list[ModuleType]:
     return [importlib.import_module(module.name) for module in found]
 
 
-@pytest.mark.parametrize("module", modules(understudy.noise) + modules(understudy.curator), ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module",
+    modules(understudy.noise) + modules(understudy.curator),
+    ids=lambda m: m.__name__,
+)
 def test_no_function_of_noise_or_curator_takes_a_seed(module):
-    for _, function in inspect.getmembers(module, lambda f: inspect.isfunction(f) or inspect.isclass(f)):
+    for _, function in inspect.getmembers(
+        module, lambda f: inspect.isfunction(f) or inspect.isclass(f)
+    ):
         try:
             names = set(inspect.signature(function).parameters)
         except ValueError:
             continue
-        assert not names & {"seed", "rng", "random_state", "generator"}, f"{module.__name__}.{function.__name__}"
+        assert not names & {"seed", "rng", "random_state", "generator"}, (
+            f"{module.__name__}.{function.__name__}"
+        )
 
 
 def draws(path: Path) -> bool:
@@ -141,7 +169,9 @@ AUDITED = {
 
 
 def test_every_mechanism_is_audited():
-    """A new one has to be: add it to tests/kit/privacy/cases.py or test_audit.py, then here."""
+    """A new one has to be: add it to tests/kit/privacy/cases.py or test_audit.py, then
+    here.
+    """
     assert {p.stem for p in MECHANISMS} <= AUDITED
 
 
@@ -151,15 +181,21 @@ def test_every_mechanism_says_why_it_is_private(path):
     assert "why it is private" in words
 
 
-@pytest.mark.parametrize("room", ["synthesizers", "models", "measurements", "releases", "schema"])
+@pytest.mark.parametrize(
+    "room", ["synthesizers", "models", "measurements", "releases", "schema"]
+)
 def test_the_public_rooms_run_without_the_private_ones(room):
-    """Import contracts hold at run time too: importing a public room loads no table, no curator and no noise."""
+    """Import contracts hold at run time too: importing a public room loads no table, no
+    curator and no noise.
+    """
     code = (
         f"import importlib, pkgutil, sys, understudy.{room} as room\n"
         "for m in pkgutil.walk_packages(room.__path__, room.__name__ + '.'): importlib.import_module(m.name)\n"
         "print([m for m in sys.modules if m.startswith(('understudy.tables', 'understudy.curator', 'understudy.noise'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -169,42 +205,78 @@ def test_the_public_rooms_run_without_the_private_ones(room):
 @pytest.mark.parametrize("ask", ["choose", "errors"])
 @pytest.mark.parametrize(
     "estimate",
-    [np.zeros((1000, 3)), np.zeros((3, 1)), np.zeros(()), np.full(3, np.nan), np.full(3, np.inf), np.full(3, 2.0**60)],
+    [
+        np.zeros((1000, 3)),
+        np.zeros((3, 1)),
+        np.zeros(()),
+        np.full(3, np.nan),
+        np.full(3, np.inf),
+        np.full(3, 2.0**60),
+    ],
     ids=["stretched", "turned", "scalar", "nan", "inf", "huge"],
 )
 def test_an_estimate_that_would_stretch_a_score_is_refused(ask, estimate):
-    """numpy would stretch a marginal to the estimate's shape, or wrap it around, and the sensitivity with it."""
+    """numpy would stretch a marginal to the estimate's shape, or wrap it around, and
+    the sensitivity with it.
+    """
     with pytest.raises(Refused):
         getattr(CuratorView(custody()), ask)({("colour",): estimate}, share=1)
 
 
-@pytest.mark.parametrize("weights", [[np.inf, 1.0], [np.nan, 1.0], [0.0, 1.0], [-1.0, 1.0]], ids=str)
+@pytest.mark.parametrize(
+    "weights", [[np.inf, 1.0], [np.nan, 1.0], [0.0, 1.0], [-1.0, 1.0]], ids=str
+)
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(Refused, match="Nothing was spent"):
-        CuratorView(custody()).choose({("colour",): np.zeros(3), ("smoker",): np.zeros(2)}, share=1, weights=weights)
+        CuratorView(custody()).choose(
+            {("colour",): np.zeros(3), ("smoker",): np.zeros(2)},
+            share=1,
+            weights=weights,
+        )
 
 
 def test_huge_weights_are_only_ratios():
-    """A score times a weight must not leave 64 bits: whether it does would depend on the rows."""
+    """A score times a weight must not leave 64 bits: whether it does would depend on
+    the rows.
+    """
     candidates = {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}
-    assert CuratorView(custody()).choose(candidates, share=1, weights=[1e300, 1e300]) in candidates
+    assert (
+        CuratorView(custody()).choose(candidates, share=1, weights=[1e300, 1e300])
+        in candidates
+    )
 
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize(
-    "maps", [(), (Identity(1),), (Identity(2),), (Partition((0, 0)),), (Identity(3), Identity(1))], ids=str
+    "maps",
+    [
+        (),
+        (Identity(1),),
+        (Identity(2),),
+        (Partition((0, 0)),),
+        (Identity(3), Identity(1)),
+    ],
+    ids=str,
 )
 def test_maps_that_do_not_fit_are_refused(maps, relation):
-    """Under replace a map onto one cell moves nothing and would be free: it has to be the map that is applied."""
+    """Under replace a map onto one cell moves nothing and would be free: it has to be
+    the map that is applied.
+    """
     asked = custody(neighbours=relation)
     with pytest.raises(Refused, match="Nothing was spent"):
         CuratorView(asked).measure([("colour",)], share=1, maps=[maps])
     assert asked.left == 1
 
 
-@pytest.mark.parametrize("alpha", [Fraction(0.1), Fraction(1, 10**9), Fraction(3, 2), Fraction(-1, 2)], ids=str)
+@pytest.mark.parametrize(
+    "alpha",
+    [Fraction(0.1), Fraction(1, 10**9), Fraction(3, 2), Fraction(-1, 2)],
+    ids=str,
+)
 def test_a_quantile_too_fine_is_refused_before_rows_are_looked_at(alpha):
-    """With many rows it would overflow, and whether it does would tell how many there are."""
+    """With many rows it would overflow, and whether it does would tell how many there
+    are.
+    """
     schema = Schema(columns=(Integer(name="x", min=0, max=9),))
     for rows in (0, 500):
         asked = Curator(room_of([{"x": 3}] * rows, schema), schema)

@@ -35,7 +35,10 @@ def test_a_time_finer_than_a_day_has_no_place():
 
 
 def test_two_currencies_do_not_add_up():
-    steps = tuple(BudgetStep(asked="x", cost=Cost(c, Fraction(1))) for c in (Accounting.PURE, Accounting.GDP))
+    steps = tuple(
+        BudgetStep(asked="x", cost=Cost(c, Fraction(1)))
+        for c in (Accounting.PURE, Accounting.GDP)
+    )
     with pytest.raises(ReleaseError, match="one accounting"):
         BudgetStatement(steps=steps)
 

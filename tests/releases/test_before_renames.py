@@ -1,6 +1,8 @@
-"""Files written before modules and classes got the field's names load, sample and verify as they did then.
+"""Files written before modules and classes got the field's names load, sample and
+verify as they did then.
 
-The files in `tests/fixtures/before_renames` were written once, by every synthesizer, and are not made again.
+The files in `tests/fixtures/before_renames` were written once, by every synthesizer,
+and are not made again.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ KNOWN = json.loads((FOLDER / "known.json").read_text())
 ACCOUNT = KNOWN.pop("ledger")
 SAMPLED_ROWS = 200
 MOVED_ROWS = 10
-"""Rows of a column that may lie elsewhere: libraries may change how they round, never what a model says."""
+"""Rows of a column that may lie elsewhere: libraries may change how they round, never
+what a model says.
+"""
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
@@ -31,9 +35,14 @@ def test_a_release_loads_and_samples_as_before(name: str, tmp_path: Path) -> Non
     assert release.kind.value == KNOWN[name]["kind"]
     frame = release.sample(SAMPLED_ROWS, seed=1, kind="numpy")
     for column, before in KNOWN[name]["counts"].items():
-        labels, counts = np.unique([str(cell) for cell in frame[column]], return_counts=True)
+        labels, counts = np.unique(
+            [str(cell) for cell in frame[column]], return_counts=True
+        )
         now = dict(zip(labels.tolist(), counts.tolist(), strict=True))
-        moved = sum(abs(now.get(label, 0) - before.get(label, 0)) for label in now.keys() | before.keys())
+        moved = sum(
+            abs(now.get(label, 0) - before.get(label, 0))
+            for label in now.keys() | before.keys()
+        )
         assert moved <= 2 * MOVED_ROWS, column
     release.save(tmp_path / "again.understudy")
     assert us.load(tmp_path / "again.understudy").guarantee == release.guarantee
@@ -44,7 +53,10 @@ def test_a_ledger_verifies_and_adds_up_as_before(tmp_path: Path) -> None:
     with us.Ledger.open(tmp_path / "people.ledger") as ledger:
         ledger.verify(anchor=ACCOUNT["head"])
         totals = ledger.totals()
-    assert (totals.epsilon, totals.delta) == (Fraction(ACCOUNT["epsilon"]), Fraction(ACCOUNT["delta"]))
+    assert (totals.epsilon, totals.delta) == (
+        Fraction(ACCOUNT["epsilon"]),
+        Fraction(ACCOUNT["delta"]),
+    )
     assert totals.runs == ACCOUNT["runs"]
 
 

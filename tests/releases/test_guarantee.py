@@ -16,16 +16,38 @@ from understudy.releases.guarantee import format_amount
 
 
 def private(**changes):
-    return Guarantee(**({"epsilon": Fraction(1), "accounting": Accounting.PURE, "amount": Fraction(1)} | changes))
+    return Guarantee(
+        **(
+            {
+                "epsilon": Fraction(1),
+                "accounting": Accounting.PURE,
+                "amount": Fraction(1),
+            }
+            | changes
+        )
+    )
 
 
 def test_the_sentence_names_epsilon_delta_and_whom_it_protects():
     delta = Fraction(1, 10**9)
-    assert private(delta=delta).sentence() == "Private with ε = 1, δ = 1e-9 for adding or removing one row."
-    assert private(unit="patient").sentence() == "Private with ε = 1 for adding or removing one patient."
-    replaced = private(neighbours=Neighbours.REPLACE, invariants=("the number of rows",))
-    assert replaced.sentence() == "Private with ε = 1 for exchanging one row for another."
-    assert "not protected, because it holds exactly: the number of rows" in replaced.details()
+    assert (
+        private(delta=delta).sentence()
+        == "Private with ε = 1, δ = 1e-9 for adding or removing one row."
+    )
+    assert (
+        private(unit="patient").sentence()
+        == "Private with ε = 1 for adding or removing one patient."
+    )
+    replaced = private(
+        neighbours=Neighbours.REPLACE, invariants=("the number of rows",)
+    )
+    assert (
+        replaced.sentence() == "Private with ε = 1 for exchanging one row for another."
+    )
+    assert (
+        "not protected, because it holds exactly: the number of rows"
+        in replaced.details()
+    )
 
 
 def test_what_was_declared_and_what_was_bought_is_listed():
@@ -46,7 +68,10 @@ def test_what_was_declared_and_what_was_bought_is_listed():
 
 def test_a_notebook_shows_the_promise_and_not_its_fractions():
     third = Guarantee(
-        epsilon=Fraction(1, 3), accounting=Accounting.PURE, amount=Fraction(1, 3), public=("a<b: its values",)
+        epsilon=Fraction(1, 3),
+        accounting=Accounting.PURE,
+        amount=Fraction(1, 3),
+        public=("a<b: its values",),
     )
     assert repr(third) == third.sentence()
     page = third._repr_html_()
@@ -57,7 +82,10 @@ def test_a_notebook_shows_the_promise_and_not_its_fractions():
 
 def test_other_promises_say_what_they_are():
     assert "No data used" in Guarantee.without_data().sentence()
-    assert "without differential privacy" in Guarantee(kind=GuaranteeKind.MASKED).sentence()
+    assert (
+        "without differential privacy"
+        in Guarantee(kind=GuaranteeKind.MASKED).sentence()
+    )
 
 
 @pytest.mark.parametrize(

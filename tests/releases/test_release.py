@@ -14,7 +14,15 @@ import pytest
 
 import understudy.releases as room
 from kit.releases import hostile
-from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, guarantee, measured, model_of, release
+from kit.releases.builders import (
+    EVERY_TYPE,
+    SMALL,
+    codes_of,
+    guarantee,
+    measured,
+    model_of,
+    release,
+)
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.errors import Refused, ReleaseError
@@ -35,7 +43,13 @@ def test_the_table_of_contents():
 
 
 @pytest.mark.parametrize(
-    ("kind", "frame"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table), ("numpy", dict)]
+    ("kind", "frame"),
+    [
+        ("pandas", pd.DataFrame),
+        ("polars", pl.DataFrame),
+        ("pyarrow", pa.Table),
+        ("numpy", dict),
+    ],
 )
 def test_the_kind_of_frame_that_came_in_goes_out(kind, frame):
     assert isinstance(release(frame=kind).sample(), frame)
@@ -51,7 +65,11 @@ def test_as_many_rows_as_the_noisy_estimate():
 
 @pytest.mark.parametrize("total", [0.0, 0.3])
 def test_no_rows_where_the_estimate_is_not_positive(total):
-    empty = Release(guarantee=Guarantee.without_data(), schema=SMALL, model=ProductModel.uniform(SMALL, total))
+    empty = Release(
+        guarantee=Guarantee.without_data(),
+        schema=SMALL,
+        model=ProductModel.uniform(SMALL, total),
+    )
     assert len(empty.sample(kind="pandas")) == 0
     assert list(empty.sample(kind="polars").columns) == list(SMALL)
     assert len(empty.sample(5, kind="pandas")) == 5
@@ -60,7 +78,13 @@ def test_no_rows_where_the_estimate_is_not_positive(total):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "duckdb", "numpy"])
 def test_columns_stand_in_schema_order(kind):
     frame = release(EVERY_TYPE).sample(5, kind=kind)
-    names = list(frame) if kind == "numpy" else frame.column_names if kind == "pyarrow" else list(frame.columns)
+    names = (
+        list(frame)
+        if kind == "numpy"
+        else frame.column_names
+        if kind == "pyarrow"
+        else list(frame.columns)
+    )
     assert names == list(EVERY_TYPE)
 
 
@@ -78,7 +102,9 @@ def test_a_number_of_rows_is_a_whole_number(rows):
 
 
 def test_more_rows_than_any_disk_holds_are_refused(tmp_path):
-    with pytest.raises(Refused, match=r"At most 1,000,000,000,000 rows .* Nothing was sampled"):
+    with pytest.raises(
+        Refused, match=r"At most 1,000,000,000,000 rows .* Nothing was sampled"
+    ):
         release().write(tmp_path / "a.csv", 10**20)
     assert not list(tmp_path.iterdir())
 
@@ -97,7 +123,11 @@ def test_given_columns_hold_what_was_given(model):
 
 def test_given_values_follow_the_conditional_distribution():
     """A pair that always agrees: given one, the other is known."""
-    schema = Schema(columns=tuple(Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab"))
+    schema = Schema(
+        columns=tuple(
+            Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab"
+        )
+    )
     from understudy.models import DenseModel
 
     tied = DenseModel(schema, 100.0, ("a", "b"), np.array([[0.2, 0.0], [0.0, 0.8]]))
@@ -108,7 +138,9 @@ def test_given_values_follow_the_conditional_distribution():
 
 
 def test_as_many_rows_as_have_the_given_number_not_all_of_its_bin():
-    schema = Schema(columns=(Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False),))
+    schema = Schema(
+        columns=(Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False),)
+    )
     model = ProductModel(schema, 1000.0, {"age": np.array([0.5, 0.5])})
     even = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
     assert len(even.sample(given={"age": 37}, kind="pandas")) == 10
@@ -122,7 +154,11 @@ def test_a_given_number_stays_itself_though_its_bin_is_wide():
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [({"sex": "x"}, 'column "sex"'), ({"age": 500}, 'column "age"'), ({"nobody": 1}, "takes no part")],
+    [
+        ({"sex": "x"}, 'column "sex"'),
+        ({"age": 500}, 'column "age"'),
+        ({"nobody": 1}, "takes no part"),
+    ],
 )
 def test_a_given_value_outside_its_domain_is_refused_without_repeating_it(given, said):
     with pytest.raises(Refused, match=said) as caught:
@@ -137,12 +173,18 @@ class Unconditional:
 
     def __init__(self, model):
         self.schema, self.total = model.schema, model.total
-        self.marginal, self.sample, self.to_parts = model.marginal, model.sample, model.to_parts
+        self.marginal, self.sample, self.to_parts = (
+            model.marginal,
+            model.sample,
+            model.to_parts,
+        )
 
 
 def test_a_model_that_cannot_condition_refuses_to():
     plain = release()
-    blunt = Release(guarantee=plain.guarantee, schema=SMALL, model=Unconditional(plain.model))
+    blunt = Release(
+        guarantee=plain.guarantee, schema=SMALL, model=Unconditional(plain.model)
+    )
     assert len(blunt.sample(3)) == 3
     with pytest.raises(Refused, match="cannot fix columns"):
         blunt.sample(3, given={"sex": "F"})
@@ -152,7 +194,9 @@ def test_microdata_are_one_fixed_table():
     codes = codes_of(SMALL, 10)
     rows = release(model=None, kind=ReleaseKind.MICRODATA, microdata=codes)
     assert len(rows.sample()) == 10
-    assert rows.sample(kind="pandas")["smoker"].equals(rows.sample(kind="pandas")["smoker"])
+    assert rows.sample(kind="pandas")["smoker"].equals(
+        rows.sample(kind="pandas")["smoker"]
+    )
     assert len(rows.sample(4)) == 4
     with pytest.raises(Refused, match="no more to give"):
         rows.sample(11)
@@ -174,10 +218,22 @@ def test_tables_alone_have_no_rows_to_give():
         {"kind": ReleaseKind.MICRODATA},
         {"microdata": codes_of(SMALL, 3)},
         {"guarantee": Guarantee.without_data()},
-        {"guarantee": Guarantee(epsilon=Fraction(1), accounting=Accounting.PURE, amount=Fraction(1))},
-        {"guarantee": Guarantee(epsilon=Fraction(1), accounting=Accounting.GDP, amount=Fraction(1, 10**6))},
         {
-            "guarantee": Guarantee(epsilon=Fraction(1), accounting=Accounting.GDP, amount=Fraction(1))
+            "guarantee": Guarantee(
+                epsilon=Fraction(1), accounting=Accounting.PURE, amount=Fraction(1)
+            )
+        },
+        {
+            "guarantee": Guarantee(
+                epsilon=Fraction(1),
+                accounting=Accounting.GDP,
+                amount=Fraction(1, 10**6),
+            )
+        },
+        {
+            "guarantee": Guarantee(
+                epsilon=Fraction(1), accounting=Accounting.GDP, amount=Fraction(1)
+            )
         },  # the threshold's δ is not covered
         {"frame": "excel"},
         {"options": {"callback": print}},
@@ -189,10 +245,14 @@ def test_a_release_that_contradicts_itself_is_refused(changes):
         release(**changes)
 
 
-@pytest.mark.parametrize("schema", [Schema(columns=(Integer(name="age"),)), Schema(columns=())])
+@pytest.mark.parametrize(
+    "schema", [Schema(columns=(Integer(name="age"),)), Schema(columns=())]
+)
 def test_a_schema_with_something_left_to_learn_or_nothing_in_it_is_refused(schema):
     with pytest.raises(ReleaseError, match="schema"):
-        Release(guarantee=Guarantee.without_data(), schema=schema, kind=ReleaseKind.TABLES)
+        Release(
+            guarantee=Guarantee.without_data(), schema=schema, kind=ReleaseKind.TABLES
+        )
 
 
 @pytest.mark.parametrize(
@@ -211,7 +271,10 @@ def test_microdata_outside_the_schema_are_refused(codes):
 
 def test_it_shows_itself():
     text = repr(release())
-    assert text.splitlines()[0] == "guarantee  Private with ε = 1, δ = 1e-9 for adding or removing one row."
+    assert (
+        text.splitlines()[0]
+        == "guarantee  Private with ε = 1, δ = 1e-9 for adding or removing one row."
+    )
     assert "public by your declaration or the table's header: the values of sex" in text
     assert "42 by default, the noisy estimate" in text
 
@@ -231,12 +294,22 @@ def test_a_notebook_shows_names_and_never_runs_them():
 
 
 def test_nothing_but_what_was_paid_for_leaves():
-    """Every field of the file is known; there is none in which a count of rows, a path, a hash of rows or a time could stand."""
+    """Every field of the file is known; there is none in which a count of rows, a path,
+    a hash of rows or a time could stand.
+    """
     document = json.loads(hostile.unzip(to_bytes(release()))["release.json"])
     assert " ".join(sorted(document)) == (
         "card environment format frame gaps guarantee kind measurements microdata model notes schema sparse statement synthesizer version"
     )
-    assert set(document["statement"]) == {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"}
+    assert set(document["statement"]) == {
+        "dataset",
+        "epsilon",
+        "delta",
+        "steps",
+        "ledger",
+        "run",
+        "day",
+    }
     assert set(document["environment"]) == {"understudy", "python", "numpy", "duckdb"}
     assert date.fromisoformat(document["statement"]["day"])
 
@@ -257,8 +330,16 @@ def test_the_same_measurements_may_be_used_by_two_kinds_of_release():
 
 
 def test_a_wide_given_asks_for_a_number_of_rows():
-    many = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=63, nullable=False) for i in range(5)))
-    wide = Release(guarantee=Guarantee.without_data(), schema=many, model=ProductModel.uniform(many, 10.0))
+    many = Schema(
+        columns=tuple(
+            Integer(name=f"c{i}", min=0, max=63, nullable=False) for i in range(5)
+        )
+    )
+    wide = Release(
+        guarantee=Guarantee.without_data(),
+        schema=many,
+        model=ProductModel.uniform(many, 10.0),
+    )
     fixed = {f"c{i}": 1 for i in range(5)}
     with pytest.raises(Refused, match="Say how many rows"):
         wide.sample(given=fixed)
@@ -268,10 +349,20 @@ def test_a_wide_given_asks_for_a_number_of_rows():
 def test_a_measurement_may_cost_all_there_is_and_not_more():
     def of(amount):
         one = Measurement(
-            ("sex",), (Identity(2),), np.array([1, 2]), Law.ROUNDED_GAUSSIAN, Fraction(3), Cost(Accounting.GDP, amount)
+            ("sex",),
+            (Identity(2),),
+            np.array([1, 2]),
+            Law.ROUNDED_GAUSSIAN,
+            Fraction(3),
+            Cost(Accounting.GDP, amount),
         )
         held = Measurements((one,))
-        return Release(guarantee=guarantee(), schema=SMALL, measurements=held, model=model_of(SMALL, "product"))
+        return Release(
+            guarantee=guarantee(),
+            schema=SMALL,
+            measurements=held,
+            model=model_of(SMALL, "product"),
+        )
 
     assert of(guarantee().amount).rows == 42
     with pytest.raises(ReleaseError, match="cost more"):

@@ -9,7 +9,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from understudy.reports.chart import COLUMN_CHART_HEIGHT, column_chart, scale_bar, scatter_chart
+from understudy.reports.chart import (
+    COLUMN_CHART_HEIGHT,
+    column_chart,
+    scale_bar,
+    scatter_chart,
+)
 from understudy.reports.heatmap import pair_heatmap
 
 HOSTILE = "</svg><script>alert(1)</script>"
@@ -24,7 +29,9 @@ def heights(svg: str) -> list[float]:
 
 
 def test_bars_are_as_tall_as_the_shares() -> None:
-    drawn = column_chart("sex", ["F", "M"], np.array([0.5, 0.5]), np.array([0.25, 0.75]))
+    drawn = column_chart(
+        "sex", ["F", "M"], np.array([0.5, 0.5]), np.array([0.25, 0.75])
+    )
     low, high = heights(drawn)
     assert high == pytest.approx(3 * low, rel=0.01)
     assert high < COLUMN_CHART_HEIGHT
@@ -59,9 +66,15 @@ def test_no_scale_without_ends() -> None:
 
 def test_names_of_neighbouring_points_do_not_cover_each_other() -> None:
     drawn = scatter_chart(
-        [("a", 0.1, 0.25), ("b", 0.1, 0.26), ("c", 0.11, 0.255), ("far", 0.9, 0.25)], x="x", y="y", title="t"
+        [("a", 0.1, 0.25), ("b", 0.1, 0.26), ("c", 0.11, 0.255), ("far", 0.9, 0.25)],
+        x="x",
+        y="y",
+        title="t",
     )
-    lines = {name: float(y) for y, name in re.findall(r'y="([\d.]+)" font-size="12">(\w+)<', drawn)}
+    lines = {
+        name: float(y)
+        for y, name in re.findall(r'y="([\d.]+)" font-size="12">(\w+)<', drawn)
+    }
     near = sorted(lines[name] for name in "abc")
     assert all(below - above >= 12 for above, below in pairwise(near))
 

@@ -1,4 +1,6 @@
-"""Risk groups on the page: counts that add up, how each is matched, and nothing where nobody looked."""
+"""Risk groups on the page: counts that add up, how each is matched, and nothing where
+nobody looked.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,17 @@ NAME = "<b>town</b>"
 @pytest.fixture(scope="module")
 def report() -> Report:
     towns = ["x"] * 200 + ["y"] * 60 + ["far"] * 3
-    rows = pl.DataFrame({NAME: towns, "age": [30 + i % 3 for i in range(240)] + [70 + i for i in range(20)] + [30] * 3})
-    return evaluate(rows, rows, quasi=[NAME, "age"], sensitive=[NAME], radius={"age": 0.5})
+    rows = pl.DataFrame(
+        {
+            NAME: towns,
+            "age": [30 + i % 3 for i in range(240)]
+            + [70 + i for i in range(20)]
+            + [30] * 3,
+        }
+    )
+    return evaluate(
+        rows, rows, quasi=[NAME, "age"], sensitive=[NAME], radius={"age": 0.5}
+    )
 
 
 def test_every_record_is_in_one_group(report: Report) -> None:

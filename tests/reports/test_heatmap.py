@@ -1,4 +1,6 @@
-"""Heatmaps: each half where it belongs, numbers that can be read, shades that keep their order, and little to download."""
+"""Heatmaps: each half where it belongs, numbers that can be read, shades that keep
+their order, and little to download.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from understudy.reports.heatmap import MAX_PAIR_HEATMAP_COLUMNS, blue_shade, choose_columns, pair_heatmap, signed_shade
+from understudy.reports.heatmap import (
+    MAX_PAIR_HEATMAP_COLUMNS,
+    blue_shade,
+    choose_columns,
+    pair_heatmap,
+    signed_shade,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -19,7 +27,8 @@ def squares(drawn: str) -> dict[str, list[tuple[float, float, str]]]:
     for group in ElementTree.fromstring(drawn).iter(f"{SVG}g"):
         title = group.findtext(f"{SVG}title", "")
         found[title] = [
-            (float(r.attrib["x"]), float(r.attrib["y"]), r.attrib["fill"]) for r in group.iter(f"{SVG}rect")
+            (float(r.attrib["x"]), float(r.attrib["y"]), r.attrib["fill"])
+            for r in group.iter(f"{SVG}rect")
         ]
     return found
 
@@ -31,7 +40,13 @@ def light(colour: str) -> float:
 
 def test_a_matrix_keeps_the_two_sides_apart() -> None:
     drawn = squares(
-        pair_heatmap(["a", "b", "c"], {("a", "b"): 0.2}, {("b", "a"): 0.9}, title="t", sides=("made", "real"))
+        pair_heatmap(
+            ["a", "b", "c"],
+            {("a", "b"): 0.2},
+            {("b", "a"): 0.9},
+            title="t",
+            sides=("made", "real"),
+        )
     )
     ((x1, y1, pale), (x2, y2, dark)) = drawn["a × b: made 0.200, real 0.900"]
     assert x1 < x2
@@ -40,13 +55,23 @@ def test_a_matrix_keeps_the_two_sides_apart() -> None:
 
 
 def test_a_pair_that_one_side_alone_has_is_drawn_there() -> None:
-    drawn = squares(pair_heatmap(["a", "b"], {}, {("a", "b"): 0.9}, title="t", sides=("made", "real")))
+    drawn = squares(
+        pair_heatmap(
+            ["a", "b"], {}, {("a", "b"): 0.9}, title="t", sides=("made", "real")
+        )
+    )
     ((x, y, _),) = drawn["a × b: real 0.900"]
     assert x > y
 
 
 def test_signs_are_told_by_colour_and_by_number() -> None:
-    drawn = pair_heatmap(["a", "b", "c"], {("a", "b"): -0.5, ("a", "c"): 0.5}, title="t", end=1.0, signed=True)
+    drawn = pair_heatmap(
+        ["a", "b", "c"],
+        {("a", "b"): -0.5, ("a", "c"): 0.5},
+        title="t",
+        end=1.0,
+        signed=True,
+    )
     seen = squares(drawn)
     orange, blue = seen["a × b: -0.500"][0][2], seen["a × c: 0.500"][0][2]
     assert int(orange[1:3], 16) > int(orange[5:7], 16)
@@ -59,13 +84,17 @@ def test_signs_are_told_by_colour_and_by_number() -> None:
 def test_shades_keep_their_order_in_grey(side: int) -> None:
     steps = [light(signed_shade(side * i / 20)[0]) for i in range(21)]
     assert all(a > b for a, b in pairwise(steps))
-    assert all(a > b for a, b in pairwise(light(blue_shade(i / 20)[0]) for i in range(21)))
+    assert all(
+        a > b for a, b in pairwise(light(blue_shade(i / 20)[0]) for i in range(21))
+    )
 
 
 def test_ink_can_be_read_on_every_shade() -> None:
     def relative(colour: str) -> float:
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        red, green, blue = (
+            p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     for i in range(-100, 101):
@@ -76,7 +105,13 @@ def test_ink_can_be_read_on_every_shade() -> None:
 
 def test_shades_have_a_key() -> None:
     drawn = pair_heatmap(["a", "b"], {("a", "b"): 0.5}, title="t", end=1.0, signed=True)
-    assert re.findall(r">(-?[\d.]+)</text>", drawn)[-5:] == ["-1", "-0.5", "0", "0.5", "1"]
+    assert re.findall(r">(-?[\d.]+)</text>", drawn)[-5:] == [
+        "-1",
+        "-0.5",
+        "0",
+        "0.5",
+        "1",
+    ]
 
 
 def test_wide_tables_stay_small() -> None:
@@ -85,7 +120,11 @@ def test_wide_tables_stay_small() -> None:
     assert len(pair_heatmap(names, pairs, title="t")) < 700_000
     assert len(pair_heatmap(names, pairs, pairs, title="t")) < 1_100_000
     brief = pair_heatmap(
-        names, {pair: (-1) ** i / (i + 1) for i, pair in enumerate(pairs)}, title="t", signed=True, brief=True
+        names,
+        {pair: (-1) ** i / (i + 1) for i, pair in enumerate(pairs)},
+        title="t",
+        signed=True,
+        brief=True,
     )
     assert len(brief) < 150_000
     assert brief.count("h5v5h-5z") == len(pairs)
@@ -93,7 +132,9 @@ def test_wide_tables_stay_small() -> None:
 
 def test_of_very_many_columns_the_farthest_are_drawn() -> None:
     names = [f"c{i}" for i in range(MAX_PAIR_HEATMAP_COLUMNS + 20)]
-    pairs = {(a, b): 0.01 for i, a in enumerate(names) for b in names[:i]} | {("c110", "c3"): -0.9}
+    pairs = {(a, b): 0.01 for i, a in enumerate(names) for b in names[:i]} | {
+        ("c110", "c3"): -0.9
+    }
     kept = choose_columns(names, pairs, {})
     assert len(kept) == MAX_PAIR_HEATMAP_COLUMNS
     assert {"c3", "c110"} <= set(kept)

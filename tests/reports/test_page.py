@@ -1,4 +1,6 @@
-"""The report in a real browser: on a phone, on paper, with the keyboard alone, and with a hundred columns."""
+"""The report in a real browser: on a phone, on paper, with the keyboard alone, and with
+a hundred columns.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,16 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     schema = Schema(
         columns=(
             *(Integer(name=name, min=0, max=9, nullable=False) for name in names),
-            Categorical(name="a_name_without_a_single_space_" * 4, values=("x", "y"), nullable=False),
-            Categorical(name="town", values=("a town with a rather long name", "b"), nullable=False),
+            Categorical(
+                name="a_name_without_a_single_space_" * 4,
+                values=("x", "y"),
+                nullable=False,
+            ),
+            Categorical(
+                name="town",
+                values=("a town with a rather long name", "b"),
+                nullable=False,
+            ),
         )
     )
     frame = pl.DataFrame(
@@ -41,7 +51,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
             "town": rng.choice(["a town with a rather long name", "b"], 200),
         }
     )
-    release = us.synthesize(frame, schema, epsilon=1, synthesizer="independent", ledger=folder / "l")
+    release = us.synthesize(
+        frame, schema, epsilon=1, synthesizer="independent", ledger=folder / "l"
+    )
     report = evaluate(frame, release.sample(kind="polars", seed=1), release=release)
     report.save(folder / "report.html")
     assert (folder / "report.html").stat().st_size < 5_000_000
@@ -58,7 +70,12 @@ def opened(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("console", lambda m: troubles.append(m.text) if m.type == "error" else None)
-    page.on("request", lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+    page.on(
+        "request",
+        lambda r: (
+            troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None
+        ),
+    )
     page.goto(address)
     yield page, troubles
     context.close()
@@ -80,7 +97,9 @@ def loaded(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
 
 @pytest.fixture
 def sight(loaded: tuple[Page, list[str]]) -> Iterator[Page]:
-    """A page to be looked at only, at the width a test gives it: a hundred columns take long to load."""
+    """A page to be looked at only, at the width a test gives it: a hundred columns take
+    long to load.
+    """
     page, troubles = loaded
     yield page
     page.emulate_media(media="screen")
@@ -96,13 +115,18 @@ def test_a_hundred_columns_are_found_by_their_names(page: Page) -> None:
     page.fill("input[data-filters=column-list]", "")
     expect(cards).to_have_count(100)
     page.fill("input[data-filters=card-rows]", "answer_97")
-    assert page.locator("#card-rows tbody tr:visible").count() < page.locator("#card-rows tbody tr").count()
+    assert (
+        page.locator("#card-rows tbody tr:visible").count()
+        < page.locator("#card-rows tbody tr").count()
+    )
 
 
 def test_the_keyboard_reaches_everything(page: Page) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0, "it shows once it is reached"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0, (
+        "it shows once it is reached"
+    )
     page.keyboard.press("Enter")
     assert page.url.endswith("#main")
     reached = set()
@@ -134,14 +158,14 @@ def test_paper_leaves_out_what_only_a_screen_can_do(sight: Page) -> None:
     assert sight.pdf(format="A4").startswith(b"%PDF")
     # A sheet of A4 between its margins: no table reaches beyond it.
     sight.set_viewport_size({"width": 718, "height": 1000})
-    beyond = (
-        "[...document.querySelectorAll('table')].filter((t) => t.getBoundingClientRect().right > innerWidth + 1).length"
-    )
+    beyond = "[...document.querySelectorAll('table')].filter((t) => t.getBoundingClientRect().right > innerWidth + 1).length"
     assert sight.evaluate(beyond) == 0
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_on_a_phone_findings_are_read_without_scrolling_sideways(sight: Page, width: int) -> None:
+def test_on_a_phone_findings_are_read_without_scrolling_sideways(
+    sight: Page, width: int
+) -> None:
     sight.set_viewport_size({"width": width, "height": 800})
     notes = sight.locator(".findings td:last-child")
     assert notes.count() > 10
@@ -159,9 +183,13 @@ def test_every_picture_says_what_it_is(sight: Page) -> None:
     ).length"""
     assert sight.evaluate(unnamed) == 0
     assert sight.evaluate("document.documentElement.lang") == "en"
-    headings = sight.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((h) => Number(h.tagName[1]))")
+    headings = sight.evaluate(
+        "[...document.querySelectorAll('h1, h2, h3')].map((h) => Number(h.tagName[1]))"
+    )
     assert headings[0] == 1
-    assert all(after - before <= 1 for before, after in pairwise(headings)), "no level is skipped"
+    assert all(after - before <= 1 for before, after in pairwise(headings)), (
+        "no level is skipped"
+    )
 
 
 def test_labels_under_a_chart_stay_inside_and_apart(sight: Page) -> None:

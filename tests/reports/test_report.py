@@ -23,7 +23,9 @@ LABEL = "<img src=x onerror=alert(2)>"
 SCHEMA = Schema(
     columns=(
         Categorical(name=NAME, values=(LABEL, "b"), nullable=False),
-        Integer(name="age", min=0, max=99, bins=tuple(range(0, 101, 10)), nullable=False),
+        Integer(
+            name="age", min=0, max=99, bins=tuple(range(0, 101, 10)), nullable=False
+        ),
         Categorical(name="town", values=("x", "y"), nullable=False),
     )
 )
@@ -33,20 +35,29 @@ SCHEMA = Schema(
 def rows() -> pl.DataFrame:
     rng = np.random.default_rng(0)
     return pl.DataFrame(
-        {NAME: rng.choice([LABEL, "b"], 600), "age": rng.integers(0, 100, 600), "town": rng.choice(["x", "y"], 600)}
+        {
+            NAME: rng.choice([LABEL, "b"], 600),
+            "age": rng.integers(0, 100, 600),
+            "town": rng.choice(["x", "y"], 600),
+        }
     )
 
 
 @pytest.fixture(scope="module")
 def release(rows: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Release:
     ledger = tmp_path_factory.mktemp("report") / "people.ledger"
-    return us.synthesize(rows, SCHEMA, epsilon=1, synthesizer="mst", ledger=ledger, seed=1)
+    return us.synthesize(
+        rows, SCHEMA, epsilon=1, synthesizer="mst", ledger=ledger, seed=1
+    )
 
 
 @pytest.fixture(scope="module")
 def report(rows: pl.DataFrame, release: Release) -> Report:
     return evaluate(
-        rows, release.sample(kind="polars", seed=2), release=release, others=[release.sample(kind="polars")]
+        rows,
+        release.sample(kind="polars", seed=2),
+        release=release,
+        others=[release.sample(kind="polars")],
     )
 
 
@@ -65,7 +76,9 @@ class Reader(HTMLParser):
         self.tags.append(tag)
         for name, value in attrs:
             assert not name.startswith("on"), f"a handler on {tag}"
-            if name in {"src", "srcset", "data", "action", "xlink:href"} or (tag == "link" and name == "href"):
+            if name in {"src", "srcset", "data", "action", "xlink:href"} or (
+                tag == "link" and name == "href"
+            ):
                 self.fetched.append(f"{tag} {name}={value}")
             if name == "id" and value:
                 self.ids.append(value)
@@ -106,7 +119,17 @@ def test_every_entry_of_the_contents_leads_somewhere(report: Report) -> None:
     seen = Reader(report.to_html())
     assert {link[1:] for link in seen.links if link.startswith("#")} <= set(seen.ids)
     assert len(seen.ids) == len(set(seen.ids))
-    for section in ("guarantee", "account", "card", "columns", "pairs", "utility", "risk", "trade", "missing"):
+    for section in (
+        "guarantee",
+        "account",
+        "card",
+        "columns",
+        "pairs",
+        "utility",
+        "risk",
+        "trade",
+        "missing",
+    ):
         assert section in seen.ids
 
 
@@ -116,11 +139,15 @@ def test_it_says_that_it_reads_real_rows(report: Report, release: Release) -> No
     assert "Internal" not in publishable_report(release).to_html()
 
 
-def test_the_publishable_part_needs_no_rows_and_tells_none(rows: pl.DataFrame, release: Release) -> None:
+def test_the_publishable_part_needs_no_rows_and_tells_none(
+    rows: pl.DataFrame, release: Release
+) -> None:
     made = publishable_report(release)
     page = made.to_html()
     assert not made.internal
-    assert "real" not in {k for c in made.to_dict()["columns"] for k, v in c.items() if v is not None}
+    assert "real" not in {
+        k for c in made.to_dict()["columns"] for k, v in c.items() if v is not None
+    }
     seen = Reader(page)
     assert {"guarantee", "account", "card", "columns"} <= set(seen.ids)
     assert not {"utility", "risk", "pairs", "trade"} & set(seen.ids)
@@ -146,10 +173,16 @@ def test_what_was_not_computed_is_listed(report: Report) -> None:
 
 
 def test_a_hundred_columns_can_be_searched_and_stay_small(tmp_path: Path) -> None:
-    schema = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=20, nullable=False) for i in range(100)))
+    schema = Schema(
+        columns=tuple(
+            Integer(name=f"c{i}", min=0, max=20, nullable=False) for i in range(100)
+        )
+    )
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({f"c{i}": rng.integers(0, 21, 200) for i in range(100)})
-    release = us.synthesize(frame, schema, epsilon=1, synthesizer="independent", ledger=tmp_path / "l")
+    release = us.synthesize(
+        frame, schema, epsilon=1, synthesizer="independent", ledger=tmp_path / "l"
+    )
     page = publishable_report(release).to_html()
     assert page.count('data-filters="column-list"') == 1
     assert page.count("<li data-name=") >= 100

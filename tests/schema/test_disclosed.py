@@ -1,4 +1,6 @@
-"""What stands under a guarantee: declared, learned, open; and names that give people away."""
+"""What stands under a guarantee: declared, learned, open; and names that give people
+away.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,14 @@ SCHEMA = Schema(
         Identifier(name="patient"),
         Text(name="remarks"),
         Categorical(name="sex", values=("F", "M"), nullable=False),
-        Categorical(name="race", values=("a",), levels={"wide": ("x",)}, missing=("NA",)),
+        Categorical(
+            name="race", values=("a",), levels={"wide": ("x",)}, missing=("NA",)
+        ),
         Categorical(name="job", values=("b",), learned=("values",)),
         Categorical(name="town"),
-        Integer(name="age", min=0, max=9, bins=(0, 5, 10), nullable=False, missing=("-7",)),
+        Integer(
+            name="age", min=0, max=9, bins=(0, 5, 10), nullable=False, missing=("-7",)
+        ),
         Real(name="income", min=0, max=1, learned=("type", "bounds")),
         Real(name="debt", min=0),
         Date(name="born", min=date(2000, 1, 1), max=date(2001, 1, 1), use=False),
@@ -71,7 +77,11 @@ def test_everything_declared_is_listed():
 
 
 def test_what_was_learned_is_not_declared():
-    assert describe_learned(SCHEMA) == ("the values of job", "the type of income", "the bounds of income")
+    assert describe_learned(SCHEMA) == (
+        "the values of job",
+        "the type of income",
+        "the bounds of income",
+    )
     said = " ".join(describe_declared(SCHEMA))
     assert "job" not in said
     assert "income" not in said
@@ -88,7 +98,9 @@ def test_holes_are_what_is_open_in_the_release():
 
 
 def test_an_empty_schema_declares_nothing_but_its_emptiness():
-    assert describe_declared(Schema(columns=())) == ("the names and order of 0 columns",)
+    assert describe_declared(Schema(columns=())) == (
+        "the names and order of 0 columns",
+    )
 
 
 GIVE_AWAY = (

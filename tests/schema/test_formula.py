@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from understudy.schema.formula import FORMULA_OPENERS, guard_formula, unguard_formula
 
-texts = st.text(st.sampled_from([*FORMULA_OPENERS, "'", "1", ".", "e", "a"]), max_size=6)
+texts = st.text(
+    st.sampled_from([*FORMULA_OPENERS, "'", "1", ".", "e", "a"]), max_size=6
+)
 
 
 @given(texts)

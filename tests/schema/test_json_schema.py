@@ -1,4 +1,6 @@
-"""The published JSON Schema: it accepts what the reader accepts, and refuses what it can see is wrong."""
+"""The published JSON Schema: it accepts what the reader accepts, and refuses what it
+can see is wrong.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from hypothesis import given, settings
 from kit.schema.files import FULL, edited, schemas
 from understudy.errors import SchemaError
 from understudy.schema import dump_schema, json_schema, parse_schema, schema_to_dict
-from understudy.schema.yaml.keys import COLUMN_KEYS_BY_TYPE, COMMON_COLUMN_KEYS, LEARN_WORD, SCHEMA_FILE_KEYS, UNIT_KEYS
+from understudy.schema.yaml.keys import (
+    COLUMN_KEYS_BY_TYPE,
+    COMMON_COLUMN_KEYS,
+    LEARN_WORD,
+    SCHEMA_FILE_KEYS,
+    UNIT_KEYS,
+)
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 
@@ -79,10 +87,14 @@ def test_wrong_kinds_keys_and_forms_are_refused_by_it_and_by_the_reader(text):
 def test_it_knows_the_same_words_as_the_reader():
     published = json_schema()
     assert set(published["properties"]) == set(SCHEMA_FILE_KEYS)
-    assert set(published["properties"]["unit"]["oneOf"][1]["properties"]) == set(UNIT_KEYS)
+    assert set(published["properties"]["unit"]["oneOf"][1]["properties"]) == set(
+        UNIT_KEYS
+    )
     for kind, keys in COLUMN_KEYS_BY_TYPE.items():
         words = set(published["$defs"][kind]["properties"])
-        assert words == {*COMMON_COLUMN_KEYS, *keys} - ({"bounds"} if kind == "time" else set())
+        assert words == {*COMMON_COLUMN_KEYS, *keys} - (
+            {"bounds"} if kind == "time" else set()
+        )
     assert set(published["$defs"]["typename"]["enum"]) == set(COLUMN_KEYS_BY_TYPE)
     assert LEARN_WORD in COLUMN_KEYS_BY_TYPE
 

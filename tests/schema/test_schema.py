@@ -35,7 +35,10 @@ KEY = Identifier(name="key")
             {"columns": (AGE,), "impossible": (parse_predicate("sex = 'F'"),)},
             "impossible: sex = 'F': column \"sex\" is not",
         ),
-        ({"columns": (AGE,), "impossible": (parse_predicate("age = 'x'"),)}, "none of its values"),
+        (
+            {"columns": (AGE,), "impossible": (parse_predicate("age = 'x'"),)},
+            "none of its values",
+        ),
     ],
 )
 def test_contradictions_are_refused(arguments, message):
@@ -51,7 +54,9 @@ def test_a_unit_is_a_row_or_an_id(unit):
 
 
 def test_a_schema_is_the_columns_of_the_release():
-    schema = Schema(columns=(AGE, Text(name="remarks"), SEX, KEY), unit=Unit(id="key", max_rows=3))
+    schema = Schema(
+        columns=(AGE, Text(name="remarks"), SEX, KEY), unit=Unit(id="key", max_rows=3)
+    )
     assert list(schema) == ["age", "sex"]
     assert len(schema) == 2
     assert "sex" in schema
@@ -75,7 +80,9 @@ def test_zeros_are_the_cells_that_are_surely_impossible():
     )
     zeros = schema.zeros(("married", "age"))
     # The bin 15 to 29 is mixed, so it stays possible.
-    np.testing.assert_array_equal(zeros, [[False] * 3, [True, False, False], [False] * 3])
+    np.testing.assert_array_equal(
+        zeros, [[False] * 3, [True, False, False], [False] * 3]
+    )
     assert schema.zeros(("age", "sex")) is None
     assert schema.zeros(("age",)) is None
     both = schema.zeros(("age", "married", "sex"))
@@ -86,11 +93,19 @@ def test_zeros_are_the_cells_that_are_surely_impossible():
 
 
 def test_a_constraint_that_no_bin_surely_meets_gives_no_zeros():
-    assert Schema(columns=(AGE,), impossible=(parse_predicate("age = 7"),)).zeros(("age",)) is None
+    assert (
+        Schema(columns=(AGE,), impossible=(parse_predicate("age = 7"),)).zeros(("age",))
+        is None
+    )
 
 
 def test_constraints_stay_with_the_schema():
-    schema = Schema(columns=(AGE, MARRIED), impossible=(parse_predicate("age < 15 and married = true"),))
-    again = schema.with_column(Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False))
+    schema = Schema(
+        columns=(AGE, MARRIED),
+        impossible=(parse_predicate("age < 15 and married = true"),),
+    )
+    again = schema.with_column(
+        Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False)
+    )
     assert again.impossible == schema.impossible
     assert again.zeros(("age", "married")) is None

@@ -1,4 +1,6 @@
-"""docs/schema.md: every file shown on the page is one, and everything the page offers exists."""
+"""docs/schema.md: every file shown on the page is one, and everything the page offers
+exists.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ import pytest
 
 from kit.schema.files import edited
 from understudy.schema import dump_schema, json_schema, parse_schema
-from understudy.schema.yaml.keys import COLUMN_KEYS_BY_TYPE, COMMON_COLUMN_KEYS, SCHEMA_FILE_KEYS
+from understudy.schema.yaml.keys import (
+    COLUMN_KEYS_BY_TYPE,
+    COMMON_COLUMN_KEYS,
+    SCHEMA_FILE_KEYS,
+)
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "schema.md").read_text()
 FILES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)

@@ -1,4 +1,6 @@
-"""A studio that runs as a person runs it: its own process, its own folder, its own port."""
+"""A studio that runs as a person runs it: its own process, its own folder, its own
+port.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +22,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     yield Place(folder, port, session, change, token, process.stdout)
     process.terminate()
     process.stdout.close()
-    process.wait(timeout=120)  # a plan on its way is finished first, which a loaded machine takes its time for
+    process.wait(
+        timeout=120
+    )  # a plan on its way is finished first, which a loaded machine takes its time for

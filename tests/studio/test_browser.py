@@ -24,7 +24,9 @@ PATIENCE = 120_000
 
 @pytest.fixture
 def page(browser: Browser, place: Place) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": 1200, "height": 900}, accept_downloads=True
+    )
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     context.add_cookies(
@@ -41,7 +43,14 @@ def page(browser: Browser, place: Place) -> Iterator[Page]:
     opened = context.new_page()
     troubles: list[str] = []
     opened.on("pageerror", lambda error: troubles.append(str(error)))
-    opened.on("console", lambda m: troubles.append(m.text) if m.type == "error" and "400" not in m.text else None)
+    opened.on(
+        "console",
+        lambda m: (
+            troubles.append(m.text)
+            if m.type == "error" and "400" not in m.text
+            else None
+        ),
+    )
     opened.goto(place.url)
     yield opened
     context.close()
@@ -85,7 +94,10 @@ def test_the_address_opens_the_studio_once(browser: Browser, place: Place) -> No
     assert "was used already" in again.inner_text("body")
     # A page of another server on this machine gets neither the page nor a frame of it.
     page.route(
-        "http://127.0.0.1:1/", lambda route: route.fulfill(content_type="text/html", body="<p>another server</p>")
+        "http://127.0.0.1:1/",
+        lambda route: route.fulfill(
+            content_type="text/html", body="<p>another server</p>"
+        ),
     )
     page.goto("http://127.0.0.1:1/")
     taken = page.evaluate(
@@ -106,7 +118,9 @@ def test_the_address_opens_the_studio_once(browser: Browser, place: Place) -> No
     again.context.close()
 
 
-def test_a_page_on_the_disk_leads_into_the_studio(browser: Browser, place: Place, tmp_path: Path) -> None:
+def test_a_page_on_the_disk_leads_into_the_studio(
+    browser: Browser, place: Place, tmp_path: Path
+) -> None:
     line = ""
     while "token=" not in line:
         line = place.said.readline()
@@ -167,7 +181,8 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     page.goto(f"{place.url}/t/visits.csv/plan")
     page.click("#run")
     expect(page.locator("#error")).to_contain_text("only 0.5 is left")
-    # The plan that the page asks for by itself comes later, and leaves the refusal where it is.
+    # The plan that the page asks for by itself comes later, and leaves the refusal
+    # where it is.
     expect(page.locator("#marginals tbody tr").first).to_be_visible()
     expect(page.locator("#error")).to_contain_text("only 0.5 is left")
     page.reload()
@@ -176,9 +191,12 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
 
 def test_a_refusal_shows_the_account(page: Page, place: Place) -> None:
     told = people(place.folder / "told.csv")
-    with Ledger.create(place.folder / "told.csv.ledger", dataset="told", cap=Budget.of("0.5")) as book:
+    with Ledger.create(
+        place.folder / "told.csv.ledger", dataset="told", cap=Budget.of("0.5")
+    ) as book:
         book.reserve(Budget.of("0.2", "1e-10"), event="earlier")
-    # What the owner said cannot be read: the table's own account stands on the page all the same.
+    # What the owner said cannot be read: the table's own account stands on the page all
+    # the same.
     (place.folder / "told.csv.yaml").write_text("columns: [")
     page.goto(f"{place.url}/t/told.csv/plan")
     expect(page.locator("h1")).to_have_text("This cannot be done")
@@ -195,20 +213,28 @@ def test_a_refusal_shows_the_account(page: Page, place: Place) -> None:
     kept = ledger.read_bytes()
     ledger.write_bytes(b"no ledger")
     page.goto(f"{place.url}/t/told.csv")
-    expect(page.locator("#tables tr", has_text="told.csv")).to_contain_text("its ledger cannot be read")
+    expect(page.locator("#tables tr", has_text="told.csv")).to_contain_text(
+        "its ledger cannot be read"
+    )
     ledger.write_bytes(kept)
     told.unlink()
     ledger.unlink()  # left behind, it would look like that of a table that was renamed
 
 
-def test_what_a_run_would_overdraw_is_refused_and_shown(page: Page, place: Place) -> None:
+def test_what_a_run_would_overdraw_is_refused_and_shown(
+    page: Page, place: Place
+) -> None:
     people(place.folder / "tight.csv")
-    with Ledger.create(place.folder / "tight.csv.ledger", dataset="tight", cap=Budget.of(1, "1e-12")):
+    with Ledger.create(
+        place.folder / "tight.csv.ledger", dataset="tight", cap=Budget.of(1, "1e-12")
+    ):
         pass
     plan_of(page, place, "tight.csv", "independent")
     expect(page.locator("#account")).to_contain_text("spent ε = 0 of 1")
     page.click("#run")  # its δ would be more than there is
-    expect(page.locator("#error")).to_contain_text("would cost δ = 1e-09 and only 1e-12 is left")
+    expect(page.locator("#error")).to_contain_text(
+        "would cost δ = 1e-09 and only 1e-12 is left"
+    )
     expect(page.locator("#account")).to_contain_text("spent ε = 0 of 1")
     page.fill("#delta", "1e-12")
     page.uncheck("#look")
@@ -218,7 +244,9 @@ def test_what_a_run_would_overdraw_is_refused_and_shown(page: Page, place: Place
     expect(page.locator("#account")).to_contain_text("spent ε = 1 of 1")
 
 
-def test_a_run_goes_on_through_a_reload_and_its_report_opens(page: Page, place: Place) -> None:
+def test_a_run_goes_on_through_a_reload_and_its_report_opens(
+    page: Page, place: Place
+) -> None:
     plan_of(page, place, "people.csv", "independent")
     page.click("#run")
     page.wait_for_url("**/run/*")
@@ -228,17 +256,23 @@ def test_a_run_goes_on_through_a_reload_and_its_report_opens(page: Page, place: 
     href = page.locator("text=Report with the real rows").get_attribute("href")
     page.goto(f"{place.url}{href}")
     expect(page.locator("text=Internal: reads real data.")).to_be_visible()
-    page.locator("#card-rows-count, input[data-filters=card-rows]").first.scroll_into_view_if_needed()
+    page.locator(
+        "#card-rows-count, input[data-filters=card-rows]"
+    ).first.scroll_into_view_if_needed()
     page.fill("input[data-filters=card-rows]", "age")
     expect(page.locator("#card-rows-count")).to_contain_text("shown")
 
 
-def test_a_run_can_be_stopped_and_what_it_reserved_stays_spent(page: Page, place: Place) -> None:
+def test_a_run_can_be_stopped_and_what_it_reserved_stays_spent(
+    page: Page, place: Place
+) -> None:
     rng = np.random.default_rng(0)
     wide = place.folder / "wide.csv"
     names = [f"c{i}" for i in range(50)]
     rows = rng.integers(0, 6, (1000, 50))
-    wide.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    wide.write_text(
+        "\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]) + "\n"
+    )
     plan_of(page, place, "wide.csv", "aim")
     page.click("#run")
     page.wait_for_url("**/run/*")
@@ -259,11 +293,21 @@ HANDLERS = "[...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]
 
 
 def harmless(page: Page) -> None:
-    """Nothing of the table became markup: no handler, no picture, no script but the page's own."""
+    """Nothing of the table became markup: no handler, no picture, no script but the
+    page's own.
+    """
     assert page.evaluate("window.hacked") is None
-    assert page.locator("img, iframe, object, embed, foreignObject, parsererror").count() == 0
+    assert (
+        page.locator("img, iframe, object, embed, foreignObject, parsererror").count()
+        == 0
+    )
     assert page.evaluate(HANDLERS) == 0
-    assert page.evaluate("[...document.scripts].filter((s) => !s.src && s.type !== 'application/json').length") <= 1
+    assert (
+        page.evaluate(
+            "[...document.scripts].filter((s) => !s.src && s.type !== 'application/json').length"
+        )
+        <= 1
+    )
     page.evaluate(
         "for (const e of document.querySelectorAll('svg *')) e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))"
     )
@@ -315,7 +359,11 @@ def test_four_modes_side_by_side(page: Page, place: Place) -> None:
     page.wait_for_url("**/compare?runs=*")
     sides = page.locator("#sides > section")
     for mode in ("random", "independent", "privbayes"):
-        expect(page.locator("#sides h2", has_text=re.compile(f"^{mode}$"))).to_be_visible()
-    expect(page.locator("#sides .state", has_text=re.compile("^done"))).to_have_count(sides.count())
+        expect(
+            page.locator("#sides h2", has_text=re.compile(f"^{mode}$"))
+        ).to_be_visible()
+    expect(page.locator("#sides .state", has_text=re.compile("^done"))).to_have_count(
+        sides.count()
+    )
     expect(page.locator("#sides svg").first).to_be_visible()
     expect(page.locator("#trade circle")).to_have_count(sides.count())

@@ -1,4 +1,6 @@
-"""Nobody gets in who should not, whatever they send: each request is made over a real socket."""
+"""Nobody gets in who should not, whatever they send: each request is made over a real
+socket.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def ask(
 ) -> Answer:
     connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=60)
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    connection.putheader("Host", host if host is not None else f"127.0.0.1:{place.port}")
+    connection.putheader(
+        "Host", host if host is not None else f"127.0.0.1:{place.port}"
+    )
     if cookie is not None:
         connection.putheader("Cookie", f"understudy_studio_{place.port}={cookie}")
     for name, value in headers.items():
@@ -42,7 +46,9 @@ def ask(
 
 
 def post(place: Place, path: str, body: object, **changes: str | None) -> Answer:
-    """A change as the studio's own page would ask for it, but for what the test changes."""
+    """A change as the studio's own page would ask for it, but for what the test
+    changes.
+    """
     headers: dict[str, str | None] = {
         "origin": place.url,
         "x_understudy_change": place.change,
@@ -84,8 +90,13 @@ def test_the_token_opens_the_door_once(place: Place) -> None:
     token = line.strip().rpartition("=")[2]
     assert token != place.used
     status, headers, body = ask(place, f"/?token={token}", method="HEAD")
-    assert (status, "set-cookie" in headers) == (403, False)  # whoever only looks at a link does not use it up
-    status, headers, body = ask(place, f"/?token={token}", sec_fetch_site="cross-site")  # a terminal in a browser
+    assert (status, "set-cookie" in headers) == (
+        403,
+        False,
+    )  # whoever only looks at a link does not use it up
+    status, headers, body = ask(
+        place, f"/?token={token}", sec_fetch_site="cross-site"
+    )  # a terminal in a browser
     assert status == 200
     assert b'http-equiv="refresh" content="0; url=/"' in body
     crumbs = [part.strip().lower() for part in headers["set-cookie"].split(";")]
@@ -103,39 +114,79 @@ def test_no_secret_is_another(place: Place) -> None:
     assert place.change in page
     assert place.session not in page
     assert place.used not in page
-    # Two browsers have two visits, and what one sends with a change is nothing to the other.
+    # Two browsers have two visits, and what one sends with a change is nothing to the
+    # other.
     line = ""
     while "token=" not in line:
         line = place.said.readline()
     session, change = enter(place.port, line.strip().rpartition("=")[2])
     assert {session, change}.isdisjoint(secrets)
-    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=change)[0] == 403
-    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=place.session)[0] == 403
-    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=place.used)[0] == 403
-    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=change, cookie=session)[0] == 200
+    assert (
+        post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=change)[0]
+        == 403
+    )
+    assert (
+        post(
+            place,
+            "/api/plan",
+            {"table": "people.csv"},
+            x_understudy_change=place.session,
+        )[0]
+        == 403
+    )
+    assert (
+        post(
+            place, "/api/plan", {"table": "people.csv"}, x_understudy_change=place.used
+        )[0]
+        == 403
+    )
+    assert (
+        post(
+            place,
+            "/api/plan",
+            {"table": "people.csv"},
+            x_understudy_change=change,
+            cookie=session,
+        )[0]
+        == 200
+    )
 
 
-def test_another_user_of_this_machine_gets_nothing_whatever_they_know(tmp_path: Path) -> None:
+def test_another_user_of_this_machine_gets_nothing_whatever_they_know(
+    tmp_path: Path,
+) -> None:
     people(tmp_path / "people.csv")
     program = f"import os; os.geteuid = lambda: {STUDIO_UID}; from understudy.cli import main; main()"
     process, port, token = opened(tmp_path, program=program)
     try:
         # A header that names another asker changes nothing.
-        for headers in ({}, {"X_Forwarded_For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}):
-            status, cookie, text = ask_as_other_user(port, f"/?token={token}", **headers)
-            assert (status, cookie, text) == (403, None, "The studio belongs to another user of this machine.")
-        if (
-            ROOT
-        ):  # or there is no owner here to show that the token is still good, and the cookie good for the owner alone
+        for headers in (
+            {},
+            {"X_Forwarded_For": "127.0.0.1"},
+            {"Forwarded": "for=127.0.0.1"},
+        ):
+            status, cookie, text = ask_as_other_user(
+                port, f"/?token={token}", **headers
+            )
+            assert (status, cookie, text) == (
+                403,
+                None,
+                "The studio belongs to another user of this machine.",
+            )
+        if ROOT:  # or there is no owner here to show that the token is still good, and the cookie good for the owner alone
             session, _ = enter(port, token)
-            status, _, text = ask_as_other_user(port, "/", Cookie=f"understudy_studio_{port}={session}")
+            status, _, text = ask_as_other_user(
+                port, "/", Cookie=f"understudy_studio_{port}={session}"
+            )
             assert (status, "people" in text) == (403, False)
     finally:
         process.terminate()
         process.communicate(timeout=120)
 
 
-@pytest.mark.parametrize("name", ["understudy_studio", "understudy_studio_1", "session", "token"])
+@pytest.mark.parametrize(
+    "name", ["understudy_studio", "understudy_studio_1", "session", "token"]
+)
 def test_the_cookie_has_a_name_of_its_port(place: Place, name: str) -> None:
     assert ask(place, "/", Cookie=f"{name}={place.session}")[0] == 403
 
@@ -143,15 +194,27 @@ def test_the_cookie_has_a_name_of_its_port(place: Place, name: str) -> None:
 @pytest.mark.parametrize("asker", ["cross-site", "same-site", "x"])
 @pytest.mark.parametrize("path", ["/", "/t/people.csv?fresh=1", "/run/x/file/rows"])
 def test_pages_of_other_ports_get_nothing(place: Place, path: str, asker: str) -> None:
-    """A browser sends the cookie to every port of a host, and says that another port is asking."""
+    """A browser sends the cookie to every port of a host, and says that another port is
+    asking.
+    """
     assert ask(place, path, cookie=place.session, sec_fetch_site=asker)[0] == 403
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/t/people.csv", "/t/people.csv/plan", "/compare?runs=x", "/static/studio.js", "/api/run/x"]
+    "path",
+    [
+        "/",
+        "/t/people.csv",
+        "/t/people.csv/plan",
+        "/compare?runs=x",
+        "/static/studio.js",
+        "/api/run/x",
+    ],
 )
 @pytest.mark.parametrize("cookie", [None, "", "x", "A" * 43])
-def test_without_the_cookie_there_is_nothing(place: Place, path: str, cookie: str | None) -> None:
+def test_without_the_cookie_there_is_nothing(
+    place: Place, path: str, cookie: str | None
+) -> None:
     status, _, body = ask(place, path, cookie=cookie)
     assert status == 403
     assert b"people" not in body
@@ -178,10 +241,19 @@ def test_a_wrong_token_opens_nothing(place: Place, token: str) -> None:
 )
 @pytest.mark.parametrize("path", ["/", "/t/people.csv"])
 def test_another_host_is_not_the_studio(place: Place, host: str, path: str) -> None:
-    assert ask(place, path, host=host.format(port=place.port), cookie=place.session)[0] in {400, 421}
+    assert ask(place, path, host=host.format(port=place.port), cookie=place.session)[
+        0
+    ] in {400, 421}
 
 
-CHANGES = ["/upload", "/t/people.csv/schema", "/t/people.csv/account", "/api/plan", "/api/run", "/api/run/x/cancel"]
+CHANGES = [
+    "/upload",
+    "/t/people.csv/schema",
+    "/t/people.csv/account",
+    "/api/plan",
+    "/api/run",
+    "/api/run/x/cancel",
+]
 
 
 @pytest.mark.parametrize("path", CHANGES)
@@ -201,15 +273,24 @@ CHANGES = ["/upload", "/t/people.csv/schema", "/t/people.csv/account", "/api/pla
         {"host": "evil.example"},
     ],
 )
-def test_no_other_page_can_change_anything(place: Place, path: str, changed: dict[str, str | None]) -> None:
+def test_no_other_page_can_change_anything(
+    place: Place, path: str, changed: dict[str, str | None]
+) -> None:
     before = sorted(p.name for p in place.folder.rglob("*"))
-    assert post(place, path, {"table": "people.csv", "epsilon": "1"}, **changed)[0] in {400, 403, 421}
+    assert post(place, path, {"table": "people.csv", "epsilon": "1"}, **changed)[0] in {
+        400,
+        403,
+        421,
+    }
     assert sorted(p.name for p in place.folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_do_nothing(place: Place, method: str) -> None:
-    assert ask(place, "/t/people.csv", method=method, cookie=place.session)[0] in {403, 405}
+    assert ask(place, "/t/people.csv", method=method, cookie=place.session)[0] in {
+        403,
+        405,
+    }
 
 
 NAMES = [
@@ -222,11 +303,15 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", ["/t/{}", "/t/{}/plan"])
-def test_only_tables_of_the_folder_have_a_name(place: Place, name: str, form: str) -> None:
+def test_only_tables_of_the_folder_have_a_name(
+    place: Place, name: str, form: str
+) -> None:
     (place.folder / "link.csv").unlink(missing_ok=True)
     (place.folder / "link.csv").symlink_to("/etc/passwd")
     try:
-        status, _, body = ask(place, form.format(quote(name, safe="%/")), cookie=place.session)
+        status, _, body = ask(
+            place, form.format(quote(name, safe="%/")), cookie=place.session
+        )
     finally:
         (place.folder / "link.csv").unlink()
     assert status in {400, 404}
@@ -238,7 +323,9 @@ def test_an_upload_lands_in_the_folder_or_nowhere(place: Place, name: str) -> No
     outside = sorted(p.name for p in place.folder.parent.iterdir())
     head = f'--x\r\nContent-Disposition: form-data; name="table"; filename="{name}"\r\nContent-Type: text/csv\r\n\r\n'
     body = head.encode() + b"a\n1\n\r\n--x--\r\n"
-    status, _, answer = post(place, "/upload", body, content_type="multipart/form-data; boundary=x")
+    status, _, answer = post(
+        place, "/upload", body, content_type="multipart/form-data; boundary=x"
+    )
     assert status in {200, 400}
     assert sorted(p.name for p in place.folder.parent.iterdir()) == outside
     if status == 200:
@@ -252,7 +339,9 @@ def test_an_upload_lands_in_the_folder_or_nowhere(place: Place, name: str) -> No
 
 
 @pytest.mark.parametrize("size", [str(5 << 30), "9" * 30, ""])
-def test_an_upload_too_large_or_of_no_size_is_refused_unread(place: Place, size: str) -> None:
+def test_an_upload_too_large_or_of_no_size_is_refused_unread(
+    place: Place, size: str
+) -> None:
     before = sorted(p.name for p in place.folder.iterdir())
     sizes = {"content_length": size} if size else {"transfer_encoding": "chunked"}
     status, _, answer = ask(
@@ -270,17 +359,27 @@ def test_an_upload_too_large_or_of_no_size_is_refused_unread(place: Place, size:
     assert sorted(p.name for p in place.folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("kind", ["../../people.csv", "schema/../..", "x", "release.understudy", "%2e%2e"])
+@pytest.mark.parametrize(
+    "kind", ["../../people.csv", "schema/../..", "x", "release.understudy", "%2e%2e"]
+)
 def test_runs_give_only_their_own_files(place: Place, kind: str) -> None:
-    assert ask(place, f"/run/nothing/file/{kind}", cookie=place.session)[0] in {400, 404}
+    assert ask(place, f"/run/nothing/file/{kind}", cookie=place.session)[0] in {
+        400,
+        404,
+    }
 
 
-@pytest.mark.parametrize("name", ["../app.py", "%2e%2e/guard.py", "base.html", "studio.py", ""])
+@pytest.mark.parametrize(
+    "name", ["../app.py", "%2e%2e/guard.py", "base.html", "studio.py", ""]
+)
 def test_the_static_folder_has_two_files(place: Place, name: str) -> None:
     assert ask(place, f"/static/{name}", cookie=place.session)[0] == 404
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b"[" * 100_000, b'{"table": 1e999}', b"\xff\xfe", b"x" * (5 << 20)])
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"[]", b"[" * 100_000, b'{"table": 1e999}', b"\xff\xfe", b"x" * (5 << 20)],
+)
 def test_what_cannot_be_read_is_refused_in_one_line(place: Place, body: bytes) -> None:
     status, _, answer = post(place, "/api/plan", body)
     assert status == 400
@@ -314,4 +413,6 @@ def test_it_listens_on_this_machine_alone(place: Place) -> None:
         for line in listening
         if line.split()[1].endswith(f":{place.port:04X}") and line.split()[3] == "0A"
     ]
-    assert mine == [f"{socket.ntohl(int.from_bytes(socket.inet_aton('127.0.0.1'), 'big')):08X}:{place.port:04X}"]
+    assert mine == [
+        f"{socket.ntohl(int.from_bytes(socket.inet_aton('127.0.0.1'), 'big')):08X}:{place.port:04X}"
+    ]

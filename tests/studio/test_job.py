@@ -1,4 +1,6 @@
-"""A run of the studio: what becomes of it when it is stopped, early or late, and what its comparison holds."""
+"""A run of the studio: what becomes of it when it is stopped, early or late, and what
+its comparison holds.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,18 @@ def test_the_comparison_holds_attacks_and_their_control(tmp_path: Path) -> None:
     job = job_of(tmp_path, control=people(tmp_path / "others.csv", rows=300))
     stages: list[str] = []
     keep = job._note_progress
-    job._note_progress = lambda stage, done: (stages.append(stage), keep(stage, done))[1]  # type: ignore[method-assign,func-returns-value]
+    job._note_progress = lambda stage, done: (stages.append(stage), keep(stage, done))[
+        1
+    ]  # type: ignore[method-assign,func-returns-value]
     job.run()
     assert job.state == "done", job.message
     assert job.report is not None
     assert job.report.risk is not None
     assert job.report.risk["attribute_inference"].is_computed
     assert job.report.risk["membership_measurements"].is_computed
-    assert "comparing: Linkability" in stages, "each attack is told as it begins, and can be stopped there"
+    assert "comparing: Linkability" in stages, (
+        "each attack is told as it begins, and can be stopped there"
+    )
     twin = json.loads((job.folder / "report.json").read_text())
     assert twin["risk"]["facts"]["holdout"] is True
 
@@ -55,7 +61,9 @@ async def _bytes_of(path: Path) -> AsyncIterator[bytes]:
     yield path.read_bytes()
 
 
-def test_only_its_owner_can_read_what_a_studio_keeps_of_the_rows(tmp_path: Path, permissive: None) -> None:
+def test_only_its_owner_can_read_what_a_studio_keeps_of_the_rows(
+    tmp_path: Path, permissive: None
+) -> None:
     (tmp_path / "w").mkdir()
     workspace = Workspace(tmp_path / "w")
     asyncio.run(workspace.add("people.csv", _bytes_of(people(tmp_path / "sent.csv"))))
@@ -109,8 +117,12 @@ def test_stopping_the_comparison_leaves_the_release_whole(tmp_path: Path) -> Non
     assert job.state == "done"
     assert job.release is not None
     assert job.report is None
-    assert job.notes[0].startswith("A new account, without a cap, is made for people.csv: ")
-    assert job.notes[1:] == ["The comparison with the real rows was stopped. The release is whole."]
+    assert job.notes[0].startswith(
+        "A new account, without a cap, is made for people.csv: "
+    )
+    assert job.notes[1:] == [
+        "The comparison with the real rows was stopped. The release is whole."
+    ]
     assert sorted(p.name for p in job.folder.iterdir()) == [
         "public.html",
         "public.json",
@@ -151,7 +163,9 @@ def test_whatever_fails_is_one_line(tmp_path: Path, synthesizer: str) -> None:
     assert job.message
 
 
-def test_runs_wait_for_each_other_and_one_that_waits_can_be_stopped(tmp_path: Path) -> None:
+def test_runs_wait_for_each_other_and_one_that_waits_can_be_stopped(
+    tmp_path: Path,
+) -> None:
     jobs = Jobs()
     job = job_of(tmp_path)
     job.cancel()
@@ -169,5 +183,8 @@ def test_a_table_that_seems_renamed_gets_no_second_account(tmp_path: Path) -> No
     Ledger.create(tmp_path / "earlier.csv.ledger", dataset="earlier").close()
     job.run()
     assert job.state == "failed"
-    assert "earlier.csv.ledger is the account of earlier.csv, which is not there any more" in job.message
+    assert (
+        "earlier.csv.ledger is the account of earlier.csv, which is not there any more"
+        in job.message
+    )
     assert not job.ledger.exists()

@@ -1,4 +1,6 @@
-"""Who opened a connection: real sockets, and a real second user where the tests may become one."""
+"""Who opened a connection: real sockets, and a real second user where the tests may
+become one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from pathlib import Path
 import pytest
 
 from kit.studio.other_user import LEAVE, OTHER_UID, ROOT, STUDIO_UID
-from understudy.studio.peer import SocketEndpoint, find_own_uid, find_peer_uid, is_other_user, spell_endpoint
+from understudy.studio.peer import (
+    SocketEndpoint,
+    find_own_uid,
+    find_peer_uid,
+    is_other_user,
+    spell_endpoint,
+)
 
 CONNECT = """
 line = socket.create_connection(("127.0.0.1", said))
@@ -25,7 +33,9 @@ line.recv(1)
 def accepted(
     family: int = socket.AF_INET, host: str = "127.0.0.1"
 ) -> Iterator[tuple[SocketEndpoint, SocketEndpoint, socket.socket]]:
-    """A connection of this process to itself: both ends as the server sees them, and the client's socket."""
+    """A connection of this process to itself: both ends as the server sees them, and
+    the client's socket.
+    """
     with socket.socket() as listener, socket.socket(family) as client:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -35,12 +45,17 @@ def accepted(
             yield peer, server.getsockname(), client
 
 
-@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::ffff:127.0.0.1")])
+@pytest.mark.parametrize(
+    ("family", "host"),
+    [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::ffff:127.0.0.1")],
+)
 def test_a_connection_is_its_users(family: int, host: str) -> None:
     with accepted(family, host) as (client, server, _):
         assert find_peer_uid(client, server) == os.geteuid() == find_own_uid()
         assert not is_other_user(client, server, os.geteuid())
-        assert is_other_user(client, server, os.geteuid() + 1) is not ROOT  # root may, whoever the studio's user is
+        assert (
+            is_other_user(client, server, os.geteuid() + 1) is not ROOT
+        )  # root may, whoever the studio's user is
 
 
 def test_a_connection_that_was_closed_is_nobodys() -> None:
@@ -62,7 +77,9 @@ def test_another_user_is_known() -> None:
         listener.listen()
         listener.settimeout(60)
         port = listener.getsockname()[1]
-        process = subprocess.Popen([sys.executable, "-c", LEAVE + CONNECT], stdin=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", LEAVE + CONNECT], stdin=subprocess.PIPE, text=True
+        )
         assert process.stdin is not None
         with closing(process.stdin):
             process.stdin.write(str(port))

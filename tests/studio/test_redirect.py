@@ -25,13 +25,17 @@ def test_nobody_but_its_owner_can_read_it(tmp_path: Path) -> None:
     try:
         with RedirectPage(tmp_path) as page:
             where = path_of(page.write(URL))
-            modes = [stat.S_IMODE(path.stat().st_mode) for path in (where.parent, where)]
+            modes = [
+                stat.S_IMODE(path.stat().st_mode) for path in (where.parent, where)
+            ]
     finally:
         os.umask(before)
     assert modes == [0o700, 0o600]
 
 
-def test_browsers_in_a_sandbox_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browsers_in_a_sandbox_find_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They read what lies in the home directory and is not hidden."""
     monkeypatch.setenv("HOME", str(tmp_path))
     with RedirectPage() as page:
@@ -53,5 +57,8 @@ def test_it_leads_to_the_address_and_is_gone_afterwards(tmp_path: Path) -> None:
 
 
 def test_without_a_home_it_says_what_to_do(tmp_path: Path) -> None:
-    with RedirectPage(tmp_path / "nowhere") as page, pytest.raises(Refused, match="Open the address yourself"):
+    with (
+        RedirectPage(tmp_path / "nowhere") as page,
+        pytest.raises(Refused, match="Open the address yourself"),
+    ):
         page.write(URL)

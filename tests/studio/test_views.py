@@ -1,4 +1,6 @@
-"""Figures of the studio with names and labels that want to be markup: read back as a browser reads them, they are text."""
+"""Figures of the studio with names and labels that want to be markup: read back as a
+browser reads them, they are text.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,15 @@ def rows() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def release(rows: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Release:
-    schema = Schema(columns=tuple(Categorical(name=n, values=HOSTILE, nullable=False) for n in HOSTILE))
+    schema = Schema(
+        columns=tuple(
+            Categorical(name=n, values=HOSTILE, nullable=False) for n in HOSTILE
+        )
+    )
     ledger = tmp_path_factory.mktemp("views") / "l"
-    return us.synthesize(rows, schema, epsilon=5, synthesizer="mst", ledger=ledger, seed=1)
+    return us.synthesize(
+        rows, schema, epsilon=5, synthesizer="mst", ledger=ledger, seed=1
+    )
 
 
 class Reader(HTMLParser):
@@ -61,29 +69,40 @@ ALLOWED = {"svg", "title", "rect", "line", "text", "circle", "g", "path"}
 
 
 def read(figure: str) -> Reader:
-    """Both ways a page takes a figure: as XML by the studio's script, and as part of a page by the template."""
+    """Both ways a page takes a figure: as XML by the studio's script, and as part of a
+    page by the template.
+    """
     ElementTree.fromstring(figure)
     seen = Reader(figure)
     assert seen.tags <= ALLOWED, seen.tags - ALLOWED
     return seen
 
 
-def test_every_figure_is_text_and_shapes(rows: pl.DataFrame, release: Release, tmp_path) -> None:
+def test_every_figure_is_text_and_shapes(
+    rows: pl.DataFrame, release: Release, tmp_path
+) -> None:
     job = job_of(tmp_path)
     job.release = release
     figures = [c["drawn"] for c in column_charts(job, release)]
-    figures += [draw_heatmap(job), draw_network(list(release.schema), find_measured_pairs(release))]
+    figures += [
+        draw_heatmap(job),
+        draw_network(list(release.schema), find_measured_pairs(release)),
+    ]
     figures += [draw_marginal(release, [a]) for a in HOSTILE] + [
         draw_marginal(release, [a, HOSTILE[0]]) for a in HOSTILE[1:]
     ]
-    job.report = evaluate(rows, release.sample(kind="polars", seed=2), release=release, risk=False)
+    job.report = evaluate(
+        rows, release.sample(kind="polars", seed=2), release=release, risk=False
+    )
     figures += [c["drawn"] for c in column_charts(job, release)] + [draw_heatmap(job)]
     figures.append(trade_figure([(name, 0.1, 0.2) for name in HOSTILE]))
     said = "".join(read(figure).text for figure in figures)
     for name in HOSTILE[:7]:
         assert name in said, "shown as it is"
     assert draw_trade_off([job]) == "", "no risk, no point"
-    assert [title for title, _ in list_compared_findings(job)][:1] == ["Columns, total variation"]
+    assert [title for title, _ in list_compared_findings(job)][:1] == [
+        "Columns, total variation"
+    ]
 
 
 def test_a_command_can_be_typed_whatever_the_table_is_called(tmp_path) -> None:

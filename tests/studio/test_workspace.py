@@ -1,4 +1,6 @@
-"""The workspace: what is received appears whole, and what a killed studio left of it does not stay."""
+"""The workspace: what is received appears whole, and what a killed studio left of it
+does not stay.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from understudy.scratch import HIDDEN_SCRATCH_PREFIX
 from understudy.studio.workspace import Workspace
 
 
-def test_an_upload_waits_in_a_private_directory_and_sweeps_those_that_were_cut_off(tmp_path: Path) -> None:
+def test_an_upload_waits_in_a_private_directory_and_sweeps_those_that_were_cut_off(
+    tmp_path: Path,
+) -> None:
     left = orphan(tmp_path, HIDDEN_SCRATCH_PREFIX)
     seen: list[Path] = []
 

@@ -8,7 +8,13 @@ import pytest
 
 from understudy import synthesizers
 from understudy.errors import Refused
-from understudy.synthesizers import SYNTHESIZERS, Awareness, Independent, Synthesizer, make
+from understudy.synthesizers import (
+    SYNTHESIZERS,
+    Awareness,
+    Independent,
+    Synthesizer,
+    make,
+)
 from understudy.synthesizers.awareness import PUBLISHED_AWARENESS, awareness_rows
 
 
@@ -20,7 +26,9 @@ def test_the_published_table():
     assert sum(row.aware.budget for row in PUBLISHED_AWARENESS) == 5
     assert sum(row.aware.efficiency for row in PUBLISHED_AWARENESS) == 9
     assert PUBLISHED_AWARENESS[-1].title == "AIM"
-    assert PUBLISHED_AWARENESS[-1].aware == Awareness(workload=True, data=True, budget=True, efficiency=True)
+    assert PUBLISHED_AWARENESS[-1].aware == Awareness(
+        workload=True, data=True, budget=True, efficiency=True
+    )
 
 
 @pytest.mark.parametrize("name", SYNTHESIZERS)
@@ -43,10 +51,20 @@ def test_unknown_names_and_options_are_refused_with_what_there_is():
 
 
 def test_the_page_prints_the_same_table():
-    page = (Path(__file__).parents[2] / "docs" / "synthesizers.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "synthesizers.md").read_text(
+        encoding="utf-8"
+    )
     for name, cls in SYNTHESIZERS.items():
-        flags = [cls.aware.workload, cls.aware.data, cls.aware.budget, cls.aware.efficiency]
-        assert f"| {name} | " + " | ".join("yes" if flag else "·" for flag in flags) + " |" in page
+        flags = [
+            cls.aware.workload,
+            cls.aware.data,
+            cls.aware.budget,
+            cls.aware.efficiency,
+        ]
+        assert (
+            f"| {name} | " + " | ".join("yes" if flag else "·" for flag in flags) + " |"
+            in page
+        )
 
 
 def test_public_names():

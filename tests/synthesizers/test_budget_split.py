@@ -1,4 +1,6 @@
-"""What sizes decide is said: every algorithm that looks away from a marginal for its size names it."""
+"""What sizes decide is said: every algorithm that looks away from a marginal for its
+size names it.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,31 @@ def heard(open_curator, name, options, sizes=SIZES):
     """What a run on made-up rows tells of what it left out."""
     schema = schema_of(*sizes)
     draw = np.random.default_rng(0)
-    rows = {n: [f"{n}{i}" for i in draw.integers(0, size, 400)] for n, size in zip(schema, sizes, strict=True)}
-    curator = open_curator(schema, rows, epsilon=Fraction(5), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
+    rows = {
+        n: [f"{n}{i}" for i in draw.integers(0, size, 400)]
+        for n, size in zip(schema, sizes, strict=True)
+    }
+    curator = open_curator(
+        schema,
+        rows,
+        epsilon=Fraction(5),
+        delta=Fraction("1e-6"),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
     told: list[str] = []
-    make(name, **options).measure(curator, Workload.of_order(schema), lambda stage, _: told.append(stage))
+    make(name, **options).measure(
+        curator, Workload.of_order(schema), lambda stage, _: told.append(stage)
+    )
     return [stage for stage in told if stage.startswith(APART_NOTE)]
 
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_a_pair_too_large_is_named(name, open_curator, monkeypatch):
     monkeypatch.setattr(privsyn, "MAX_PAIR_CELLS", 200)
-    assert any("c × d" in stage and "cells" in stage for stage in heard(open_curator, name, LIMITED[name]))
+    assert any(
+        "c × d" in stage and "cells" in stage
+        for stage in heard(open_curator, name, LIMITED[name])
+    )
 
 
 @pytest.mark.parametrize("name", LIMITED)
@@ -50,5 +66,8 @@ def test_where_all_fits_nothing_is_said(name, open_curator):
 
 def test_cliques_are_told_apart_by_their_cells():
     schema = schema_of(10, 10)
-    assert split_by_cells(schema, [("a", "b"), ("a",)], 100) == ([("a", "b"), ("a",)], [])
+    assert split_by_cells(schema, [("a", "b"), ("a",)], 100) == (
+        [("a", "b"), ("a",)],
+        [],
+    )
     assert split_by_cells(schema, [("a", "b"), ("a",)], 99) == ([("a",)], [("a", "b")])

@@ -1,4 +1,6 @@
-"""Options: every one explained, read from Python and from text alike, and refused before anything is spent."""
+"""Options: every one explained, read from Python and from text alike, and refused
+before anything is spent.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import Refused
-from understudy.synthesizers import AIM, MST, SYNTHESIZERS, make, options_of, synthesizer_class
+from understudy.synthesizers import (
+    AIM,
+    MST,
+    SYNTHESIZERS,
+    make,
+    options_of,
+    synthesizer_class,
+)
 from understudy.synthesizers.options import option_text
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 OWN = {"random", "adaptive"}
 """Those without a paper."""
 
-EVERY = [(name, option) for name, cls in SYNTHESIZERS.items() for option in options_of(cls)]
+EVERY = [
+    (name, option) for name, cls in SYNTHESIZERS.items() for option in options_of(cls)
+]
 
 
 @pytest.mark.parametrize("name", SYNTHESIZERS)
@@ -35,13 +46,20 @@ def test_every_option_is_explained_and_set_by_its_own_default(name, option):
     """What is printed as the default can be typed, and changes nothing."""
     found = options_of(SYNTHESIZERS[name])[option]
     assert found.help
-    assert make(name, **{option: found.stated}) == make(name) == make(name, **{option: found.default})
+    assert (
+        make(name, **{option: found.stated})
+        == make(name)
+        == make(name, **{option: found.default})
+    )
 
 
 @pytest.mark.parametrize(("name", "option"), EVERY)
 def test_every_option_is_on_its_page(name, option):
     page = DOCS / "synthesizers" / f"{name}.md"
-    assert f"`{option}`" in (page if page.exists() else DOCS / "synthesizers.md").read_text()
+    assert (
+        f"`{option}`"
+        in (page if page.exists() else DOCS / "synthesizers.md").read_text()
+    )
 
 
 @pytest.mark.parametrize(("name", "option"), EVERY)
@@ -57,10 +75,22 @@ def test_nonsense_is_refused_in_one_line_that_names_the_option(name, option):
 @pytest.mark.parametrize(
     ("name", "options", "made"),
     [
-        ("aim", {"rounds": "20", "selection": "0.2", "picks": "none"}, AIM(rounds=20, selection=Fraction(1, 5))),
+        (
+            "aim",
+            {"rounds": "20", "selection": "0.2", "picks": "none"},
+            AIM(rounds=20, selection=Fraction(1, 5)),
+        ),
         ("aim", {"selection": 0.1}, AIM()),
-        ("mst", {"public": '[["age", "sex"]]', "compress": "yes"}, MST(public=(("age", "sex"),), compress=True)),
-        ("mst", {"public": [["age", "sex"]], "singles": "1/3"}, MST(public=(("age", "sex"),), singles=Fraction(1, 3))),
+        (
+            "mst",
+            {"public": '[["age", "sex"]]', "compress": "yes"},
+            MST(public=(("age", "sex"),), compress=True),
+        ),
+        (
+            "mst",
+            {"public": [["age", "sex"]], "singles": "1/3"},
+            MST(public=(("age", "sex"),), singles=Fraction(1, 3)),
+        ),
     ],
 )
 def test_values_are_read_as_they_are_written(name, options, made):
@@ -106,9 +136,13 @@ def test_parts_of_the_budget_stay_exact(part):
     assert make("aim", selection=option_text(part)) == replace(AIM(), selection=part)
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "synthesizers").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", sorted((DOCS / "synthesizers").glob("*.md")), ids=lambda page: page.stem
+)
 def test_every_page_answers_what_a_reader_asks(page):
-    """How it is run, what it looks like, when to use it, what it costs, what can be set."""
+    """How it is run, what it looks like, when to use it, what it costs, what can be
+    set.
+    """
     text = page.read_text()
     assert f"--synthesizer {page.stem}" in text
     assert "```mermaid" in text or "](../images/" in text

@@ -8,7 +8,13 @@ from understudy.errors import Refused
 from understudy.measurements import Partition
 from understudy.schema import Boolean, Categorical, Integer, Schema
 from understudy.synthesizers import Workload
-from understudy.synthesizers.workload import check_targets, parse_target, parse_targets, range_partitions, workload_of
+from understudy.synthesizers.workload import (
+    check_targets,
+    parse_target,
+    parse_targets,
+    range_partitions,
+    workload_of,
+)
 
 SCHEMA = Schema(
     columns=(
@@ -59,7 +65,9 @@ def test_what_is_typed_is_what_is_written_down(text: str) -> None:
     ],
 )
 def test_what_is_no_wish_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match=r"A workload is triples, pairs.*Nothing was spent"):
+    with pytest.raises(
+        Refused, match=r"A workload is triples, pairs.*Nothing was spent"
+    ):
         parse_target(text)
 
 
@@ -77,18 +85,33 @@ def test_wishes_weigh_one_each_and_add_up() -> None:
 
 
 def test_a_label_asks_for_every_two_other_columns_with_it() -> None:
-    wanted = {("age", "income", "smoker"), ("age", "smoker", "job"), ("income", "smoker", "job")}
+    wanted = {
+        ("age", "income", "smoker"),
+        ("age", "smoker", "job"),
+        ("income", "smoker", "job"),
+    }
     for text in ("label=smoker", "triples=smoker"):
         assert set(workload_of(SCHEMA, parse_targets(text)).cliques) == wanted
     few = Schema(columns=SCHEMA.columns[1:3])
-    assert workload_of(few, parse_targets("label=smoker")).cliques == (("income", "smoker"),)
+    assert workload_of(few, parse_targets("label=smoker")).cliques == (
+        ("income", "smoker"),
+    )
 
 
 def test_ranges_ask_for_columns_pairs_and_coarser_bins() -> None:
     wanted = parse_targets("ranges=income,age")
-    assert workload_of(SCHEMA, wanted).cliques == (("age",), ("income",), ("age", "income"))
+    assert workload_of(SCHEMA, wanted).cliques == (
+        ("age",),
+        ("income",),
+        ("age", "income"),
+    )
     bins = range_partitions(SCHEMA, wanted)
-    assert [clique for clique, _ in bins] == [("age",), ("age",), *[("income",)] * 3, ("age", "income")]
+    assert [clique for clique, _ in bins] == [
+        ("age",),
+        ("age",),
+        *[("income",)] * 3,
+        ("age", "income"),
+    ]
     for clique, axes in bins:
         for name, axis in zip(clique, axes, strict=True):
             assert isinstance(axis, Partition)
@@ -104,6 +127,8 @@ def test_ranges_ask_for_columns_pairs_and_coarser_bins() -> None:
         ("ranges=smoker", "no order"),
     ],
 )
-def test_what_the_table_cannot_give_is_refused_before_anything_is_spent(text: str, message: str) -> None:
+def test_what_the_table_cannot_give_is_refused_before_anything_is_spent(
+    text: str, message: str
+) -> None:
     with pytest.raises(Refused, match=f"{message}.*Nothing was spent"):
         check_targets(parse_targets(text), SCHEMA)

@@ -18,7 +18,8 @@ from understudy.tables.counting import Tally, count_cells, count_sparse, cover_c
 def coded(sizes: dict[str, int], rows: int, seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     return {
-        name: rng.integers(0, size, rows).astype(np.min_scalar_type(max(size - 1, 0))) for name, size in sizes.items()
+        name: rng.integers(0, size, rows).astype(np.min_scalar_type(max(size - 1, 0)))
+        for name, size in sizes.items()
     }
 
 
@@ -34,7 +35,12 @@ def questions(draw):
     names = "abcdef"[: draw(st.integers(1, 6))]
     sizes = {name: draw(st.sampled_from([1, 2, 3, 7, 40, 300])) for name in names}
     subsets = [c for k in range(4) for c in combinations(names, k)]
-    cliques = draw(st.lists(st.sampled_from(subsets).flatmap(lambda c: st.permutations(c).map(tuple)), max_size=12))
+    cliques = draw(
+        st.lists(
+            st.sampled_from(subsets).flatmap(lambda c: st.permutations(c).map(tuple)),
+            max_size=12,
+        )
+    )
     cliques = [c for c in cliques if count_cells(c, sizes) <= 200_000]
     return cliques, sizes, draw(st.integers(0, 300)), draw(st.integers(0, 2**32 - 1))
 
@@ -52,7 +58,9 @@ def test_every_clique_is_counted_exactly(question, batches):
         assert table.shape == tuple(sizes[name] for name in clique)
         assert table.dtype == np.int64
         assert table.flags.c_contiguous
-        np.testing.assert_array_equal(table, brute(clique, sizes, columns) if clique else rows)
+        np.testing.assert_array_equal(
+            table, brute(clique, sizes, columns) if clique else rows
+        )
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -64,7 +72,10 @@ def test_blocks_and_threads_do_not_matter(threads, monkeypatch):
     tally = Tally(pairs, sizes, threads=threads)
     tally.add(columns)
     for (a, b), table in zip(pairs, tally.counts(), strict=True):
-        flat = np.bincount(columns[a].astype(np.int64) * sizes[b] + columns[b], minlength=sizes[a] * sizes[b])
+        flat = np.bincount(
+            columns[a].astype(np.int64) * sizes[b] + columns[b],
+            minlength=sizes[a] * sizes[b],
+        )
         np.testing.assert_array_equal(table, flat.reshape(sizes[a], sizes[b]))
 
 
@@ -75,10 +86,17 @@ def test_a_large_table_is_counted_without_a_second_one():
     tally.add(columns)
     (table,) = tally.counts()
     assert table.sum() == 500
-    np.testing.assert_array_equal(np.argwhere(table), np.unique(np.stack([columns["b"], columns["a"]], 1), axis=0))
+    np.testing.assert_array_equal(
+        np.argwhere(table), np.unique(np.stack([columns["b"], columns["a"]], 1), axis=0)
+    )
 
 
-@given(st.lists(st.frozensets(st.sampled_from("abcdefghij"), min_size=1, max_size=4), max_size=30))
+@given(
+    st.lists(
+        st.frozensets(st.sampled_from("abcdefghij"), min_size=1, max_size=4),
+        max_size=30,
+    )
+)
 def test_every_clique_lies_within_its_cover(cliques):
     sizes = {name: 2 + i for i, name in enumerate("abcdefghij")}
     chosen = cover_cliques([tuple(sorted(c)) for c in cliques], sizes, limit=500)
@@ -95,7 +113,11 @@ def test_pairs_are_covered_by_far_fewer():
 
 @pytest.mark.parametrize(
     ("clique", "says"),
-    [(("a", "a"), '"a" twice'), (("z",), '"z" is not counted'), (("wide", "wider"), "sparse counts")],
+    [
+        (("a", "a"), '"a" twice'),
+        (("z",), '"z" is not counted'),
+        (("wide", "wider"), "sparse counts"),
+    ],
 )
 def test_what_cannot_be_counted_is_refused(clique, says):
     with pytest.raises(TableError, match=says):
@@ -114,7 +136,10 @@ def test_sparse_counts_are_exact_in_any_domain(width, rows, batches, seed, size)
     """Twelve columns of 2³² codes make 2³⁸⁴ cells."""
     sizes = {f"c{i}": size for i in range(width)}
     columns = coded(sizes, rows, seed)
-    doubled = {name: np.concatenate([column, column[: rows // 2]]) for name, column in columns.items()}
+    doubled = {
+        name: np.concatenate([column, column[: rows // 2]])
+        for name, column in columns.items()
+    }
     total = rows + rows // 2
     cuts = np.linspace(0, total, batches + 1).astype(int)
     parts = ({name: c[a:b] for name, c in doubled.items()} for a, b in pairwise(cuts))

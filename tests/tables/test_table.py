@@ -51,15 +51,29 @@ people = st.lists(
 def frame(rows) -> pl.DataFrame:
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     kinds = {"age": pl.Int64, "sex": pl.String, "smoker": pl.Boolean}
-    named = {n: pl.Series(list(c), dtype=t) for (n, t), c in zip(kinds.items(), columns, strict=True)}
-    return pl.DataFrame(named | {"remarks": pl.Series(["canary"] * len(rows), dtype=pl.String)})
+    named = {
+        n: pl.Series(list(c), dtype=t)
+        for (n, t), c in zip(kinds.items(), columns, strict=True)
+    }
+    return pl.DataFrame(
+        named | {"remarks": pl.Series(["canary"] * len(rows), dtype=pl.String)}
+    )
 
 
 @settings(max_examples=20, deadline=None)
 @given(people, st.booleans())
 def test_counts_are_those_of_a_loop_over_the_rows(rows, streamed):
-    cliques = [(), ("age",), ("smoker", "sex"), ("sex", "age", "smoker"), ("age", "sex")]
-    coded = [tuple(codec_of(CLOSED[n]).code(v) for n, v in zip(CLOSED, row, strict=True)) for row in rows]
+    cliques = [
+        (),
+        ("age",),
+        ("smoker", "sex"),
+        ("sex", "age", "smoker"),
+        ("age", "sex"),
+    ]
+    coded = [
+        tuple(codec_of(CLOSED[n]).code(v) for n, v in zip(CLOSED, row, strict=True))
+        for row in rows
+    ]
     with pytest.MonkeyPatch.context() as patch, open_table(frame(rows)) as source:
         if streamed:
             patch.setattr(table_module, "MAX_CODES_BYTES", -1)
@@ -105,7 +119,13 @@ def test_an_open_schema_answers_what_discovery_asks():
         Categorical(name="sex", missing=("f",)),
         UndeclaredColumn(name="smoker"),
     )
-    rows = [(5, "F", True), (5, "M", None), (-7, "f", None), (None, "", False), (-3, None, None)]
+    rows = [
+        (5, "F", True),
+        (5, "M", None),
+        (-7, "f", None),
+        (None, "", False),
+        (-3, None, None),
+    ]
     with open_table(frame(rows)) as source:
         table = Table(source, Schema(columns=columns))
         labels, times = table.labels("sex")
@@ -127,10 +147,17 @@ def test_an_open_schema_answers_what_discovery_asks():
 
 def test_labels_are_what_the_lookup_will_see():
     """Learned labels, once listed, take in every cell they were learned from."""
-    data = pl.DataFrame({"x": [1.0, 2.5, 3.0, None, float("nan")], "d": [date(2024, 1, i) for i in range(1, 6)]})
+    data = pl.DataFrame(
+        {
+            "x": [1.0, 2.5, 3.0, None, float("nan")],
+            "d": [date(2024, 1, i) for i in range(1, 6)],
+        }
+    )
     for name in ("x", "d"):
         with open_table(data) as source:
-            labels, counts = Table(source, Schema(columns=(Categorical(name=name),))).labels(name)
+            labels, counts = Table(
+                source, Schema(columns=(Categorical(name=name),))
+            ).labels(name)
             learned = Schema(columns=(Categorical(name=name, values=tuple(labels)),))
             table = Table(source, learned).counts([(name,)])[0]
         assert table[: len(labels)].tolist() == counts.tolist()
@@ -139,7 +166,9 @@ def test_labels_are_what_the_lookup_will_see():
 def test_a_hundred_thousand_labels_are_listed():
     data = pl.DataFrame({"x": [f"label {i % 100_000}" for i in range(150_000)]})
     with open_table(data) as source:
-        labels, counts = Table(source, Schema(columns=(Categorical(name="x"),))).labels("x")
+        labels, counts = Table(source, Schema(columns=(Categorical(name="x"),))).labels(
+            "x"
+        )
     assert len(set(labels)) == 100_000
     assert (counts.sum(), counts.max()) == (150_000, 2)
     assert labels == sorted(labels)
@@ -147,14 +176,18 @@ def test_a_hundred_thousand_labels_are_listed():
 
 def test_a_text_no_schema_could_list_is_no_label():
     with open_table(pl.DataFrame({"x": ["a\0b", "a"]})) as source:
-        assert Table(source, Schema(columns=(Categorical(name="x"),))).labels("x")[0] == ["a"]
+        assert Table(source, Schema(columns=(Categorical(name="x"),))).labels("x")[
+            0
+        ] == ["a"]
 
 
 def test_a_text_too_long_for_a_label_is_none():
     """Decided cell by cell, in characters: a row moves itself only."""
     longest = "ö" * MAX_LABEL_CHARS
     with open_table(pl.DataFrame({"x": [longest, f"{longest}ö", "a"]})) as source:
-        assert Table(source, Schema(columns=(Categorical(name="x"),))).labels("x")[0] == ["a", longest]
+        assert Table(source, Schema(columns=(Categorical(name="x"),))).labels("x")[
+            0
+        ] == ["a", longest]
 
 
 def test_sums_never_wrap():
@@ -167,7 +200,9 @@ def test_sums_never_wrap():
 
 
 def test_numbers_outside_the_bounds_count_as_missing_where_declared():
-    column = Real(name="x", min=0, max=1, step=Fraction(1, 2), outside=OutOfBoundsPolicy.MISSING)
+    column = Real(
+        name="x", min=0, max=1, step=Fraction(1, 2), outside=OutOfBoundsPolicy.MISSING
+    )
     with open_table(pl.DataFrame({"x": [0.5, 1.2, 1.3, -9.0, None]})) as source:
         table = Table(source, Schema(columns=(column,)))
         assert (table.count_valid("x"), table.sum("x", 0, 2)) == (2, 3)
@@ -178,7 +213,9 @@ def test_edges_over_the_whole_lattice_take_in_everything():
     edges = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
     values = [-(2**63), -(2**40), -1, 0, 1, 5, 2**63 - 1]
     with open_table(pl.DataFrame({"x": values})) as source:
-        counts = Table(source, Schema(columns=(Integer(name="x"),))).lattice_counts("x", edges)
+        counts = Table(source, Schema(columns=(Integer(name="x"),))).lattice_counts(
+            "x", edges
+        )
     assert counts.sum() == len(values)
     assert len(counts) == 126
 
@@ -193,7 +230,10 @@ def test_edges_over_the_whole_lattice_take_in_everything():
     ],
 )
 def test_what_makes_no_sense_is_refused(ask, says):
-    with open_table(frame([(1, "F", True)])) as source, pytest.raises((TableError, SchemaError), match=says):
+    with (
+        open_table(frame([(1, "F", True)])) as source,
+        pytest.raises((TableError, SchemaError), match=says),
+    ):
         ask(Table(source, CLOSED))
 
 
@@ -215,7 +255,14 @@ def test_a_table_larger_than_the_memory_of_the_engine_is_counted(tmp_path, monke
     path.write_text("a,b,id\n" + block * 20)
     with open_table(path) as source:
         table = Table(
-            source, Schema(columns=(Integer(name="a", min=0, max=49), Categorical(name="b"), Integer(name="id")))
+            source,
+            Schema(
+                columns=(
+                    Integer(name="a", min=0, max=49),
+                    Categorical(name="b"),
+                    Integer(name="id"),
+                )
+            ),
         )
         assert table.rows() == 2_000_000
         assert table.sum("a", 0, 49) == 2_000_000 * 49 // 2
@@ -225,24 +272,43 @@ def test_a_table_larger_than_the_memory_of_the_engine_is_counted(tmp_path, monke
 def test_pairs_of_one_table_agree_with_each_other():
     rng = np.random.default_rng(1)
     data = {f"c{i}": rng.integers(0, 5, 2_000) for i in range(6)}
-    schema = Schema(columns=tuple(Integer(name=n, min=0, max=4, nullable=False) for n in data))
+    schema = Schema(
+        columns=tuple(Integer(name=n, min=0, max=4, nullable=False) for n in data)
+    )
     with open_table(pl.DataFrame(data)) as source:
         pairs = list(combinations(data, 2))
-        for (a, b), table in zip(pairs, Table(source, schema).counts(pairs), strict=True):
+        for (a, b), table in zip(
+            pairs, Table(source, schema).counts(pairs), strict=True
+        ):
             expected = np.histogram2d(data[a], data[b], bins=[range(6), range(6)])[0]
             np.testing.assert_array_equal(table, expected)
 
 
 def test_dates_of_another_era_are_clipped():
-    data = pl.DataFrame({"d": ["0001-01-01", "9999-12-31", "2024-06-01", "10000-01-01", "-0044-03-15"]})
-    column = Date(name="d", min=date(2024, 1, 1), max=date(2024, 12, 31), bins=(19723, 19875, 20089))
+    data = pl.DataFrame(
+        {"d": ["0001-01-01", "9999-12-31", "2024-06-01", "10000-01-01", "-0044-03-15"]}
+    )
+    column = Date(
+        name="d",
+        min=date(2024, 1, 1),
+        max=date(2024, 12, 31),
+        bins=(19723, 19875, 20089),
+    )
     with open_table(data) as source:
-        assert Table(source, Schema(columns=(column,))).counts([("d",)])[0].tolist() == [1, 2, 2]
+        assert Table(source, Schema(columns=(column,))).counts([("d",)])[
+            0
+        ].tolist() == [1, 2, 2]
 
 
 def test_what_was_counted_is_kept_within_its_space_and_cannot_be_changed(monkeypatch):
-    """Asked again, in any order or twice at once, the answers are the same; they are read-only, because they may be given again."""
-    schema = Schema(columns=tuple(Integer(name=name, min=0, max=3, nullable=False) for name in "abc"))
+    """Asked again, in any order or twice at once, the answers are the same; they are
+    read-only, because they may be given again.
+    """
+    schema = Schema(
+        columns=tuple(
+            Integer(name=name, min=0, max=3, nullable=False) for name in "abc"
+        )
+    )
     rng = np.random.default_rng(0)
     rows = pl.DataFrame({name: rng.integers(0, 4, 50) for name in "abc"})
     pairs = list(combinations("abc", 2))

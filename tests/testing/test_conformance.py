@@ -13,7 +13,15 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import DenseModel, ProductModel
-from understudy.synthesizers import SYNTHESIZERS, Histogram, Independent, Stability, Workload, ignore_progress, make
+from understudy.synthesizers import (
+    SYNTHESIZERS,
+    Histogram,
+    Independent,
+    Stability,
+    Workload,
+    ignore_progress,
+    make,
+)
 from understudy.testing import conformance
 from understudy.testing.trial import TRIAL_DELTA, TRIAL_EPSILON, mixed_table
 
@@ -26,7 +34,9 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__)
+@pytest.mark.parametrize(
+    "judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__
+)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_conforms(variant, judge, open_curator):
     judge(VARIANTS[variant], open_curator)
@@ -122,7 +132,9 @@ class Rigid(ProductModel):
 class Whimsical(Independent):
     def estimate(self, schema, measurements, rng):
         model = super().estimate(schema, measurements, rng)
-        return ProductModel(schema, model.total + np.random.default_rng().random(), model.shares)
+        return ProductModel(
+            schema, model.total + np.random.default_rng().random(), model.shares
+        )
 
 
 class Mirrored(Independent):
@@ -130,7 +142,11 @@ class Mirrored(Independent):
 
     def estimate(self, schema, measurements, rng):
         model = super().estimate(schema, measurements, rng)
-        return ProductModel(schema, model.total, {name: shares[::-1] for name, shares in model.shares.items()})
+        return ProductModel(
+            schema,
+            model.total,
+            {name: shares[::-1] for name, shares in model.shares.items()},
+        )
 
 
 class Mute(Independent):
@@ -169,17 +185,38 @@ class Spendthrift(Independent):
 
 
 BROKEN = {
-    WrongModel(model=ShortSample): (conformance.check_two_columns, "rows, 1 were asked for"),
-    WrongModel(model=BeyondDomain): (conformance.check_two_columns, "outside its domain"),
-    WrongModel(model=NegativeMarginal): (conformance.check_two_columns, "negative count"),
-    WrongModel(model=ForgetsTotal): (conformance.check_two_columns, "does not sum to the total"),
+    WrongModel(model=ShortSample): (
+        conformance.check_two_columns,
+        "rows, 1 were asked for",
+    ),
+    WrongModel(model=BeyondDomain): (
+        conformance.check_two_columns,
+        "outside its domain",
+    ),
+    WrongModel(model=NegativeMarginal): (
+        conformance.check_two_columns,
+        "negative count",
+    ),
+    WrongModel(model=ForgetsTotal): (
+        conformance.check_two_columns,
+        "does not sum to the total",
+    ),
     WrongModel(model=SwappedAxes): (conformance.check_mixed_table, "another shape"),
     WrongModel(model=Unordered): (conformance.check_two_columns, "in its order"),
     WrongModel(model=IgnoresGiven): (conformance.check_conditional, "were changed"),
     WrongModel(model=LosesItself): (conformance.check_parts, "total changed"),
-    WrongModel(model=Rigid): (conformance.check_conditional, 'of "smoker" and "sex" were changed'),
-    Forgetful(): (conformance.check_answers_are_used, "50.0% was paid for answers that are not used"),
-    Heedless(): (conformance.check_answers_are_used, "was paid for answers that are not used"),
+    WrongModel(model=Rigid): (
+        conformance.check_conditional,
+        'of "smoker" and "sex" were changed',
+    ),
+    Forgetful(): (
+        conformance.check_answers_are_used,
+        "50.0% was paid for answers that are not used",
+    ),
+    Heedless(): (
+        conformance.check_answers_are_used,
+        "was paid for answers that are not used",
+    ),
     Wasteful(): (conformance.check_budget, "50.0% of the budget was left unused"),
     Whimsical(): (conformance.check_estimate_is_pure, "another total"),
     Mirrored(): (conformance.check_learns, "without noise"),
@@ -191,7 +228,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda b: getattr(b, "model", type(b)).__name__)
+@pytest.mark.parametrize(
+    "broken", BROKEN, ids=lambda b: getattr(b, "model", type(b)).__name__
+)
 def test_the_suite_has_teeth(broken, open_curator):
     """Each of these breaks one promise, and the check of that promise says so."""
     judge, words = BROKEN[broken]
@@ -205,10 +244,21 @@ def test_the_whole_suite_stops_at_the_first_broken_promise(open_curator):
 
 
 def test_measuring_returns_all_that_estimating_needs(open_curator):
-    """An estimate from nothing but the measurements of a run, on another machine, is the same model."""
+    """An estimate from nothing but the measurements of a run, on another machine, is
+    the same model.
+    """
     schema, rows = mixed_table(200)
-    curator = open_curator(schema, rows, epsilon=TRIAL_EPSILON, delta=TRIAL_DELTA, neighbours=Neighbours.ADD_REMOVE)
+    curator = open_curator(
+        schema,
+        rows,
+        epsilon=TRIAL_EPSILON,
+        delta=TRIAL_DELTA,
+        neighbours=Neighbours.ADD_REMOVE,
+    )
     found = Independent().measure(curator, Workload.of_order(schema), ignore_progress)
     copy = Measurements(tuple(replace(m, values=m.values.copy()) for m in found))
-    first, second = (Independent().estimate(schema, m, np.random.default_rng(0)) for m in (found, copy))
+    first, second = (
+        Independent().estimate(schema, m, np.random.default_rng(0))
+        for m in (found, copy)
+    )
     assert first.total == second.total

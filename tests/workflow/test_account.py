@@ -23,7 +23,13 @@ def people(tmp_path):
 def account_of(path, ledger=None):
     """The ledger that a run on this file would be charged to."""
     with open_table(path) as source:
-        book = open_ledger(ledger, source, dataset=None, neighbours=Neighbours.ADD_REMOVE, schema=SCHEMA)
+        book = open_ledger(
+            ledger,
+            source,
+            dataset=None,
+            neighbours=Neighbours.ADD_REMOVE,
+            schema=SCHEMA,
+        )
         book.close()
         return book.path
 
@@ -39,7 +45,12 @@ def test_a_symbolic_link_has_the_account_of_its_file(tmp_path, people):
     link.symlink_to(people)
     again = tmp_path / "again.csv"
     again.symlink_to(link)
-    assert account_of(link) == account_of(again) == account_of(people) == tmp_path / "people.csv.ledger"
+    assert (
+        account_of(link)
+        == account_of(again)
+        == account_of(people)
+        == tmp_path / "people.csv.ledger"
+    )
 
 
 def test_a_link_that_had_an_account_under_its_own_name_is_refused(tmp_path, people):
@@ -51,7 +62,9 @@ def test_a_link_that_had_an_account_under_its_own_name_is_refused(tmp_path, peop
     for other in (False, True):
         if other:
             Ledger.create(tmp_path / "people.csv.ledger", dataset="people.csv").close()
-        with pytest.raises(Refused, match=r"link\.csv is a link to people\.csv, .*Nothing was spent\."):
+        with pytest.raises(
+            Refused, match=r"link\.csv is a link to people\.csv, .*Nothing was spent\."
+        ):
             account_of(link)
     assert account_of(link, own) == own
 
@@ -59,10 +72,16 @@ def test_a_link_that_had_an_account_under_its_own_name_is_refused(tmp_path, peop
 def test_a_renamed_table_gets_no_second_account_in_silence(tmp_path, people):
     account_of(people)
     renamed = people.rename(tmp_path / "renamed.csv")
-    with pytest.raises(Refused, match=r"people\.csv\.ledger is the account of people\.csv, .*Nothing was spent\."):
+    with pytest.raises(
+        Refused,
+        match=r"people\.csv\.ledger is the account of people\.csv, .*Nothing was spent\.",
+    ):
         account_of(renamed)
     assert not (tmp_path / "renamed.csv.ledger").exists()
-    assert account_of(renamed, tmp_path / "people.csv.ledger") == tmp_path / "people.csv.ledger"
+    assert (
+        account_of(renamed, tmp_path / "people.csv.ledger")
+        == tmp_path / "people.csv.ledger"
+    )
     Ledger.create(tmp_path / "renamed.csv.ledger", dataset="another table").close()
     assert account_of(renamed) == tmp_path / "renamed.csv.ledger"
 
@@ -77,7 +96,9 @@ def test_another_table_with_its_account_is_no_obstacle(tmp_path, people):
 def test_a_hard_link_to_a_table_that_has_an_account_is_refused(tmp_path, people):
     account_of(people)
     (tmp_path / "linked.csv").hardlink_to(people)
-    with pytest.raises(Refused, match=r"linked\.csv and people\.csv are one file .*Nothing was spent\."):
+    with pytest.raises(
+        Refused, match=r"linked\.csv and people\.csv are one file .*Nothing was spent\."
+    ):
         account_of(tmp_path / "linked.csv")
     assert account_of(people) == tmp_path / "people.csv.ledger"
 
@@ -95,7 +116,11 @@ def test_a_new_account_is_announced_once(tmp_path, people):
 def test_a_run_tells_its_new_account_and_the_release_does_not(people):
     stages = []
     release = synthesize(
-        people, SCHEMA, epsilon=1, synthesizer="independent", progress=lambda name, _: stages.append(name)
+        people,
+        SCHEMA,
+        epsilon=1,
+        synthesizer="independent",
+        progress=lambda name, _: stages.append(name),
     )
     assert [stage for stage in stages if stage.startswith("a new account")]
     assert not [note for note in release.notes if "account" in note]

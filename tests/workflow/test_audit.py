@@ -1,4 +1,6 @@
-"""Every synthesizer audited as configured; a broken curator is caught by the same audit; nothing is spent."""
+"""Every synthesizer audited as configured; a broken curator is caught by the same
+audit; nothing is spent.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ BUDGET = {"epsilon": 10, "delta": "1e-6"}
 """At which a few hundred answers tell a lot."""
 
 RUNS = 150
-"""By the noise alone these many prove 0.82 of the claim or more (deviation at most 0.03) where the noise is right, and 1.6 of it or more
-(deviation at most 0.05) where it is half: over ten deviations from the 0.5 and the 1 that are asked for."""
+"""By the noise alone these many prove 0.82 of the claim or more (deviation at most
+0.03) where the noise is right, and 1.6 of it or more (deviation at most 0.05) where it
+is half: over ten deviations from the 0.5 and the 1 that are asked for.
+"""
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -35,7 +39,8 @@ def test_no_synthesizer_gives_away_more_than_it_claims(name, relation):
     assert not found.violated, found.sentences()
     assert found.questions > 0
     assert found.unheard == (), "every question a synthesizer asks has a score"
-    # Half of the claim by the noise alone, or the audit has gone blind; choices of what to ask are paid for beside it.
+    # Half of the claim by the noise alone, or the audit has gone blind; choices of what
+    # to ask are paid for beside it.
     assert found.verdict.by_spread > 0.5 * found.verdict.claimed
 
 
@@ -43,10 +48,18 @@ def test_no_synthesizer_gives_away_more_than_it_claims(name, relation):
 @pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", READ)
-def test_no_synthesizer_gives_away_more_than_it_claims_at_length(name, relation, accounting):
+def test_no_synthesizer_gives_away_more_than_it_claims_at_length(
+    name, relation, accounting
+):
     budget = {"epsilon": 3, "delta": 0} if accounting is Accounting.PURE else BUDGET
     try:
-        found = audit(synthesizer=name, neighbours=relation, accounting=accounting, runs=20_000, **budget)
+        found = audit(
+            synthesizer=name,
+            neighbours=relation,
+            accounting=accounting,
+            runs=20_000,
+            **budget,
+        )
     except Refused:
         assert accounting is Accounting.PURE
         assert SYNTHESIZERS[name].needs_delta
@@ -59,7 +72,10 @@ def test_no_synthesizer_gives_away_more_than_it_claims_at_length(name, relation,
 
 def test_one_that_reads_nothing_claims_nothing():
     found = audit(synthesizer="random", epsilon=1, runs=100)
-    assert found.sentences()[0] == "white-box: claimed 0.00, measured at least 0.00, no violation at 1e-6"
+    assert (
+        found.sentences()[0]
+        == "white-box: claimed 0.00, measured at least 0.00, no violation at 1e-6"
+    )
     assert found.questions == 0
 
 
@@ -67,15 +83,29 @@ def test_one_that_reads_nothing_claims_nothing():
 
 
 def halved(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-    return exact + self.draw(self.law, scale / 2, exact.shape) if scale else exact.copy()
+    return (
+        exact + self.draw(self.law, scale / 2, exact.shape) if scale else exact.copy()
+    )
 
 
-def a_tenth_short(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-    return exact + self.draw(self.law, scale * Fraction(9, 10), exact.shape) if scale else exact.copy()
+def a_tenth_short(
+    self: MechanismContext, exact: np.ndarray, scale: Fraction
+) -> np.ndarray:
+    return (
+        exact + self.draw(self.law, scale * Fraction(9, 10), exact.shape)
+        if scale
+        else exact.copy()
+    )
 
 
-def only_where_somebody_is(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-    return np.where(exact > 0, 0, 1) * self.draw(self.law, scale, exact.shape) + exact if scale else exact.copy()
+def only_where_somebody_is(
+    self: MechanismContext, exact: np.ndarray, scale: Fraction
+) -> np.ndarray:
+    return (
+        np.where(exact > 0, 0, 1) * self.draw(self.law, scale, exact.shape) + exact
+        if scale
+        else exact.copy()
+    )
 
 
 @pytest.mark.parametrize("name", READ)
@@ -84,7 +114,9 @@ def test_half_of_the_noise_is_caught(name, monkeypatch):
     assert audit(synthesizer=name, runs=RUNS, **BUDGET).violated
 
 
-@pytest.mark.parametrize(("broken", "runs"), [(a_tenth_short, 4_000), (only_where_somebody_is, 400)])
+@pytest.mark.parametrize(
+    ("broken", "runs"), [(a_tenth_short, 4_000), (only_where_somebody_is, 400)]
+)
 @pytest.mark.parametrize("name", ["independent", "histogram"])
 def test_other_noise_is_caught(name, broken, runs, monkeypatch):
     """A tenth short shows as 1.076 of the claim or more, deviation 0.005."""
@@ -94,14 +126,18 @@ def test_other_noise_is_caught(name, broken, runs, monkeypatch):
 
 @pytest.mark.parametrize("name", ["independent", "gaussian", "mst"])
 def test_half_of_the_sensitivity_is_caught_by_the_answers_alone(name, monkeypatch):
-    """The noise is then what it is said to be, and too small: measured at 1.35 of the claim or more, deviation 0.035."""
+    """The noise is then what it is said to be, and too small: measured at 1.35 of the
+    claim or more, deviation 0.035.
+    """
     original = understudy.curator.mechanisms.marginals._clique_sensitivity
 
     def half(*args):
         real = original(*args)
         return replace(real, l1=real.l1 / 2, l2_squared=real.l2_squared / 4)
 
-    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", half)
+    monkeypatch.setattr(
+        understudy.curator.mechanisms.marginals, "_clique_sensitivity", half
+    )
     found = audit(synthesizer=name, runs=2_000, **BUDGET)
     assert found.verdict.measured > found.verdict.claimed
     assert found.verdict.by_spread > found.verdict.claimed
@@ -111,16 +147,27 @@ def test_replacing_priced_like_adding_is_caught(monkeypatch):
     original = understudy.curator.mechanisms.marginals._clique_sensitivity
 
     def wrong(room, schema, clique, axes):
-        return marginal_sensitivity(axes, Neighbours.ADD_REMOVE) if clique else original(room, schema, clique, axes)
+        return (
+            marginal_sensitivity(axes, Neighbours.ADD_REMOVE)
+            if clique
+            else original(room, schema, clique, axes)
+        )
 
-    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", wrong)
-    assert audit(synthesizer="histogram", neighbours="replace", runs=4_000, **BUDGET).violated
+    monkeypatch.setattr(
+        understudy.curator.mechanisms.marginals, "_clique_sensitivity", wrong
+    )
+    assert audit(
+        synthesizer="histogram", neighbours="replace", runs=4_000, **BUDGET
+    ).violated
 
 
 def test_neighbours_are_neighbours():
     for relation in Neighbours:
         here, there = worst_neighbours(relation)
-        moved = there.counts([("colour", "smoker")])[0] - here.counts([("colour", "smoker")])[0]
+        moved = (
+            there.counts([("colour", "smoker")])[0]
+            - here.counts([("colour", "smoker")])[0]
+        )
         assert np.abs(moved).sum() == (1 if relation is Neighbours.ADD_REMOVE else 2)
         assert there.rows() - here.rows() == (relation is Neighbours.ADD_REMOVE)
 
@@ -136,7 +183,10 @@ def people(tmp_path: Path) -> Path:
     rows = [
         f"{a},{s},{k}"
         for a, s, k in zip(
-            rng.integers(0, 100, 800), rng.choice(["F", "M"], 800), rng.choice(["yes", "no"], 800), strict=True
+            rng.integers(0, 100, 800),
+            rng.choice(["F", "M"], 800),
+            rng.choice(["yes", "no"], 800),
+            strict=True,
         )
     ]
     (tmp_path / "people.csv").write_text("age,sex,smoker\n" + "\n".join(rows) + "\n")
@@ -148,7 +198,14 @@ def people(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["independent", "histogram", "stability", "mst"])
 def test_one_run_refutes_nothing_and_spends_nothing(people, name, relation):
     before = people.read_bytes()
-    found = audit(people, people.with_suffix(".yaml"), synthesizer=name, epsilon=1, neighbours=relation, runs=100)
+    found = audit(
+        people,
+        people.with_suffix(".yaml"),
+        synthesizer=name,
+        epsilon=1,
+        neighbours=relation,
+        runs=100,
+    )
     assert not found.violated
     assert found.canaries is not None
     assert found.canaries.epsilon <= 1
@@ -159,14 +216,26 @@ def test_one_run_refutes_nothing_and_spends_nothing(people, name, relation):
         (note,) = [e for e in book.entries() if e.kind == "note"]
         assert note.event == "audit"
         assert "internal, not private" in str(note.facts["text"])
-    assert sorted(p.name for p in people.parent.iterdir()) == ["people.csv", "people.csv.ledger", "people.yaml"]
+    assert sorted(p.name for p in people.parent.iterdir()) == [
+        "people.csv",
+        "people.csv.ledger",
+        "people.yaml",
+    ]
 
 
 @pytest.mark.parametrize("relation", Neighbours)
 def test_one_run_notices_that_there_is_no_noise(people, relation, monkeypatch):
-    monkeypatch.setattr(MechanismContext, "add_noise", lambda self, exact, scale: exact.copy())
+    monkeypatch.setattr(
+        MechanismContext, "add_noise", lambda self, exact, scale: exact.copy()
+    )
     found = audit(
-        people, people.with_suffix(".yaml"), synthesizer="histogram", epsilon=1, neighbours=relation, runs=100, seed=2
+        people,
+        people.with_suffix(".yaml"),
+        synthesizer="histogram",
+        epsilon=1,
+        neighbours=relation,
+        runs=100,
+        seed=2,
     )
     assert found.canaries is not None
     assert found.canaries.epsilon > 1
@@ -175,7 +244,12 @@ def test_one_run_notices_that_there_is_no_noise(people, relation, monkeypatch):
 
 def test_a_ledger_of_ones_own_gets_the_note(people, tmp_path):
     Ledger.create(tmp_path / "mine.ledger", dataset="people").close()
-    given = {"synthesizer": "independent", "epsilon": 1, "runs": 100, "ledger": tmp_path / "mine.ledger"}
+    given = {
+        "synthesizer": "independent",
+        "epsilon": 1,
+        "runs": 100,
+        "ledger": tmp_path / "mine.ledger",
+    }
     audit(people, people.with_suffix(".yaml"), **given)
     with Ledger.open(tmp_path / "mine.ledger") as book:
         assert [e.event for e in book.entries() if e.kind == "note"] == ["audit"]
@@ -183,7 +257,20 @@ def test_a_ledger_of_ones_own_gets_the_note(people, tmp_path):
 
 
 def test_what_cannot_work_is_refused_before_anything_is_noted(people):
-    for wrong in ({"schema": None}, {"runs": 10}, {"canaries": 3}, {"synthesizer": "magic"}):
+    for wrong in (
+        {"schema": None},
+        {"runs": 10},
+        {"canaries": 3},
+        {"synthesizer": "magic"},
+    ):
         with pytest.raises(Refused, match="Nothing was spent"):
-            audit(**{"data": people, "schema": people.with_suffix(".yaml"), "epsilon": 1, "runs": 100, **wrong})
+            audit(
+                **{
+                    "data": people,
+                    "schema": people.with_suffix(".yaml"),
+                    "epsilon": 1,
+                    "runs": 100,
+                    **wrong,
+                }
+            )
     assert not people.with_suffix(".csv.ledger").exists()

@@ -1,4 +1,6 @@
-"""A hearing scores what is asked: its scores are the likelihood ratios of the two tables, whatever the question."""
+"""A hearing scores what is asked: its scores are the likelihood ratios of the two
+tables, whatever the question.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from understudy.workflow.audit import AUDIT_SCHEMA, worst_neighbours
 from understudy.workflow.audit_harness import AuditHarness
 
 TIMES = 4_000
-ESTIMATES = {("colour",): np.array([400.0, 0.0, 500.0]), ("smoker",): np.array([500.0, 480.0])}
+ESTIMATES = {
+    ("colour",): np.array([400.0, 0.0, 500.0]),
+    ("smoker",): np.array([500.0, 480.0]),
+}
 
 
 def heard(
@@ -29,7 +34,12 @@ def heard(
     filter = Filter.of(budget, accounting=accounting, threshold_delta=half)
     hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=TIMES)
     window = CuratorView(
-        Curator(hearing.room(*worst_neighbours(relation), replace(filter), epsilon=budget.epsilon), AUDIT_SCHEMA)
+        Curator(
+            hearing.room(
+                *worst_neighbours(relation), replace(filter), epsilon=budget.epsilon
+            ),
+            AUDIT_SCHEMA,
+        )
     )
     ask(window)
     return hearing, window
@@ -47,9 +57,11 @@ QUESTIONS = {
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_scores_are_likelihood_ratios(name, relation):
-    """E exp(score) is 1 on the first table, and E exp(-score) on the second: only a likelihood ratio has both.
+    """E exp(score) is 1 on the first table, and E exp(-score) on the second: only a
+    likelihood ratio has both.
 
-    Twenty comparisons of six standard deviations each: false alarm 1e-6, with room for their skewness.
+    Twenty comparisons of six standard deviations each: false alarm 1e-6, with room for
+    their skewness.
     """
     hearing, _ = heard(QUESTIONS[name], relation=relation)
     assert hearing.questions == 1
@@ -58,14 +70,21 @@ def test_scores_are_likelihood_ratios(name, relation):
         error = ratio.std() / np.sqrt(TIMES)
         assert abs(ratio.mean() - 1) <= 6 * error + 1e-9
     # Bounded by what was paid: ε = 2.
-    assert max(np.abs(hearing.here).max(), np.abs(hearing.there).max()) <= 2 * (1 + 1e-9)
+    assert max(np.abs(hearing.here).max(), np.abs(hearing.there).max()) <= 2 * (
+        1 + 1e-9
+    )
 
 
 def test_scores_of_several_questions_add_up():
-    """Two independent halves of a Gaussian run have together the μ of the whole: scores with variance μ². False alarm 1e-6."""
-    one, _ = heard(lambda w: w.measure([("colour",)], share=1), accounting=Accounting.GDP)
+    """Two independent halves of a Gaussian run have together the μ of the whole: scores
+    with variance μ². False alarm 1e-6.
+    """
+    one, _ = heard(
+        lambda w: w.measure([("colour",)], share=1), accounting=Accounting.GDP
+    )
     two, _ = heard(
-        lambda w: [w.measure([("colour",)], share=Fraction(1, 2)) for _ in range(2)], accounting=Accounting.GDP
+        lambda w: [w.measure([("colour",)], share=Fraction(1, 2)) for _ in range(2)],
+        accounting=Accounting.GDP,
     )
     assert two.questions == 2
     assert abs(one.here.var() / two.here.var() - 1) < 5 * np.sqrt(4 / TIMES)
@@ -78,12 +97,19 @@ def test_one_price_is_paid():
 
 
 def test_a_question_without_a_known_law_is_said_to_be_unjudged():
-    hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=Neighbours.ADD_REMOVE, times=10)
+    hearing = AuditHarness(
+        schema=AUDIT_SCHEMA, neighbours=Neighbours.ADD_REMOVE, times=10
+    )
     room = hearing.room(
-        *worst_neighbours(Neighbours.ADD_REMOVE), Filter(Accounting.PURE, Fraction(1)), epsilon=Fraction(1)
+        *worst_neighbours(Neighbours.ADD_REMOVE),
+        Filter(Accounting.PURE, Fraction(1)),
+        epsilon=Fraction(1),
     )
     answer = room.till.pay(
-        {"mechanism": "new"}, Cost(Accounting.PURE, Fraction(1)), lambda: 1, lambda exact: {"x": np.array(exact)}
+        {"mechanism": "new"},
+        Cost(Accounting.PURE, Fraction(1)),
+        lambda: 1,
+        lambda exact: {"x": np.array(exact)},
     )
     assert int(answer["x"]) == 1
     assert hearing.unheard == ["new"]

@@ -15,7 +15,10 @@ from understudy.workflow.compare import compare
 def visits(tmp_path):
     """Two visits for each of 300 patients; a smoker in every fourth row."""
     path = tmp_path / "visits.csv"
-    path.write_text("patient,smoker\n" + "".join(f"{i // 2},{'yes' if i % 4 == 0 else 'no'}\n" for i in range(600)))
+    path.write_text(
+        "patient,smoker\n"
+        + "".join(f"{i // 2},{'yes' if i % 4 == 0 else 'no'}\n" for i in range(600))
+    )
     return path
 
 
@@ -26,8 +29,12 @@ SCHEMA = Schema(
 
 
 def test_a_release_about_people_with_several_rows_is_compared_by_rows(visits, tmp_path):
-    """A synthetic table has no ids, and its schema names one: the rows are compared as they are."""
-    release = us.synthesize(visits, SCHEMA, epsilon=50, ledger=tmp_path / "l", synthesizer="independent")
+    """A synthetic table has no ids, and its schema names one: the rows are compared as
+    they are.
+    """
+    release = us.synthesize(
+        visits, SCHEMA, epsilon=50, ledger=tmp_path / "l", synthesizer="independent"
+    )
     release.write(tmp_path / "synthetic.csv")
     found = compare(visits, tmp_path / "synthetic.csv", release.schema)
     assert [gap.clique for gap in found.columns] == [("smoker",)]
@@ -36,7 +43,11 @@ def test_a_release_about_people_with_several_rows_is_compared_by_rows(visits, tm
 
 def test_what_is_constant_within_a_person_is_compared_by_rows_too(visits):
     constant = Boolean(name="smoker", nullable=False, constant=True)
-    found = compare(visits, visits, Schema(columns=(Identifier(name="patient"), constant), unit=SCHEMA.unit))
+    found = compare(
+        visits,
+        visits,
+        Schema(columns=(Identifier(name="patient"), constant), unit=SCHEMA.unit),
+    )
     assert found.worst_columns(1)[0].distance == 0
 
 
@@ -45,7 +56,9 @@ def test_the_look_is_noted_before_it_is_taken(visits, tmp_path):
     us.synthesize(visits, SCHEMA, epsilon=1, ledger=book, synthesizer="independent")
     compare(visits, visits, SCHEMA, ledger=book)
     with Ledger.open(book) as account:
-        assert [entry.event for entry in account.entries() if entry.kind == "note"] == ["compare"]
+        assert [entry.event for entry in account.entries() if entry.kind == "note"] == [
+            "compare"
+        ]
 
 
 def test_a_ledger_beside_the_file_gets_the_note_too(visits):

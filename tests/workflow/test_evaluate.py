@@ -1,4 +1,6 @@
-"""The verb: from files to an evaluation, noted in the ledger, with what could not be compared listed."""
+"""The verb: from files to an evaluation, noted in the ledger, with what could not be
+compared listed.
+"""
 
 from __future__ import annotations
 
@@ -84,14 +86,22 @@ def test_from_files_to_both_assessments(folder: Path) -> None:
 
 
 def test_a_release_is_sampled_attacked_and_shown_beside_its_bound(folder: Path) -> None:
-    release = us.synthesize(folder / "real.csv", SCHEMA, epsilon=1, ledger=folder / "one.ledger")
+    release = us.synthesize(
+        folder / "real.csv", SCHEMA, epsilon=1, ledger=folder / "one.ledger"
+    )
     release.save(folder / "one.understudy")
-    found = evaluate(folder / "real.csv", release=folder / "one.understudy", holdout=folder / "holdout.csv")
+    found = evaluate(
+        folder / "real.csv",
+        release=folder / "one.understudy",
+        holdout=folder / "holdout.csv",
+    )
     assert found.release is not None
     assert found.risk is not None
     attack = found.risk["membership_measurements"]
     assert attack.is_computed
-    assert [part.facts["bound"] for part in attack.parts] == pytest.approx([0.0271828, 0.271828], abs=1e-6)
+    assert [part.facts["bound"] for part in attack.parts] == pytest.approx(
+        [0.0271828, 0.271828], abs=1e-6
+    )
     assert found.to_dict()["guarantee"] == release.guarantee.sentence()
 
 
@@ -99,7 +109,12 @@ def test_the_look_is_noted_before_it_is_taken(folder: Path) -> None:
     us.synthesize(folder / "real.csv", SCHEMA, epsilon=1, ledger=folder / "my.ledger")
     before = Ledger.open(folder / "my.ledger").totals()
     found = evaluate(
-        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False, ledger=folder / "my.ledger", **PLAIN
+        folder / "real.csv",
+        folder / "fake.csv",
+        schema=SCHEMA,
+        risk=False,
+        ledger=folder / "my.ledger",
+        **PLAIN,
     )
     assert found.noted == folder / "my.ledger"
     with Ledger.open(folder / "my.ledger") as book:
@@ -111,7 +126,9 @@ def test_the_look_is_noted_before_it_is_taken(folder: Path) -> None:
 
 def test_a_ledger_beside_the_file_is_used_without_being_asked(folder: Path) -> None:
     us.synthesize(folder / "real.csv", SCHEMA, epsilon=1)
-    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False, **PLAIN)
+    found = evaluate(
+        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False, **PLAIN
+    )
     assert found.noted == folder / "real.csv.ledger"
 
 
@@ -145,18 +162,28 @@ def test_a_holdout_has_a_say_in_the_schema_that_is_looked_up() -> None:
     assert (found.schema["n"].min, found.schema["n"].max) == (1, 9)
 
 
-def test_what_a_schema_leaves_open_is_filled_in_for_the_comparison(folder: Path) -> None:
+def test_what_a_schema_leaves_open_is_filled_in_for_the_comparison(
+    folder: Path,
+) -> None:
     opened = us.Schema(
-        columns=(us.Categorical(name="sex", missing=("X",)), us.Integer(name="age", min=0), us.Boolean(name="smoker"))
+        columns=(
+            us.Categorical(name="sex", missing=("X",)),
+            us.Integer(name="age", min=0),
+            us.Boolean(name="smoker"),
+        )
     )
-    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=opened, risk=False, **PLAIN)
+    found = evaluate(
+        folder / "real.csv", folder / "fake.csv", schema=opened, risk=False, **PLAIN
+    )
     assert found.schema.is_closed
     assert found.schema["sex"].values == ("F", "M")
     assert (found.schema["age"].min, found.schema["age"].max) == (0, 90)
 
 
 def test_columns_that_one_table_lacks_are_left_out_and_listed(folder: Path) -> None:
-    wide = replace(SCHEMA, columns=(*SCHEMA.columns, us.Integer(name="height", min=0, max=250)))
+    wide = replace(
+        SCHEMA, columns=(*SCHEMA.columns, us.Integer(name="height", min=0, max=250))
+    )
     real = frame(50, 1)
     real["height"] = 170
     found = evaluate(real, folder / "fake.csv", schema=wide, risk=False, **PLAIN)
@@ -169,7 +196,16 @@ def test_columns_that_one_table_lacks_are_left_out_and_listed(folder: Path) -> N
 def test_copies_keys_and_a_named_file(folder: Path) -> None:
     real = pd.read_csv(folder / "real.csv")
     voters = real[["id", "age", "sex"]].iloc[:200]
-    found = evaluate(real, real, schema=SCHEMA, copies=[real], key="id", named=voters, radius={"age": 0}, **PLAIN)
+    found = evaluate(
+        real,
+        real,
+        schema=SCHEMA,
+        copies=[real],
+        key="id",
+        named=voters,
+        radius={"age": 0},
+        **PLAIN,
+    )
     assert found.risk is not None
     match = found.risk["match_risk"]
     assert match.facts["aligned"] is True
@@ -183,8 +219,12 @@ def test_copies_keys_and_a_named_file(folder: Path) -> None:
 
 def test_a_table_with_a_unit_is_compared_row_by_row(folder: Path) -> None:
     unit = replace(SCHEMA, unit=us.Unit(id="id", max_rows=2))
-    release = us.synthesize(folder / "real.csv", unit, epsilon=1, ledger=folder / "unit.ledger")
-    found = evaluate(folder / "real.csv", release=release, holdout=folder / "holdout.csv", **PLAIN)
+    release = us.synthesize(
+        folder / "real.csv", unit, epsilon=1, ledger=folder / "unit.ledger"
+    )
+    found = evaluate(
+        folder / "real.csv", release=release, holdout=folder / "holdout.csv", **PLAIN
+    )
     assert found.utility["tvd_1"].is_computed
     assert found.risk is not None
     assert "bounded per unit" in found.risk["membership_measurements"].reason
@@ -194,7 +234,9 @@ def test_what_is_refused_reads_nothing(folder: Path) -> None:
     with pytest.raises(Refused, match="Give a synthetic table"):
         evaluate(folder / "real.csv")
     with pytest.raises(Refused, match='"nonsense"'):
-        evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, quasi=["nonsense"])
+        evaluate(
+            folder / "real.csv", folder / "fake.csv", schema=SCHEMA, quasi=["nonsense"]
+        )
 
 
 @pytest.mark.parametrize("broken", ["keep", "drop", "missing"])
@@ -213,24 +255,43 @@ def test_rows_that_break_a_rule_are_compared_as_they_are(broken: str) -> None:
 def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
     frame(100, 1)[["id", "age", "sex"]].to_csv(folder / "named.csv", index=False)
     linked = evaluate(
-        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "named.csv", key="id", **PLAIN
+        folder / "real.csv",
+        folder / "fake.csv",
+        schema=SCHEMA,
+        named=folder / "named.csv",
+        key="id",
+        **PLAIN,
     ).risk
     assert linked is not None
-    assert linked["match_risk"].facts["aligned"] is False, "the synthetic table's rows stand for nobody"
+    assert linked["match_risk"].facts["aligned"] is False, (
+        "the synthetic table's rows stand for nobody"
+    )
     assert "links_of_members" in linked["linkage"].facts
     frame(100, 1)[["age", "sex"]].to_csv(folder / "nameless.csv", index=False)
     plain = evaluate(
-        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "nameless.csv", key="id", **PLAIN
+        folder / "real.csv",
+        folder / "fake.csv",
+        schema=SCHEMA,
+        named=folder / "nameless.csv",
+        key="id",
+        **PLAIN,
     ).risk
     assert plain is not None
     assert plain["linkage"].is_computed
     assert "links_of_members" not in plain["linkage"].facts
     pl.DataFrame({"colour": ["red"]}).write_csv(folder / "strange.csv")
     strange = evaluate(
-        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "strange.csv", **PLAIN
+        folder / "real.csv",
+        folder / "fake.csv",
+        schema=SCHEMA,
+        named=folder / "strange.csv",
+        **PLAIN,
     ).risk
     assert strange is not None
-    assert strange["linkage"].reason == "the file with names has none of the columns age, sex"
+    assert (
+        strange["linkage"].reason
+        == "the file with names has none of the columns age, sex"
+    )
 
 
 @pytest.mark.parametrize(
@@ -238,12 +299,24 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
     [
         ({"radius": {"colour": 1.0}}, 'column "colour" is not among those'),
         ({"radius": {"sex": 1.0}}, 'column "sex" has no numbers'),
-        ({"radius": {"age": 1.0}, "quasi": ["sex"]}, 'column "age" has a radius and is no quasi-identifier'),
+        (
+            {"radius": {"age": 1.0}, "quasi": ["sex"]},
+            'column "age" has a radius and is no quasi-identifier',
+        ),
         ({"key": "colour"}, 'column "colour" is not in real.csv'),
         ({"on": ["colour"]}, 'column "colour" is not among those'),
-        ({"copies": ["part.csv"]}, 'part.csv: column "sex" of the other tables is missing'),
-        ({"holdout": "part.csv"}, 'part.csv: column "sex" of the other tables is missing'),
-        ({"synthetic": "strange.csv"}, "real.csv and strange.csv have no column in common"),
+        (
+            {"copies": ["part.csv"]},
+            'part.csv: column "sex" of the other tables is missing',
+        ),
+        (
+            {"holdout": "part.csv"},
+            'part.csv: column "sex" of the other tables is missing',
+        ),
+        (
+            {"synthetic": "strange.csv"},
+            "real.csv and strange.csv have no column in common",
+        ),
         (
             {"real": "header.csv", "schema": None},
             'header.csv and fake.csv .* \\(column "age": every cell of it is empty',
@@ -251,23 +324,36 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
     ],
 )
 def test_what_would_be_passed_over_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], words: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, object],
+    words: str,
 ) -> None:
     monkeypatch.chdir(folder)
     frame(50, 4)[["age"]].to_csv(folder / "part.csv", index=False)
     pl.DataFrame({"colour": ["red"]}).write_csv(folder / "strange.csv")
     (folder / "header.csv").write_text("age,sex,smoker\n")
-    given: dict[str, object] = {"real": "real.csv", "synthetic": "fake.csv", "schema": SCHEMA} | options
+    given: dict[str, object] = {
+        "real": "real.csv",
+        "synthetic": "fake.csv",
+        "schema": SCHEMA,
+    } | options
     with pytest.raises(Refused, match=words):
         evaluate(**given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("described", ["schema", "draft"])
-def test_labels_and_names_that_were_guarded_against_formulas_are_read_back(described, tmp_path):
-    """A synthetic CSV file spells =1+1 with an apostrophe; compared with the real one it is the same label."""
+def test_labels_and_names_that_were_guarded_against_formulas_are_read_back(
+    described, tmp_path
+):
+    """A synthetic CSV file spells =1+1 with an apostrophe; compared with the real one
+    it is the same label.
+    """
     schema = Schema(
         columns=(
-            Categorical(name="=kind", values=("=1+1", "@x", "plain"), missing=("-none",)),
+            Categorical(
+                name="=kind", values=("=1+1", "@x", "plain"), missing=("-none",)
+            ),
             Integer(name="age", min=0, max=9, missing=("=unknown",)),
         )
     )
@@ -275,8 +361,16 @@ def test_labels_and_names_that_were_guarded_against_formulas_are_read_back(descr
     real = tmp_path / "real.csv"
     real.write_text("=kind,age\n" + "".join(f"{kind},{age}\n" for kind, age in cells))
     fake = tmp_path / "fake.csv"
-    fake.write_text("'=kind,age\n" + "".join(f"{guard_formula(kind)},{guard_formula(age)}\n" for kind, age in cells))
+    fake.write_text(
+        "'=kind,age\n"
+        + "".join(
+            f"{guard_formula(kind)},{guard_formula(age)}\n" for kind, age in cells
+        )
+    )
     given = schema if described == "schema" else None
     found = evaluate(real, fake, schema=given, risk=False)
     assert found.left_out == ()
-    assert {part.name: part.value for part in found.utility["tvd_1"].parts} == {"=kind": 0.0, "age": 0.0}
+    assert {part.name: part.value for part in found.utility["tvd_1"].parts} == {
+        "=kind": 0.0,
+        "age": 0.0,
+    }

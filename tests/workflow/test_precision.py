@@ -12,26 +12,52 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.accounting import Accounting, Cost, Law
-from understudy.measurements import AxisMap, Centring, Identity, Measurement, Measurements, Partition
+from understudy.measurements import (
+    AxisMap,
+    Centring,
+    Identity,
+    Measurement,
+    Measurements,
+    Partition,
+)
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Integer, Schema
 from understudy.workflow.precision import known_marginals
 
 SIZES = {"a": 3, "b": 2, "c": 4}
-SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=s - 1, nullable=False) for n, s in SIZES.items()))
+SCHEMA = Schema(
+    columns=tuple(
+        Integer(name=n, min=0, max=s - 1, nullable=False) for n, s in SIZES.items()
+    )
+)
 CLIQUES = [tuple(c) for k in (1, 2, 3) for c in combinations("cba", k)]
 
 
 def look(clique: tuple[str, ...], scale: int, centred: bool) -> Measurement:
-    maps: tuple[AxisMap, ...] = tuple((Centring if centred else Identity)(SIZES[n]) for n in clique)
+    maps: tuple[AxisMap, ...] = tuple(
+        (Centring if centred else Identity)(SIZES[n]) for n in clique
+    )
     values = np.zeros([SIZES[n] for n in clique], np.int64)
     return Measurement(
-        clique, maps, values, Law.DISCRETE_GAUSSIAN, Fraction(scale), Cost(Accounting.GDP, Fraction(1, 100))
+        clique,
+        maps,
+        values,
+        Law.DISCRETE_GAUSSIAN,
+        Fraction(scale),
+        Cost(Accounting.GDP, Fraction(1, 100)),
     )
 
 
-@given(st.lists(st.tuples(st.sampled_from(CLIQUES), st.integers(3, 30), st.booleans()), min_size=1, max_size=6))
-def test_deviations_are_those_of_least_squares(looks: list[tuple[tuple[str, ...], int, bool]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(CLIQUES), st.integers(3, 30), st.booleans()),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_deviations_are_those_of_least_squares(
+    looks: list[tuple[tuple[str, ...], int, bool]],
+) -> None:
     measured = Measurements(tuple(look(*one) for one in looks))
     pooled = PooledResiduals.of(SCHEMA, measured)
     found = {k.clique: k for k in known_marginals(SCHEMA, measured)}
@@ -39,7 +65,9 @@ def test_deviations_are_those_of_least_squares(looks: list[tuple[tuple[str, ...]
         for clique in combinations(SCHEMA, k):
             inside = k == 1 or any(set(clique) <= set(m.clique) for m in measured)
             if inside and pooled.known(clique):
-                assert found[clique].deviation == pytest.approx(math.sqrt(pooled.variance(clique).flat[0]))
+                assert found[clique].deviation == pytest.approx(
+                    math.sqrt(pooled.variance(clique).flat[0])
+                )
                 assert found[clique].cells == math.prod(SIZES[n] for n in clique)
             else:
                 assert clique not in found
@@ -47,7 +75,9 @@ def test_deviations_are_those_of_least_squares(looks: list[tuple[tuple[str, ...]
 
 def test_a_table_of_many_columns_costs_no_more_than_its_pairs() -> None:
     names = [f"c{i}" for i in range(40)]
-    wide = Schema(columns=tuple(Integer(name=n, min=0, max=1, nullable=False) for n in names))
+    wide = Schema(
+        columns=tuple(Integer(name=n, min=0, max=1, nullable=False) for n in names)
+    )
     maps = tuple(Identity(2) for _ in names)
     # 2**40 cells are never laid out: only what sums of them would be off by is told.
     whole = Measurement(

@@ -1,4 +1,6 @@
-"""Rules through a whole run: kept by every row that leaves, refused early where no row can keep them."""
+"""Rules through a whole run: kept by every row that leaves, refused early where no row
+can keep them.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def people() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "arrived": pl.Series(arrived).cast(pl.Int32).cast(pl.Date),
-            "left": pl.Series(arrived + np.where(wrong, -9, rng.integers(0, 20, n))).cast(pl.Int32).cast(pl.Date),
+            "left": pl.Series(arrived + np.where(wrong, -9, rng.integers(0, 20, n)))
+            .cast(pl.Int32)
+            .cast(pl.Date),
             "wage": wage,
             "rent": rent,
             "income": wage + rent + np.where(wrong, 7, 0),
@@ -57,16 +61,27 @@ def broken(rows: pl.DataFrame) -> int:
     wrong = (
         (pl.col("arrived") > pl.col("left")).fill_null(False)
         | (pl.col("wage") + pl.col("rent") != pl.col("income"))
-        | (pl.col("town").cast(pl.String).replace_strict(homes) != pl.col("canton").cast(pl.String))
+        | (
+            pl.col("town").cast(pl.String).replace_strict(homes)
+            != pl.col("canton").cast(pl.String)
+        )
     )
     return rows.filter(wrong).height
 
 
 @pytest.mark.parametrize("synthesizer", ["independent", "mst"])
 def test_no_row_that_leaves_breaks_a_rule(people, synthesizer, tmp_path):
-    """Also where the columns of a rule were never measured together, as by `independent`."""
+    """Also where the columns of a rule were never measured together, as by
+    `independent`.
+    """
     assert broken(people) > 50
-    release = synthesize(people, parse_schema(PAGE), epsilon=1, synthesizer=synthesizer, ledger=tmp_path / "l")
+    release = synthesize(
+        people,
+        parse_schema(PAGE),
+        epsilon=1,
+        synthesizer=synthesizer,
+        ledger=tmp_path / "l",
+    )
     assert broken(release.sample(30_000, seed=1)) == 0
     release.write(tmp_path / "out.csv", 5_000, seed=2)
     assert broken(pl.read_csv(tmp_path / "out.csv", try_parse_dates=True)) == 0
@@ -80,9 +95,17 @@ def test_no_row_that_leaves_breaks_a_rule(people, synthesizer, tmp_path):
     assert given["arrived"].n_unique() == 1
 
 
-def test_rules_that_no_row_can_keep_are_refused_before_anything_is_spent(people, tmp_path):
-    schema = parse_schema(PAGE.replace("- wage + rent = income", "- {name: rich, always: wage + rent > 20000}"))
-    with pytest.raises(SchemaError, match=r"rule rich: no row can keep it.*Nothing was spent"):
+def test_rules_that_no_row_can_keep_are_refused_before_anything_is_spent(
+    people, tmp_path
+):
+    schema = parse_schema(
+        PAGE.replace(
+            "- wage + rent = income", "- {name: rich, always: wage + rent > 20000}"
+        )
+    )
+    with pytest.raises(
+        SchemaError, match=r"rule rich: no row can keep it.*Nothing was spent"
+    ):
         synthesize(people, schema, epsilon=1, ledger=tmp_path / "l")
     assert not (tmp_path / "l").exists()
     with pytest.raises(SchemaError, match="rule rich"):
@@ -91,7 +114,13 @@ def test_rules_that_no_row_can_keep_are_refused_before_anything_is_spent(people,
 
 def test_dropping_is_refused_where_the_number_of_rows_is_public(people, tmp_path):
     for refused in (
-        lambda: synthesize(people, parse_schema(PAGE), epsilon=1, neighbours="replace", ledger=tmp_path / "l"),
+        lambda: synthesize(
+            people,
+            parse_schema(PAGE),
+            epsilon=1,
+            neighbours="replace",
+            ledger=tmp_path / "l",
+        ),
         lambda: plan(parse_schema(PAGE), epsilon=1, neighbours="replace"),
     ):
         with pytest.raises(Refused, match="broken: drop changes the number of rows"):
@@ -122,7 +151,9 @@ count_broken: true
 
 
 def test_people_with_several_rows_come_back_as_such(tmp_path):
-    """Fresh keys, a paid number of rows for each, constant columns constant, a bought map kept."""
+    """Fresh keys, a paid number of rows for each, constant columns constant, a bought
+    map kept.
+    """
     rng = np.random.default_rng(0)
     people = 3_000
     rows = rng.choice([1, 2, 3, 9], people, p=[0.5, 0.3, 0.1, 0.1])
@@ -137,21 +168,30 @@ def test_people_with_several_rows_come_back_as_such(tmp_path):
             "cost": rng.integers(0, 999, who.size),
         }
     )
-    release = synthesize(frame, parse_schema(VISITS), epsilon=4, ledger=tmp_path / "l", synthesizer="mst")
+    release = synthesize(
+        frame, parse_schema(VISITS), epsilon=4, ledger=tmp_path / "l", synthesizer="mst"
+    )
     assert "how many rows each patient has" in release.guarantee.learned
     assert "the map from town to canton" in release.guarantee.learned
     assert sum("rows break a rule" in line for line in release.guarantee.learned) <= 1
-    assert {step.asked for step in release.statement.steps} >= {"rows per unit", "marginals"}
+    assert {step.asked for step in release.statement.steps} >= {
+        "rows per unit",
+        "marginals",
+    }
     release.save(tmp_path / "r.understudy")
     sample = load(tmp_path / "r.understudy").sample(seed=1)
     each = sample.group_by("patient").agg(
-        pl.len(), pl.col("sex").n_unique().alias("sexes"), pl.col("town").n_unique().alias("towns")
+        pl.len(),
+        pl.col("sex").n_unique().alias("sexes"),
+        pl.col("town").n_unique().alias("towns"),
     )
     assert each["sexes"].max() == each["towns"].max() == 1
     shares = each["len"].value_counts().sort("len")["count"].to_numpy() / each.height
-    # The noisy histogram has a standard deviation of about 10 patients in 3,000 here; 0.03 is nine of them.
+    # The noisy histogram has a standard deviation of about 10 patients in 3,000 here;
+    # 0.03 is nine of them.
     assert np.abs(shares - [0.5, 0.3, 0.2]).max() < 0.03
     assert not set(sample["patient"].to_list()) & set(range(people))
     assert sample.filter(
-        (pl.col("town").cast(pl.String) == "Zug") & (pl.col("canton").cast(pl.String) != "ZG")
+        (pl.col("town").cast(pl.String) == "Zug")
+        & (pl.col("canton").cast(pl.String) != "ZG")
     ).is_empty()

@@ -1,4 +1,6 @@
-"""Shadow releases: a rare person is told from nobody where the budget is huge, and by no more than a coin where it is tiny."""
+"""Shadow releases: a rare person is told from nobody where the budget is huge, and by
+no more than a coin where it is tiny.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,12 @@ AGE = Integer(name="age", min=0, max=89, nullable=False, bins=tuple(range(91)))
 @pytest.fixture(scope="module")
 def rows() -> pl.DataFrame:
     rng = np.random.default_rng(0)
-    return pl.DataFrame({"job": [*rng.choice(["a", "b"], 120), "rare"], "town": [*rng.choice(["x", "y"], 120), "far"]})
+    return pl.DataFrame(
+        {
+            "job": [*rng.choice(["a", "b"], 120), "rare"],
+            "town": [*rng.choice(["x", "y"], 120), "far"],
+        }
+    )
 
 
 def evaluate(rows: object, synthetic: object = None, **options: object) -> Evaluation:
@@ -42,8 +49,12 @@ def evaluate(rows: object, synthetic: object = None, **options: object) -> Evalu
     return verb.evaluate(rows, synthetic, targets=(), **options)  # type: ignore[arg-type]
 
 
-def released(rows: pl.DataFrame, folder: Path, schema: Schema = SCHEMA, **options: object) -> Release:
-    return us.synthesize(rows, schema, ledger=folder / "l", **({"synthesizer": "independent"} | options))  # type: ignore[arg-type]
+def released(
+    rows: pl.DataFrame, folder: Path, schema: Schema = SCHEMA, **options: object
+) -> Release:
+    return us.synthesize(
+        rows, schema, ledger=folder / "l", **({"synthesizer": "independent"} | options)
+    )  # type: ignore[arg-type]
 
 
 def area(rows: pl.DataFrame, release: Release, shadows: int = 40) -> float:
@@ -55,56 +66,91 @@ def area(rows: pl.DataFrame, release: Release, shadows: int = 40) -> float:
 
 
 @pytest.mark.parametrize("synthesizer", ["independent", "mst"])
-def test_a_huge_budget_gives_the_rarest_person_away(rows: pl.DataFrame, tmp_path: Path, synthesizer: str) -> None:
-    assert area(rows, released(rows, tmp_path, epsilon=200, synthesizer=synthesizer)) > 0.75
+def test_a_huge_budget_gives_the_rarest_person_away(
+    rows: pl.DataFrame, tmp_path: Path, synthesizer: str
+) -> None:
+    assert (
+        area(rows, released(rows, tmp_path, epsilon=200, synthesizer=synthesizer))
+        > 0.75
+    )
 
 
 def test_a_tiny_budget_does_not(rows: pl.DataFrame, tmp_path: Path) -> None:
     half = 20  # of the shadows judge
     deviation = np.sqrt((2 * half + 1) / (12 * half**2))
-    assert area(rows, released(rows, tmp_path, epsilon="0.001")) < 0.5 + norm.isf(1e-6) * deviation
+    assert (
+        area(rows, released(rows, tmp_path, epsilon="0.001"))
+        < 0.5 + norm.isf(1e-6) * deviation
+    )
 
 
-def test_nothing_is_charged_and_every_release_is_told(rows: pl.DataFrame, tmp_path: Path) -> None:
+def test_nothing_is_charged_and_every_release_is_told(
+    rows: pl.DataFrame, tmp_path: Path
+) -> None:
     rows.write_csv(tmp_path / "people.csv")
-    made = us.synthesize(tmp_path / "people.csv", SCHEMA, epsilon=1, synthesizer="independent")
+    made = us.synthesize(
+        tmp_path / "people.csv", SCHEMA, epsilon=1, synthesizer="independent"
+    )
     book = tmp_path / "people.csv.ledger"
     with Ledger.open(book) as ledger:
         before = ledger.totals()
     stages: list[tuple[str, float]] = []
-    evaluate(tmp_path / "people.csv", release=made, shadows=8, progress=lambda s, d: stages.append((s, d)))
+    evaluate(
+        tmp_path / "people.csv",
+        release=made,
+        shadows=8,
+        progress=lambda s, d: stages.append((s, d)),
+    )
     with Ledger.open(book) as ledger:
         after = ledger.totals()
-    assert (after.epsilon, after.delta, after.entries) == (before.epsilon, before.delta, before.entries + 1)
-    assert [d for s, d in stages if s == "Membership by shadow releases"][1:] == [i / 16 for i in range(16)]
+    assert (after.epsilon, after.delta, after.entries) == (
+        before.epsilon,
+        before.delta,
+        before.entries + 1,
+    )
+    assert [d for s, d in stages if s == "Membership by shadow releases"][1:] == [
+        i / 16 for i in range(16)
+    ]
 
 
 @pytest.mark.parametrize(
     ("synthesizer", "workload"),
-    [("adaptive", ["label=job", "pairs*0.5"]), ("independent", "ranges=age"), (MST(public=(("job", "town"),)), ())],
+    [
+        ("adaptive", ["label=job", "pairs*0.5"]),
+        ("independent", "ranges=age"),
+        (MST(public=(("job", "town"),)), ()),
+    ],
 )
 def test_shadows_are_made_as_the_release_was_told(
     rows: pl.DataFrame, tmp_path: Path, synthesizer: object, workload: object
 ) -> None:
     people = rows.with_columns(age=pl.int_range(len(rows)) % 90)
     schema = Schema(columns=(*SCHEMA.columns, AGE))
-    made = released(people, tmp_path, schema, epsilon=1, synthesizer=synthesizer, workload=workload)
+    made = released(
+        people, tmp_path, schema, epsilon=1, synthesizer=synthesizer, workload=workload
+    )
     method, wanted = configured_synthesizer(made)
-    assert method == (make(synthesizer) if isinstance(synthesizer, str) else synthesizer)
+    assert method == (
+        make(synthesizer) if isinstance(synthesizer, str) else synthesizer
+    )
     assert wanted == parse_targets(workload)  # type: ignore[arg-type]
     found = evaluate(people, release=made, shadows=8).risk
     assert found is not None
     assert found["membership_shadows"].is_computed, found["membership_shadows"].reason
 
 
-def test_bins_for_ranges_are_bought_again(rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bins_for_ranges_are_bought_again(
+    rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     people = rows.with_columns(age=pl.int_range(len(rows)) % 90)
     schema = Schema(columns=(*SCHEMA.columns, AGE))
     made = released(people, tmp_path, schema, epsilon=1, workload="ranges=age")
     seen: list[Measurements] = []
     whole = Independent.estimate
 
-    def watched(self: Independent, schema: Schema, found: Measurements, rng: np.random.Generator) -> object:
+    def watched(
+        self: Independent, schema: Schema, found: Measurements, rng: np.random.Generator
+    ) -> object:
         seen.append(found)
         return whole(self, schema, found, rng)
 
@@ -116,12 +162,22 @@ def test_bins_for_ranges_are_bought_again(rows: pl.DataFrame, tmp_path: Path, mo
     assert all([(m.clique, m.maps) for m in found] == asked for found in seen)
 
 
-def test_a_public_table_and_unreadable_wishes_are_reasons(rows: pl.DataFrame, tmp_path: Path) -> None:
+def test_a_public_table_and_unreadable_wishes_are_reasons(
+    rows: pl.DataFrame, tmp_path: Path
+) -> None:
     with pytest.raises(Unavailable, match="does not hold"):
-        configured_synthesizer(released(rows, tmp_path, epsilon=1, public=rows.sample(60, seed=1)))
-    for options in ({"workload": "wonders"}, {"workload": "label=colour"}, {"magic": 1}):
+        configured_synthesizer(
+            released(rows, tmp_path, epsilon=1, public=rows.sample(60, seed=1))
+        )
+    for options in (
+        {"workload": "wonders"},
+        {"workload": "label=colour"},
+        {"magic": 1},
+    ):
         with pytest.raises(Unavailable, match="cannot be read back"):
-            configured_synthesizer(replace(released(rows, tmp_path, epsilon=1), options=options))
+            configured_synthesizer(
+                replace(released(rows, tmp_path, epsilon=1), options=options)
+            )
 
 
 @pytest.mark.parametrize(
@@ -134,15 +190,31 @@ def test_a_public_table_and_unreadable_wishes_are_reasons(rows: pl.DataFrame, tm
     ],
 )
 def test_where_it_is_not_done_the_reason_is_listed(
-    rows: pl.DataFrame, tmp_path: Path, options: dict[str, object], shadows: int, reason: str
+    rows: pl.DataFrame,
+    tmp_path: Path,
+    options: dict[str, object],
+    shadows: int,
+    reason: str,
 ) -> None:
     found = evaluate(rows, release=released(rows, tmp_path, **options), shadows=shadows)
-    assert any(title == "Membership by shadow releases" and reason in why for title, why in found.not_computed)
+    assert any(
+        title == "Membership by shadow releases" and reason in why
+        for title, why in found.not_computed
+    )
 
 
-def test_people_with_several_rows_and_tables_without_a_release(rows: pl.DataFrame, tmp_path: Path) -> None:
+def test_people_with_several_rows_and_tables_without_a_release(
+    rows: pl.DataFrame, tmp_path: Path
+) -> None:
     people = rows.with_columns(id=pl.int_range(len(rows)) // 2)
-    schema = Schema(columns=(*SCHEMA.columns, Identifier(name="id")), unit=Unit(id="id", max_rows=2))
-    found = evaluate(people, release=released(people, tmp_path, schema, epsilon=1), shadows=8)
+    schema = Schema(
+        columns=(*SCHEMA.columns, Identifier(name="id")), unit=Unit(id="id", max_rows=2)
+    )
+    found = evaluate(
+        people, release=released(people, tmp_path, schema, epsilon=1), shadows=8
+    )
     assert any("bounded per unit" in why for _, why in found.not_computed)
-    assert any("how it was made is not known" in why for _, why in evaluate(rows, rows, shadows=8).not_computed)
+    assert any(
+        "how it was made is not known" in why
+        for _, why in evaluate(rows, rows, shadows=8).not_computed
+    )

@@ -31,18 +31,25 @@ def parquet(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def few(parquet: Path, tmp_path: Path) -> Path:
-    """The same people with four columns: where a run as a whole is the point, and not how much it finds out."""
+    """The same people with four columns: where a run as a whole is the point, and not
+    how much it finds out.
+    """
     path = tmp_path / "few.parquet"
     duckdb.sql(f"COPY (SELECT a, b, ok, s FROM '{parquet}') TO '{path}'")
     return path
 
 
 def types_of(path: Path) -> dict[str, str]:
-    return {row[0]: row[1] for row in duckdb.sql(f"DESCRIBE SELECT * FROM '{path}'").fetchall()}
+    return {
+        row[0]: row[1]
+        for row in duckdb.sql(f"DESCRIBE SELECT * FROM '{path}'").fetchall()
+    }
 
 
 def test_a_parquet_file_comes_back_with_its_types(parquet: Path, tmp_path: Path):
-    """Once its owner declares them, as a draft does; without a declaration they come back as wide as their kind."""
+    """Once its owner declares them, as a draft does; without a declaration they come
+    back as wide as their kind.
+    """
     release = us.synthesize(parquet, us.describe(parquet), epsilon=5)
     release.write(tmp_path / "out.parquet")
     assert types_of(tmp_path / "out.parquet") == types_of(parquet)
@@ -51,7 +58,9 @@ def test_a_parquet_file_comes_back_with_its_types(parquet: Path, tmp_path: Path)
 def test_a_release_says_how_its_synthesizer_was_set(parquet: Path):
     from understudy.synthesizers import make
 
-    release = us.synthesize(parquet, epsilon=5, synthesizer=make("independent", equal=True))
+    release = us.synthesize(
+        parquet, epsilon=5, synthesizer=make("independent", equal=True)
+    )
     assert release.options == {"equal": True}
 
 
@@ -67,7 +76,9 @@ def test_a_release_says_how_its_synthesizer_was_set(parquet: Path):
         ({"schema": {"columns": {}}}, "A schema is"),
     ],
 )
-def test_a_word_that_is_none_is_refused_in_one_line(few: Path, tmp_path: Path, words: dict[str, object], said: str):
+def test_a_word_that_is_none_is_refused_in_one_line(
+    few: Path, tmp_path: Path, words: dict[str, object], said: str
+):
     with pytest.raises(UnderstudyError, match=said) as refused:
         us.synthesize(few, epsilon=1, ledger=tmp_path / "l", **words)  # type: ignore[arg-type]
     assert "\n" not in str(refused.value)
@@ -78,37 +89,55 @@ def test_a_resumed_run_replays_its_answers_and_pays_nothing(few: Path, tmp_path:
     ledger = tmp_path / "people.ledger"
     first = us.synthesize(few, epsilon=1, ledger=ledger)
     again = us.synthesize(few, epsilon=1, ledger=ledger, resume=first.statement.run)
-    assert [m.values.tolist() for m in again.measurements] == [m.values.tolist() for m in first.measurements]
+    assert [m.values.tolist() for m in again.measurements] == [
+        m.values.tolist() for m in first.measurements
+    ]
     with Ledger.open(ledger) as book:
         assert book.totals().epsilon == 1
     new = us.synthesize(few, epsilon=1, ledger=ledger)
-    assert [m.values.tolist() for m in new.measurements] != [m.values.tolist() for m in first.measurements]
+    assert [m.values.tolist() for m in new.measurements] != [
+        m.values.tolist() for m in first.measurements
+    ]
     with Ledger.open(ledger) as book:
         assert book.totals().epsilon == 2
 
 
 def test_a_run_is_not_resumed_under_another_schema(parquet: Path, tmp_path: Path):
     ledger = tmp_path / "people.ledger"
-    young, old = (us.Schema(columns=(us.Integer(name="a", min=low, max=low + 9),)) for low in (0, 40))
+    young, old = (
+        us.Schema(columns=(us.Integer(name="a", min=low, max=low + 9),))
+        for low in (0, 40)
+    )
     first = us.synthesize(parquet, young, epsilon=1, ledger=ledger)
     with pytest.raises(
-        us.errors.LedgerError, match=r"another question.*take the run up as it was begun, with the same schema"
+        us.errors.LedgerError,
+        match=r"another question.*take the run up as it was begun, with the same schema",
     ):
-        us.synthesize(parquet, old, epsilon=1, ledger=ledger, resume=first.statement.run)
+        us.synthesize(
+            parquet, old, epsilon=1, ledger=ledger, resume=first.statement.run
+        )
 
 
 def test_what_was_declared_before_discovery_is_listed_after_it(parquet: Path):
-    half = us.Schema(columns=(us.Integer(name="a", max=10_000, note="the owner's own words"),))
+    half = us.Schema(
+        columns=(us.Integer(name="a", max=10_000, note="the owner's own words"),)
+    )
     release = us.synthesize(parquet, half, epsilon=1)
     assert "one bound of a" in release.guarantee.public
-    # A note may tell of what was bought, such as how much lay beyond a learned bound; the owner's stays at home.
+    # A note may tell of what was bought, such as how much lay beyond a learned bound;
+    # the owner's stays at home.
     assert "own words" not in release.schema["a"].note
 
 
-def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_something_does(few: Path, tmp_path: Path):
+def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_something_does(
+    few: Path, tmp_path: Path
+):
     described = us.describe(few, public_domains=True)
     release = us.synthesize(few, described, epsilon=1, delta=0)
-    assert release.guarantee.sentence() == "Private with ε = 1 for adding or removing one row."
+    assert (
+        release.guarantee.sentence()
+        == "Private with ε = 1 for adding or removing one row."
+    )
     with pytest.raises(Refused, match=r"δ = 0.*Nothing was spent"):
         us.synthesize(few, epsilon=1, delta=0, ledger=tmp_path / "untouched.ledger")
     assert not (tmp_path / "untouched.ledger").exists()
@@ -116,8 +145,12 @@ def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_somethin
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_every_relation_and_currency_releases(few: Path, neighbours: str, accounting: str):
-    release = us.synthesize(few, epsilon=2, delta="1e-7", neighbours=neighbours, accounting=accounting)
+def test_every_relation_and_currency_releases(
+    few: Path, neighbours: str, accounting: str
+):
+    release = us.synthesize(
+        few, epsilon=2, delta="1e-7", neighbours=neighbours, accounting=accounting
+    )
     spent = release.statement.spent
     assert spent is not None
     assert spent.amount <= release.guarantee.amount
@@ -128,28 +161,57 @@ def test_what_a_synthesizer_was_told_of_the_table_is_listed_as_public(few: Path)
     from understudy.synthesizers import make
 
     described = us.describe(few, public_domains=True)
-    told = us.synthesize(few, described, epsilon=1, synthesizer=make("mst", public=(("b", "ok"), ("b", "s"))))
-    assert told.guarantee.public[-1] == "that these columns depend on each other: b × ok, b × s"
-    assert told.guarantee.public[-1] not in us.synthesize(few, described, epsilon=1).guarantee.public
+    told = us.synthesize(
+        few,
+        described,
+        epsilon=1,
+        synthesizer=make("mst", public=(("b", "ok"), ("b", "s"))),
+    )
+    assert (
+        told.guarantee.public[-1]
+        == "that these columns depend on each other: b × ok, b × s"
+    )
+    assert (
+        told.guarantee.public[-1]
+        not in us.synthesize(few, described, epsilon=1).guarantee.public
+    )
 
 
-def test_a_score_that_needs_a_public_number_of_rows_is_refused_before_anything_is_spent(parquet: Path, tmp_path: Path):
+def test_a_score_that_needs_a_public_number_of_rows_is_refused_before_anything_is_spent(
+    parquet: Path, tmp_path: Path
+):
     from understudy.synthesizers import make
 
-    described, method = us.describe(parquet, public_domains=True), make("privbayes", score="R")
-    with pytest.raises(Refused, match=r"score R needs a public number of rows.*Nothing was spent"):
-        us.synthesize(parquet, described, epsilon=1, synthesizer=method, ledger=tmp_path / "untouched.ledger")
+    described, method = (
+        us.describe(parquet, public_domains=True),
+        make("privbayes", score="R"),
+    )
+    with pytest.raises(
+        Refused, match=r"score R needs a public number of rows.*Nothing was spent"
+    ):
+        us.synthesize(
+            parquet,
+            described,
+            epsilon=1,
+            synthesizer=method,
+            ledger=tmp_path / "untouched.ledger",
+        )
     assert not (tmp_path / "untouched.ledger").exists()
     with pytest.raises(Refused, match="score R needs a public number of rows"):
         us.plan(described, epsilon=1, synthesizer=method)
 
 
 def test_what_no_model_had_room_for_is_told_and_kept(parquet: Path, tmp_path: Path):
-    """A limit on cells leaves pairs out: the person who waits hears it, and so does whoever opens the release later."""
+    """A limit on cells leaves pairs out: the person who waits hears it, and so does
+    whoever opens the release later.
+    """
     from understudy.synthesizers import make
 
     numbers = us.Schema(
-        columns=tuple(us.Integer(name=n, min=0, max=high) for n, high in (("a", 49), ("b", 6), ("f", 99)))
+        columns=tuple(
+            us.Integer(name=n, min=0, max=high)
+            for n, high in (("a", 49), ("b", 6), ("f", 99))
+        )
     )
     heard: list[str] = []
     release = us.synthesize(
@@ -159,7 +221,10 @@ def test_what_no_model_had_room_for_is_told_and_kept(parquet: Path, tmp_path: Pa
         synthesizer=make("gaussian", limit=1500),
         progress=lambda stage, _: heard.append(stage),
     )
-    assert any(stage.startswith("not modelled together, for size (more than 1,500 cells): ") for stage in heard)
+    assert any(
+        stage.startswith("not modelled together, for size (more than 1,500 cells): ")
+        for stage in heard
+    )
     (note,) = release.notes
     assert note.startswith("Not modelled together, for size (more than 1,500 cells): ")
     assert "a × f" in note
@@ -171,7 +236,10 @@ def test_what_no_model_had_room_for_is_told_and_kept(parquet: Path, tmp_path: Pa
 
 def test_a_long_fit_tells_its_rounds(parquet: Path):
     numbers = us.Schema(
-        columns=tuple(us.Integer(name=n, min=0, max=high) for n, high in (("a", 49), ("b", 6), ("f", 99)))
+        columns=tuple(
+            us.Integer(name=n, min=0, max=high)
+            for n, high in (("a", 49), ("b", 6), ("f", 99))
+        )
     )
     heard: list[tuple[str, float]] = []
     spent: list[float] = []
@@ -192,7 +260,9 @@ def test_a_long_fit_tells_its_rounds(parquet: Path):
 
 @pytest.mark.parametrize("wish", ["group=age", "ranges=age"])
 def test_a_wish_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, wish):
-    """Discovery had spent a little on the column's bins; what nobody wished for got all the rest."""
+    """Discovery had spent a little on the column's bins; what nobody wished for got all
+    the rest.
+    """
     rng = np.random.default_rng(0)
     table = pa.table(
         {
@@ -203,15 +273,27 @@ def test_a_wish_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, wi
     columns = [us.Integer(name="age", min=0, max=89, nullable=False)]
     columns += [us.Integer(name=name, min=0, max=4, nullable=False) for name in "abcd"]
     release = us.synthesize(
-        table, us.Schema(columns=tuple(columns)), epsilon=1, workload=wish, ledger=tmp_path / "l", dataset="d"
+        table,
+        us.Schema(columns=tuple(columns)),
+        epsilon=1,
+        workload=wish,
+        ledger=tmp_path / "l",
+        dataset="d",
     )
-    paid = {name: sum(m.cost.amount for m in release.measurements if m.clique == (name,)) for name in release.schema}
+    paid = {
+        name: sum(m.cost.amount for m in release.measurements if m.clique == (name,))
+        for name in release.schema
+    }
     assert paid["age"] > 3 * sum(paid[name] for name in "abcd")
     assert all(paid[name] > 0 for name in "abcd")
 
 
-def test_a_label_too_long_to_keep_goes_where_unlisted_ones_go_and_the_release_is_whole(tmp_path):
-    """Of 262,000 characters it filled the ledger's answer, and of 100,001 the release could not be saved: both after the charge."""
+def test_a_label_too_long_to_keep_goes_where_unlisted_ones_go_and_the_release_is_whole(
+    tmp_path,
+):
+    """Of 262,000 characters it filled the ledger's answer, and of 100,001 the release
+    could not be saved: both after the charge.
+    """
     people = tmp_path / "people.csv"
     people.write_text("place\n" + "Aarhus\n" * 300 + f"{'x' * 100_001}\n" * 300)
     release = us.synthesize(people, epsilon=8, delta="1e-6", synthesizer="independent")

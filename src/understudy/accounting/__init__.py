@@ -12,7 +12,12 @@ ledgerfile, chain, audit   the file under it, its sealed entries, and the check 
 """
 
 from understudy.accounting.advice import advise_on_budget
-from understudy.accounting.budget import DEFAULT_DELTA, Budget, split_by_weights, split_evenly
+from understudy.accounting.budget import (
+    DEFAULT_DELTA,
+    Budget,
+    split_by_weights,
+    split_evenly,
+)
 from understudy.accounting.chain import LedgerEntry, digest_of
 from understudy.accounting.conversion import (
     epsilon_of,
@@ -29,7 +34,13 @@ from understudy.accounting.group import group_budget, group_cost
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger, LedgerTotals
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.pricing import choice_epsilon_for, default_law, price, price_choice, scale_for
+from understudy.accounting.pricing import (
+    choice_epsilon_for,
+    default_law,
+    price,
+    price_choice,
+    scale_for,
+)
 from understudy.accounting.run import LedgerRun
 from understudy.accounting.sensitivity import marginal_sensitivity
 

@@ -1,7 +1,9 @@
-"""After a failure: what a run that was cut off leaves on its account, in one sentence for the library, the command line and the studio.
+"""After a failure: what a run that was cut off leaves on its account, in one sentence
+for the library, the command line and the studio.
 
-From the reservation on, "Nothing was spent" is false. `account_for_failure` looks into the ledger itself, so that what is said is what the
-account says, whatever failed and whatever the error believed.
+From the reservation on, "Nothing was spent" is false. `account_for_failure` looks into
+the ledger itself, so that what is said is what the account says, whatever failed and
+whatever the error believed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from understudy.accounting.chain import LedgerEntry
 from understudy.accounting.ledger import Ledger
 from understudy.errors import UnderstudyError
 
-UNANSWERED_RUN_EXPLANATION = "cut off between paying and answering, and what was paid for that is lost: start a new run"
+UNANSWERED_RUN_EXPLANATION = (
+    "cut off between paying and answering, and what was paid for that is lost: start a"
+    " new run"
+)
 """What became of a run that cannot be taken up: it has no budget to ask again."""
 
 NOTHING_SPENT = "Nothing was spent"
@@ -23,7 +28,9 @@ NOTHING_SPENT = "Nothing was spent"
 
 
 class SpentNote(str):
-    """A note of an exception that says what stays spent; told apart from notes of others, which may quote a cell."""
+    """A note of an exception that says what stays spent; told apart from notes of
+    others, which may quote a cell.
+    """
 
     __slots__ = ()
 
@@ -31,7 +38,11 @@ class SpentNote(str):
 def find_unanswered(chain: Sequence[LedgerEntry]) -> set[str]:
     """The runs that paid for a step whose answer was never stored."""
     answered = {(entry.run, entry.step) for entry in chain if entry.kind == "answer"}
-    return {entry.run for entry in chain if entry.kind == "charge" and (entry.run, entry.step) not in answered}
+    return {
+        entry.run
+        for entry in chain
+        if entry.kind == "charge" and (entry.run, entry.step) not in answered
+    }
 
 
 def describe_spending(path: Path, run: str) -> str:
@@ -47,30 +58,44 @@ def describe_spending(path: Path, run: str) -> str:
             entries = [entry for entry in account.entries() if entry.run == run]
     except Exception:  # a failing ledger may be what cut the run off
         return (
-            f"What run {run} reserved, if it did, stays spent: {path} could not be read. See `understudy ledger show`."
+            f"What run {run} reserved, if it did, stays spent: {path} could not be"
+            " read. See `understudy ledger show`."
         )
     reserved = [entry for entry in entries if entry.kind == "reserve"]
     if not reserved:
         return f"{NOTHING_SPENT}."
     epsilon, delta = reserved[0].cost
-    stays = f"What run {run} reserved (ε = {spell_value(epsilon)}, δ = {spell_value(delta)}) stays spent in {path}"
+    stays = (
+        f"What run {run} reserved (ε = {spell_value(epsilon)}, δ ="
+        f" {spell_value(delta)}) stays spent in {path}"
+    )
     if run in find_unanswered(entries):
         return f"{stays}. It was {UNANSWERED_RUN_EXPLANATION}."
-    return f"{stays}; --resume {run} takes it up at no new cost (in Python: resume={run!r})."
+    return (
+        f"{stays}; --resume {run} takes it up at no new cost (in Python:"
+        f" resume={run!r})."
+    )
 
 
 @contextmanager
 def account_for_failure(path: Path, run: str) -> Iterator[None]:
-    """Whatever fails in this block says what stays spent of a run, if the account knows it: our own errors in their text, others in a note.
+    """Whatever fails in this block says what stays spent of a run, if the account knows
+    it: our own errors in their text, others in a note.
 
-    An error that says so already is left as it is, and so is one of a run that never reserved anything.
+    An error that says so already is left as it is, and so is one of a run that never
+    reserved anything.
     """
     try:
         yield
     except UnderstudyError as error:
         said = describe_spending(path, run)
         if error.run is None and not said.startswith(NOTHING_SPENT):
-            what = str(error).replace(f"{NOTHING_SPENT}.", "").replace(NOTHING_SPENT, "").rstrip(". ")
+            what = (
+                str(error)
+                .replace(f"{NOTHING_SPENT}.", "")
+                .replace(NOTHING_SPENT, "")
+                .rstrip(". ")
+            )
             error.args = (f"{what}. {said}",)
             error.run = run
         raise
@@ -82,7 +107,8 @@ def account_for_failure(path: Path, run: str) -> Iterator[None]:
 
 
 def find_spent_note(error: BaseException) -> str:
-    """What `account_for_failure` noted on an unforeseen error; an empty text where it noted nothing.
+    """What `account_for_failure` noted on an unforeseen error; an empty text where it
+    noted nothing.
 
     >>> find_spent_note(ValueError())
     ''

@@ -1,9 +1,12 @@
-"""Backups of a ledger: whole, taken while others spend, and of no use for spending until they are restored on purpose.
+"""Backups of a ledger: whole, taken while others spend, and of no use for spending
+until they are restored on purpose.
 
-A copy that can be spent from is a second account for the same people. So a backup is marked as one in the file's header, outside the
-chain: its chain is that of the ledger up to the entry it was taken at, and any digest printed until then is in it. Restoring
-makes an account of it again and says so in an entry. A digest printed after the backup was taken is not in it: that is how to
-tell that something was spent since, and `anchor` refuses to restore then.
+A copy that can be spent from is a second account for the same people. So a backup is
+marked as one in the file's header, outside the chain: its chain is that of the ledger
+up to the entry it was taken at, and any digest printed until then is in it. Restoring
+makes an account of it again and says so in an entry. A digest printed after the backup
+was taken is not in it: that is how to tell that something was spent since, and `anchor`
+refuses to restore then.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from understudy.errors import LedgerError
 
 
 def back_up_ledger(file: LedgerFile, path: Path) -> str:
-    """Write a backup of an open ledger to a new file, and check it; returns its last digest."""
+    """Write a backup of an open ledger to a new file, and check it; returns its last
+    digest.
+    """
     with draft_ledger(path) as copy:
         file.copy_to(copy)
         copy.execute(f"PRAGMA application_id={LEDGER_BACKUP_APPLICATION_ID}")
@@ -32,12 +37,15 @@ def back_up_ledger(file: LedgerFile, path: Path) -> str:
 
 
 def restore_ledger(backup: Path, path: Path, *, anchor: str | None = None) -> None:
-    """Make an account at `path`, where nothing is yet, of a backup that holds the digest `anchor`."""
+    """Make an account at `path`, where nothing is yet, of a backup that holds the
+    digest `anchor`.
+    """
     file = LedgerFile(backup)
     try:
         if not file.is_backup:
             raise LedgerError(
-                f"{backup.name} is a ledger and no backup: spend from it as it is, or rename it. No ledger was made."
+                f"{backup.name} is a ledger and no backup: spend from it as it is, or"
+                " rename it. No ledger was made."
             )
         audit_ledger(file, anchor=anchor)
         with draft_ledger(path) as copy:
@@ -45,8 +53,16 @@ def restore_ledger(backup: Path, path: Path, *, anchor: str | None = None) -> No
             copy.execute(f"PRAGMA application_id={LEDGER_APPLICATION_ID}")
             copy.execute("BEGIN IMMEDIATE")
             (count,) = copy.execute("SELECT entries FROM account").fetchone()
-            text = f"taken at entry {count}; what was spent after that is not in this account"
-            append_entry(copy, kind="restore", event="restored from a backup", detail={"text": text})
+            text = (
+                f"taken at entry {count}; what was spent after that is not in this"
+                " account"
+            )
+            append_entry(
+                copy,
+                kind="restore",
+                event="restored from a backup",
+                detail={"text": text},
+            )
             copy.execute("COMMIT")
             audit_ledger_tables(copy, path.name)
     finally:

@@ -1,7 +1,8 @@
 """What an owner is willing to spend: an ε and a δ, as exact numbers.
 
-A float means the decimal a person typed: 0.1 is one tenth, not the nearest binary fraction. Everything that is no budget at all is
-refused here, in one line, before any data is opened.
+A float means the decimal a person typed: 0.1 is one tenth, not the nearest binary
+fraction. Everything that is no budget at all is refused here, in one line, before any
+data is opened.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from understudy.accounting.cost import Accounting
 from understudy.errors import InvalidBudget
 
 DEFAULT_DELTA = Fraction(1, 10**9)
-"""δ when none is given: one in a thousand million, whatever the table holds. A δ computed from the number of rows would say that number."""
+"""δ when none is given: one in a thousand million, whatever the table holds. A δ
+computed from the number of rows would say that number.
+"""
 
 Number = int | float | str | Decimal | Fraction
 """What a budget may be written as."""
@@ -83,20 +86,29 @@ class Budget:
     @classmethod
     def of(cls, epsilon: object, delta: object = None) -> Budget:
         """The budget somebody wrote, with `DEFAULT_DELTA` when no δ was written."""
-        return cls(_parse_epsilon(epsilon), DEFAULT_DELTA if delta is None else _parse_delta(delta))
+        return cls(
+            _parse_epsilon(epsilon),
+            DEFAULT_DELTA if delta is None else _parse_delta(delta),
+        )
 
     @property
     def accounting(self) -> Accounting:
-        """What a run on this budget adds up unless told otherwise: GDP where there is a δ, pure ε where there is none."""
+        """What a run on this budget adds up unless told otherwise: GDP where there is a
+        δ, pure ε where there is none.
+        """
         return Accounting.GDP if self.delta > 0 else Accounting.PURE
 
     def split(self, *weights: Number) -> tuple[Budget, ...]:
-        """This budget in parts, in proportion to the weights; the parts add up to the whole exactly.
+        """This budget in parts, in proportion to the weights; the parts add up to the
+        whole exactly.
 
         >>> [str(part.epsilon) for part in Budget.of(1, 0).split(1, 2, 3)]
         ['1/6', '1/3', '1/2']
         """
-        epsilons, deltas = split_by_weights(self.epsilon, weights), split_by_weights(self.delta, weights)
+        epsilons, deltas = (
+            split_by_weights(self.epsilon, weights),
+            split_by_weights(self.delta, weights),
+        )
         return tuple(Budget(e, d) for e, d in zip(epsilons, deltas, strict=True))
 
     def __str__(self) -> str:
@@ -110,11 +122,15 @@ def split_evenly(total: Fraction, parts: int) -> tuple[Fraction, ...]:
     Fraction(1, 1)
     """
     if parts < 1:
-        raise InvalidBudget(f"A budget splits into at least one part, not {parts}. Nothing was spent.")
+        raise InvalidBudget(
+            f"A budget splits into at least one part, not {parts}. Nothing was spent."
+        )
     return (total / parts,) * parts
 
 
-def split_by_weights(total: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
+def split_by_weights(
+    total: Fraction, weights: Sequence[Number]
+) -> tuple[Fraction, ...]:
     """`total` in proportion to positive weights; the parts add up to it exactly.
 
     >>> split_by_weights(Fraction(1), [1, 3])
@@ -125,12 +141,16 @@ def split_by_weights(total: Fraction, weights: Sequence[Number]) -> tuple[Fracti
     except ValueError:
         shares = []
     if not shares or min(shares) <= 0:
-        raise InvalidBudget("A budget splits by weights that are numbers above 0, at least one. Nothing was spent.")
+        raise InvalidBudget(
+            "A budget splits by weights that are numbers above 0, at least one. Nothing"
+            " was spent."
+        )
     return tuple(total * share / sum(shares) for share in shares)
 
 
 def spell_value(value: Fraction) -> str:
-    """A number as a person writes it: two decimals or as many as it needs, powers of ten when it is tiny.
+    """A number as a person writes it: two decimals or as many as it needs, powers of
+    ten when it is tiny.
 
     >>> spell_value(Fraction(1, 2)), spell_value(Fraction(1, 3)), spell_value(Fraction(1, 10**9)), spell_value(Fraction(0))
     ('0.50', '0.3333', '1e-9', '0')
@@ -145,7 +165,8 @@ def spell_value(value: Fraction) -> str:
 
 
 def spell_values_apart(asked: Fraction, left: Fraction) -> tuple[str, str]:
-    """A price and what is left of a purse that cannot pay it, with enough digits to see that they differ.
+    """A price and what is left of a purse that cannot pay it, with enough digits to see
+    that they differ.
 
     >>> spell_values_apart(Fraction(1, 2), Fraction(1, 5)), spell_values_apart(Fraction(333334, 10**6), Fraction(333333, 10**6))
     (('0.50', '0.20'), ('0.333334', '0.333333'))
@@ -165,7 +186,8 @@ def _parse_epsilon(value: object) -> Fraction:
         epsilon = Fraction(0)
     if epsilon <= 0:
         raise InvalidBudget(
-            f"ε must be a number above 0, such as 1 or 0.5, not {_quote_value(value)}. Nothing was spent."
+            f"ε must be a number above 0, such as 1 or 0.5, not {_quote_value(value)}."
+            " Nothing was spent."
         )
     return epsilon
 
@@ -177,13 +199,18 @@ def _parse_delta(value: object) -> Fraction:
         delta = Fraction(-1)
     if not 0 <= delta < 1:
         raise InvalidBudget(
-            f"δ must be a number from 0 to below 1, such as 1e-9, not {_quote_value(value)}. Nothing was spent."
+            "δ must be a number from 0 to below 1, such as 1e-9, not"
+            f" {_quote_value(value)}. Nothing was spent."
         )
     return delta
 
 
 def _quote_value(value: object) -> str:
     """The rejected budget, short enough for one line."""
-    shown = str(value) if isinstance(value, int | float | Decimal | Fraction) else repr(value)
+    shown = (
+        str(value)
+        if isinstance(value, int | float | Decimal | Fraction)
+        else repr(value)
+    )
     shown = " ".join(shown.split())
     return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -1,8 +1,10 @@
 """Entries of a ledger, each sealed with the one before it.
 
-An entry's digest is SHA-256 over its canonical JSON, which holds the previous entry's digest. Changing, removing, inserting or moving an
-entry breaks every digest from there on. What a chain cannot see by itself is a file put back to an older state, or one whose whole
-chain was computed anew: compare with a digest written down elsewhere, such as the one printed on each release.
+An entry's digest is SHA-256 over its canonical JSON, which holds the previous entry's
+digest. Changing, removing, inserting or moving an entry breaks every digest from there
+on. What a chain cannot see by itself is a file put back to an older state, or one whose
+whole chain was computed anew: compare with a digest written down elsewhere, such as the
+one printed on each release.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ EPSILON_UNITS = 10**9
 """Ledger units in ε = 1. Costs are rounded up to whole units, caps down."""
 
 DELTA_UNITS = 10**15
-"""Ledger units in δ = 1: δ = 1e-12 is a thousand of them, and the largest SQLite integer is δ = 9,223."""
+"""Ledger units in δ = 1: δ = 1e-12 is a thousand of them, and the largest SQLite
+integer is δ = 9,223.
+"""
 
 MAX_LEDGER_UNITS = 2**62
 """More units than any account may hold, so that sums stay within SQLite's integers."""
@@ -51,11 +55,14 @@ def canonical_json(value: object) -> bytes:
     >>> canonical_json({"b": 1, "a": "ε"})
     b'{"a":"\\\\u03b5","b":1}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    ).encode("ascii")
 
 
 def digest_of(value: object) -> str:
-    """SHA-256 of the canonical spelling, in hexadecimal: how a request is recognised when its run is resumed.
+    """SHA-256 of the canonical spelling, in hexadecimal: how a request is recognised
+    when its run is resumed.
 
     >>> digest_of({"measure": ["age"]})[:8]
     'c000fa4f'
@@ -66,7 +73,8 @@ def digest_of(value: object) -> str:
 def read_amount(value: object) -> Fraction:
     """An exact amount as an entry writes it, 3/2 or 4; ValueError for anything else.
 
-    Python's own reader takes 1e9999999 too, and works for minutes on its ten million digits.
+    Python's own reader takes 1e9999999 too, and works for minutes on its ten million
+    digits.
 
     >>> read_amount("3/2")
     Fraction(3, 2)
@@ -78,7 +86,9 @@ def read_amount(value: object) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
-    """One line of a ledger. `epsilon` and `delta` are ledger units; `detail` is canonical JSON."""
+    """One line of a ledger. `epsilon` and `delta` are ledger units; `detail` is
+    canonical JSON.
+    """
 
     number: int
     time: str

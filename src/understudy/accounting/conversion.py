@@ -1,26 +1,32 @@
 """From (ε, δ) to the accounting of a run and back.
 
-GDP (Dong, Roth, Su, "Gaussian differential privacy", 2022, Cor. 2.13): a μ-GDP mechanism is (ε, δ)-private exactly for
+GDP (Dong, Roth, Su, "Gaussian differential privacy", 2022, Cor. 2.13): a μ-GDP
+mechanism is (ε, δ)-private exactly for
 
     δ(ε; μ) = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2).
 
-Written with x = ε/μ − μ/2 and y = ε/μ + μ/2 this is φ(x)·(h(x) − h(y)), h the Mills ratio, because e^ε φ(y) = φ(x).
-For μ ≤ 1 the difference is integrated, h′(t) = t·h(t) − 1, so that nothing cancels.
+Written with x = ε/μ − μ/2 and y = ε/μ + μ/2 this is φ(x)·(h(x) − h(y)), h the Mills
+ratio, because e^ε φ(y) = φ(x). For μ ≤ 1 the difference is integrated, h′(t) = t·h(t) −
+1, so that nothing cancels.
 
-zCDP (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020, Prop. 12): ρ-zCDP is (ε, δ)-private for
+zCDP (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020,
+Prop. 12): ρ-zCDP is (ε, δ)-private for
 
     δ(ε; ρ) = min over α > 1 of exp((α−1)(αρ−ε)) · (1−1/α)^α / (α−1).
 
-Every α proves something, so a badly found minimum costs budget and never privacy. Written with r = √ρ and u = 1/(α−1),
+Every α proves something, so a badly found minimum costs budget and never privacy.
+Written with r = √ρ and u = 1/(α−1),
 
     log δ = (r·(r/u) + r² − ε − log1p(u))/u − log1p(1/u),
 
 nothing cancels that matters, and nothing underflows where ρ itself would.
 
-Rounding. The formulas are evaluated in double precision, with a relative error far below `CONVERSION_MARGIN`
-(tests/accounting/test_conversion_range.py checks this with 200 digits and more, from ε = 1e-300 to `MAX_CONVERTED_AMOUNT`). What a run may
-spend is rounded down by `CONVERSION_MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, and a number
-below `SMALLEST_DOUBLE` as 0 or as that bound, whichever is on the safe side.
+Rounding. The formulas are evaluated in double precision, with a relative error far
+below `CONVERSION_MARGIN` (tests/accounting/test_conversion_range.py checks this with
+200 digits and more, from ε = 1e-300 to `MAX_CONVERTED_AMOUNT`). What a run may spend is
+rounded down by `CONVERSION_MARGIN`, what it has spent is rounded up by it. A δ above
+one half is read as one half, and a number below `SMALLEST_DOUBLE` as 0 or as that
+bound, whichever is on the safe side.
 """
 
 from __future__ import annotations
@@ -40,18 +46,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CONVERSION_MARGIN = Fraction(1, 10**9)
-"""Relative safety margin on every converted number, well above the worst error seen against 60-digit arithmetic."""
+"""Relative safety margin on every converted number, well above the worst error seen
+against 60-digit arithmetic.
+"""
 
 MAX_CONVERTED_AMOUNT = 10**6
 """Largest ε, μ² or ρ that is converted; beyond it nothing is being protected."""
 
 SMALLEST_DOUBLE = 2.0**-1000
-"""Numbers below this are not converted as they are: near 5e-324 a double has too few digits to be rounded safely."""
+"""Numbers below this are not converted as they are: near 5e-324 a double has too few
+digits to be rounded safely.
+"""
 
 HALF_PI_ABOVE = Fraction(1_570_796_327, 10**9)
 """π/2, rounded up: μ²/ε² of a pure guarantee, in the limit of small ε."""
 
-_EPSILON_GRID_DENOMINATOR = 10**12  # converted ε are rounded up to this many parts of one
+_EPSILON_GRID_DENOMINATOR = (
+    10**12
+)  # converted ε are rounded up to this many parts of one
 _BISECTION_START, _MAX_BISECTION_HALVINGS = (
     1e-306,
     200,
@@ -65,7 +77,9 @@ def mu_squared_for(budget: Budget) -> Fraction:
     '0.016557'
     """
     epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
-    high = 40 + math.sqrt(1600 + 2 * epsilon)  # there x = −40 and δ is 1 to double precision
+    high = 40 + math.sqrt(
+        1600 + 2 * epsilon
+    )  # there x = −40 and δ is 1 to double precision
     mu = _bisect_largest_allowed(lambda mu: _log_delta_gdp(mu, epsilon) <= target, high)
     return Fraction(mu) ** 2 * (1 - CONVERSION_MARGIN)
 
@@ -77,8 +91,12 @@ def rho_for(budget: Budget) -> Fraction:
     '0.014973'
     """
     epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
-    high = math.sqrt(epsilon + 40)  # the order that minimises δ is then at most 3/2 and δ above one half
-    root = _bisect_largest_allowed(lambda root: _log_delta_zcdp(root, epsilon) <= target, high)
+    high = math.sqrt(
+        epsilon + 40
+    )  # the order that minimises δ is then at most 3/2 and δ above one half
+    root = _bisect_largest_allowed(
+        lambda root: _log_delta_zcdp(root, epsilon) <= target, high
+    )
     return Fraction(root) ** 2 * (1 - CONVERSION_MARGIN)
 
 
@@ -107,8 +125,12 @@ def epsilon_of_gdp(mu_squared: Fraction, delta: Fraction) -> Fraction:
     if mu_squared <= 0:
         return Fraction(0)
     mu = math.sqrt(_convert_up(mu_squared))
-    high = mu * (mu / 2 + math.sqrt(-2 * target) + 1)  # x = √(2 ln 1/δ) + 1, and δ(ε; μ) ≤ Φ(−x) ≤ exp(−x²/2)
-    return _round_epsilon_up(_bisect_last_true(lambda epsilon: _log_delta_gdp(mu, epsilon) > target, high))
+    high = mu * (
+        mu / 2 + math.sqrt(-2 * target) + 1
+    )  # x = √(2 ln 1/δ) + 1, and δ(ε; μ) ≤ Φ(−x) ≤ exp(−x²/2)
+    return _round_epsilon_up(
+        _bisect_last_true(lambda epsilon: _log_delta_gdp(mu, epsilon) > target, high)
+    )
 
 
 def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
@@ -121,8 +143,14 @@ def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
     if rho <= 0:
         return Fraction(0)
     root = math.sqrt(_convert_up(rho))
-    high = root * (root + 2 * math.sqrt(-target))  # Bun and Steinke 2016, Prop. 1.3: always enough
-    return _round_epsilon_up(_bisect_last_true(lambda epsilon: _log_delta_zcdp(root, epsilon) > target, 2 * high))
+    high = root * (
+        root + 2 * math.sqrt(-target)
+    )  # Bun and Steinke 2016, Prop. 1.3: always enough
+    return _round_epsilon_up(
+        _bisect_last_true(
+            lambda epsilon: _log_delta_zcdp(root, epsilon) > target, 2 * high
+        )
+    )
 
 
 def epsilon_of(accounting: Accounting, amount: Fraction, delta: Fraction) -> Fraction:
@@ -146,7 +174,11 @@ def delta_of_gdp(mu_squared: Fraction, epsilon: Fraction) -> float:
     >>> round(delta_of_gdp(Fraction(1), Fraction(1)), 6)
     0.126937
     """
-    return math.exp(_log_delta_gdp(math.sqrt(mu_squared), float(epsilon))) if mu_squared > 0 else 0.0
+    return (
+        math.exp(_log_delta_gdp(math.sqrt(mu_squared), float(epsilon)))
+        if mu_squared > 0
+        else 0.0
+    )
 
 
 def delta_of_zcdp(rho: Fraction, epsilon: Fraction) -> float:
@@ -159,10 +191,13 @@ def delta_of_zcdp(rho: Fraction, epsilon: Fraction) -> float:
 
 
 def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
-    """μ² of the Gaussian that dominates every ε-private mechanism, rounded up: μ = 2 Φ⁻¹(e^ε / (1 + e^ε)).
+    """μ² of the Gaussian that dominates every ε-private mechanism, rounded up: μ = 2
+    Φ⁻¹(e^ε / (1 + e^ε)).
 
-    The trade-off function of ε-privacy is two straight lines that meet where both errors are 1/(1 + e^ε). A convex curve that starts in
-    (0, 1) and passes through that corner lies below both lines, so the Gaussian through the corner dominates, and no smaller one does.
+    The trade-off function of ε-privacy is two straight lines that meet where both
+    errors are 1/(1 + e^ε). A convex curve that starts in (0, 1) and passes through that
+    corner lies below both lines, so the Gaussian through the corner dominates, and no
+    smaller one does.
 
     >>> f"{float(mu_squared_of_pure(Fraction(1))):.4f}"
     '1.5179'
@@ -171,7 +206,9 @@ def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
 
     if epsilon <= 0:
         return Fraction(0)
-    if epsilon < Fraction(1, 10**4):  # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 − 0.036·ε² + …)
+    if epsilon < Fraction(
+        1, 10**4
+    ):  # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 − 0.036·ε² + …)
         return HALF_PI_ABOVE * epsilon**2
     mu = -2 * float(ndtri_exp(log_expit(-_convert_up(epsilon))))
     return Fraction(mu) ** 2 * (1 + CONVERSION_MARGIN)
@@ -188,7 +225,9 @@ def pure_of_mu_squared(mu_squared: Fraction) -> Fraction:
     if mu_squared < Fraction(1, 10**8):
         return _root_down(mu_squared / HALF_PI_ABOVE * (1 - CONVERSION_MARGIN))
     half = math.sqrt(_convert_down(mu_squared)) / 2
-    return Fraction(float(log_ndtr(half) - log_ndtr(-half))) * (1 - 2 * CONVERSION_MARGIN)
+    return Fraction(float(log_ndtr(half) - log_ndtr(-half))) * (
+        1 - 2 * CONVERSION_MARGIN
+    )
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:
@@ -208,33 +247,56 @@ def _log_delta_gdp(mu: float, epsilon: float) -> float:
     x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if x < -5:
         first, second = float(log_ndtr(-x)), epsilon + float(log_ndtr(-y))
-        return first + math.log(-math.expm1(second - first)) if second < first else -math.inf
+        return (
+            first + math.log(-math.expm1(second - first))
+            if second < first
+            else -math.inf
+        )
     if mu > 1:
-        difference = math.sqrt(math.pi / 2) * (float(erfcx(x / math.sqrt(2))) - float(erfcx(y / math.sqrt(2))))
+        difference = math.sqrt(math.pi / 2) * (
+            float(erfcx(x / math.sqrt(2))) - float(erfcx(y / math.sqrt(2)))
+        )
     else:
         nodes, weights = _legendre_nodes()
         t = epsilon / mu + mu / 2 * nodes
         far = np.maximum(t, 30.0) ** -2.0
         series = far * (1 - 3 * far * (1 - 5 * far * (1 - 7 * far * (1 - 9 * far))))
-        slope = np.where(t > 30, series, 1 - t * math.sqrt(math.pi / 2) * erfcx(np.minimum(t, 30.0) / math.sqrt(2)))
+        slope = np.where(
+            t > 30,
+            series,
+            1 - t * math.sqrt(math.pi / 2) * erfcx(np.minimum(t, 30.0) / math.sqrt(2)),
+        )
         difference = float(mu / 2 * (weights @ slope))
-    return -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(difference) if difference > 0 else -math.inf
+    return (
+        -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(difference)
+        if difference > 0
+        else -math.inf
+    )
 
 
 def _log_delta_zcdp(root: float, epsilon: float) -> float:
-    """log δ(ε; ρ) for √ρ, at the order where the derivative (2α−1)ρ − ε + ln(1−1/α) is zero; u stands for 1/(α − 1)."""
-    u = _bisect_last_true(lambda u: 2 * root * (root / u) + root * root > epsilon + math.log1p(u), 1e300)
-    return (root * (root / u) + root * root - epsilon - math.log1p(u)) / u - math.log1p(1 / u)
+    """log δ(ε; ρ) for √ρ, at the order where the derivative (2α−1)ρ − ε + ln(1−1/α) is
+    zero; u stands for 1/(α − 1).
+    """
+    u = _bisect_last_true(
+        lambda u: 2 * root * (root / u) + root * root > epsilon + math.log1p(u), 1e300
+    )
+    return (root * (root / u) + root * root - epsilon - math.log1p(u)) / u - math.log1p(
+        1 / u
+    )
 
 
 def _bisect_largest_allowed(holds: Callable[[float], bool], high: float) -> float:
-    """The same as `_bisect_last_true`, for what may be spent: nothing, if even the least is too much."""
+    """The same as `_bisect_last_true`, for what may be spent: nothing, if even the
+    least is too much.
+    """
     return _bisect_last_true(holds, high) if holds(_BISECTION_START) else 0.0
 
 
 def _bisect_last_true(holds: Callable[[float], bool], high: float) -> float:
-    """Where a condition that holds up to some point below `high` stops holding; `_BISECTION_START` if it never holds. By halving in
-    logarithms."""
+    """Where a condition that holds up to some point below `high` stops holding;
+    `_BISECTION_START` if it never holds. By halving in logarithms.
+    """
     low = _BISECTION_START
     for _ in range(_MAX_BISECTION_HALVINGS):
         middle = math.sqrt(low) * math.sqrt(high)
@@ -246,7 +308,9 @@ def _bisect_last_true(holds: Callable[[float], bool], high: float) -> float:
 
 @cache
 def _legendre_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nodes and weights on [−1, 1], enough for double precision on an interval no longer than 1."""
+    """Nodes and weights on [−1, 1], enough for double precision on an interval no
+    longer than 1.
+    """
     from scipy.special import roots_legendre
 
     return roots_legendre(24)
@@ -255,39 +319,52 @@ def _legendre_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _round_epsilon_up(epsilon: float) -> Fraction:
     """ε as it is reported: never too small."""
     return Fraction(
-        math.ceil(Fraction(epsilon) * (1 + CONVERSION_MARGIN) * _EPSILON_GRID_DENOMINATOR), _EPSILON_GRID_DENOMINATOR
+        math.ceil(
+            Fraction(epsilon) * (1 + CONVERSION_MARGIN) * _EPSILON_GRID_DENOMINATOR
+        ),
+        _EPSILON_GRID_DENOMINATOR,
     )
 
 
 def _convert_down(amount: Fraction) -> float:
-    """A double that is not above the number by more than a rounding that `CONVERSION_MARGIN` covers."""
+    """A double that is not above the number by more than a rounding that
+    `CONVERSION_MARGIN` covers.
+    """
     return _to_convertible_float(amount) if amount >= SMALLEST_DOUBLE else 0.0
 
 
 def _convert_up(amount: Fraction) -> float:
-    """A double that is not below the number by more than a rounding that `CONVERSION_MARGIN` covers."""
+    """A double that is not below the number by more than a rounding that
+    `CONVERSION_MARGIN` covers.
+    """
     return max(_to_convertible_float(amount), SMALLEST_DOUBLE)
 
 
 def _to_convertible_float(amount: Fraction) -> float:
     if amount > MAX_CONVERTED_AMOUNT:
         raise InvalidBudget(
-            f"An ε, μ² or ρ above {MAX_CONVERTED_AMOUNT:,} protects nobody and is not converted. Nothing was spent."
+            f"An ε, μ² or ρ above {MAX_CONVERTED_AMOUNT:,} protects nobody and is not"
+            " converted. Nothing was spent."
         )
     return float(amount)
 
 
 def _root_down(square: Fraction) -> Fraction:
-    """The square root of a number of any size, rounded down to 64 significant bits or more."""
+    """The square root of a number of any size, rounded down to 64 significant bits or
+    more.
+    """
     bits = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
-    return Fraction(math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits)
+    return Fraction(
+        math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits
+    )
 
 
 def _log_delta(delta: Fraction) -> float:
     """log δ, also of a δ that no float can hold."""
     if delta <= 0:
         raise InvalidBudget(
-            "δ = 0 buys pure ε only: give a δ above 0, such as 1e-9, or add discrete Laplace noise. Nothing was spent."
+            "δ = 0 buys pure ε only: give a δ above 0, such as 1e-9, or add discrete"
+            " Laplace noise. Nothing was spent."
         )
     if delta > Fraction(1, 2):
         return math.log(0.5)

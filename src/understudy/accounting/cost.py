@@ -1,8 +1,9 @@
 """What an answer costs, in the accounting its run was opened in.
 
-A run is pure, GDP or zCDP from its first charge to its last, so amounts of one accounting simply add up: ε, μ² or ρ. What a threshold
-risks on top (δ) adds up beside it. Amounts are exact fractions; only a sum too
-long to write down is rounded, and then up.
+A run is pure, GDP or zCDP from its first charge to its last, so amounts of one
+accounting simply add up: ε, μ² or ρ. What a threshold risks on top (δ) adds up beside
+it. Amounts are exact fractions; only a sum too long to write down is rounded, and then
+up.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class Accounting(StrEnum):
     """ε of pure differential privacy."""
 
     GDP = "gdp"
-    """μ² of Gaussian differential privacy (Dong, Roth, Su 2022); adaptive composition adds μ²."""
+    """μ² of Gaussian differential privacy (Dong, Roth, Su 2022); adaptive composition
+    adds μ².
+    """
 
     ZCDP = "zcdp"
     """ρ of zero-concentrated differential privacy (Bun, Steinke 2016)."""
@@ -49,7 +52,9 @@ class Cost:
         assert self.delta >= 0, "a cost is never negative"
 
     def __add__(self, other: Cost) -> Cost:
-        assert self.accounting is other.accounting, "costs of two accountings do not add up"
+        assert self.accounting is other.accounting, (
+            "costs of two accountings do not add up"
+        )
         return Cost(
             self.accounting,
             round_up_long_amount(self.amount + other.amount),
@@ -58,7 +63,8 @@ class Cost:
 
 
 def round_up_long_amount(amount: Fraction) -> Fraction:
-    """Sums of many unlike fractions grow without end; past 300 digits they are rounded up, by less than 2⁻⁵¹².
+    """Sums of many unlike fractions grow without end; past 300 digits they are rounded
+    up, by less than 2⁻⁵¹².
 
     >>> round_up_long_amount(Fraction(1, 3))
     Fraction(1, 3)
@@ -66,15 +72,19 @@ def round_up_long_amount(amount: Fraction) -> Fraction:
     return (
         amount
         if amount.denominator <= _MAX_COST_DENOMINATOR
-        else Fraction(math.ceil(amount * _ROUNDED_COST_DENOMINATOR), _ROUNDED_COST_DENOMINATOR)
+        else Fraction(
+            math.ceil(amount * _ROUNDED_COST_DENOMINATOR), _ROUNDED_COST_DENOMINATOR
+        )
     )
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far one unit can move an integer vector: in one norm each, under the run's neighbour relation.
+    """How far one unit can move an integer vector: in one norm each, under the run's
+    neighbour relation.
 
-    `l0` cells at most change, each by at most `linf`; `l1` and `l2_squared` bound the whole change. Exact numbers.
+    `l0` cells at most change, each by at most `linf`; `l1` and `l2_squared` bound the
+    whole change. Exact numbers.
     """
 
     l1: Fraction

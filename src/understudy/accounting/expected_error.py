@@ -15,7 +15,8 @@ from understudy.accounting.pricing import default_law, scale_for
 class ExpectedNoise:
     """How far one noisy cell lies from the truth.
 
-    `noise_deviation` is its standard deviation, `within_95` the half-width that holds it 19 times out of 20.
+    `noise_deviation` is its standard deviation, `within_95` the half-width that holds
+    it 19 times out of 20.
     """
 
     law: Law
@@ -25,7 +26,12 @@ class ExpectedNoise:
 
 
 def expected_noise(
-    amount: Fraction, sensitivity: Sensitivity, accounting: Accounting, *, law: Law | None = None, parts: int = 1
+    amount: Fraction,
+    sensitivity: Sensitivity,
+    accounting: Accounting,
+    *,
+    law: Law | None = None,
+    parts: int = 1,
 ) -> ExpectedNoise:
     """The error of one cell when `amount` is divided evenly over `parts` such answers.
 
@@ -54,10 +60,16 @@ def noise_deviation(law: Law, scale: Fraction) -> float:
     s = float(scale)
     if law is Law.DISCRETE_LAPLACE:
         return math.sqrt(0.5) / math.sinh(0.5 / s) if s > 1e-3 else 0.0
-    if s > 3:  # rounding adds the variance of a uniform on one cell; the discrete law matches σ² to fifteen digits
+    if (
+        s > 3
+    ):  # rounding adds the variance of a uniform on one cell; the discrete law matches σ² to fifteen digits
         return math.sqrt(s * s + 1 / 12) if law is Law.ROUNDED_GAUSSIAN else s
     weights = _noise_weights(law, s)
-    return math.sqrt(2 * sum(k * k * w for k, w in enumerate(weights)) / (weights[0] + 2 * sum(weights[1:])))
+    return math.sqrt(
+        2
+        * sum(k * k * w for k, w in enumerate(weights))
+        / (weights[0] + 2 * sum(weights[1:]))
+    )
 
 
 def noise_half_width(law: Law, scale: Fraction, level: float) -> int:
@@ -70,7 +82,9 @@ def noise_half_width(law: Law, scale: Fraction, level: float) -> int:
         return 0
     s = float(scale)
     if law is Law.DISCRETE_LAPLACE:  # P(|G| > k) = 2 t^(k+1) / (1 + t)
-        return max(0, math.ceil(s * math.log(2 / ((1 - level) * (1 + math.exp(-1 / s)))) - 1))
+        return max(
+            0, math.ceil(s * math.log(2 / ((1 - level) * (1 + math.exp(-1 / s)))) - 1)
+        )
     if s > 50:
         from scipy.special import ndtri
 
@@ -89,5 +103,7 @@ def _noise_weights(law: Law, s: float) -> list[float]:
     """Probability of 0, 1, 2, … up to a constant, as far as double precision sees it."""
     if law is Law.DISCRETE_GAUSSIAN:
         return [math.exp(-k * k / (2 * s * s)) for k in range(int(12 * s) + 2)]
-    tails = [math.erfc((k - 0.5) / (s * math.sqrt(2))) / 2 for k in range(int(12 * s) + 3)]
+    tails = [
+        math.erfc((k - 0.5) / (s * math.sqrt(2))) / 2 for k in range(int(12 * s) + 3)
+    ]
     return [tails[k] - tails[k + 1] for k in range(len(tails) - 1)]

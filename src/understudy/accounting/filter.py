@@ -1,11 +1,14 @@
-"""Filters: admit or refuse a question before any data is touched; and how costs add up across questions.
+"""Filters: admit or refuse a question before any data is touched; and how costs add up
+across questions.
 
-A run is given an amount of one accounting. A question is admitted when what was spent plus its price stays within the
-amount, however the question was chosen: by a plan, or in view of earlier answers. That is enough for privacy with
-adaptively chosen prices, for pure ε (Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", 2016), for ρ
-(Feldman, Zrnic, "Individual privacy accounting via a Rényi filter", 2021) and for μ² (Koskela, Tobaben, Honkela,
-"Individual privacy accounting with Gaussian differential privacy", 2023; Smith, Thakurta, "Fully adaptive composition
-for Gaussian differential privacy", 2022). The δ of thresholds adds up beside it.
+A run is given an amount of one accounting. A question is admitted when what was spent
+plus its price stays within the amount, however the question was chosen: by a plan, or
+in view of earlier answers. That is enough for privacy with adaptively chosen prices,
+for pure ε (Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", 2016), for ρ
+(Feldman, Zrnic, "Individual privacy accounting via a Rényi filter", 2021) and for μ²
+(Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential
+privacy", 2023; Smith, Thakurta, "Fully adaptive composition for Gaussian differential
+privacy", 2022). The δ of thresholds adds up beside it.
 """
 
 from __future__ import annotations
@@ -37,15 +40,22 @@ class Filter:
     accounting: Accounting
     total: Fraction
     delta: Fraction = Fraction(0)
-    """δ set aside for thresholds; what the conversion of the total uses is not part of it."""
+    """δ set aside for thresholds; what the conversion of the total uses is not part of
+    it.
+    """
     spent: Fraction = field(default=Fraction(0), kw_only=True)
     spent_delta: Fraction = field(default=Fraction(0), kw_only=True)
 
     @classmethod
     def of(
-        cls, budget: Budget, *, accounting: Accounting | None = None, threshold_delta: Fraction = Fraction(0)
+        cls,
+        budget: Budget,
+        *,
+        accounting: Accounting | None = None,
+        threshold_delta: Fraction = Fraction(0),
     ) -> Filter:
-        """The filter of a run on this budget; in a GDP or zCDP run `threshold_delta` of its δ is set aside for thresholds.
+        """The filter of a run on this budget; in a GDP or zCDP run `threshold_delta` of
+        its δ is set aside for thresholds.
 
         A pure run needs no δ for itself, so all of it is there for thresholds.
 
@@ -57,10 +67,14 @@ class Filter:
             return cls(chosen, budget.epsilon, budget.delta)
         if not 0 <= threshold_delta < budget.delta:
             raise InvalidBudget(
-                f"The δ set aside for thresholds must be below the whole δ of {spell_value(budget.delta)}: give a larger δ."
-                " Nothing was spent."
+                "The δ set aside for thresholds must be below the whole δ of"
+                f" {spell_value(budget.delta)}: give a larger δ. Nothing was spent."
             )
-        return cls(chosen, total_for(Budget(budget.epsilon, budget.delta - threshold_delta), chosen), threshold_delta)
+        return cls(
+            chosen,
+            total_for(Budget(budget.epsilon, budget.delta - threshold_delta), chosen),
+            threshold_delta,
+        )
 
     def fits_budget(self, budget: Budget) -> bool:
         """Whether everything this filter admits stays within the budget.
@@ -70,7 +84,9 @@ class Filter:
         """
         if self.accounting is Accounting.PURE:
             return self.total <= budget.epsilon and self.delta <= budget.delta
-        whole = Filter.of(budget, accounting=self.accounting, threshold_delta=self.delta)
+        whole = Filter.of(
+            budget, accounting=self.accounting, threshold_delta=self.delta
+        )
         return self.total <= whole.total
 
     @property
@@ -87,22 +103,35 @@ class Filter:
         """Whether a question at this price would be answered."""
         if cost.accounting is not self.accounting:
             raise InvalidBudget(
-                f"This run adds up {ACCOUNTING_SYMBOLS[self.accounting]} and the question "
-                f"is priced in {ACCOUNTING_SYMBOLS[cost.accounting]}:"
-                " price it in the run's accounting. Nothing was spent."
+                f"This run adds up {ACCOUNTING_SYMBOLS[self.accounting]} and the"
+                f" question is priced in {ACCOUNTING_SYMBOLS[cost.accounting]}: price"
+                " it in the run's accounting. Nothing was spent."
             )
-        return self.spent + cost.amount <= self.total and self.spent_delta + cost.delta <= self.delta
+        return (
+            self.spent + cost.amount <= self.total
+            and self.spent_delta + cost.delta <= self.delta
+        )
 
     def admit(self, cost: Cost) -> None:
         """Pay, or raise BudgetExceeded and leave everything as it was."""
         if not self.admits(cost):
-            symbol, asked, left, total = ACCOUNTING_SYMBOLS[self.accounting], cost.amount, self.left, self.total
+            symbol, asked, left, total = (
+                ACCOUNTING_SYMBOLS[self.accounting],
+                cost.amount,
+                self.left,
+                self.total,
+            )
             if self.spent + cost.amount <= self.total:
-                symbol, asked, left, total = "δ", cost.delta, self.left_delta, self.delta
+                symbol, asked, left, total = (
+                    "δ",
+                    cost.delta,
+                    self.left_delta,
+                    self.delta,
+                )
             price, rest = spell_values_apart(asked, left)
             raise BudgetExceeded(
-                f"This question would cost {symbol} = {price} and only {rest} of {spell_value(total)} is left in this run."
-                " Nothing was spent."
+                f"This question would cost {symbol} = {price} and only {rest} of"
+                f" {spell_value(total)} is left in this run. Nothing was spent."
             )
         self.spent, self.spent_delta = (
             round_up_long_amount(self.spent + cost.amount),
@@ -120,11 +149,15 @@ def compose_sequential(costs: Iterable[Cost]) -> Cost:
     return sum(rest, first)
 
 
-def compose_parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_within_unit: bool = True) -> Cost:
-    """The cost of answering each of them about its own part of the table, the parts being disjoint.
+def compose_parallel(
+    costs: Sequence[Cost], neighbours: Neighbours, *, constant_within_unit: bool = True
+) -> Cost:
+    """The cost of answering each of them about its own part of the table, the parts
+    being disjoint.
 
-    Under add/remove a unit is in one part: the dearest counts. Under replace it may leave one part and enter another: the two dearest
-    count. Where the rows of one unit may lie in several parts, nothing is saved.
+    Under add/remove a unit is in one part: the dearest counts. Under replace it may
+    leave one part and enter another: the two dearest count. Where the rows of one unit
+    may lie in several parts, nothing is saved.
 
     >>> parts = [Cost(Accounting.PURE, Fraction("0.2")), Cost(Accounting.PURE, Fraction("0.25"))]
     >>> compose_parallel(parts, Neighbours.ADD_REMOVE).amount, compose_parallel(parts, Neighbours.REPLACE).amount
@@ -135,4 +168,8 @@ def compose_parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_
         return together
     touched = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     amounts, deltas = sorted(c.amount for c in costs), sorted(c.delta for c in costs)
-    return Cost(together.accounting, sum(amounts[-touched:], Fraction(0)), sum(deltas[-touched:], Fraction(0)))
+    return Cost(
+        together.accounting,
+        sum(amounts[-touched:], Fraction(0)),
+        sum(deltas[-touched:], Fraction(0)),
+    )

@@ -1,7 +1,8 @@
 """Group privacy: what a guarantee for one unit says about k of them.
 
-Pure: kε. GDP: kμ, so k²μ² (Dong, Roth, Su 2022, Thm. 2.14). zCDP: k²ρ (Bun, Steinke 2016, Prop. 1.9). (ε, δ): kε and
-δ·(e^{kε} − 1)/(e^ε − 1), by walking from one table to the other in k steps.
+Pure: kε. GDP: kμ, so k²μ² (Dong, Roth, Su 2022, Thm. 2.14). zCDP: k²ρ (Bun, Steinke
+2016, Prop. 1.9). (ε, δ): kε and δ·(e^{kε} − 1)/(e^ε − 1), by walking from one table to
+the other in k steps.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ def group_cost(cost: Cost, size: int) -> Cost:
     assert size >= 1, "a group has at least one member"
     if cost.delta > 0 and size > 1:
         raise Refused(
-            "A cost with a δ of its own has no group cost: convert it to (ε, δ) first and use group_budget. Nothing was spent."
+            "A cost with a δ of its own has no group cost: convert it to (ε, δ) first"
+            " and use group_budget. Nothing was spent."
         )
     factor = size if cost.accounting is Accounting.PURE else size**2
     return Cost(cost.accounting, cost.amount * factor, cost.delta)
@@ -40,13 +42,23 @@ def group_budget(budget: Budget, size: int) -> Budget:
     if budget.delta == 0 or size == 1:
         return Budget(budget.epsilon * size, budget.delta)
     one = max(float(budget.epsilon), SMALLEST_DOUBLE)
-    growth = (size - 1) * one + math.log(-math.expm1(-size * one)) - math.log(-math.expm1(-one))
-    logarithm = growth + math.log(budget.delta.numerator) - math.log(budget.delta.denominator)
+    growth = (
+        (size - 1) * one
+        + math.log(-math.expm1(-size * one))
+        - math.log(-math.expm1(-one))
+    )
+    logarithm = (
+        growth + math.log(budget.delta.numerator) - math.log(budget.delta.denominator)
+    )
     if logarithm >= -1e-9:
         raise Refused(
-            f"At {budget} nothing is guaranteed for a group of {size}: take a smaller ε or δ. Nothing was spent."
+            f"At {budget} nothing is guaranteed for a group of {size}: take a smaller ε"
+            " or δ. Nothing was spent."
         )
-    # δ itself stays exact: one that no double can hold must not become 0. Its factor is taken in parts that a double can hold.
+    # δ itself stays exact: one that no double can hold must not become 0. Its factor is
+    # taken in parts that a double can hold.
     parts = 1 + math.floor(growth / 500)
     factor = Fraction(math.exp(growth / parts)) ** parts
-    return Budget(budget.epsilon * size, budget.delta * factor * (1 + CONVERSION_MARGIN))
+    return Budget(
+        budget.epsilon * size, budget.delta * factor * (1 + CONVERSION_MARGIN)
+    )

@@ -1,14 +1,16 @@
 """What a budget means for one person, in plain words and odds.
 
-Somebody knows everything about the table but whether you are in it (or, for replace neighbours, what your row says), and sees the
-release. Two numbers say how much that helps:
+Somebody knows everything about the table but whether you are in it (or, for replace
+neighbours, what your row says), and sees the release. Two numbers say how much that
+helps:
 
     right   how often the best guess is right where both cases were equally likely: 1/2 without the release
     found   how many of those who are in the table a test finds that accuses 1 in 100 of those who are not
 
-For μ-GDP these are Φ(μ/2) and Φ(Φ⁻¹(0.01) + μ) (Dong, Roth, Su, "Gaussian differential privacy", 2022). For (ε, δ) they follow from the
-trade-off curve of Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015: (e^ε + δ)/(1 + e^ε) for the first. A
-zCDP run is read through its (ε, δ).
+For μ-GDP these are Φ(μ/2) and Φ(Φ⁻¹(0.01) + μ) (Dong, Roth, Su, "Gaussian differential
+privacy", 2022). For (ε, δ) they follow from the trade-off curve of Kairouz, Oh,
+Viswanath, "The composition theorem for differential privacy", 2015: (e^ε + δ)/(1 + e^ε)
+for the first. A zCDP run is read through its (ε, δ).
 """
 
 from __future__ import annotations
@@ -43,57 +45,103 @@ class BudgetInterpretation:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     def lines(self) -> list[str]:
-        """Three sentences for the person who signs. "You" are one unit of the guarantee: a row, or a person with all rows that count."""
+        """Three sentences for the person who signs. "You" are one unit of the
+        guarantee: a row, or a person with all rows that count.
+        """
         odds = (
-            f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}" if self.odds < 1e9 else "a billion or more"
+            f"{self.odds:,.2f}"
+            if self.odds < 100
+            else f"{self.odds:,.0f}"
+            if self.odds < 1e9
+            else "a billion or more"
         )
-        but = "" if self.budget.delta == 0 else f", give or take {spell_value(self.budget.delta)}"
+        but = (
+            ""
+            if self.budget.delta == 0
+            else f", give or take {spell_value(self.budget.delta)}"
+        )
         if self.neighbours is Neighbours.ADD_REMOVE:
-            guess, present, absent, cause = "whether you are in the table", "are in it", "are not", "you took part"
+            guess, present, absent, cause = (
+                "whether you are in the table",
+                "are in it",
+                "are not",
+                "you took part",
+            )
         else:
-            guess, present, absent = "which of two things your entry says", "gave the one", "gave the other"
+            guess, present, absent = (
+                "which of two things your entry says",
+                "gave the one",
+                "gave the other",
+            )
             cause = "your entry says one thing and not another"
         return [
-            f"Whoever tries to tell {guess}, knowing everything else, guesses right at most"
-            f" {_spell_of_hundred(self.right)} times in 100; a coin does 50.",
-            f"A test that wrongly accuses 1 in 100 of those who {absent} finds at most {_spell_of_hundred(self.found)} in 100 of those who"
-            f" {present}.",
-            f"No outcome's chance becomes more than {odds} times as large, or as small, because {cause}{but}.",
+            (
+                f"Whoever tries to tell {guess}, knowing everything else, guesses right"
+                f" at most {_spell_of_hundred(self.right)} times in 100; a coin"
+                " does 50."
+            ),
+            (
+                f"A test that wrongly accuses 1 in 100 of those who {absent} finds at"
+                f" most {_spell_of_hundred(self.found)} in 100 of those who {present}."
+            ),
+            (
+                f"No outcome's chance becomes more than {odds} times as large, or as"
+                f" small, because {cause}{but}."
+            ),
         ]
 
     def bar(self, width: int = 50) -> str:
-        """The first sentence as a bar: how far the best guess is between a coin and certainty."""
+        """The first sentence as a bar: how far the best guess is between a coin and
+        certainty.
+        """
         filled = round((self.right - 0.5) * 2 * width)
         return f"coin │{'█' * filled}{'·' * (width - filled)}│ certain"
 
     def to_svg(self) -> str:
-        """A hundred guesses as a hundred dots: those a coin gets right, those the release adds, those that stay wrong."""
-        right = min(99, max(50, math.ceil(100 * self.right - 1e-9)))  # an upper bound, as in the words
+        """A hundred guesses as a hundred dots: those a coin gets right, those the
+        release adds, those that stay wrong.
+        """
+        right = min(
+            99, max(50, math.ceil(100 * self.right - 1e-9))
+        )  # an upper bound, as in the words
         dots = []
         for i in range(100):
             fill = "#9aa5b1" if i < 50 else "#d55e00" if i < right else "none"
             x, y = 12 + 14 * (i % 20), 34 + 14 * (i // 20)
-            dots.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{fill}" stroke="#52606d"/>')
+            dots.append(
+                f'<circle cx="{x}" cy="{y}" r="5" fill="{fill}" stroke="#52606d"/>'
+            )
         added = right - 50
-        words = f"100 guesses about one person: a coin gets 50 right, this release lets {added} more be right"
+        words = (
+            "100 guesses about one person: a coin gets 50 right, this release lets"
+            f" {added} more be right"
+        )
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 290 138" role="img" aria-label="{words}" '
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 290 138" role="img"'
+            f' aria-label="{words}" '
             'font-family="sans-serif" font-size="10" fill="#1f2933">'
             '<text x="6" y="16">100 guesses about one person</text>'
             f"{''.join(dots)}"
             f'<text x="6" y="116">grey: right by chance, 50</text>'
-            f'<text x="6" y="130">orange: right through this release, at most {added}</text></svg>'
+            '<text x="6" y="130">orange: right through this release, at most'
+            f" {added}</text></svg>"
         )
 
     _repr_svg_ = to_svg
 
     def figure(self) -> str:
-        """The same inside a page, no wider than its words need and dark on white whatever the page is."""
+        """The same inside a page, no wider than its words need and dark on white
+        whatever the page is.
+        """
         return f'<div style="max-width:24rem;background:#fff">{self.to_svg()}</div>'
 
     def to_dict(self) -> dict[str, float]:
         """For a program."""
-        return {"right_guesses": self.right, "found_at_1_percent_false_alarms": self.found, "odds_factor": self.odds}
+        return {
+            "right_guesses": self.right,
+            "found_at_1_percent_false_alarms": self.found,
+            "odds_factor": self.odds,
+        }
 
 
 def interpret_budget(
@@ -104,7 +152,8 @@ def interpret_budget(
     thresholds: Fraction = Fraction(0),
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> BudgetInterpretation:
-    """What this budget means for one person; `amount` is what a GDP run adds up to (μ²), `thresholds` the δ set aside beside it.
+    """What this budget means for one person; `amount` is what a GDP run adds up to
+    (μ²), `thresholds` the δ set aside beside it.
 
     >>> f"{interpret_budget(Budget.of(1, '1e-9'), accounting=Accounting.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
     '0.536'
@@ -113,14 +162,22 @@ def interpret_budget(
     factor = math.exp(epsilon)
     # No run is worse than its (ε, δ); a GDP run is usually much better.
     right = (factor + delta) / (1 + factor)
-    found = min(factor * ACCUSATION_FALSE_ALARM_RATE + delta, 1 - (1 - delta - ACCUSATION_FALSE_ALARM_RATE) / factor)
+    found = min(
+        factor * ACCUSATION_FALSE_ALARM_RATE + delta,
+        1 - (1 - delta - ACCUSATION_FALSE_ALARM_RATE) / factor,
+    )
     if accounting is Accounting.GDP and amount > 0:
         from scipy.special import ndtr, ndtri
 
         mu = math.sqrt(float(amount))
         right = min(right, float(ndtr(mu / 2)) + float(thresholds))
-        found = min(found, float(ndtr(ndtri(ACCUSATION_FALSE_ALARM_RATE) + mu)) + float(thresholds))
-    return BudgetInterpretation(right=right, found=found, odds=factor, budget=budget, neighbours=neighbours)
+        found = min(
+            found,
+            float(ndtr(ndtri(ACCUSATION_FALSE_ALARM_RATE) + mu)) + float(thresholds),
+        )
+    return BudgetInterpretation(
+        right=right, found=found, odds=factor, budget=budget, neighbours=neighbours
+    )
 
 
 def _spell_of_hundred(share: float) -> str:

@@ -1,8 +1,10 @@
-"""The durable ledger: where it is written down what has been spent on a dataset, so that nothing can forget it.
+"""The durable ledger: where it is written down what has been spent on a dataset, so
+that nothing can forget it.
 
-One file per dataset, under the name its owner gives it (never a hash of its rows), for one neighbour relation and one
-unit. A run reserves its whole (ε, δ) in one committed transaction; runs add up plainly. Nothing is ever paid back. The file
-holds noisy answers that were paid for, and nothing else that comes from rows.
+One file per dataset, under the name its owner gives it (never a hash of its rows), for
+one neighbour relation and one unit. A run reserves its whole (ε, δ) in one committed
+transaction; runs add up plainly. Nothing is ever paid back. The file holds noisy
+answers that were paid for, and nothing else that comes from rows.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ from typing import Self
 
 from understudy.accounting.backup import back_up_ledger, restore_ledger
 from understudy.accounting.budget import Budget, spell_value, spell_values_apart
-from understudy.accounting.chain import DELTA_UNITS, EPSILON_UNITS, MAX_LEDGER_UNITS, LedgerEntry, units_down, units_up
+from understudy.accounting.chain import (
+    DELTA_UNITS,
+    EPSILON_UNITS,
+    MAX_LEDGER_UNITS,
+    LedgerEntry,
+    units_down,
+    units_up,
+)
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledgerfile import LedgerFile, append_entry, read_entries
 from understudy.accounting.neighbours import Neighbours
@@ -54,9 +63,15 @@ class Ledger:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
         with file.read_transaction() as connection:
-            row = connection.execute("SELECT dataset, neighbours, unit, cap_epsilon, cap_delta FROM account").fetchone()
+            row = connection.execute(
+                "SELECT dataset, neighbours, unit, cap_epsilon, cap_delta FROM account"
+            ).fetchone()
         self.path = file.path
-        self.dataset, self.neighbours, self.unit = str(row[0]), Neighbours(row[1]), str(row[2])
+        self.dataset, self.neighbours, self.unit = (
+            str(row[0]),
+            Neighbours(row[1]),
+            str(row[2]),
+        )
         self._cap: tuple[int | None, int | None] = (row[3], row[4])
 
     @classmethod
@@ -71,7 +86,10 @@ class Ledger:
     ) -> Ledger:
         """A new ledger; without a cap it records and adds up, and refuses nothing."""
         if not dataset.strip():
-            raise LedgerError("A ledger needs the name of its dataset, as its owner calls it. No ledger was made.")
+            raise LedgerError(
+                "A ledger needs the name of its dataset, as its owner calls it. No"
+                " ledger was made."
+            )
         account: dict[str, object] = {
             "dataset": dataset,
             "neighbours": str(neighbours),
@@ -82,7 +100,9 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str | Path, *, anchor: str | None = None) -> Ledger:
-        """An existing ledger, after checking that it adds up; `anchor` is a digest it had before and must still hold."""
+        """An existing ledger, after checking that it adds up; `anchor` is a digest it
+        had before and must still hold.
+        """
         file = LedgerFile(Path(path))
         try:
             audit_ledger(file, anchor=anchor)
@@ -92,11 +112,14 @@ class Ledger:
             raise
 
     @classmethod
-    def restore(cls, backup: str | Path, path: str | Path, *, anchor: str | None = None) -> Ledger:
+    def restore(
+        cls, backup: str | Path, path: str | Path, *, anchor: str | None = None
+    ) -> Ledger:
         """Make a backup the account, at a path where nothing is yet; an entry says so.
 
-        What was spent after the backup was taken is not in it. Pass the last digest you have, from the newest release, as
-        `anchor`: a backup that does not hold it is refused.
+        What was spent after the backup was taken is not in it. Pass the last digest you
+        have, from the newest release, as `anchor`: a backup that does not hold it is
+        refused.
         """
         restore_ledger(Path(backup), Path(path), anchor=anchor)
         return cls.open(path)
@@ -111,13 +134,16 @@ class Ledger:
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
         unit: str = "row",
     ) -> Ledger:
-        """The ledger at this path, made if there is none; LedgerMismatch if it belongs to something else.
+        """The ledger at this path, made if there is none; LedgerMismatch if it belongs
+        to something else.
 
         A cap of None takes whatever cap is there.
         """
         if not Path(path).exists():
             try:
-                return cls.create(path, dataset=dataset, cap=cap, neighbours=neighbours, unit=unit)
+                return cls.create(
+                    path, dataset=dataset, cap=cap, neighbours=neighbours, unit=unit
+                )
             except LedgerError:
                 if not Path(path).exists():  # otherwise another process made it first
                     raise
@@ -126,7 +152,8 @@ class Ledger:
             ledger.expect(dataset=dataset, neighbours=neighbours, unit=unit)
             if cap is not None and ledger._cap != tuple(_cap_units(cap).values()):
                 raise LedgerMismatch(
-                    f"{ledger.path.name} has another cap: leave the cap out, or use another ledger. Nothing was spent."
+                    f"{ledger.path.name} has another cap: leave the cap out, or use"
+                    " another ledger. Nothing was spent."
                 )
         except LedgerMismatch:
             ledger.close()
@@ -134,9 +161,14 @@ class Ledger:
         return ledger
 
     def expect(
-        self, *, dataset: str | None = None, neighbours: Neighbours | None = None, unit: str | None = None
+        self,
+        *,
+        dataset: str | None = None,
+        neighbours: Neighbours | None = None,
+        unit: str | None = None,
     ) -> None:
-        """Raise LedgerMismatch unless this ledger is for that dataset, neighbour relation and unit.
+        """Raise LedgerMismatch unless this ledger is for that dataset, neighbour
+        relation and unit.
 
         Costs under two relations, or for two units, do not add up to any guarantee.
         """
@@ -147,7 +179,8 @@ class Ledger:
         ):
             if asked is not None and mine != asked:
                 raise LedgerMismatch(
-                    f'{self.path.name} is for the {what} "{mine}", not "{asked}": use another ledger. Nothing was spent.'
+                    f'{self.path.name} is for the {what} "{mine}", not "{asked}": use'
+                    " another ledger. Nothing was spent."
                 )
 
     @property
@@ -160,7 +193,9 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """Digest of the last entry: written down elsewhere, it shows later that the file was not put back."""
+        """Digest of the last entry: written down elsewhere, it shows later that the
+        file was not put back.
+        """
         with self._file.read_transaction() as connection:
             return str(connection.execute("SELECT head FROM account").fetchone()[0])
 
@@ -175,26 +210,38 @@ class Ledger:
         run_id: str | None = None,
         table: Mapping[str, str] | None = None,
     ) -> LedgerRun:
-        """Take the whole (ε, δ) of a run from the account, or raise BudgetExceeded and take nothing.
+        """Take the whole (ε, δ) of a run from the account, or raise BudgetExceeded and
+        take nothing.
 
-        Steps are charged against `filter`, by default `Filter.of(budget)`; it may not admit more than the budget is worth. `table` is what
-        is public about the table the run is for, kept so that resuming on another one is noticed (`Run.table`).
+        Steps are charged against `filter`, by default `Filter.of(budget)`; it may not
+        admit more than the budget is worth. `table` is what is public about the table
+        the run is for, kept so that resuming on another one is noticed (`Run.table`).
         """
         filter = Filter.of(budget) if filter is None else filter
         if not filter.fits_budget(budget):
-            raise InvalidBudget(f"The run's filter would admit more than its budget of {budget}. Nothing was spent.")
-        epsilon, delta = units_up(budget.epsilon, EPSILON_UNITS), units_up(budget.delta, DELTA_UNITS)
+            raise InvalidBudget(
+                f"The run's filter would admit more than its budget of {budget}."
+                " Nothing was spent."
+            )
+        epsilon, delta = (
+            units_up(budget.epsilon, EPSILON_UNITS),
+            units_up(budget.delta, DELTA_UNITS),
+        )
         if max(epsilon, delta) > MAX_LEDGER_UNITS:
             raise InvalidBudget(
-                f"ε = {spell_value(budget.epsilon)} is more than a ledger can count. Nothing was spent."
+                f"ε = {spell_value(budget.epsilon)} is more than a ledger can count."
+                " Nothing was spent."
             )
         name = secrets.token_hex(8) if run_id is None else run_id
         with self._file.write_transaction() as connection:
             if not name or any(read_entries(connection, "WHERE run = ?", (name,))):
                 raise LedgerError(
-                    f"Run {name!r} is in {self.path.name} already: resume it, or take another name. Nothing was spent."
+                    f"Run {name!r} is in {self.path.name} already: resume it, or take"
+                    " another name. Nothing was spent."
                 )
-            spent = connection.execute("SELECT spent_epsilon, spent_delta FROM account").fetchone()
+            spent = connection.execute(
+                "SELECT spent_epsilon, spent_delta FROM account"
+            ).fetchone()
             self._refuse_overspending(spent, (epsilon, delta))
             entry = append_entry(
                 connection,
@@ -217,23 +264,40 @@ class Ledger:
         return LedgerRun(self._file, entry)
 
     def resume(self, run_id: str) -> LedgerRun:
-        """The run of that name, with the answers it has stored; nothing is charged for it again."""
+        """The run of that name, with the answers it has stored; nothing is charged for
+        it again.
+        """
         for run in self.runs():
             if run.id == run_id:
                 return run
         raise LedgerError(
-            f"{self.path.name} has no run {run_id!r}: `understudy ledger show` lists them. Nothing was spent."
+            f"{self.path.name} has no run {run_id!r}: `understudy ledger show` lists"
+            " them. Nothing was spent."
         )
 
     def runs(self) -> Sequence[LedgerRun]:
         """Every run, in the order they began."""
         with self._file.read_transaction() as connection:
-            return [LedgerRun(self._file, entry) for entry in read_entries(connection, "WHERE kind = 'reserve'")]
+            return [
+                LedgerRun(self._file, entry)
+                for entry in read_entries(connection, "WHERE kind = 'reserve'")
+            ]
 
-    def note(self, event: str, text: str, *, analyst: str = "", scope: str = "") -> None:
-        """Write something down that costs nothing here, such as an internal look at real rows."""
+    def note(
+        self, event: str, text: str, *, analyst: str = "", scope: str = ""
+    ) -> None:
+        """Write something down that costs nothing here, such as an internal look at
+        real rows.
+        """
         with self._file.write_transaction() as connection:
-            append_entry(connection, kind="note", event=event, analyst=analyst, scope=scope, detail={"text": text})
+            append_entry(
+                connection,
+                kind="note",
+                event=event,
+                analyst=analyst,
+                scope=scope,
+                detail={"text": text},
+            )
 
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every entry, first to last."""
@@ -246,7 +310,9 @@ class Ledger:
             epsilon, delta, count = connection.execute(
                 "SELECT spent_epsilon, spent_delta, entries FROM account"
             ).fetchone()
-            (runs,) = connection.execute("SELECT COUNT(*) FROM entry WHERE kind = 'reserve'").fetchone()
+            (runs,) = connection.execute(
+                "SELECT COUNT(*) FROM entry WHERE kind = 'reserve'"
+            ).fetchone()
         return LedgerTotals(
             epsilon=Fraction(epsilon, EPSILON_UNITS),
             delta=Fraction(delta, DELTA_UNITS),
@@ -257,18 +323,24 @@ class Ledger:
         )
 
     def verify(self, *, anchor: str | None = None) -> None:
-        """Raise LedgerTampered, naming the entry, unless every digest and total follows; see `open` for the anchor."""
+        """Raise LedgerTampered, naming the entry, unless every digest and total
+        follows; see `open` for the anchor.
+        """
         audit_ledger(self._file, anchor=anchor)
 
     @property
     def is_backup(self) -> bool:
-        """Whether this is a backup: it shows and verifies, and nothing can be spent from it until it is restored."""
+        """Whether this is a backup: it shows and verifies, and nothing can be spent
+        from it until it is restored.
+        """
         return self._file.is_backup
 
     def backup(self, path: str | Path) -> str:
-        """Write a whole, checked backup to a new file, also while others spend; returns the last digest in it.
+        """Write a whole, checked backup to a new file, also while others spend; returns
+        the last digest in it.
 
-        The backup is readable by its owner only, and nothing can be spent from it: see `restore`.
+        The backup is readable by its owner only, and nothing can be spent from it: see
+        `restore`.
         """
         return back_up_ledger(self._file, Path(path))
 
@@ -280,17 +352,29 @@ class Ledger:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
-    def _refuse_overspending(self, spent: tuple[int, int], asked: tuple[int, int]) -> None:
+    def _refuse_overspending(
+        self, spent: tuple[int, int], asked: tuple[int, int]
+    ) -> None:
         for symbol, units, cap, used, more in zip(
-            ("ε", "δ"), (EPSILON_UNITS, DELTA_UNITS), self._cap, spent, asked, strict=True
+            ("ε", "δ"),
+            (EPSILON_UNITS, DELTA_UNITS),
+            self._cap,
+            spent,
+            asked,
+            strict=True,
         ):
             room = MAX_LEDGER_UNITS if cap is None else cap
             if used + more > room:
-                price, left = spell_values_apart(Fraction(more, units), Fraction(room - used, units))
+                price, left = spell_values_apart(
+                    Fraction(more, units), Fraction(room - used, units)
+                )
                 raise BudgetExceeded(
                     f"This run would cost {symbol} = {price} and only {left} of "
                     f"{spell_value(Fraction(room, units))} is left in {self.path.name}."
@@ -299,22 +383,31 @@ class Ledger:
 
 
 def find_ledgers_beside(path: Path) -> list[Path]:
-    """Ledgers in the folder of one that is not there yet, but for those that belong to a file by their name: one may be meant.
+    """Ledgers in the folder of one that is not there yet, but for those that belong to
+    a file by their name: one may be meant.
 
     >>> find_ledgers_beside(Path("no-such-folder", "people.csv.ledger"))
     []
     """
     if path.exists():
         return []
-    return [other for other in sorted(path.parent.glob("*.ledger")) if not other.with_suffix("").is_file()]
+    return [
+        other
+        for other in sorted(path.parent.glob("*.ledger"))
+        if not other.with_suffix("").is_file()
+    ]
 
 
 def _cap_units(cap: Budget | None) -> dict[str, int | None]:
     if cap is None:
         return {"cap_epsilon": None, "cap_delta": None}
-    epsilon, delta = units_down(cap.epsilon, EPSILON_UNITS), units_down(cap.delta, DELTA_UNITS)
+    epsilon, delta = (
+        units_down(cap.epsilon, EPSILON_UNITS),
+        units_down(cap.delta, DELTA_UNITS),
+    )
     if not 0 < epsilon <= MAX_LEDGER_UNITS:
         raise InvalidBudget(
-            f"A cap of ε = {spell_value(cap.epsilon)} is more or less than a ledger can count. No ledger was made."
+            f"A cap of ε = {spell_value(cap.epsilon)} is more or less than a ledger can"
+            " count. No ledger was made."
         )
     return {"cap_epsilon": epsilon, "cap_delta": delta}

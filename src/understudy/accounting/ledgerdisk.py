@@ -1,4 +1,6 @@
-"""A ledger on a disk: made whole or not at all, under one name, with nothing of it in a second file."""
+"""A ledger on a disk: made whole or not at all, under one name, with nothing of it in a
+second file.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,20 @@ from pathlib import Path
 from understudy.errors import LedgerError
 
 JOURNAL_ENDINGS = ("-journal", "-wal")
-"""What SQLite keeps beside a file and plays back into whatever has its name: now, and in ledgers of earlier versions."""
+"""What SQLite keeps beside a file and plays back into whatever has its name: now, and
+in ledgers of earlier versions.
+"""
 
 
 @contextmanager
 def draft_ledger(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a new file that gets its name, on the disk and whole, when the block ends; never one that is taken."""
+    """A connection to a new file that gets its name, on the disk and whole, when the
+    block ends; never one that is taken.
+    """
     if not path.parent.is_dir():
-        raise LedgerError(f"{path.name}: its folder does not exist. No ledger was made.")
+        raise LedgerError(
+            f"{path.name}: its folder does not exist. No ledger was made."
+        )
     _refuse_leftovers(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -34,23 +42,40 @@ def draft_ledger(path: Path) -> Iterator[sqlite3.Connection]:
         _sync_to_disk(draft)
         _publish_draft(draft, path)
     except FileExistsError:
-        raise LedgerError(f"{path.name} exists already: open it, or choose another name. No ledger was made.") from None
+        raise LedgerError(
+            f"{path.name} exists already: open it, or choose another name. No ledger"
+            " was made."
+        ) from None
     except OSError as error:
-        raise LedgerError(f"{path.name} could not be made ({error.strerror}). No ledger was made.") from None
+        raise LedgerError(
+            f"{path.name} could not be made ({error.strerror}). No ledger was made."
+        ) from None
     except sqlite3.Error as error:
-        raise LedgerError(f"{path.name} could not be made ({error}). No ledger was made.") from None
+        raise LedgerError(
+            f"{path.name} could not be made ({error}). No ledger was made."
+        ) from None
     finally:
         draft.unlink(missing_ok=True)
         draft.with_name(draft.name + "-journal").unlink(missing_ok=True)
 
 
 def _refuse_leftovers(path: Path) -> None:
-    """Refuse a name beside which a crash left the journal of another ledger: SQLite would play it back into the new file."""
-    left = next((path.with_name(path.name + end) for end in JOURNAL_ENDINGS if _is_there(path, end)), None)
+    """Refuse a name beside which a crash left the journal of another ledger: SQLite
+    would play it back into the new file.
+    """
+    left = next(
+        (
+            path.with_name(path.name + end)
+            for end in JOURNAL_ENDINGS
+            if _is_there(path, end)
+        ),
+        None,
+    )
     if left is not None:
         raise LedgerError(
-            f"{left.name} is what a crash left of an earlier ledger of this name: put that ledger back and open it once,"
-            " or choose another name. No ledger was made."
+            f"{left.name} is what a crash left of an earlier ledger of this name: put"
+            " that ledger back and open it once, or choose another name. No ledger was"
+            " made."
         )
 
 
@@ -59,23 +84,30 @@ def _is_there(path: Path, ending: str) -> bool:
 
 
 def refuse_hard_links(path: Path) -> None:
-    """Refuse a file that has a second name, under which nobody would see what a crash left beside the first."""
+    """Refuse a file that has a second name, under which nobody would see what a crash
+    left beside the first.
+    """
     real = path.resolve()
     try:
         if real.stat().st_nlink > 1:
             _drop_drafts(real)
         names = real.stat().st_nlink
     except FileNotFoundError:
-        raise LedgerError(f"{path.name} was moved or deleted while it was open. Nothing was spent.") from None
+        raise LedgerError(
+            f"{path.name} was moved or deleted while it was open. Nothing was spent."
+        ) from None
     if names > 1:
         raise LedgerError(
-            f"{path.name} has {names} names (hard links), and a crash under one of them would not be seen under another:"
-            " keep one name and remove the others. Nothing was spent."
+            f"{path.name} has {names} names (hard links), and a crash under one of them"
+            " would not be seen under another: keep one name and remove the others."
+            " Nothing was spent."
         )
 
 
 def _drop_drafts(real: Path) -> None:
-    """Remove the name under which this file was made, where its maker has not come to that yet or was killed before."""
+    """Remove the name under which this file was made, where its maker has not come to
+    that yet or was killed before.
+    """
     for draft in real.parent.glob(f".{glob.escape(real.name)}.{'[0-9a-f]' * 16}"):
         with suppress(OSError):
             if draft.samefile(real):
@@ -83,14 +115,18 @@ def _drop_drafts(real: Path) -> None:
 
 
 def set_durable(connection: sqlite3.Connection) -> None:
-    """What is committed is on the disk: EXTRA also waits until the journal's name is gone, or a power cut could bring it back."""
+    """What is committed is on the disk: EXTRA also waits until the journal's name is
+    gone, or a power cut could bring it back.
+    """
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA synchronous=EXTRA")
     connection.execute("PRAGMA fullfsync=ON")  # macOS: through the cache of the disk
 
 
 def leave_write_ahead_log(connection: sqlite3.Connection) -> bool:
-    """Move the write-ahead log of an earlier version into the file and do without; False while somebody else has the file open."""
+    """Move the write-ahead log of an earlier version into the file and do without;
+    False while somebody else has the file open.
+    """
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":
         return True

@@ -1,13 +1,18 @@
-"""The file under a ledger: one SQLite database, opened so that what is committed survives a crash.
+"""The file under a ledger: one SQLite database, opened so that what is committed
+survives a crash.
 
-Rollback journal and `synchronous=EXTRA`: when a commit returns, its pages are on the disk in this one file, the journal is gone, and so is
-its name in the folder; no charge ever lives in a second file that a copy or another name would miss. `BEGIN IMMEDIATE`: a writer sees
-what the last one wrote. The cap is also a CHECK of the table, so that no code above can overspend. Files are made under another name and
-linked into place when they are whole, readable by their owner only.
+Rollback journal and `synchronous=EXTRA`: when a commit returns, its pages are on the
+disk in this one file, the journal is gone, and so is its name in the folder; no charge
+ever lives in a second file that a copy or another name would miss. `BEGIN IMMEDIATE`: a
+writer sees what the last one wrote. The cap is also a CHECK of the table, so that no
+code above can overspend. Files are made under another name and linked into place when
+they are whole, readable by their owner only.
 
-A journal lies beside the name that a file was opened under. A file of two names (hard links) has two places for it, and who
-opens the second does not see what a crash left under the first; so such a file is refused, when it is opened and again before each entry.
-Ledgers of earlier versions kept a write-ahead log (`-wal`): it is moved into the file when one is opened.
+A journal lies beside the name that a file was opened under. A file of two names (hard
+links) has two places for it, and who opens the second does not see what a crash left
+under the first; so such a file is refused, when it is opened and again before each
+entry. Ledgers of earlier versions kept a write-ahead log (`-wal`): it is moved into the
+file when one is opened.
 """
 
 from __future__ import annotations
@@ -29,7 +34,12 @@ from understudy.accounting.chain import (
     LedgerEntry,
     canonical_json,
 )
-from understudy.accounting.ledgerdisk import draft_ledger, leave_write_ahead_log, refuse_hard_links, set_durable
+from understudy.accounting.ledgerdisk import (
+    draft_ledger,
+    leave_write_ahead_log,
+    refuse_hard_links,
+    set_durable,
+)
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
 
 LEDGER_FORMAT_VERSION = 1
@@ -39,13 +49,16 @@ LEDGER_APPLICATION_ID = 0x55444C47
 """Marks a SQLite file as a ledger."""
 
 LEDGER_BACKUP_APPLICATION_ID = 0x55444C42
-"""Marks a SQLite file as the backup of a ledger: shown and verified, never spent from. Earlier versions refuse it altogether."""
+"""Marks a SQLite file as the backup of a ledger: shown and verified, never spent from.
+Earlier versions refuse it altogether.
+"""
 
 MAX_LEDGER_WAIT_SECONDS = 120
 """Seconds to wait for another process that is writing."""
 
 LEDGER_TABLE_DEFINITIONS = {
-    "account": f"""CREATE TABLE account (
+    "account": (
+        f"""CREATE TABLE account (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   dataset TEXT NOT NULL,
   neighbours TEXT NOT NULL,
@@ -58,8 +71,10 @@ LEDGER_TABLE_DEFINITIONS = {
   head TEXT NOT NULL,
   CHECK (cap_epsilon IS NULL OR spent_epsilon <= cap_epsilon),
   CHECK (cap_delta IS NULL OR spent_delta <= cap_delta)
-)""",
-    "entry": """CREATE TABLE entry (
+)"""
+    ),
+    "entry": (
+        """CREATE TABLE entry (
   number INTEGER PRIMARY KEY,
   time TEXT NOT NULL,
   kind TEXT NOT NULL,
@@ -73,24 +88,31 @@ LEDGER_TABLE_DEFINITIONS = {
   detail TEXT NOT NULL,
   previous TEXT NOT NULL,
   digest TEXT NOT NULL
-)""",
+)"""
+    ),
     "entry_by_run": "CREATE INDEX entry_by_run ON entry (run, kind)",
     "entry_by_step": "CREATE INDEX entry_by_step ON entry (run, kind, step)",
-    "answer": """CREATE TABLE answer (
+    "answer": (
+        """CREATE TABLE answer (
   run TEXT NOT NULL,
   step INTEGER NOT NULL,
   request TEXT NOT NULL,
   payload BLOB NOT NULL,
   PRIMARY KEY (run, step)
-)""",
+)"""
+    ),
 }
 
 _ENTRY_COLUMN_LIST = ", ".join((*LEDGER_ENTRY_COLUMNS, "digest"))
-_inherited_connections: list[sqlite3.Connection] = []  # a parent's connections: a fork neither uses nor closes them
+_inherited_connections: list[
+    sqlite3.Connection
+] = []  # a parent's connections: a fork neither uses nor closes them
 
 
 class LedgerFile:
-    """One open ledger file; safe to use from several threads and, after a fork, from the child."""
+    """One open ledger file; safe to use from several threads and, after a fork, from
+    the child.
+    """
 
     is_backup: bool
     """Whether it is a backup, which nothing is written to."""
@@ -110,13 +132,25 @@ class LedgerFile:
             connection.execute("BEGIN IMMEDIATE")
             for statement in LEDGER_TABLE_DEFINITIONS.values():
                 connection.execute(statement)
-            columns = {**account, "one": 1, "spent_epsilon": 0, "spent_delta": 0, "entries": 0, "head": GENESIS_DIGEST}
+            columns = {
+                **account,
+                "one": 1,
+                "spent_epsilon": 0,
+                "spent_delta": 0,
+                "entries": 0,
+                "head": GENESIS_DIGEST,
+            }
             names = ", ".join(columns)
             connection.execute(
-                f"INSERT INTO account ({names}) VALUES ({', '.join('?' * len(columns))})", [*columns.values()]
+                f"INSERT INTO account ({names}) VALUES"
+                f" ({', '.join('?' * len(columns))})",
+                [*columns.values()],
             )
             append_entry(
-                connection, kind="open", event="ledger opened", detail={**account, "format": LEDGER_FORMAT_VERSION}
+                connection,
+                kind="open",
+                event="ledger opened",
+                detail={**account, "format": LEDGER_FORMAT_VERSION},
             )
             connection.execute("COMMIT")
         return cls(path)
@@ -156,20 +190,29 @@ class LedgerFile:
 
     @contextmanager
     def _run_transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        if self._owner != os.getpid() and self._connection is not None:  # a fork: another thread may have held the lock
+        if (
+            self._owner != os.getpid() and self._connection is not None
+        ):  # a fork: another thread may have held the lock
             _inherited_connections.append(self._connection)
-            self._lock, self._owner, self._connection = threading.RLock(), os.getpid(), self._connect()
+            self._lock, self._owner, self._connection = (
+                threading.RLock(),
+                os.getpid(),
+                self._connect(),
+            )
         with self._lock:
             connection = self._connection
             if connection is None:
-                raise LedgerError(f"{self.path.name} was closed: open it again. Nothing was spent.")
+                raise LedgerError(
+                    f"{self.path.name} was closed: open it again. Nothing was spent."
+                )
             try:
                 connection.execute(begin)
                 yield connection
                 connection.execute("COMMIT")
             except sqlite3.IntegrityError:
                 raise BudgetExceeded(
-                    f"{self.path.name} refused the entry: it does not fit the account. Nothing was spent."
+                    f"{self.path.name} refused the entry: it does not fit the account."
+                    " Nothing was spent."
                 ) from None
             except sqlite3.Error as error:
                 raise self._explain_error(error) from None
@@ -178,23 +221,28 @@ class LedgerFile:
                     connection.execute("ROLLBACK")
 
     def _refuse_unsafe(self, connection: sqlite3.Connection) -> None:
-        """Refuse to write to a backup, and to a file that has come by another name or another journal since it was opened."""
+        """Refuse to write to a backup, and to a file that has come by another name or
+        another journal since it was opened.
+        """
         name = self.path.name
         if self.is_backup:
             (count,) = connection.execute("SELECT entries FROM account").fetchone()
             raise LedgerError(
-                f"{name} is a backup, taken at entry {count}: spend from the ledger itself, or, if that is lost, make this"
-                f" the account with `understudy ledger restore {name} PATH`. Nothing was spent."
+                f"{name} is a backup, taken at entry {count}: spend from the ledger"
+                " itself, or, if that is lost, make this the account with `understudy"
+                f" ledger restore {name} PATH`. Nothing was spent."
             )
         refuse_hard_links(self.path)
         if connection.execute("PRAGMA journal_mode").fetchone() != ("delete",):
             raise LedgerError(
-                f"{name} was opened by an earlier version of Understudy meanwhile: close it there and try again."
-                " Nothing was spent."
+                f"{name} was opened by an earlier version of Understudy meanwhile:"
+                " close it there and try again. Nothing was spent."
             )
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection without a write-ahead log; two programs that meet over an old one let go and try again."""
+        """A connection without a write-ahead log; two programs that meet over an old
+        one let go and try again.
+        """
         give_up = time.monotonic() + MAX_LEDGER_WAIT_SECONDS
         while True:
             connection = self._connect_once()
@@ -207,30 +255,42 @@ class LedgerFile:
             connection.close()
             if time.monotonic() > give_up:
                 raise LedgerError(
-                    f"{self.path.name} is held by another process for more than {MAX_LEDGER_WAIT_SECONDS} s: try again. Nothing was spent."
+                    f"{self.path.name} is held by another process for more than"
+                    f" {MAX_LEDGER_WAIT_SECONDS} s: try again. Nothing was spent."
                 )
             time.sleep((10 + secrets.randbelow(90)) / 1000)
 
     def _connect_once(self) -> sqlite3.Connection:
         name = self.path.name
         if not self.path.is_file():
-            what = "is not a file" if self.path.exists() else "does not exist: make it with `understudy ledger init`"
+            what = (
+                "is not a file"
+                if self.path.exists()
+                else "does not exist: make it with `understudy ledger init`"
+            )
             raise LedgerError(f"{name} {what}. Nothing was spent.")
         refuse_hard_links(self.path)
         address = f"{self.path.resolve().as_uri()}?mode=rw"
         connection = sqlite3.connect(
-            address, uri=True, isolation_level=None, timeout=MAX_LEDGER_WAIT_SECONDS, check_same_thread=False
+            address,
+            uri=True,
+            isolation_level=None,
+            timeout=MAX_LEDGER_WAIT_SECONDS,
+            check_same_thread=False,
         )
         try:
             set_durable(connection)
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if application not in (LEDGER_APPLICATION_ID, LEDGER_BACKUP_APPLICATION_ID):
-                raise LedgerError(f"{name} is not a ledger: choose another file. Nothing was spent.")
+                raise LedgerError(
+                    f"{name} is not a ledger: choose another file. Nothing was spent."
+                )
             if version > LEDGER_FORMAT_VERSION:
                 raise LedgerError(
-                    f"{name} was written by a later version (format {version}, this one reads {LEDGER_FORMAT_VERSION}):"
-                    " update Understudy. Nothing was spent."
+                    f"{name} was written by a later version (format {version}, this one"
+                    f" reads {LEDGER_FORMAT_VERSION}): update Understudy. Nothing was"
+                    " spent."
                 )
         except sqlite3.Error as error:
             connection.close()
@@ -246,23 +306,35 @@ class LedgerFile:
         name, detailed = self.path.name, getattr(error, "sqlite_errorcode", 0)
         code = detailed & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
-            return LedgerError(f"{name} is not a ledger: choose another file. Nothing was spent.")
+            return LedgerError(
+                f"{name} is not a ledger: choose another file. Nothing was spent."
+            )
         if code == sqlite3.SQLITE_BUSY:
             return LedgerError(
-                f"{name} is held by another process for more than {MAX_LEDGER_WAIT_SECONDS} s: try again. Nothing was spent."
+                f"{name} is held by another process for more than"
+                f" {MAX_LEDGER_WAIT_SECONDS} s: try again. Nothing was spent."
             )
         if detailed == sqlite3.SQLITE_READONLY_DBMOVED:
-            return LedgerError(f"{name} was moved or replaced while it was open: open it again. Nothing was spent.")
-        if code == sqlite3.SQLITE_CANTOPEN or detailed == sqlite3.SQLITE_READONLY_ROLLBACK:
             return LedgerError(
-                f"{name} was left by a crash or by an earlier version and has to be opened once where its folder may be"
-                " written. Nothing was spent."
+                f"{name} was moved or replaced while it was open: open it again."
+                " Nothing was spent."
+            )
+        if (
+            code == sqlite3.SQLITE_CANTOPEN
+            or detailed == sqlite3.SQLITE_READONLY_ROLLBACK
+        ):
+            return LedgerError(
+                f"{name} was left by a crash or by an earlier version and has to be"
+                " opened once where its folder may be written. Nothing was spent."
             )
         if code == sqlite3.SQLITE_READONLY:
-            return LedgerError(f"{name} may not be written: check its permissions. Nothing was spent.")
+            return LedgerError(
+                f"{name} may not be written: check its permissions. Nothing was spent."
+            )
         if code == sqlite3.SQLITE_CORRUPT:
             return LedgerTampered(
-                f"{name} is damaged: restore it from a backup and compare its last digest. Nothing was spent."
+                f"{name} is damaged: restore it from a backup and compare its last"
+                " digest. Nothing was spent."
             )
         return LedgerError(f"{name} could not be used ({error}). Nothing was spent.")
 
@@ -280,8 +352,12 @@ def append_entry(
     epsilon: int = 0,
     delta: int = 0,
 ) -> LedgerEntry:
-    """Write one entry, move the head and the totals with it; inside a writing transaction."""
-    number, previous = connection.execute("SELECT entries + 1, head FROM account").fetchone()
+    """Write one entry, move the head and the totals with it; inside a writing
+    transaction.
+    """
+    number, previous = connection.execute(
+        "SELECT entries + 1, head FROM account"
+    ).fetchone()
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
     text = canonical_json(detail).decode("ascii")
     entry = LedgerEntry(
@@ -300,9 +376,14 @@ def append_entry(
     )
     digest = entry.seal()
     values = (*(getattr(entry, name) for name in LEDGER_ENTRY_COLUMNS), digest)
-    connection.execute(f"INSERT INTO entry ({_ENTRY_COLUMN_LIST}) VALUES ({', '.join('?' * len(values))})", values)
     connection.execute(
-        "UPDATE account SET entries = ?, head = ?, spent_epsilon = spent_epsilon + ?, spent_delta = spent_delta + ?",
+        f"INSERT INTO entry ({_ENTRY_COLUMN_LIST}) VALUES"
+        f" ({', '.join('?' * len(values))})",
+        values,
+    )
+    connection.execute(
+        "UPDATE account SET entries = ?, head = ?, spent_epsilon = spent_epsilon + ?,"
+        " spent_delta = spent_delta + ?",
         (number, digest, epsilon, delta),
     )
     return entry
@@ -312,13 +393,26 @@ def read_entries(
     connection: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()
 ) -> Iterator[LedgerEntry]:
     """Entries in order, read as they are stored."""
-    for row in connection.execute(f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number", values):
-        yield LedgerEntry(**dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True)))
+    for row in connection.execute(
+        f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number", values
+    ):
+        yield LedgerEntry(
+            **dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True))
+        )
 
 
-def read_last_entry(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> LedgerEntry | None:
+def read_last_entry(
+    connection: sqlite3.Connection, where: str, values: tuple[object, ...]
+) -> LedgerEntry | None:
     """The newest of these entries."""
     row = connection.execute(
-        f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number DESC LIMIT 1", values
+        f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number DESC LIMIT 1",
+        values,
     ).fetchone()
-    return None if row is None else LedgerEntry(**dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True)))
+    return (
+        None
+        if row is None
+        else LedgerEntry(
+            **dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True))
+        )
+    )

@@ -1,4 +1,6 @@
-"""Who counts as a neighbour: the relation every sensitivity and every guarantee depends on."""
+"""Who counts as a neighbour: the relation every sensitivity and every guarantee depends
+on.
+"""
 
 from __future__ import annotations
 
@@ -21,5 +23,7 @@ class Neighbours(StrEnum):
     def phrase(self, unit: str) -> str:
         """The relation in words, for guarantees."""
         return (
-            f"adding or removing one {unit}" if self is Neighbours.ADD_REMOVE else f"exchanging one {unit} for another"
+            f"adding or removing one {unit}"
+            if self is Neighbours.ADD_REMOVE
+            else f"exchanging one {unit} for another"
         )

@@ -1,15 +1,19 @@
 """One run on a ledger: charge, then draw, then store, then answer.
 
-The whole (ε, δ) of a run is on the account before its first question. Inside it, every step is charged against the run's
-filter in a committed entry before noise is drawn, and its answer is stored before it is returned. So after a crash at any
-point there are three cases:
+The whole (ε, δ) of a run is on the account before its first question. Inside it, every
+step is charged against the run's filter in a committed entry before noise is drawn, and
+its answer is stored before it is returned. So after a crash at any point there are
+three cases:
 
   * no charge: nothing was drawn;
-  * a charge and a stored answer: resuming the run returns the stored answer at no new cost, if the same question is asked;
-  * a charge and no answer: it stays spent. Asking again takes a second charge from the same filter, and is refused when there is no room.
+  * a charge and a stored answer: resuming the run returns the stored answer at no new
+    cost, if the same question is asked;
+  * a charge and no answer: it stays spent. Asking again takes a second charge from the
+    same filter, and is refused when there is no room.
 
-The last rule is the cautious one. No answer left the process, but a failure that depends on what was drawn would make the next draw a
-biased one, so a lost draw is never repeated for free.
+The last rule is the cautious one. No answer left the process, but a failure that
+depends on what was drawn would make the next draw a biased one, so a lost draw is never
+repeated for free.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ _FINISH_OF_RUN_SQL = "WHERE run = ? AND kind = 'finish'"
 
 
 class LedgerRun:
-    """What one run reserved, and the steps it has taken. Made by `Ledger.reserve` and `Ledger.resume`."""
+    """What one run reserved, and the steps it has taken. Made by `Ledger.reserve` and
+    `Ledger.resume`.
+    """
 
     def __init__(self, file: LedgerFile, reserved: LedgerEntry) -> None:
         facts = reserved.facts
@@ -41,7 +47,9 @@ class LedgerRun:
 
     @property
     def table(self) -> dict[str, str] | None:
-        """What was said about the table when the run was reserved; None where nothing was, as earlier versions did."""
+        """What was said about the table when the run was reserved; None where nothing
+        was, as earlier versions did.
+        """
         said = self._reserved.facts.get("table")
         return said if isinstance(said, dict) else None
 
@@ -49,52 +57,83 @@ class LedgerRun:
     def filter(self) -> Filter:
         """The run's filter as the ledger has it now: a copy, for looking at."""
         with self._file.read_transaction() as connection:
-            return self._filter(read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,)))
+            return self._filter(
+                read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
+            )
 
     @property
     def is_finished(self) -> bool:
         """Whether the run was finished; a finished run still replays what it stored."""
         with self._file.read_transaction() as connection:
-            return read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None
+            return (
+                read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None
+            )
 
     def answer(self, step: int, digest: str) -> bytes | None:
-        """The stored answer of this step, if there is one and it was given to the same request."""
+        """The stored answer of this step, if there is one and it was given to the same
+        request.
+        """
         with self._file.read_transaction() as connection:
             row = connection.execute(
-                "SELECT request, payload FROM answer WHERE run = ? AND step = ?", (self.id, step)
+                "SELECT request, payload FROM answer WHERE run = ? AND step = ?",
+                (self.id, step),
             ).fetchone()
-            kept = read_last_entry(connection, "WHERE run = ? AND kind = 'answer' AND step = ?", (self.id, step))
+            kept = read_last_entry(
+                connection,
+                "WHERE run = ? AND kind = 'answer' AND step = ?",
+                (self.id, step),
+            )
         if row is None:
             return None
         request, payload = row
-        if kept is None or kept.facts.get("payload") != hashlib.sha256(payload).hexdigest():
+        if (
+            kept is None
+            or kept.facts.get("payload") != hashlib.sha256(payload).hexdigest()
+        ):
             raise LedgerTampered(
-                f"{self._file.path.name}: the answer to step {step} of run {self.id} was changed. Nothing was returned."
+                f"{self._file.path.name}: the answer to step {step} of run {self.id}"
+                " was changed. Nothing was returned."
             )
         if request != digest:
             raise LedgerError(
-                f"Step {step} of run {self.id} was another question when it was answered: take the run up as it was begun, with the"
-                " same schema, workload, synthesizer and options, or start a new one. Nothing was returned."
+                f"Step {step} of run {self.id} was another question when it was"
+                " answered: take the run up as it was begun, with the same schema,"
+                " workload, synthesizer and options, or start a new one. Nothing was"
+                " returned."
             )
         return bytes(payload)
 
     def charge(self, step: int, cost: Cost, digest: str) -> None:
-        """Pay for a step, durably, before anything is drawn; BudgetExceeded leaves everything as it was."""
+        """Pay for a step, durably, before anything is drawn; BudgetExceeded leaves
+        everything as it was.
+        """
         with self._file.write_transaction() as connection:
             if read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None:
                 raise LedgerError(
-                    f"Run {self.id} is finished and takes no more questions: start a new run. Nothing was spent."
+                    f"Run {self.id} is finished and takes no more questions: start a"
+                    " new run. Nothing was spent."
                 )
-            if connection.execute("SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)).fetchone():
-                raise LedgerError(f"Step {step} of run {self.id} has its answer already: replay it. Nothing was spent.")
-            filter = self._filter(read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,)))
+            if connection.execute(
+                "SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)
+            ).fetchone():
+                raise LedgerError(
+                    f"Step {step} of run {self.id} has its answer already: replay it."
+                    " Nothing was spent."
+                )
+            filter = self._filter(
+                read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
+            )
             try:
                 filter.admit(cost)
             except BudgetExceeded as error:
-                if read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step)) is None:
+                if (
+                    read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step))
+                    is None
+                ):
                     raise
                 raise BudgetExceeded(
-                    f"Step {step} was paid for and its answer was lost in a crash; paying again: {error}"
+                    f"Step {step} was paid for and its answer was lost in a crash;"
+                    f" paying again: {error}"
                 ) from None
             append_entry(
                 connection,
@@ -115,18 +154,27 @@ class LedgerRun:
             )
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
-        """Keep the answer of a step that was charged for this very request; after this it may be returned."""
+        """Keep the answer of a step that was charged for this very request; after this
+        it may be returned.
+        """
         with self._file.write_transaction() as connection:
             charge = read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step))
             if charge is None or charge.facts["request"] != digest:
                 raise LedgerError(
-                    f"Step {step} of run {self.id} was not charged for this question: charge it first. Nothing was stored."
+                    f"Step {step} of run {self.id} was not charged for this question:"
+                    " charge it first. Nothing was stored."
                 )
-            if connection.execute("SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)).fetchone():
+            if connection.execute(
+                "SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)
+            ).fetchone():
                 raise LedgerError(
-                    f"Step {step} of run {self.id} has its answer already: replay it. Nothing was stored."
+                    f"Step {step} of run {self.id} has its answer already: replay it."
+                    " Nothing was stored."
                 )
-            connection.execute("INSERT INTO answer VALUES (?, ?, ?, ?)", (self.id, step, digest, bytes(payload)))
+            connection.execute(
+                "INSERT INTO answer VALUES (?, ?, ?, ?)",
+                (self.id, step, digest, bytes(payload)),
+            )
             append_entry(
                 connection,
                 kind="answer",
@@ -135,7 +183,11 @@ class LedgerRun:
                 step=step,
                 analyst=self._reserved.analyst,
                 scope=self._reserved.scope,
-                detail={"request": digest, "payload": hashlib.sha256(payload).hexdigest(), "bytes": len(payload)},
+                detail={
+                    "request": digest,
+                    "payload": hashlib.sha256(payload).hexdigest(),
+                    "bytes": len(payload),
+                },
             )
 
     def finish(self) -> None:
@@ -157,7 +209,9 @@ class LedgerRun:
         """The filter after the last charge."""
         facts = self._reserved.facts
         filter = Filter(
-            Accounting(str(facts["currency"])), read_amount(facts["total"]), read_amount(facts["total_delta"])
+            Accounting(str(facts["currency"])),
+            read_amount(facts["total"]),
+            read_amount(facts["total_delta"]),
         )
         if charge is not None:
             filter.spent = read_amount(charge.facts["run_spent"])

@@ -1,6 +1,7 @@
 """How far one unit can move an answer: the catalogue every price rests on.
 
-Data are clipped to a public [low, high] of width R. `max_rows` is how many rows one unit has at most (1 when the unit is the row).
+Data are clipped to a public [low, high] of width R. `max_rows` is how many rows one
+unit has at most (1 when the unit is the row).
 
 | answer | add/remove | replace |
 |---|---|---|
@@ -19,8 +20,9 @@ Data are clipped to a public [low, high] of width R. `max_rows` is how many rows
 | workload matrix W | largest column norm | largest norm of a difference of two columns |
 | marginal with axis maps | the same, for W = ⊗ maps | the same |
 
-Under replace an id may be exchanged for one with another number of rows, so a total changes by up to max_rows when
-max_rows > 1; with one row to a unit n is fixed. Every line is checked against all tables of up to six rows in
+Under replace an id may be exchanged for one with another number of rows, so a total
+changes by up to max_rows when max_rows > 1; with one row to a unit n is fixed. Every
+line is checked against all tables of up to six rows in
 tests/accounting/test_sensitivity.py.
 """
 
@@ -42,7 +44,8 @@ from understudy.errors import Refused
 class Axis(Protocol):
     """What the sensitivity of a marginal needs to know of an axis map.
 
-    A row sits in one cell of the axis; after the map that cell is a column of length `out` with one entry `hit` and all others `miss`.
+    A row sits in one cell of the axis; after the map that cell is a column of length
+    `out` with one entry `hit` and all others `miss`.
     """
 
     @property
@@ -62,13 +65,24 @@ def count_sensitivity(neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivi
     return counts_sensitivity(1, neighbours, max_rows=max_rows)
 
 
-def counts_sensitivity(queries: int, neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:  # noqa: ARG001 - the same for both
-    """Any number of counts that may all overlap: each moves by the rows of a unit at most, under either relation.
+def counts_sensitivity(
+    queries: int,
+    neighbours: Neighbours,  # noqa: ARG001
+    *,
+    max_rows: int = 1,
+) -> Sensitivity:
+    """Any number of counts that may all overlap: each moves by the rows of a unit at
+    most, under either relation.
 
     >>> counts_sensitivity(5, Neighbours.REPLACE).l1
     Fraction(5, 1)
     """
-    return Sensitivity(Fraction(queries * max_rows), Fraction(queries * max_rows**2), queries, Fraction(max_rows))
+    return Sensitivity(
+        Fraction(queries * max_rows),
+        Fraction(queries * max_rows**2),
+        queries,
+        Fraction(max_rows),
+    )
 
 
 def fraction_sensitivity(neighbours: Neighbours, *, n: int) -> Sensitivity:
@@ -82,7 +96,11 @@ def fraction_sensitivity(neighbours: Neighbours, *, n: int) -> Sensitivity:
 
 
 def sum_sensitivity(
-    neighbours: Neighbours, *, low: Number | None, high: Number | None, max_rows: int = 1
+    neighbours: Neighbours,
+    *,
+    low: Number | None,
+    high: Number | None,
+    max_rows: int = 1,
 ) -> Sensitivity:
     """Sum of a column clipped to [low, high].
 
@@ -91,7 +109,8 @@ def sum_sensitivity(
     """
     if low is None or high is None:
         raise Refused(
-            "One row can move a sum without bounds by any amount: give the column `min` and `max`, or learn them. Nothing was spent."
+            "One row can move a sum without bounds by any amount: give the column `min`"
+            " and `max`, or learn them. Nothing was spent."
         )
     a, b = _exact_bounds(low, high)
     furthest = max(abs(a), abs(b))
@@ -100,7 +119,9 @@ def sum_sensitivity(
     return _scalar_sensitivity(max_rows * furthest)
 
 
-def mean_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: int) -> Sensitivity:
+def mean_sensitivity(
+    neighbours: Neighbours, *, low: Number, high: Number, n: int
+) -> Sensitivity:
     """Mean of a clipped column, with n public.
 
     >>> mean_sensitivity(Neighbours.REPLACE, low=0, high=1, n=50).l1
@@ -111,8 +132,11 @@ def mean_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: in
     return _scalar_sensitivity((b - a) / n)
 
 
-def median_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: int | None = None) -> Sensitivity:
-    """Median of a clipped column, the mean of the middle two for even n. So large that noise drowns it: use a private quantile instead.
+def median_sensitivity(
+    neighbours: Neighbours, *, low: Number, high: Number, n: int | None = None
+) -> Sensitivity:
+    """Median of a clipped column, the mean of the middle two for even n. So large that
+    noise drowns it: use a private quantile instead.
 
     >>> [median_sensitivity(Neighbours.REPLACE, low=0, high=1, n=n).l1 for n in (5, 6)]
     [Fraction(1, 1), Fraction(1, 2)]
@@ -122,20 +146,29 @@ def median_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: 
     return _scalar_sensitivity((b - a) / 2 if even else b - a)
 
 
-def variance_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: int, divisor: int) -> Sensitivity:
+def variance_sensitivity(
+    neighbours: Neighbours, *, low: Number, high: Number, n: int, divisor: int
+) -> Sensitivity:
     """Variance of a clipped column, with n public; `divisor` is n or n − 1.
 
     >>> [variance_sensitivity(Neighbours.REPLACE, low=0, high=1, n=4, divisor=d).l1 for d in (4, 3)]
     [Fraction(3, 16), Fraction(1, 4)]
     """
-    _require_public_n("A variance", "the count, the sum and the sum of squares", neighbours)
+    _require_public_n(
+        "A variance", "the count, the sum and the sum of squares", neighbours
+    )
     a, b = _exact_bounds(low, high)
     assert divisor in (n, n - 1), "a variance divides by n or by n - 1"
     assert n >= 2, "a variance needs two rows"
     return _scalar_sensitivity((b - a) ** 2 * Fraction(n - 1, n) / divisor)
 
 
-def extreme_sensitivity(neighbours: Neighbours, *, low: Number, high: Number) -> Sensitivity:  # noqa: ARG001 - the same for both
+def extreme_sensitivity(
+    neighbours: Neighbours,  # noqa: ARG001
+    *,
+    low: Number,
+    high: Number,
+) -> Sensitivity:
     """Largest or smallest value of a clipped column: the width of its declared domain.
 
     >>> extreme_sensitivity(Neighbours.ADD_REMOVE, low=0, high=120).l1
@@ -145,7 +178,9 @@ def extreme_sensitivity(neighbours: Neighbours, *, low: Number, high: Number) ->
     return _scalar_sensitivity(b - a)
 
 
-def histogram_sensitivity(neighbours: Neighbours, *, cells: int, max_rows: int = 1) -> Sensitivity:
+def histogram_sensitivity(
+    neighbours: Neighbours, *, cells: int, max_rows: int = 1
+) -> Sensitivity:
     """Counts of disjoint cells that together hold every row.
 
     >>> histogram_sensitivity(Neighbours.REPLACE, cells=10).l1
@@ -154,7 +189,9 @@ def histogram_sensitivity(neighbours: Neighbours, *, cells: int, max_rows: int =
     return marginal_sensitivity([_IdentityAxis(cells)], neighbours, max_rows=max_rows)
 
 
-def proportions_sensitivity(neighbours: Neighbours, *, cells: int, n: int) -> Sensitivity:
+def proportions_sensitivity(
+    neighbours: Neighbours, *, cells: int, n: int
+) -> Sensitivity:
     """A histogram divided by a public n.
 
     >>> proportions_sensitivity(Neighbours.REPLACE, cells=10, n=100).l1
@@ -168,12 +205,18 @@ def proportions_sensitivity(neighbours: Neighbours, *, cells: int, n: int) -> Se
 def workload_sensitivity(
     matrix: Sequence[Sequence[Number]], neighbours: Neighbours, *, max_rows: int = 1
 ) -> Sensitivity:
-    """Linear queries of a histogram, one row of the matrix each: the norms of its columns, or of their differences.
+    """Linear queries of a histogram, one row of the matrix each: the norms of its
+    columns, or of their differences.
 
     >>> workload_sensitivity([[1, 1, 1], [1, 0, 0], [0, 1, 1]], Neighbours.ADD_REMOVE).l1
     Fraction(2, 1)
     """
-    columns = sorted({tuple(to_exact_fraction(row[j]) for row in matrix) for j in range(len(matrix[0]))})
+    columns = sorted(
+        {
+            tuple(to_exact_fraction(row[j]) for row in matrix)
+            for j in range(len(matrix[0]))
+        }
+    )
     moves = alone = [[(abs(value), 1) for value in column] for column in columns]
     if neighbours is Neighbours.REPLACE:
         pairs = [
@@ -183,24 +226,33 @@ def workload_sensitivity(
         ]
         moves = (pairs or [[(Fraction(0), 1)]]) if max_rows == 1 else pairs + alone
     return _worst_sensitivity(
-        moves, max_rows, min(len(matrix), _count_reached_cells(moves, alone, neighbours, max_rows))
+        moves,
+        max_rows,
+        min(len(matrix), _count_reached_cells(moves, alone, neighbours, max_rows)),
     )
 
 
-def marginal_sensitivity(maps: Sequence[Axis], neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:
+def marginal_sensitivity(
+    maps: Sequence[Axis], neighbours: Neighbours, *, max_rows: int = 1
+) -> Sensitivity:
     """`(⊗ maps) · counts` of one clique; no maps at all is the total.
 
-    The column of a cell is a product over the axes, and the maps treat all cells of an axis alike. So a pair of cells is
-    known by the axes on which they differ, and how often each pair of entries occurs in their two columns is a product of
-    small tables.
+    The column of a cell is a product over the axes, and the maps treat all cells of an
+    axis alike. So a pair of cells is known by the axes on which they differ, and how
+    often each pair of entries occurs in their two columns is a product of small tables.
 
     >>> [marginal_sensitivity([], relation).l1 for relation in Neighbours]
     [Fraction(1, 1), Fraction(0, 1)]
     """
-    alone = _tally_changes([{(m.own_entry, 0): 1, (m.other_entry, 0): m.out - 1} for m in maps], lone=True)
+    alone = _tally_changes(
+        [{(m.own_entry, 0): 1, (m.other_entry, 0): m.out - 1} for m in maps], lone=True
+    )
     moves = [alone]
     if neighbours is Neighbours.REPLACE:
-        same = [{(m.own_entry, m.own_entry): 1, (m.other_entry, m.other_entry): m.out - 1} for m in maps]
+        same = [
+            {(m.own_entry, m.own_entry): 1, (m.other_entry, m.other_entry): m.out - 1}
+            for m in maps
+        ]
         other = [
             {
                 (m.own_entry, m.other_entry): 1,
@@ -209,10 +261,20 @@ def marginal_sensitivity(maps: Sequence[Axis], neighbours: Neighbours, *, max_ro
             }
             for m in maps
         ]
-        choices = [(s, o) if m.out > 1 else (s,) for m, s, o in zip(maps, same, other, strict=True)]
-        moves = [_tally_changes(list(choice)) for choice in product(*choices)] + ([alone] if max_rows > 1 else [])
+        choices = [
+            (s, o) if m.out > 1 else (s,)
+            for m, s, o in zip(maps, same, other, strict=True)
+        ]
+        moves = [_tally_changes(list(choice)) for choice in product(*choices)] + (
+            [alone] if max_rows > 1 else []
+        )
     return _worst_sensitivity(
-        moves, max_rows, min(math.prod(m.out for m in maps), _count_reached_cells(moves, [alone], neighbours, max_rows))
+        moves,
+        max_rows,
+        min(
+            math.prod(m.out for m in maps),
+            _count_reached_cells(moves, [alone], neighbours, max_rows),
+        ),
     )
 
 
@@ -225,8 +287,12 @@ class _IdentityAxis:
         self.out = out
 
 
-def _tally_changes(tables: Sequence[dict[tuple[int, int], int]], *, lone: bool = False) -> list[tuple[Fraction, int]]:
-    """How often each absolute change occurs, from how often each pair of entries occurs on each axis."""
+def _tally_changes(
+    tables: Sequence[dict[tuple[int, int], int]], *, lone: bool = False
+) -> list[tuple[Fraction, int]]:
+    """How often each absolute change occurs, from how often each pair of entries occurs
+    on each axis.
+    """
     pairs = Counter({(1, 0 if lone else 1): 1})
     for table in tables:
         wider: Counter[tuple[int, int]] = Counter()
@@ -241,27 +307,46 @@ def _tally_changes(tables: Sequence[dict[tuple[int, int], int]], *, lone: bool =
     return [(Fraction(change), times) for change, times in changes.items()]
 
 
-_CellChanges = Sequence[tuple[Fraction, int]]  # absolute changes, and in how many cells each occurs
+_CellChanges = Sequence[
+    tuple[Fraction, int]
+]  # absolute changes, and in how many cells each occurs
 
 
 def _count_reached_cells(
-    moves: Sequence[_CellChanges], alone: Sequence[_CellChanges], neighbours: Neighbours, max_rows: int
+    moves: Sequence[_CellChanges],
+    alone: Sequence[_CellChanges],
+    neighbours: Neighbours,
+    max_rows: int,
 ) -> int:
     """In how many cells one unit can be seen: rows of a unit may all lie elsewhere."""
     if max_rows == 1:
         return max(sum(times for value, times in move if value) for move in moves)
     tables = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    return tables * max_rows * max(sum(times for value, times in move if value) for move in alone)
+    return (
+        tables
+        * max_rows
+        * max(sum(times for value, times in move if value) for move in alone)
+    )
 
 
-def _worst_sensitivity(moves: Sequence[_CellChanges], max_rows: int, reach: int) -> Sensitivity:
+def _worst_sensitivity(
+    moves: Sequence[_CellChanges], max_rows: int, reach: int
+) -> Sensitivity:
     """The largest of each norm over all moves of one row, `max_rows` times.
 
-    Norms are convex, so a unit moves an answer furthest when all its rows move together.
+    Norms are convex, so a unit moves an answer furthest when all its rows move
+    together.
     """
     return Sensitivity(
-        max_rows * max(sum((value * times for value, times in move), Fraction(0)) for move in moves),
-        max_rows**2 * max(sum((value**2 * times for value, times in move), Fraction(0)) for move in moves),
+        max_rows
+        * max(
+            sum((value * times for value, times in move), Fraction(0)) for move in moves
+        ),
+        max_rows**2
+        * max(
+            sum((value**2 * times for value, times in move), Fraction(0))
+            for move in moves
+        ),
         reach,
         max_rows * max(value for move in moves for value, _ in move),
     )
@@ -276,15 +361,20 @@ def _exact_bounds(low: Number, high: Number) -> tuple[Fraction, Fraction]:
         a, b = to_exact_fraction(low), to_exact_fraction(high)
     except ValueError:
         raise Refused(
-            "Bounds must be finite numbers, or one row can move the answer by any amount: give `min` and `max`. Nothing was spent."
+            "Bounds must be finite numbers, or one row can move the answer by any"
+            " amount: give `min` and `max`. Nothing was spent."
         ) from None
     if a > b:
-        raise Refused("The lower bound is above the upper one: exchange `min` and `max`. Nothing was spent.")
+        raise Refused(
+            "The lower bound is above the upper one: exchange `min` and `max`. Nothing"
+            " was spent."
+        )
     return a, b
 
 
 def _require_public_n(what: str, instead: str, neighbours: Neighbours) -> None:
     if neighbours is Neighbours.ADD_REMOVE:
         raise Refused(
-            f"{what} needs a public number of rows, and adding or removing a row changes it: release {instead} instead. Nothing was spent."
+            f"{what} needs a public number of rows, and adding or removing a row"
+            f" changes it: release {instead} instead. Nothing was spent."
         )

@@ -9,25 +9,36 @@ from contextlib import suppress
 from fractions import Fraction
 
 from understudy.accounting.chain import GENESIS_DIGEST, LedgerEntry, read_amount
-from understudy.accounting.ledgerfile import LEDGER_FORMAT_VERSION, LEDGER_TABLE_DEFINITIONS, LedgerFile, read_entries
+from understudy.accounting.ledgerfile import (
+    LEDGER_FORMAT_VERSION,
+    LEDGER_TABLE_DEFINITIONS,
+    LedgerFile,
+    read_entries,
+)
 from understudy.errors import LedgerTampered
 
 
 def audit_ledger(file: LedgerFile, *, anchor: str | None = None) -> None:
-    """Raise LedgerTampered, naming the entry, unless everything follows; with an anchor, unless that digest is still in the chain."""
+    """Raise LedgerTampered, naming the entry, unless everything follows; with an
+    anchor, unless that digest is still in the chain.
+    """
     with file.read_transaction() as connection:
         audit_ledger_tables(connection, file.path.name, anchor=anchor)
 
 
-def audit_ledger_tables(connection: sqlite3.Connection, name: str, *, anchor: str | None = None) -> None:
+def audit_ledger_tables(
+    connection: sqlite3.Connection, name: str, *, anchor: str | None = None
+) -> None:
     """The same for an open database, which messages call `name`."""
 
     def tampering_error(what: str) -> LedgerTampered:
         return LedgerTampered(
-            f"{name}: {what}. Restore it from a backup and compare its last digest. Nothing was spent."
+            f"{name}: {what}. Restore it from a backup and compare its last digest."
+            " Nothing was spent."
         )
 
-    # The tables first: checking a file evaluates what they demand of every row, and a hostile one demands much.
+    # The tables first: checking a file evaluates what they demand of every row, and a
+    # hostile one demands much.
     shape, sound = _read_table_definitions(connection), ""
     if shape is not None and shape != sorted(LEDGER_TABLE_DEFINITIONS.items()):
         raise tampering_error("the tables are not those of a ledger")
@@ -42,21 +53,36 @@ def audit_ledger_tables(connection: sqlite3.Connection, name: str, *, anchor: st
         chain = list(read_entries(connection))
         seen = _check_chain(chain, account, tampering_error)
         _check_answers(connection, chain, tampering_error)
-    except (TypeError, KeyError, AssertionError, ValueError, ArithmeticError, RecursionError) as error:
+    except (
+        TypeError,
+        KeyError,
+        AssertionError,
+        ValueError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         if isinstance(error, LedgerTampered):
             raise
         raise tampering_error("an entry holds something no entry can hold") from None
     if anchor is not None and anchor not in seen:
         raise tampering_error(
-            f"no entry has the digest {anchor[:12]}…, so the file was put back to an older state or replaced"
+            f"no entry has the digest {anchor[:12]}…, so the file was put back to an"
+            " older state or replaced"
         )
 
 
-def _read_table_definitions(connection: sqlite3.Connection) -> list[tuple[str, str]] | None:
-    """What the file is made of: tables, and triggers that may bear a table's name. None where it is damaged."""
+def _read_table_definitions(
+    connection: sqlite3.Connection,
+) -> list[tuple[str, str]] | None:
+    """What the file is made of: tables, and triggers that may bear a table's name. None
+    where it is damaged.
+    """
     most = len(LEDGER_TABLE_DEFINITIONS) + 1
     longest = max(map(len, LEDGER_TABLE_DEFINITIONS.values())) + 1
-    asked = "SELECT substr(name, 1, ?), substr(sql, 1, ?) FROM sqlite_master WHERE sql IS NOT NULL LIMIT ?"
+    asked = (
+        "SELECT substr(name, 1, ?), substr(sql, 1, ?) FROM sqlite_master WHERE sql IS"
+        " NOT NULL LIMIT ?"
+    )
     try:
         return sorted(connection.execute(asked, (longest, longest, most)))
     except (sqlite3.DatabaseError, TypeError):
@@ -66,11 +92,17 @@ def _read_table_definitions(connection: sqlite3.Connection) -> list[tuple[str, s
 def _read_account(connection: sqlite3.Connection) -> dict[str, object] | None:
     cursor = connection.execute("SELECT * FROM account")
     rows = cursor.fetchall()
-    return dict(zip((column[0] for column in cursor.description), rows[0], strict=True)) if len(rows) == 1 else None
+    return (
+        dict(zip((column[0] for column in cursor.description), rows[0], strict=True))
+        if len(rows) == 1
+        else None
+    )
 
 
 def _check_chain(
-    chain: list[LedgerEntry], account: dict[str, object], found: Callable[[str], LedgerTampered]
+    chain: list[LedgerEntry],
+    account: dict[str, object],
+    found: Callable[[str], LedgerTampered],
 ) -> set[str]:
     """The chain and its totals; returns every digest in it."""
     previous, spent_epsilon, spent_delta, seen = GENESIS_DIGEST, 0, 0, set()
@@ -79,13 +111,22 @@ def _check_chain(
         if entry.number != expected:
             raise found(f"entry {expected} is missing")
         if entry.previous != previous or entry.seal() != entry.digest:
-            raise found(f"entry {expected} was changed or does not follow from the one before it")
+            raise found(
+                f"entry {expected} was changed or does not follow from the one"
+                " before it"
+            )
         previous = entry.digest
         seen.add(previous)
-        spent_epsilon, spent_delta = spent_epsilon + entry.epsilon, spent_delta + entry.delta
+        spent_epsilon, spent_delta = (
+            spent_epsilon + entry.epsilon,
+            spent_delta + entry.delta,
+        )
         facts = entry.facts
         if entry.kind == "reserve":
-            _, _, _, total = (read_amount(facts[name]) for name in ("epsilon", "delta", "total_delta", "total"))
+            _, _, _, total = (
+                read_amount(facts[name])
+                for name in ("epsilon", "delta", "total_delta", "total")
+            )
             runs[entry.run] = [Fraction(0), total]
         elif entry.kind == "charge":
             spent, total = runs[entry.run]
@@ -95,17 +136,25 @@ def _check_chain(
             runs[entry.run][0] = stated
     if not chain or len(chain) != account["entries"] or previous != account["head"]:
         raise found(f"entry {len(chain)} is not the last one written")
-    if (spent_epsilon, spent_delta) != (account["spent_epsilon"], account["spent_delta"]):
+    if (spent_epsilon, spent_delta) != (
+        account["spent_epsilon"],
+        account["spent_delta"],
+    ):
         raise found(f"the total does not equal the sum of entries 1 to {len(chain)}")
     opened = chain[0].facts
-    header = {name: account[name] for name in ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")}
+    header = {
+        name: account[name]
+        for name in ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")
+    }
     if chain[0].kind != "open" or opened != {**header, "format": LEDGER_FORMAT_VERSION}:
         raise found("entry 1 opened another account than this one")
     return seen
 
 
 def _check_answers(
-    connection: sqlite3.Connection, chain: list[LedgerEntry], found: Callable[[str], LedgerTampered]
+    connection: sqlite3.Connection,
+    chain: list[LedgerEntry],
+    found: Callable[[str], LedgerTampered],
 ) -> None:
     """Every stored answer is the one its entry describes, and was charged before."""
     charged: set[tuple[str, int | None, object]] = set()
@@ -116,13 +165,26 @@ def _check_answers(
             charged.add((entry.run, entry.step, facts["request"]))
         elif entry.kind == "answer":
             if (entry.run, entry.step, facts["request"]) not in charged:
-                raise found(f"entry {entry.number} stores an answer that was never charged")
-            described[entry.run, entry.step] = (entry.number, facts["request"], facts["payload"])
-    for run, step, request, payload in connection.execute("SELECT run, step, request, payload FROM answer"):
+                raise found(
+                    f"entry {entry.number} stores an answer that was never charged"
+                )
+            described[entry.run, entry.step] = (
+                entry.number,
+                facts["request"],
+                facts["payload"],
+            )
+    for run, step, request, payload in connection.execute(
+        "SELECT run, step, request, payload FROM answer"
+    ):
         number, asked, digest = described.pop((run, step), (0, None, None))
         if asked != request or digest != hashlib.sha256(payload).hexdigest():
             raise found(
-                f"the answer of entry {number} was changed" if number else "an answer is stored that no entry describes"
+                f"the answer of entry {number} was changed"
+                if number
+                else "an answer is stored that no entry describes"
             )
     if described:
-        raise found(f"the answer of entry {min(number for number, _, _ in described.values())} is missing")
+        raise found(
+            f"the answer of entry {min(number for number, _, _ in described.values())}"
+            " is missing"
+        )

@@ -1,7 +1,9 @@
-"""Reconstruction of a census block: seven people from fourteen published statistics, and how noise stops it.
+"""Reconstruction of a census block: seven people from fourteen published statistics,
+and how noise stops it.
 
-Garfinkel, Abowd, Martindale, "Understanding database reconstruction attacks on public data", 2019. The solver is our own
-(`attacks.solver`). Every number here is found by a search that was exhausted, or is said to be more than what was found.
+Garfinkel, Abowd, Martindale, "Understanding database reconstruction attacks on public
+data", 2019. The solver is our own (`attacks.solver`). Every number here is found by a
+search that was exhausted, or is said to be more than what was found.
 """
 
 from __future__ import annotations
@@ -16,7 +18,12 @@ from understudy.accounting.expected_error import noise_half_width as half_width
 from understudy.accounting.law import Law
 from understudy.attacks.finding import AttackFinding, Bar, Bars
 from understudy.attacks.puzzle import PublishedStatistic, Puzzle, Range, census_block
-from understudy.attacks.solver import MAX_SOLUTION_TABLES, PeopleTable, Solutions, solve_puzzle
+from understudy.attacks.solver import (
+    MAX_SOLUTION_TABLES,
+    PeopleTable,
+    Solutions,
+    solve_puzzle,
+)
 from understudy.noise import draw_noise
 
 MAX_AGE_YEARS = 125
@@ -26,40 +33,76 @@ DEMO_SLACK_YEARS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
 """Years by which each mean and median may be off, in the demonstration."""
 
 
-def run_census_attack(*, epsilon: Fraction = Fraction(1), limit: int = 2_000) -> AttackFinding:
-    """One solution from exact statistics, two without 4A, thousands once the numbers are noisy.
+def run_census_attack(
+    *, epsilon: Fraction = Fraction(1), limit: int = 2_000
+) -> AttackFinding:
+    """One solution from exact statistics, two without 4A, thousands once the numbers
+    are noisy.
 
     >>> run_census_attack(limit=50).facts["exact"]
     1
     """
     block = census_block()
     exact, fewer = solve_puzzle(block), solve_puzzle(block.without_statistics("4A"))
-    blurred = [solve_puzzle(widen_statistics(block, slack), limit=limit) for slack in DEMO_SLACK_YEARS]
+    blurred = [
+        solve_puzzle(widen_statistics(block, slack), limit=limit)
+        for slack in DEMO_SLACK_YEARS
+    ]
     private = solve_puzzle(add_noise(block, exact.tables[0], epsilon), limit=limit)
     rows = [Bar("all 14 statistics, exact", len(exact.tables), "1: everybody is known")]
     rows.append(Bar("without statistic 4A", len(fewer.tables)))
     for slack, found in zip(DEMO_SLACK_YEARS, blurred, strict=True):
-        rows.append(Bar(f"means and medians ± {float(slack):g}", len(found.tables), found.count, safe=True))
-    rows.append(Bar(f"ε = {float(epsilon):g} for all of them", len(private.tables), private.count, safe=True))
+        rows.append(
+            Bar(
+                f"means and medians ± {float(slack):g}",
+                len(found.tables),
+                found.count,
+                safe=True,
+            )
+        )
+    rows.append(
+        Bar(
+            f"ε = {float(epsilon):g} for all of them",
+            len(private.tables),
+            private.count,
+            safe=True,
+        )
+    )
     people = [block.described(*person) for person in exact.tables[0]]
     return AttackFinding(
         name="census",
         title="Seven people, fourteen statistics, one solution",
         text=(
             f"Exact statistics leave {exact.count} table: {', '.join(people)}.",
-            f"Had statistic 4A (black women) been held back, {fewer.count} tables would fit.",
-            f"Were means and medians only known to ± 0.25, 0.5 and 1 year: {blurred[0].count}, then {blurred[1].count}, then"
-            f" {blurred[2].count}.",
-            f"With discrete Laplace noise, ε = {float(epsilon):g} over all counts and sums, {private.count} tables fit: nobody is known.",
+            (
+                f"Had statistic 4A (black women) been held back, {fewer.count} tables"
+                " would fit."
+            ),
+            (
+                "Were means and medians only known to ± 0.25, 0.5 and 1 year:"
+                f" {blurred[0].count}, then {blurred[1].count}, then"
+                f" {blurred[2].count}."
+            ),
+            (
+                f"With discrete Laplace noise, ε = {float(epsilon):g} over all counts"
+                f" and sums, {private.count} tables fit: nobody is known."
+            ),
         ),
         figure=Bars(
-            title="Tables that fit what was published", axis="tables (log scale)", bars=tuple(rows), log=True, top=10**4
+            title="Tables that fit what was published",
+            axis="tables (log scale)",
+            bars=tuple(rows),
+            log=True,
+            top=10**4,
         ),
         facts={
             "people": people,
             "exact": len(exact.tables),
             "without_4A": len(fewer.tables),
-            "slack": {f"{float(s):g}": found.count for s, found in zip(DEMO_SLACK_YEARS, blurred, strict=True)},
+            "slack": {
+                f"{float(s):g}": found.count
+                for s, found in zip(DEMO_SLACK_YEARS, blurred, strict=True)
+            },
             "epsilon": float(epsilon),
             "private": private.count,
         },
@@ -67,23 +110,31 @@ def run_census_attack(*, epsilon: Fraction = Fraction(1), limit: int = 2_000) ->
 
 
 def widen_statistics(puzzle: Puzzle, slack: Fraction) -> Puzzle:
-    """The same statistics, each mean and median known only up to `slack`. Counts stay exact."""
+    """The same statistics, each mean and median known only up to `slack`. Counts stay
+    exact.
+    """
 
     def widen_range(known: Range | None) -> Range | None:
         return None if known is None else (known[0] - slack, known[1] + slack)
 
     return replace(
         puzzle,
-        statements=tuple(replace(s, mean=widen_range(s.mean), median=widen_range(s.median)) for s in puzzle.statements),
+        statements=tuple(
+            replace(s, mean=widen_range(s.mean), median=widen_range(s.median))
+            for s in puzzle.statements
+        ),
     )
 
 
 def add_noise(puzzle: Puzzle, truth: PeopleTable, epsilon: Fraction) -> Puzzle:
-    """What an attacker knows when counts and sums carry noise of the curator's own sampler.
+    """What an attacker knows when counts and sums carry noise of the curator's own
+    sampler.
 
-    ε is shared by all published counts and sums. One person moves a count by 1 and a sum by at most the largest value. The attacker
-    believes each number up to the half-width that holds it with probability 1 - 10⁻⁹, so the truth is among the tables but for one time
-    in seventy million. Medians are left out: a private median rules no table out.
+    ε is shared by all published counts and sums. One person moves a count by 1 and a
+    sum by at most the largest value. The attacker believes each number up to the
+    half-width that holds it with probability 1 - 10⁻⁹, so the truth is among the tables
+    but for one time in seventy million. Medians are left out: a private median rules no
+    table out.
     """
     asked = [s for s in puzzle.statements if s.mean is not None]
     share = epsilon / (2 * len(asked))
@@ -94,7 +145,11 @@ def add_noise(puzzle: Puzzle, truth: PeopleTable, epsilon: Fraction) -> Puzzle:
         count = _draw_noisy_range(len(members), Fraction(1) / share)
         total = _draw_noisy_range(sum(members), Fraction(largest) / share)
         low, high = max(0, int(count[0])), min(int(count[1]), 2 * len(truth))
-        statements.append(PublishedStatistic(name=s.name, cells=s.cells, count=(low, max(low, high)), total=total))
+        statements.append(
+            PublishedStatistic(
+                name=s.name, cells=s.cells, count=(low, max(low, high)), total=total
+            )
+        )
     return replace(puzzle, statements=tuple(statements))
 
 
@@ -129,47 +184,93 @@ def run_ages_attack(*, median: int = 30, mean: int = 44) -> AttackFinding:
         name="ages",
         title=f"Three men, a median of {median} and a mean of {mean}",
         text=(
-            f"Three different ages from 1 to {MAX_AGE_YEARS} can be chosen in {comb(MAX_AGE_YEARS, 3):,} ways.",
-            f"A published median of {median} and mean of {mean} leave {both} triples, from ({first.min()}, {median}, {last.max()}) to"
-            f" ({first.max()}, {median}, {last.min()}); {apart} if no two are alike.",
+            (
+                f"Three different ages from 1 to {MAX_AGE_YEARS} can be chosen in"
+                f" {comb(MAX_AGE_YEARS, 3):,} ways."
+            ),
+            (
+                f"A published median of {median} and mean of {mean} leave {both}"
+                f" triples, from ({first.min()}, {median}, {last.max()}) to"
+                f" ({first.max()}, {median}, {last.min()}); {apart} if no two are"
+                " alike."
+            ),
         ),
-        figure=Bars(title="Triples of ages that are left", axis="triples (log scale)", bars=rows, log=True),
+        figure=Bars(
+            title="Triples of ages that are left",
+            axis="triples (log scale)",
+            bars=rows,
+            log=True,
+        ),
         facts={"all": comb(MAX_AGE_YEARS, 3), "both": both, "both_different": apart},
     )
 
 
-def reconstruct_tables(puzzle: Puzzle, *, limit: int = MAX_SOLUTION_TABLES) -> tuple[AttackFinding, Solutions]:
+def reconstruct_tables(
+    puzzle: Puzzle, *, limit: int = MAX_SOLUTION_TABLES
+) -> tuple[AttackFinding, Solutions]:
     """How many tables fit published statistics, and who is in all of them."""
     found = solve_puzzle(puzzle, limit=limit)
-    certain = [puzzle.described(*person) for person in found.people_in_all_tables()] if found.complete else []
+    certain = (
+        [puzzle.described(*person) for person in found.people_in_all_tables()]
+        if found.complete
+        else []
+    )
     people = len(found.tables[0]) if found.tables else 0
     if not found.complete:
-        verdict = f"{found.count} tables fit; the search was stopped there, so nothing is said about single people."
+        verdict = (
+            f"{found.count} tables fit; the search was stopped there, so nothing is"
+            " said about single people."
+        )
     elif not found.tables:
-        verdict = "No table fits: the statistics contradict each other, or are noisier than they are said to be."
+        verdict = (
+            "No table fits: the statistics contradict each other, or are noisier than"
+            " they are said to be."
+        )
     elif len(found.tables) == 1:
         verdict = "Exactly 1 table fits: everybody is known."
     else:
-        verdict = f"{found.count} tables fit; {len(certain)} of {people} people are in all of them."
+        verdict = (
+            f"{found.count} tables fit; {len(certain)} of {people} people are in all of"
+            " them."
+        )
     bars = [Bar("all statistics", len(found.tables), found.count)]
     for statement in puzzle.statements if found.complete else ():
         fewer = puzzle.without_statistics(statement.name)
         if not fewer.bounded:
             continue
         left = solve_puzzle(fewer, limit=min(limit, 1_000), effort=20_000)
-        bars.append(Bar(f"without {statement.name}", len(left.tables), left.count, safe=len(left.tables) > 1))
+        bars.append(
+            Bar(
+                f"without {statement.name}",
+                len(left.tables),
+                left.count,
+                safe=len(left.tables) > 1,
+            )
+        )
     return (
         AttackFinding(
             name="reconstruct",
             title="What these statistics give away",
-            text=(verdict, *([f"Known for sure: {', '.join(certain)}."] if certain else [])),
-            figure=Bars(title="Tables that fit", axis="tables (log scale)", bars=tuple(bars), log=True),
+            text=(
+                verdict,
+                *([f"Known for sure: {', '.join(certain)}."] if certain else []),
+            ),
+            figure=Bars(
+                title="Tables that fit",
+                axis="tables (log scale)",
+                bars=tuple(bars),
+                log=True,
+            ),
             facts={
                 "solutions": len(found.tables),
                 "complete": found.complete,
                 "certain": certain,
-                "tables": [[puzzle.described(*p) for p in table] for table in found.tables[:20]],
-                "without": {bar.label.removeprefix("without "): bar.note for bar in bars[1:]},
+                "tables": [
+                    [puzzle.described(*p) for p in table] for table in found.tables[:20]
+                ],
+                "without": {
+                    bar.label.removeprefix("without "): bar.note for bar in bars[1:]
+                },
             },
         ),
         found,

@@ -1,10 +1,12 @@
 """Differencing: two harmless counts whose difference is about one person.
 
-State University had 3,005 freshmen, 202 of them from families that earn over $1M; a month later 3,004 and 201. Whoever knows that John
-dropped out in between knows what his family earns. The same with any two counts, one with and one without Freddie.
+State University had 3,005 freshmen, 202 of them from families that earn over $1M; a
+month later 3,004 and 201. Whoever knows that John dropped out in between knows what his
+family earns. The same with any two counts, one with and one without Freddie.
 
-With noise the attacker still subtracts and guesses, and is right more often than a coin; how often is bounded by ε alone: a guess with
-prior ½ about one person is right with probability at most e^ε/(1 + e^ε).
+With noise the attacker still subtracts and guesses, and is right more often than a
+coin; how often is bounded by ε alone: a guess with prior ½ about one person is right
+with probability at most e^ε/(1 + e^ε).
 """
 
 from __future__ import annotations
@@ -27,8 +29,11 @@ FREDDIE_COUNT = 3
 DEMO_EPSILONS = (Fraction(10), Fraction(1), Fraction(1, 10))
 
 
-def run_differencing_attack(*, trials: int = 20_000, epsilons: tuple[Fraction, ...] = DEMO_EPSILONS) -> AttackFinding:
-    """How often the difference of two counts tells somebody's secret, exact and with noise.
+def run_differencing_attack(
+    *, trials: int = 20_000, epsilons: tuple[Fraction, ...] = DEMO_EPSILONS
+) -> AttackFinding:
+    """How often the difference of two counts tells somebody's secret, exact and with
+    noise.
 
     >>> run_differencing_attack(trials=100).facts["exact"]
     1.0
@@ -40,30 +45,54 @@ def run_differencing_attack(*, trials: int = 20_000, epsilons: tuple[Fraction, .
     bars = [Bar("exact counts", exact, "100%: certain")]
     for epsilon, share in found.items():
         bars.append(
-            Bar(f"ε = {float(epsilon):g}", share, f"{share:.0%}, at most {max_guess_rate(epsilon):.0%}", safe=True)
+            Bar(
+                f"ε = {float(epsilon):g}",
+                share,
+                f"{share:.0%}, at most {max_guess_rate(epsilon):.0%}",
+                safe=True,
+            )
         )
     return AttackFinding(
         name="differencing",
         title="Two counts, one of them without John",
         text=(
-            f"March: {MARCH_COUNTS[1]} of {MARCH_COUNTS[0]:,} freshmen come from families that earn "
-            f"over $1M. April: {APRIL_COUNTS[1]} of {APRIL_COUNTS[0]:,}.",
-            f"{left} student left and {rich} family fewer earns that much: John's does.",
-            "Asked as two questions: how many have HIV, and how many who are not called Freddie? One Freddie's secret is the difference.",
-            f"Of {FREDDIE_COUNT} Freddies, a difference of 0 or {FREDDIE_COUNT} tells on all; any other, on whom to bet:"
-            f" {', '.join(f'{best_guess_rate(FREDDIE_COUNT, x):.0%} right at {x}' for x in range(1, FREDDIE_COUNT))}.",
+            (
+                f"March: {MARCH_COUNTS[1]} of {MARCH_COUNTS[0]:,} freshmen come from"
+                f" families that earn over $1M. April: {APRIL_COUNTS[1]} of"
+                f" {APRIL_COUNTS[0]:,}."
+            ),
+            (
+                f"{left} student left and {rich} family fewer earns that much: John's"
+                " does."
+            ),
+            (
+                "Asked as two questions: how many have HIV, and how many who are not"
+                " called Freddie? One Freddie's secret is the difference."
+            ),
+            (
+                f"Of {FREDDIE_COUNT} Freddies, a difference of 0 or {FREDDIE_COUNT}"
+                " tells on all; any other, on whom to bet:"
+                f" {', '.join(f'{best_guess_rate(FREDDIE_COUNT, x):.0%} right at {x}' for x in range(1, FREDDIE_COUNT))}."
+            ),
             *(
-                f"With both counts noisy, ε = {float(e):g} together, the difference is right {share:.1%} of the time in {trials:,} tries;"
-                f" no attacker can exceed {max_guess_rate(e):.3%} on average."
+                f"With both counts noisy, ε = {float(e):g} together, the difference is"
+                f" right {share:.1%} of the time in {trials:,} tries; no attacker can"
+                f" exceed {max_guess_rate(e):.3%} on average."
                 for e, share in found.items()
             ),
         ),
         figure=Bars(
-            title="How often John's secret is guessed", axis="share of right guesses", bars=tuple(bars), top=1.0
+            title="How often John's secret is guessed",
+            axis="share of right guesses",
+            bars=tuple(bars),
+            top=1.0,
         ),
         facts={
             "exact": exact,
-            "freddies": {str(x): best_guess_rate(FREDDIE_COUNT, x) for x in range(FREDDIE_COUNT + 1)},
+            "freddies": {
+                str(x): best_guess_rate(FREDDIE_COUNT, x)
+                for x in range(FREDDIE_COUNT + 1)
+            },
             "trials": trials,
             "noisy": {f"{float(e):g}": share for e, share in found.items()},
             "bound": {f"{float(e):g}": max_guess_rate(e) for e in epsilons},
@@ -72,7 +101,8 @@ def run_differencing_attack(*, trials: int = 20_000, epsilons: tuple[Fraction, .
 
 
 def best_guess_rate(people: int, difference: int) -> float:
-    """How often the best guess about each of so many people is right, of whom exact counts say how many have the secret.
+    """How often the best guess about each of so many people is right, of whom exact
+    counts say how many have the secret.
 
     >>> [best_guess_rate(4, x) for x in range(5)]
     [1.0, 0.75, 0.5, 0.75, 1.0]
@@ -90,7 +120,9 @@ def max_guess_rate(epsilon: Fraction) -> float:
 
 
 def simulate_guess_rate(epsilon: Fraction, trials: int) -> float:
-    """How often the sign of X - Y - ½ gives a secret bit away, X with and Y without its owner, each with half of ε."""
+    """How often the sign of X - Y - ½ gives a secret bit away, X with and Y without its
+    owner, each with half of ε.
+    """
     scale = 2 / epsilon
     x, y = draw_noise(Law.DISCRETE_LAPLACE, scale, (2, trials))
     secret = np.arange(trials) % 2

@@ -1,4 +1,6 @@
-"""What an attack found: sentences, numbers, and a figure that a terminal or an SVG file can show."""
+"""What an attack found: sentences, numbers, and a figure that a terminal or an SVG file
+can show.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: a label, its length, what stands at its end, and whether it is the protected case."""
+    """One bar: a label, its length, what stands at its end, and whether it is the
+    protected case.
+    """
 
     label: str
     value: float
@@ -30,12 +34,18 @@ class Bars:
     @property
     def end(self) -> float:
         """The value at which the axis ends."""
-        return self.top if self.top is not None else max((bar.value for bar in self.bars), default=1.0) or 1.0
+        return (
+            self.top
+            if self.top is not None
+            else max((bar.value for bar in self.bars), default=1.0) or 1.0
+        )
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One labelled line through points; a dashed one is a bound rather than an observation."""
+    """One labelled line through points; a dashed one is a bound rather than an
+    observation.
+    """
 
     label: str
     points: tuple[tuple[float, float], ...]
@@ -62,7 +72,11 @@ class Curves:
     @property
     def end(self) -> float:
         """Where the y-axis, which begins at 0, ends."""
-        return self.top if self.top is not None else max(y for curve in self.curves for _, y in curve.points) or 1.0
+        return (
+            self.top
+            if self.top is not None
+            else max(y for curve in self.curves for _, y in curve.points) or 1.0
+        )
 
 
 AttackFigure = Bars | Curves

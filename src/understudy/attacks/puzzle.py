@@ -1,7 +1,9 @@
 """Published statistics as a puzzle: which tables of people could they come from?
 
-A puzzle is a schema with at most one number per person, and statements about groups: how many they are, and the sum, mean or median of
-their number. It is read from a YAML file that has the words of a schema file (`columns`, `impossible`) and a list of `statistics`:
+A puzzle is a schema with at most one number per person, and statements about groups:
+how many they are, and the sum, mean or median of their number. It is read from a YAML
+file that has the words of a schema file (`columns`, `impossible`) and a list of
+`statistics`:
 
     columns:
       age: {type: integer, min: 0, max: 125}
@@ -11,8 +13,10 @@ their number. It is read from a YAML file that has the words of a schema file (`
       - {id: women, where: sex = 'F', count: 4, mean: 33.5}
       - {id: children, where: age < 18, count: hidden}
 
-A mean or median is taken as rounded to the digits that are written (38.0 to a tenth, 38 to a whole), a sum as exact. `hidden` is a
-suppressed count, from 0 to 2 unless `hidden_most` says otherwise. `within` widens every number of a statement: noise of at most so much.
+A mean or median is taken as rounded to the digits that are written (38.0 to a tenth, 38
+to a whole), a sum as exact. `hidden` is a suppressed count, from 0 to 2 unless
+`hidden_most` says otherwise. `within` widens every number of a statement: noise of at
+most so much.
 """
 
 from __future__ import annotations
@@ -30,8 +34,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
-from understudy.schema import Boolean, Categorical, Column, Integer, Schema, parse_predicate, surely_true_cells
-from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_BYTES, DocumentNode, DocumentSource, from_yaml
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Integer,
+    Schema,
+    parse_predicate,
+    surely_true_cells,
+)
+from understudy.schema.yaml.nodes import (
+    MAX_SCHEMA_FILE_BYTES,
+    DocumentNode,
+    DocumentSource,
+    from_yaml,
+)
 from understudy.schema.yaml.reader import read_schema
 from understudy.schema.yaml.section import Section
 
@@ -62,7 +79,9 @@ class PublishedStatistic:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Puzzle:
-    """Kinds of people (labels), the numbers they may have, which of both go together, and what was published."""
+    """Kinds of people (labels), the numbers they may have, which of both go together,
+    and what was published.
+    """
 
     kinds: tuple[tuple[str, ...], ...]
     values: tuple[int, ...]
@@ -75,7 +94,10 @@ class Puzzle:
     def people(self) -> int:
         """The most people there can be."""
         if not self.bounded:
-            raise SchemaError("No statistic says how many people there are in all: add one without `where`")
+            raise SchemaError(
+                "No statistic says how many people there are in all: add one without"
+                " `where`"
+            )
         return min(self._total_counts())
 
     @property
@@ -84,11 +106,17 @@ class Puzzle:
         return bool(self._total_counts())
 
     def _total_counts(self) -> list[int]:
-        return [s.count[1] for s in self.statements if s.has_count and bool((s.cells | ~self.possible).all())]
+        return [
+            s.count[1]
+            for s in self.statements
+            if s.has_count and bool((s.cells | ~self.possible).all())
+        ]
 
     def without_statistics(self, *names: str) -> Puzzle:
         """The same puzzle had these statistics not been published."""
-        return replace(self, statements=tuple(s for s in self.statements if s.name not in names))
+        return replace(
+            self, statements=tuple(s for s in self.statements if s.name not in names)
+        )
 
     def described(self, kind: int, value: int) -> str:
         """One person in words, the number first.
@@ -106,9 +134,13 @@ def load_puzzle(path: str | os.PathLike[str]) -> Puzzle:
         with Path(path).open("rb") as file:
             text = file.read(MAX_SCHEMA_FILE_BYTES + 1).decode("utf-8-sig")
     except OSError as error:
-        raise SchemaError(f"{os.fspath(path)}: cannot be read ({error.strerror})") from None
+        raise SchemaError(
+            f"{os.fspath(path)}: cannot be read ({error.strerror})"
+        ) from None
     except UnicodeDecodeError:
-        raise SchemaError(f"{os.fspath(path)}: not UTF-8 text. Save it as UTF-8") from None
+        raise SchemaError(
+            f"{os.fspath(path)}: not UTF-8 text. Save it as UTF-8"
+        ) from None
     return parse_puzzle(text, os.fspath(path))
 
 
@@ -123,22 +155,29 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
     root = from_yaml(text, where)
     file = Section(root, where, "", "the file")
     mine = {key: file.get(key) for key in PUZZLE_FILE_KEYS}
-    rest = tuple(entry for entry in root.entries or () if entry.key not in PUZZLE_FILE_KEYS)
+    rest = tuple(
+        entry for entry in root.entries or () if entry.key not in PUZZLE_FILE_KEYS
+    )
     schema = read_schema(replace(root, entries=rest), where)
     hidden = file.whole("hidden_most")
     columns, number = _choose_columns(schema, where)
     listed = mine["statistics"]
     if listed is None or not listed.items:
-        raise where.error(None, "no statistics. Write `statistics:` and list what was published")
+        raise where.error(
+            None, "no statistics. Write `statistics:` and list what was published"
+        )
     schema = replace(schema, columns=tuple(columns))
     layout = _PuzzleLayout(schema, number)
     statements = [
-        layout.statement(item, i, where, 2 if hidden is None else hidden) for i, item in enumerate(listed.items, 1)
+        layout.statement(item, i, where, 2 if hidden is None else hidden)
+        for i, item in enumerate(listed.items, 1)
     ]
     names = [s.name for s in statements]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise where.error(listed.line, f"statistics: two have the id {twice}. Give each its own")
+        raise where.error(
+            listed.line, f"statistics: two have the id {twice}. Give each its own"
+        )
     puzzle = Puzzle(
         kinds=layout.kinds,
         values=layout.values,
@@ -153,13 +192,16 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
         raise where.error(listed.line, str(error)) from None
     if people > MAX_PUZZLE_PEOPLE:
         raise where.error(
-            listed.line, f"{people} people: reconstruction here is for small tables, up to {MAX_PUZZLE_PEOPLE}"
+            listed.line,
+            f"{people} people: reconstruction here is for small tables, up to"
+            f" {MAX_PUZZLE_PEOPLE}",
         )
     return puzzle
 
 
 def census_block() -> Puzzle:
-    """The seven people of Garfinkel, Abowd, Martindale, "Understanding database reconstruction attacks on public data", 2019.
+    """The seven people of Garfinkel, Abowd, Martindale, "Understanding database
+    reconstruction attacks on public data", 2019.
 
     >>> len(census_block().statements)
     14
@@ -169,30 +211,51 @@ def census_block() -> Puzzle:
 
 def census_block_text() -> str:
     """The file behind `census_block`, as an example to start from."""
-    return files("understudy.attacks").joinpath("census-block.yaml").read_text(encoding="utf-8")
+    return (
+        files("understudy.attacks")
+        .joinpath("census-block.yaml")
+        .read_text(encoding="utf-8")
+    )
 
 
-def _choose_columns(schema: Schema, source: DocumentSource) -> tuple[list[Column], str | None]:
+def _choose_columns(
+    schema: Schema, source: DocumentSource
+) -> tuple[list[Column], str | None]:
     """Columns without missing values, and the name of the one that is a number."""
     known = [column for column in schema.columns if column.is_modelled]
     for column in known:
-        if not isinstance(column, Boolean | Categorical | Integer) or not column.is_closed:
+        if (
+            not isinstance(column, Boolean | Categorical | Integer)
+            or not column.is_closed
+        ):
             raise source.error(
-                None, f"{column.name}: a small table has booleans, listed categories and one bounded integer"
+                None,
+                f"{column.name}: a small table has booleans, listed categories and one"
+                " bounded integer",
             )
     numbers = [column.name for column in known if isinstance(column, Integer)]
     if len(numbers) > 1:
-        raise source.error(None, f"{numbers[1]}: one number per person at most; {numbers[0]} is one already")
-    return [_without_missing(column) for column in known], numbers[0] if numbers else None
+        raise source.error(
+            None,
+            f"{numbers[1]}: one number per person at most; {numbers[0]} is one already",
+        )
+    return [_without_missing(column) for column in known], (
+        numbers[0] if numbers else None
+    )
 
 
 def _without_missing(column: Column) -> Column:
-    """The column without missing values, and a number with a cell for each of its values."""
+    """The column without missing values, and a number with a cell for each of its
+    values.
+    """
     if isinstance(column, Integer):
         assert column.low is not None
         assert column.high is not None
         if column.high - column.low >= MAX_PUZZLE_VALUES:
-            raise SchemaError(f"{column.name}: more than {MAX_PUZZLE_VALUES} values. Use a larger `step`")
+            raise SchemaError(
+                f"{column.name}: more than {MAX_PUZZLE_VALUES} values. Use a larger"
+                " `step`"
+            )
         every = tuple(range(column.low, column.high + 2))
         return replace(column, nullable=False, missing=(), bins=every)
     return replace(column, nullable=False, missing=())
@@ -205,26 +268,35 @@ class _PuzzleLayout:
         self.schema, self.number = schema, number
         self.labels = tuple(name for name in schema if name != number)
         self.clique = (*self.labels, *([number] if number else []))
-        self.kinds = tuple(product(*(_labels_of_column(schema[name]) for name in self.labels)))
+        self.kinds = tuple(
+            product(*(_labels_of_column(schema[name]) for name in self.labels))
+        )
         column = schema[number] if number else None
         self.step = column.step if isinstance(column, Integer) else 1
         self.values = _values_of_column(column) if isinstance(column, Integer) else (0,)
         if len(self.kinds) > MAX_PUZZLE_KINDS:
             raise SchemaError(
-                f"{len(self.kinds)} kinds of people: too many for a small table, {MAX_PUZZLE_KINDS} at most"
+                f"{len(self.kinds)} kinds of people: too many for a small table,"
+                f" {MAX_PUZZLE_KINDS} at most"
             )
         zeros = schema.zeros(self.clique)
-        self.possible = np.ones(self.shape, bool) if zeros is None else ~self.reshape(zeros)
+        self.possible = (
+            np.ones(self.shape, bool) if zeros is None else ~self.reshape(zeros)
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.kinds), len(self.values)
 
     def reshape(self, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        assert prod(cells.shape) == prod(self.shape), "a number has one cell for each value"
+        assert prod(cells.shape) == prod(self.shape), (
+            "a number has one cell for each value"
+        )
         return np.ascontiguousarray(cells).reshape(self.shape)
 
-    def statement(self, node: DocumentNode, at: int, source: DocumentSource, hidden: int) -> PublishedStatistic:
+    def statement(
+        self, node: DocumentNode, at: int, source: DocumentSource, hidden: int
+    ) -> PublishedStatistic:
         section = Section(node, source, f"statistics, item {at}: ", "a statistic")
         section.check_keys(STATISTIC_KEYS)
         cells = np.ones(self.shape, bool)
@@ -235,7 +307,9 @@ class _PuzzleLayout:
                 unknown = sorted(predicate.columns - set(self.clique))
                 if unknown:
                     raise SchemaError(f'there is no column "{unknown[0]}"')
-                cells = self.reshape(surely_true_cells(predicate, self.schema.codecs, self.clique))
+                cells = self.reshape(
+                    surely_true_cells(predicate, self.schema.codecs, self.clique)
+                )
             except SchemaError as error:
                 raise section.error("where", f"where: {error}") from None
         within = section.number("within") or Fraction(0)
@@ -258,10 +332,14 @@ class _PuzzleLayout:
             median=numbers.get("median"),
         )
 
-    def range_around(self, section: Section, key: str, within: Fraction, *, rounded: bool) -> Range:
+    def range_around(
+        self, section: Section, key: str, within: Fraction, *, rounded: bool
+    ) -> Range:
         """A published number as the range it stands for."""
         if self.number is None:
-            raise section.error(key, f"{key}: no column is a number. Add one of type integer")
+            raise section.error(
+                key, f"{key}: no column is a number. Add one of type integer"
+            )
         value, text = section.number(key), section.text(key)
         assert value is not None
         assert text is not None
@@ -284,7 +362,11 @@ def _values_of_column(column: Integer) -> tuple[int, ...]:
     return tuple(i * column.step for i in range(column.low, column.high + 1))
 
 
-def kinds_within(cells: NDArray[np.bool_], possible: NDArray[np.bool_]) -> Iterator[tuple[bool, bool]]:
-    """For each kind: whether all its possible people are in a group, and whether any is."""
+def kinds_within(
+    cells: NDArray[np.bool_], possible: NDArray[np.bool_]
+) -> Iterator[tuple[bool, bool]]:
+    """For each kind: whether all its possible people are in a group, and whether any
+    is.
+    """
     for inside, can in zip(cells, possible, strict=True):
         yield bool((inside | ~can).all()), bool((inside & can).any())

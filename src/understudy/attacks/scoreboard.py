@@ -1,11 +1,15 @@
-"""The scoreboard: a few films somebody liked, roughly when, name their record among thousands.
+"""The scoreboard: a few films somebody liked, roughly when, name their record among
+thousands.
 
-Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Each known rating adds to a record's score the more the
-rarer its film: (e^(-|Δrating|/1.5) + e^(-|Δdays|/30)) / ln(number of records that have the film). The best record is
-taken for a match where it stands out: (best - second) > 1.5 standard deviations of all scores.
+Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Each
+known rating adds to a record's score the more the rarer its film: (e^(-|Δrating|/1.5) +
+e^(-|Δdays|/30)) / ln(number of records that have the film). The best record is taken
+for a match where it stands out: (best - second) > 1.5 standard deviations of all
+scores.
 
-The ratings are made up from a seed: a few films are seen by most, some films are liked better than others, and people rate soon after a
-film comes out. So one rating tells little, as in real catalogues.
+The ratings are made up from a seed: a few films are seen by most, some films are liked
+better than others, and people rate soon after a film comes out. So one rating tells
+little, as in real catalogues.
 """
 
 from __future__ import annotations
@@ -28,7 +32,9 @@ NO_RATING = -1
 
 @dataclass(frozen=True, kw_only=True)
 class RatingKnowledge:
-    """What is known of somebody: how well dates, whether at all, and how many ratings are plainly wrong."""
+    """What is known of somebody: how well dates, whether at all, and how many ratings
+    are plainly wrong.
+    """
 
     label: str
     days: int | None
@@ -53,12 +59,18 @@ class Ratings:
     def made(cls, records: int, films: int, rng: np.random.Generator) -> Ratings:
         """Made-up ratings, about thirty to a record."""
         popularity = 1 / (np.arange(films) + 10.0)
-        seen = rng.random((records, films)) < np.minimum(0.9, 30 * popularity / popularity.sum())
+        seen = rng.random((records, films)) < np.minimum(
+            0.9, 30 * popularity / popularity.sum()
+        )
         liked = rng.normal(3.4, 0.6, films) + rng.normal(0, 0.8, seen.shape)
         stars = np.where(seen, np.clip(np.rint(liked), 1, 5), NO_RATING).astype(np.int8)
-        out = rng.integers(0, FILM_RELEASE_DAYS, films) + np.rint(rng.exponential(MEAN_RATING_DELAY_DAYS, seen.shape))
+        out = rng.integers(0, FILM_RELEASE_DAYS, films) + np.rint(
+            rng.exponential(MEAN_RATING_DELAY_DAYS, seen.shape)
+        )
         # A film's ratings side by side: they are looked up film by film.
-        return cls(stars=np.asfortranarray(stars), days=np.asfortranarray(out.astype(np.int16)))
+        return cls(
+            stars=np.asfortranarray(stars), days=np.asfortranarray(out.astype(np.int16))
+        )
 
 
 def run_scoreboard_attack(
@@ -83,28 +95,57 @@ def run_scoreboard_attack(
             right, wrong = _identification_rates(ratings, case, many, targets, rng)
             shares.append(right)
             wrongly = max(wrongly, wrong)
-        curves.append(Curve(case.label, tuple((float(k), share) for k, share in zip(known, shares, strict=True))))
+        curves.append(
+            Curve(
+                case.label,
+                tuple(
+                    (float(k), share) for k, share in zip(known, shares, strict=True)
+                ),
+            )
+        )
         facts[case.label] = dict(zip(map(str, known), shares, strict=True))
     best = curves[0].points
     return AttackFinding(
         name="scoreboard",
         title=f"{records:,} records without names, {films} films",
         text=(
-            f"Knowing {known[0]} ratings and their dates to 3 days names {best[0][1]:.0%} of people, {known[-1]} of them"
-            f" {best[-1][1]:.0%}.",
-            f"Knowing {known[-1]} ratings, 2 of them wrong and dates to 14 days, names {curves[1].points[-1][1]:.0%};"
-            f" without any dates, {curves[2].points[-1][1]:.0%}.",
-            f"Of all targets at most {wrongly:.1%} were named wrongly in any of these cases; where nobody stands out, nobody is named.",
+            (
+                f"Knowing {known[0]} ratings and their dates to 3 days names"
+                f" {best[0][1]:.0%} of people, {known[-1]} of them {best[-1][1]:.0%}."
+            ),
+            (
+                f"Knowing {known[-1]} ratings, 2 of them wrong and dates to 14 days,"
+                f" names {curves[1].points[-1][1]:.0%}; without any dates,"
+                f" {curves[2].points[-1][1]:.0%}."
+            ),
+            (
+                f"Of all targets at most {wrongly:.1%} were named wrongly in any of"
+                " these cases; where nobody stands out, nobody is named."
+            ),
         ),
         figure=Curves(
-            title="People whose record is found", x="ratings known", y="share named", curves=tuple(curves), top=1.0
+            title="People whose record is found",
+            x="ratings known",
+            y="share named",
+            curves=tuple(curves),
+            top=1.0,
         ),
-        facts={"records": records, "films": films, "targets": targets, "named": facts, "wrongly_named": wrongly},
+        facts={
+            "records": records,
+            "films": films,
+            "targets": targets,
+            "named": facts,
+            "wrongly_named": wrongly,
+        },
     )
 
 
 def _identification_rates(
-    ratings: Ratings, case: RatingKnowledge, many: int, targets: int, rng: np.random.Generator
+    ratings: Ratings,
+    case: RatingKnowledge,
+    many: int,
+    targets: int,
+    rng: np.random.Generator,
 ) -> tuple[float, float]:
     """Shares of targets named rightly and wrongly."""
     able = np.flatnonzero((ratings.stars != NO_RATING).sum(axis=1) >= many)
@@ -112,14 +153,21 @@ def _identification_rates(
     support = (ratings.stars != NO_RATING).sum(axis=0)
     right = wrong = 0
     for target in chosen:
-        films = rng.choice(np.flatnonzero(ratings.stars[target] != NO_RATING), many, replace=False)
+        films = rng.choice(
+            np.flatnonzero(ratings.stars[target] != NO_RATING), many, replace=False
+        )
         stars = ratings.stars[target, films].astype(np.float64)
         days = ratings.days[target, films].astype(np.float64)
         lost = rng.permutation(many)[: min(case.wrong, many - 1)]
-        stars[lost], days[lost] = rng.integers(1, 6, len(lost)), rng.integers(0, FILM_RELEASE_DAYS, len(lost))
+        stars[lost], days[lost] = (
+            rng.integers(1, 6, len(lost)),
+            rng.integers(0, FILM_RELEASE_DAYS, len(lost)),
+        )
         if case.days is not None:
             days = days + rng.integers(-case.days, case.days + 1, many)
-        scores = score_records(ratings, films, stars, None if case.days is None else days, support)
+        scores = score_records(
+            ratings, films, stars, None if case.days is None else days, support
+        )
         second, best = np.partition(scores, -2)[-2:]
         spread = scores.std()
         if spread > 0 and (best - second) / spread > MIN_RATING_ECCENTRICITY:
@@ -140,7 +188,9 @@ def score_records(
     """The score of every record against what is known."""
     scores = np.zeros(len(ratings.stars))
     for place, film in enumerate(films):
-        who = np.flatnonzero(ratings.stars[:, film] != NO_RATING)  # few have seen any one film
+        who = np.flatnonzero(
+            ratings.stars[:, film] != NO_RATING
+        )  # few have seen any one film
         alike = np.exp(-np.abs(ratings.stars[who, film] - stars[place]) / 1.5)
         if days is not None:
             alike += np.exp(-np.abs(ratings.days[who, film] - days[place]) / 30)

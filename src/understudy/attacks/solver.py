@@ -1,12 +1,17 @@
-"""A small exact solver: every table of people that published statistics allow, each found once.
+"""A small exact solver: every table of people that published statistics allow, each
+found once.
 
-First the numbers of people of each kind are enumerated, as far as the counts allow. Then each person is a variable whose domain is the set
-of numbers it may still have (the bits of an integer); statements about sums, medians and counts narrow the domains until nothing
-moves, and where that leaves a choice, the smallest domain is split into its values. People of one kind are in rising order, so a
-table is found once and not once for each way to name its people. Sums of nested groups are subtracted from each other first: what the
-statistics say about women and about black women, they say about white women too.
+First the numbers of people of each kind are enumerated, as far as the counts allow.
+Then each person is a variable whose domain is the set of numbers it may still have (the
+bits of an integer); statements about sums, medians and counts narrow the domains until
+nothing moves, and where that leaves a choice, the smallest domain is split into its
+values. People of one kind are in rising order, so a table is found once and not once
+for each way to name its people. Sums of nested groups are subtracted from each other
+first: what the statistics say about women and about black women, they say about white
+women too.
 
-Nothing is lost by narrowing: a value is removed only where no table has it. So an exhausted search is a proof.
+Nothing is lost by narrowing: a value is removed only where no table has it. So an
+exhausted search is a proof.
 """
 
 from __future__ import annotations
@@ -23,7 +28,9 @@ Person = tuple[int, int]
 PeopleTable = tuple[Person, ...]
 
 MedianBounds = tuple[int, int, int, int]
-"""The whole numbers between which twice a median lies, and those between which the median itself does."""
+"""The whole numbers between which twice a median lies, and those between which the
+median itself does.
+"""
 
 MAX_SOLUTION_TABLES = 10_000
 MAX_SEARCH_SPLITS = 400_000
@@ -45,10 +52,16 @@ class Solutions:
         >>> Solutions(tables=(), complete=True, splits=0).count
         '0'
         """
-        return f"{len(self.tables):,}" if self.complete else f"more than {max(0, len(self.tables) - 1):,}"
+        return (
+            f"{len(self.tables):,}"
+            if self.complete
+            else f"more than {max(0, len(self.tables) - 1):,}"
+        )
 
     def people_in_all_tables(self) -> PeopleTable:
-        """The people who are in every table found: what is known for sure where the search was complete."""
+        """The people who are in every table found: what is known for sure where the
+        search was complete.
+        """
         if not self.tables:
             return ()
         left = list(self.tables[0])
@@ -63,7 +76,9 @@ class Solutions:
         return tuple(left)
 
 
-def solve_puzzle(puzzle: Puzzle, *, limit: int = MAX_SOLUTION_TABLES, effort: int = MAX_SEARCH_SPLITS) -> Solutions:
+def solve_puzzle(
+    puzzle: Puzzle, *, limit: int = MAX_SOLUTION_TABLES, effort: int = MAX_SEARCH_SPLITS
+) -> Solutions:
     """Every table that fits, up to a limit.
 
     >>> from understudy.attacks.puzzle import census_block
@@ -80,7 +95,11 @@ def solve_puzzle(puzzle: Puzzle, *, limit: int = MAX_SOLUTION_TABLES, effort: in
             complete = False
             break
     ranked = sorted(tuple(sorted(table, key=lambda p: (p[1], p[0]))) for table in found)
-    return Solutions(tables=tuple(ranked), complete=complete and search.left > 0, splits=effort - search.left)
+    return Solutions(
+        tables=tuple(ranked),
+        complete=complete and search.left > 0,
+        splits=effort - search.left,
+    )
 
 
 _SumRange = tuple[tuple[int, ...], int, int]
@@ -89,7 +108,9 @@ _SumRange = tuple[tuple[int, ...], int, int]
 
 @dataclass(frozen=True)
 class _StatisticGroup:
-    """One statement about the people at hand: who is surely meant, who may be, and by which values."""
+    """One statement about the people at hand: who is surely meant, who may be, and by
+    which values.
+    """
 
     statement: PublishedStatistic
     members: tuple[int, ...]
@@ -105,13 +126,22 @@ class _PuzzleSearch:
         self.puzzle, self.left = puzzle, effort
         self.values = puzzle.values
         self.masks = [_bits_of_row(row) for row in puzzle.possible]
-        self.within = [list(kinds_within(s.cells, puzzle.possible)) for s in puzzle.statements]
-        self.inside = [[_bits_of_row(row) for row in s.cells] for s in puzzle.statements]
-        self.middles = [None if s.median is None else _median_bounds(s.median) for s in puzzle.statements]
+        self.within = [
+            list(kinds_within(s.cells, puzzle.possible)) for s in puzzle.statements
+        ]
+        self.inside = [
+            [_bits_of_row(row) for row in s.cells] for s in puzzle.statements
+        ]
+        self.middles = [
+            None if s.median is None else _median_bounds(s.median)
+            for s in puzzle.statements
+        ]
 
     def tables(self) -> Iterator[PeopleTable]:
         for composition in self._enumerate_compositions():
-            people = [kind for kind, many in enumerate(composition) for _ in range(many)]
+            people = [
+                kind for kind, many in enumerate(composition) for _ in range(many)
+            ]
             domains = [self.masks[kind] for kind in people]
             groups = self._groups(people)
             sums = self._derive_sums(groups)
@@ -132,8 +162,16 @@ class _PuzzleSearch:
 
         def can_fit(at: int, used: int) -> bool:
             for s, statement in enumerate(statements):
-                whole = sum(n for n, (every, _) in zip(counts, self.within[s], strict=True) if every)
-                some = sum(n for n, (_, any_) in zip(counts, self.within[s], strict=True) if any_)
+                whole = sum(
+                    n
+                    for n, (every, _) in zip(counts, self.within[s], strict=True)
+                    if every
+                )
+                some = sum(
+                    n
+                    for n, (_, any_) in zip(counts, self.within[s], strict=True)
+                    if any_
+                )
                 if whole > statement.count[1]:
                     return False
                 if some + (most - used if last[s] > at else 0) < statement.count[0]:
@@ -158,14 +196,20 @@ class _PuzzleSearch:
     def _groups(self, people: Sequence[int]) -> list[_StatisticGroup]:
         groups = []
         for s, statement in enumerate(self.puzzle.statements):
-            members = tuple(i for i, kind in enumerate(people) if self.within[s][kind][1])
+            members = tuple(
+                i for i, kind in enumerate(people) if self.within[s][kind][1]
+            )
             fixed = all(self.within[s][people[i]][0] for i in members)
             inside = tuple(self.inside[s][people[i]] for i in members)
-            groups.append(_StatisticGroup(statement, members, inside, fixed, self.middles[s]))
+            groups.append(
+                _StatisticGroup(statement, members, inside, fixed, self.middles[s])
+            )
         return groups
 
     def _derive_sums(self, groups: Sequence[_StatisticGroup]) -> list[_SumRange] | None:
-        """Ranges of sums by set of people, those that follow by subtraction included; None where they contradict each other."""
+        """Ranges of sums by set of people, those that follow by subtraction included;
+        None where they contradict each other.
+        """
         known: dict[frozenset[int], tuple[int, int]] = {}
 
         def tighten_range(who: frozenset[int], low: int, high: int) -> bool:
@@ -176,7 +220,9 @@ class _PuzzleSearch:
             return after != before
 
         for group in groups:
-            if group.fixed and (bounds := _sum_bounds(group.statement, len(group.members))):
+            if group.fixed and (
+                bounds := _sum_bounds(group.statement, len(group.members))
+            ):
                 tighten_range(frozenset(group.members), *bounds)
         moved = True
         while moved and len(known) < 64:
@@ -187,7 +233,10 @@ class _PuzzleSearch:
                 for small, (less, more) in list(known.items()):
                     if small < big:
                         moved |= tighten_range(big - small, low - more, high - less)
-        if any(low > high or (not who and not low <= 0 <= high) for who, (low, high) in known.items()):
+        if any(
+            low > high or (not who and not low <= 0 <= high)
+            for who, (low, high) in known.items()
+        ):
             return None
         return [(tuple(who), low, high) for who, (low, high) in known.items() if who]
 
@@ -206,7 +255,10 @@ class _PuzzleSearch:
             return
         open_ = [i for i, d in enumerate(narrowed) if d & (d - 1)]
         if not open_:
-            yield tuple((kind, d.bit_length() - 1) for kind, d in zip(people, narrowed, strict=True))
+            yield tuple(
+                (kind, d.bit_length() - 1)
+                for kind, d in zip(people, narrowed, strict=True)
+            )
             return
         chosen = min(open_, key=lambda i: narrowed[i].bit_count())
         rest = narrowed[chosen]
@@ -217,7 +269,11 @@ class _PuzzleSearch:
             if self.left <= 0:
                 return
             yield from self._split_domains(
-                people, [*narrowed[:chosen], one, *narrowed[chosen + 1 :]], groups, sums, narrowed
+                people,
+                [*narrowed[:chosen], one, *narrowed[chosen + 1 :]],
+                groups,
+                sums,
+                narrowed,
             )
 
     def _narrow_domains(
@@ -228,23 +284,39 @@ class _PuzzleSearch:
         sums: list[_SumRange],
         settled: list[int],
     ) -> list[int] | None:
-        """The domains when nothing moves any more. `settled` are domains of which that is known, so that only what differs is looked at."""
+        """The domains when nothing moves any more. `settled` are domains of which that
+        is known, so that only what differs is looked at.
+        """
         before = settled
         domains = list(domains)
         while domains != before:
-            moved = {i for i, (a, b) in enumerate(zip(domains, before, strict=True)) if a != b} if before else None
+            moved = (
+                {
+                    i
+                    for i, (a, b) in enumerate(zip(domains, before, strict=True))
+                    if a != b
+                }
+                if before
+                else None
+            )
             before = list(domains)
             for i in range(1, len(people)):
                 if people[i] == people[i - 1]:
                     domains[i] = _keep_from(domains[i], _lowest_index(domains[i - 1]))
-                    domains[i - 1] = _keep_up_to(domains[i - 1], domains[i].bit_length() - 1)
+                    domains[i - 1] = _keep_up_to(
+                        domains[i - 1], domains[i].bit_length() - 1
+                    )
             if not all(domains):
                 return None
             for who, low, high in sums:
-                if (moved is None or not moved.isdisjoint(who)) and not self._sum(domains, who, low, high):
+                if (moved is None or not moved.isdisjoint(who)) and not self._sum(
+                    domains, who, low, high
+                ):
                     return None
             for group in groups:
-                if (moved is None or not moved.isdisjoint(group.members)) and not self._narrow_by_group(domains, group):
+                if (
+                    moved is None or not moved.isdisjoint(group.members)
+                ) and not self._narrow_by_group(domains, group):
                     return None
         return domains
 
@@ -276,7 +348,11 @@ class _PuzzleSearch:
         statement = group.statement
         members = group.members
         if not group.fixed:
-            sure = [i for i, inside in zip(members, group.inside, strict=True) if not domains[i] & ~inside]
+            sure = [
+                i
+                for i, inside in zip(members, group.inside, strict=True)
+                if not domains[i] & ~inside
+            ]
             maybe = [
                 (i, inside)
                 for i, inside in zip(members, group.inside, strict=True)
@@ -297,15 +373,23 @@ class _PuzzleSearch:
                 return True
             members = tuple(sure)
             bounds = _sum_bounds(statement, len(members))
-            if bounds and not (self._sum(domains, members, *bounds) if members else bounds[0] <= 0 <= bounds[1]):
+            if bounds and not (
+                self._sum(domains, members, *bounds)
+                if members
+                else bounds[0] <= 0 <= bounds[1]
+            ):
                 return False
         elif not statement.count[0] <= len(members) <= statement.count[1]:
             return False
         if (statement.median or statement.mean) and not members:
             return False  # a group of nobody has neither
-        return group.middle is None or self._narrow_by_median(domains, members, group.middle)
+        return group.middle is None or self._narrow_by_median(
+            domains, members, group.middle
+        )
 
-    def _narrow_by_median(self, domains: list[int], members: Sequence[int], middle: MedianBounds) -> bool:
+    def _narrow_by_median(
+        self, domains: list[int], members: Sequence[int], middle: MedianBounds
+    ) -> bool:
         """The middle one, or the two in the middle, of the members' values."""
         low, high, half_low, half_high = middle
         n, values = len(members), self.values
@@ -313,7 +397,8 @@ class _PuzzleSearch:
         lows = sorted([values[(d & -d).bit_length() - 1] for d in theirs])
         highs = sorted([values[d.bit_length() - 1] for d in theirs])
         first, second = (n - 1) // 2, n // 2
-        # The lower middle lies in [a, b], the upper one in [c, d]; together they make twice the median.
+        # The lower middle lies in [a, b], the upper one in [c, d]; together they make
+        # twice the median.
         a, b, c, d = lows[first], highs[first], lows[second], highs[second]
         if first == second:
             a = c = max(a, half_low)
@@ -330,7 +415,9 @@ class _PuzzleSearch:
             and self._require_at_least(domains, members, c, n - second)
         )
 
-    def _require_at_most(self, domains: list[int], members: Sequence[int], value: int, many: int) -> bool:
+    def _require_at_most(
+        self, domains: list[int], members: Sequence[int], value: int, many: int
+    ) -> bool:
         """At least so many members have at most this value."""
         at = _index_below(self.values, value)
         can = [i for i in members if _lowest_index(domains[i]) <= at]
@@ -339,7 +426,9 @@ class _PuzzleSearch:
                 domains[i] = _keep_up_to(domains[i], at)
         return len(can) >= many
 
-    def _require_at_least(self, domains: list[int], members: Sequence[int], value: int, many: int) -> bool:
+    def _require_at_least(
+        self, domains: list[int], members: Sequence[int], value: int, many: int
+    ) -> bool:
         """At least so many members have at least this value."""
         at = _index_below(self.values, value - 1) + 1
         can = [i for i in members if domains[i].bit_length() - 1 >= at]
@@ -384,6 +473,8 @@ def _keep_from(domain: int, at: int) -> int:
 
 
 def _index_below(values: Sequence[int], value: int) -> int:
-    """The index of the largest value that is at most this one; -1 where there is none. Values are evenly spaced."""
+    """The index of the largest value that is at most this one; -1 where there is none.
+    Values are evenly spaced.
+    """
     step = values[1] - values[0] if len(values) > 1 else 1
     return min((value - values[0]) // step, len(values) - 1)

@@ -1,6 +1,8 @@
-"""The command line. One module per command; `root` joins them, `stop` decides how a command ends, `screen` what a terminal shows.
+"""The command line. One module per command; `root` joins them, `stop` decides how a
+command ends, `screen` what a terminal shows.
 
-Whatever is printed goes through `printer`, or through `console` where it has colours."""
+Whatever is printed goes through `printer`, or through `console` where it has colours.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ def main() -> None:
     try:
         from understudy.cli.root import run
     except KeyboardInterrupt:
-        sys.stderr.write("understudy: interrupted. Nothing was spent and nothing was written.\n")
+        sys.stderr.write(
+            "understudy: interrupted. Nothing was spent and nothing was written.\n"
+        )
         sys.exit(130)
     try:
         sys.exit(run())

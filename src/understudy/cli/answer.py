@@ -1,4 +1,6 @@
-"""`understudy answer`: one question, answered from a release with an interval. Free: only what was released is looked at."""
+"""`understudy answer`: one question, answered from a release with an interval. Free:
+only what was released is looked at.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from understudy.cli.layout import report, report_json
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION…")
 @options.as_json
 def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
-    """Estimate `count where …` or `share where …` from RELEASE, with an interval that holds the truth 95 times in 100.
+    """Estimate `count where …` or `share where …` from RELEASE, with an interval that
+    holds the truth 95 times in 100.
 
     Example: understudy answer people.understudy "count where age > 60 and sex = 'F'"
     """

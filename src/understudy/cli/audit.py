@@ -1,4 +1,6 @@
-"""`understudy audit`: how much loss can be proven from outside, beside what is claimed. Spends nothing."""
+"""`understudy audit`: how much loss can be proven from outside, beside what is claimed.
+Spends nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Try to refute a synthesizer's promise.")
 @click.argument("file", type=options.PATH_TYPE, required=False)
-@click.option("--schema", type=options.PATH_TYPE, metavar="S", help="What is public about FILE; every column declared.")
+@click.option(
+    "--schema",
+    type=options.PATH_TYPE,
+    metavar="S",
+    help="What is public about FILE; every column declared.",
+)
 @settings.synthesizer
 @settings.setting
 @options.epsilon
@@ -37,13 +44,24 @@ if TYPE_CHECKING:
     help="Answers to each question on either table. More of them prove more.",
 )
 @click.option(
-    "--canaries", type=click.IntRange(20, 4_000), default=500, show_default=True, help="Made rows beside FILE's."
+    "--canaries",
+    type=click.IntRange(20, 4_000),
+    default=500,
+    show_default=True,
+    help="Made rows beside FILE's.",
 )
 @click.option(
-    "--ledger", type=options.PATH_TYPE, metavar="L", help="Where the look at FILE is noted. Default: FILE.ledger."
+    "--ledger",
+    type=options.PATH_TYPE,
+    metavar="L",
+    help="Where the look at FILE is noted. Default: FILE.ledger.",
 )
 @options.csv_options
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the canaries and their coins. Noise has no seed.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Seed of the canaries and their coins. Noise has no seed.",
+)
 @options.as_json
 @click.pass_obj
 def audit(
@@ -65,15 +83,26 @@ def audit(
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Prove a lower bound on what a synthesizer gives away, beside what it claims; exit code 1 if it gives away more.
+    """Prove a lower bound on what a synthesizer gives away, beside what it claims; exit
+    code 1 if it gives away more.
 
-    White-box, on a made table and its worst neighbour; with FILE also by one run on a copy of it with canaries in it, which is
-    noted in its ledger and costs nothing: the answers are thrown away.
+    White-box, on a made table and its worst neighbour; with FILE also by one run on a
+    copy of it with canaries in it, which is noted in its ledger and costs nothing: the
+    answers are thrown away.
     """
     if file is not None:
         check_input(file)
-    elif schema is not None or ledger is not None or delimiter is not None or encoding is not None or multiline:
-        raise click.UsageError("--schema, --ledger, --delimiter, --encoding and --multiline go with a FILE.")
+    elif (
+        schema is not None
+        or ledger is not None
+        or delimiter is not None
+        or encoding is not None
+        or multiline
+    ):
+        raise click.UsageError(
+            "--schema, --ledger, --delimiter, --encoding and --multiline go with a"
+            " FILE."
+        )
     method = settings.choose_synthesizer(synthesizer, set_options)
     from understudy.workflow.audit import audit as look
     from understudy.workflow.open import open_source
@@ -81,7 +110,11 @@ def audit(
     with screen.progress(), ExitStack() as files:
         table = None
         if file is not None:
-            table = files.enter_context(open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline))
+            table = files.enter_context(
+                open_source(
+                    file, delimiter=delimiter, encoding=encoding, multiline=multiline
+                )
+            )
         found = look(
             table,
             schema,
@@ -125,27 +158,41 @@ def audit_facts(found: Audit) -> dict[str, object]:
             "epsilon_by_spread": verdict.epsilon_by_spread,
             "violated": verdict.violated,
         },
-        "one_run": None
-        if once is None
-        else {
-            "internal": True,
-            "canaries": once.canaries,
-            "guesses": once.guesses,
-            "right": once.right,
-            "epsilon": once.epsilon,
-        },
+        "one_run": (
+            None
+            if once is None
+            else {
+                "internal": True,
+                "canaries": once.canaries,
+                "guesses": once.guesses,
+                "right": once.right,
+                "epsilon": once.epsilon,
+            }
+        ),
         "sentences": found.sentences(),
     }
 
 
 def audit_lines(found: Audit) -> list[str]:
     """An audit for a person."""
-    heard = f"{format_count(found.questions, 'question')}, {found.runs:,} answers to each on either of two neighbouring tables"
-    told = [f"{found.synthesizer}, {found.budget}, {found.neighbours}: {heard}.", *found.sentences()]
+    heard = (
+        f"{format_count(found.questions, 'question')}, {found.runs:,} answers to each"
+        " on either of two neighbouring tables"
+    )
+    told = [
+        f"{found.synthesizer}, {found.budget}, {found.neighbours}: {heard}.",
+        *found.sentences(),
+    ]
     if found.canaries is not None:
-        told.append("The one run read real rows: internal, not private, and noted in the ledger. Nothing was spent.")
+        told.append(
+            "The one run read real rows: internal, not private, and noted in the"
+            " ledger. Nothing was spent."
+        )
     else:
         told.append("Nothing was read and nothing was spent.")
     if found.violated:
-        told.append("The promise does not hold. Do not release anything made with this configuration.")
+        told.append(
+            "The promise does not hold. Do not release anything made with this"
+            " configuration."
+        )
     return told

@@ -1,4 +1,6 @@
-"""A terminal with colours, on which control characters of a text are shown and not obeyed: the printer's other half."""
+"""A terminal with colours, on which control characters of a text are shown and not
+obeyed: the printer's other half.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,20 @@ from understudy.cli.printer import show_controls
 class TextConsole(Console):
     """A console of rich's whose own control sequences pass, and nobody else's."""
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """What is about to be written: every piece of text made harmless, whatever it was part of."""
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """What is about to be written: every piece of text made harmless, whatever it
+        was part of.
+        """
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment
                 continue
             parts = segment.text.split("\n")
-            yield Segment("\n".join(show_controls(part) for part in parts), segment.style)
+            yield Segment(
+                "\n".join(show_controls(part) for part in parts), segment.style
+            )
 
     def print_line(self, line: Text) -> None:
         """One line, whatever line breaks there are in its words."""

@@ -1,4 +1,6 @@
-"""`understudy describe`: a draft of what is public about a table, for its owner to edit."""
+"""`understudy describe`: a draft of what is public about a table, for its owner to
+edit.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,23 @@ DRAFT_REMINDER = (
 @click.command(short_help="Draft what is public about a table.")
 @click.argument("file", type=options.PATH_TYPE)
 @click.option(
-    "--public-domains", is_flag=True, help="The values in this file are public knowledge: write values and bounds down."
+    "--public-domains",
+    is_flag=True,
+    help="The values in this file are public knowledge: write values and bounds down.",
 )
 @click.option(
-    "-o", "--output", type=options.PATH_TYPE, required=True, metavar="SCHEMA", help="The .yaml file to write."
+    "-o",
+    "--output",
+    type=options.PATH_TYPE,
+    required=True,
+    metavar="SCHEMA",
+    help="The .yaml file to write.",
 )
-@click.option("--overwrite", is_flag=True, help="Write SCHEMA anew where it exists; what was edited in it is gone.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Write SCHEMA anew where it exists; what was edited in it is gone.",
+)
 @options.csv_options
 @options.as_json
 @click.pass_obj
@@ -47,25 +60,40 @@ def describe(
     multiline: bool,
     as_json: bool,
 ) -> None:
-    """Draft a schema of FILE: types, and for each column what is public, what would be learned, what to fill in."""
+    """Draft a schema of FILE: types, and for each column what is public, what would be
+    learned, what to fill in.
+    """
     check_input(file)
     check_outputs([output], inputs=[file])
     if output.exists() and not overwrite:
-        raise Refused(f"{output}: exists already. Name another file, or say --overwrite. Nothing was written.")
+        raise Refused(
+            f"{output}: exists already. Name another file, or say --overwrite. Nothing"
+            " was written."
+        )
     from understudy.schema import save_schema
     from understudy.workflow.describe import describe as make_draft
     from understudy.workflow.open import open_source
 
     try:
-        with open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline) as source:
+        with open_source(
+            file, delimiter=delimiter, encoding=encoding, multiline=multiline
+        ) as source:
             draft = make_draft(source, public_domains=public_domains)
         save_schema(draft, output)
     except BaseException as error:
         if is_interruption(error):
-            raise CommandStopped(f"interrupted. {output} was not written; describing spends nothing.") from None
+            raise CommandStopped(
+                f"interrupted. {output} was not written; describing spends nothing."
+            ) from None
         raise
     if as_json:
-        report_json({"output": output, "columns": draft_facts(draft), "reminder": DRAFT_REMINDER})
+        report_json(
+            {
+                "output": output,
+                "columns": draft_facts(draft),
+                "reminder": DRAFT_REMINDER,
+            }
+        )
     else:
         show_draft(screen, draft, output)
 
@@ -90,7 +118,9 @@ def draft_facts(draft: Schema) -> list[dict[str, object]]:
 
 def show_draft(screen: Screen, draft: Schema, output: Path) -> None:
     """A draft for a person at a terminal."""
-    screen.lines(align_columns([[c.name, c.type, _column_state(c)] for c in draft.columns]))
+    screen.lines(
+        align_columns([[c.name, c.type, _column_state(c)] for c in draft.columns])
+    )
     screen.line()
     screen.line(f"Draft → {output}", style="bold")
     screen.line(DRAFT_REMINDER)
@@ -106,4 +136,7 @@ def _column_state(column: Column) -> str:
     if isinstance(column, UndeclaredColumn):
         return "type will be learned, or fill it in"
     what = "values" if isinstance(column, Categorical) else "bounds"
-    return f"{what} will be learned, or fill them in{'; ' + column.note if column.note else ''}"
+    return (
+        f"{what} will be learned, or fill them"
+        f" in{'; ' + column.note if column.note else ''}"
+    )

@@ -1,4 +1,6 @@
-"""`understudy evaluate`: one page on what a release keeps and risks. Reads real rows, unless told not to."""
+"""`understudy evaluate`: one page on what a release keeps and risks. Reads real rows,
+unless told not to.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,16 @@ MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
     "--release",
     type=options.PATH_TYPE,
     metavar="R",
-    help="The release the table came from: adds guarantee, account, card and more attacks.",
+    help=(
+        "The release the table came from: adds guarantee, account, card and more"
+        " attacks."
+    ),
 )
 @click.option(
-    "--schema", type=options.PATH_TYPE, metavar="S", help="How to read the columns, where no release says so."
+    "--schema",
+    type=options.PATH_TYPE,
+    metavar="S",
+    help="How to read the columns, where no release says so.",
 )
 @click.option(
     "--holdout",
@@ -43,33 +51,78 @@ MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
     metavar="FILE",
     help="Real rows that the release was not made from: the attacks' control.",
 )
-@click.option("--target", multiple=True, metavar="COLUMN", help="A column that classifiers predict; may be repeated.")
+@click.option(
+    "--target",
+    multiple=True,
+    metavar="COLUMN",
+    help="A column that classifiers predict; may be repeated.",
+)
 @click.option(
     "--formula",
     multiple=True,
     metavar="Y~X",
-    help="A statsmodels formula to compare estimates of; least squares unless it begins with logit:, probit: or poisson:. May be repeated.",
+    help=(
+        "A statsmodels formula to compare estimates of; least squares unless it begins"
+        " with logit:, probit: or poisson:. May be repeated."
+    ),
 )
-@click.option("--quasi", multiple=True, metavar="COLUMN", help="What an intruder knows of somebody; may be repeated.")
-@click.option("--sensitive", multiple=True, metavar="COLUMN", help="What nobody should learn; may be repeated.")
 @click.option(
-    "--radius", multiple=True, metavar="COLUMN=N", help="How far a number may be off and still match; may be repeated."
+    "--quasi",
+    multiple=True,
+    metavar="COLUMN",
+    help="What an intruder knows of somebody; may be repeated.",
 )
-@click.option("--named", type=options.PATH_TYPE, metavar="FILE", help="A file with names in it, to link with.")
-@click.option("--key", metavar="COLUMN", help="The column that says who is who, in every file that has it.")
 @click.option(
-    "--copy", "copies", type=options.PATH_TYPE, multiple=True, metavar="FILE", help="Another copy of the same release."
+    "--sensitive",
+    multiple=True,
+    metavar="COLUMN",
+    help="What nobody should learn; may be repeated.",
+)
+@click.option(
+    "--radius",
+    multiple=True,
+    metavar="COLUMN=N",
+    help="How far a number may be off and still match; may be repeated.",
+)
+@click.option(
+    "--named",
+    type=options.PATH_TYPE,
+    metavar="FILE",
+    help="A file with names in it, to link with.",
+)
+@click.option(
+    "--key",
+    metavar="COLUMN",
+    help="The column that says who is who, in every file that has it.",
+)
+@click.option(
+    "--copy",
+    "copies",
+    type=options.PATH_TYPE,
+    multiple=True,
+    metavar="FILE",
+    help="Another copy of the same release.",
 )
 @click.option(
     "--shadows",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Make the release anew N times with one person and N times without (8 at least), and try to tell which is which. Charges nothing.",
+    help=(
+        "Make the release anew N times with one person and N times without (8 at"
+        " least), and try to tell which is which. Charges nothing."
+    ),
 )
-@click.option("--without-real", is_flag=True, help="The publishable part, from the release alone.")
+@click.option(
+    "--without-real", is_flag=True, help="The publishable part, from the release alone."
+)
 @click.option("--no-risk", is_flag=True, help="Leave the attacks out.")
-@click.option("--ledger", type=options.PATH_TYPE, metavar="L", help="Where to note that the real rows were read.")
+@click.option(
+    "--ledger",
+    type=options.PATH_TYPE,
+    metavar="L",
+    help="Where to note that the real rows were read.",
+)
 @click.option(
     "-o",
     "--output",
@@ -105,24 +158,35 @@ def evaluate(
     multiline: bool,
     as_json: bool,
 ) -> None:
-    """Compare REAL with one or more SYNTHETIC tables: utility, risk, attacks, on one page that loads nothing.
+    """Compare REAL with one or more SYNTHETIC tables: utility, risk, attacks, on one
+    page that loads nothing.
 
-    The page is internal: it was computed from the real rows without noise. `--without-real` makes the part that may be published.
-    `--delimiter`, `--encoding` and `--multiline` say how REAL is read, and the holdout if it is a CSV file too.
+    The page is internal: it was computed from the real rows without noise.
+    `--without-real` makes the part that may be published. `--delimiter`, `--encoding`
+    and `--multiline` say how REAL is read, and the holdout if it is a CSV file too.
     """
     if output is not None:
         twin = output.with_suffix(".json")
-        check_outputs([output, twin], inputs=[p for p in (real, release, holdout, named, *synthetic, *copies) if p])
+        check_outputs(
+            [output, twin],
+            inputs=[
+                p for p in (real, release, holdout, named, *synthetic, *copies) if p
+            ],
+        )
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publishable_report
     from understudy.workflow.open import open_source
 
-    opened = partial(open_source, delimiter=delimiter, encoding=encoding, multiline=multiline)
+    opened = partial(
+        open_source, delimiter=delimiter, encoding=encoding, multiline=multiline
+    )
     try:
         if without_real:
             made = publishable_report(release)
         elif real is None or (not synthetic and release is None):
-            raise click.UsageError("say which real table, and which synthetic one or --release")
+            raise click.UsageError(
+                "say which real table, and which synthetic one or --release"
+            )
         else:
             with screen.progress(), ExitStack() as files:
                 made = compare(
@@ -131,7 +195,11 @@ def evaluate(
                     others=synthetic[1:],
                     release=release,
                     schema=schema,
-                    holdout=None if holdout is None else files.enter_context(opened(holdout, only_csv=False)),
+                    holdout=(
+                        None
+                        if holdout is None
+                        else files.enter_context(opened(holdout, only_csv=False))
+                    ),
                     targets=target or None,
                     formulas=_parse_formulas(formula),
                     quasi=quasi or None,
@@ -162,14 +230,21 @@ def report_lines(made: Report) -> list[str]:
     from understudy.reports.groups import groups_of
     from understudy.workflow.evaluate import CHOICE_WARNING
 
-    rows = [[f.title, f"{f.value:.4g}"] for each in made.assessments for f in each if f.value is not None]
+    rows = [
+        [f.title, f"{f.value:.4g}"]
+        for each in made.assessments
+        for f in each
+        if f.value is not None
+    ]
     told = [*align_columns(rows, right=[1]), *([""] if rows else [])]
     groups = groups_of(made.risk)
     if groups is not None:
         told += [groups.sentence(), ""]
     if made.trade:
         table = [["risk against utility", "error", "match risk"]]
-        table += [[name, f"{error:.4g}", f"{risk:.4g}"] for name, error, risk in made.trade]
+        table += [
+            [name, f"{error:.4g}", f"{risk:.4g}"] for name, error, risk in made.trade
+        ]
         told += [*align_columns(table, right=[1, 2]), CHOICE_WARNING, ""]
     reasons: dict[str, list[str]] = {}
     for title, reason in made.not_computed:
@@ -177,11 +252,19 @@ def report_lines(made: Report) -> list[str]:
     if reasons:
         told += ["Not computed:"]
         for reason, titles in reasons.items():
-            more = f" and {len(titles) - MAX_TITLES_PER_REASON} more" if len(titles) > MAX_TITLES_PER_REASON else ""
-            told.append(f"  {', '.join(titles[:MAX_TITLES_PER_REASON])}{more}: {reason}")
+            more = (
+                f" and {len(titles) - MAX_TITLES_PER_REASON} more"
+                if len(titles) > MAX_TITLES_PER_REASON
+                else ""
+            )
+            told.append(
+                f"  {', '.join(titles[:MAX_TITLES_PER_REASON])}{more}: {reason}"
+            )
         told.append("")
     told.append(
-        "Internal: reads real data. Not private." if made.internal else "From the release alone; it may be published."
+        "Internal: reads real data. Not private."
+        if made.internal
+        else "From the release alone; it may be published."
     )
     return told
 
@@ -192,7 +275,9 @@ def _parse_formulas(given: tuple[str, ...]) -> dict[str, str]:
     for text in given:
         family, colon, formula = text.partition(":")
         known = colon and family.strip() in MODEL_FAMILIES
-        found[formula.strip() if known else text] = family.strip() if known else "gaussian"
+        found[formula.strip() if known else text] = (
+            family.strip() if known else "gaussian"
+        )
     return found
 
 

@@ -1,4 +1,6 @@
-"""`understudy ledger`: open an account for a dataset, look at it, check that it adds up."""
+"""`understudy ledger`: open an account for a dataset, look at it, check that it adds
+up.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 def check_ledger_exists(path: Path | None) -> None:
     """A ledger that is named on the command line is there.
 
-    A program that names a new ledger means it. Somebody who types a name expects the account, and the cap, that they opened under it: made
-    silently from a mistyped name, a ledger without a cap would let the run through that the cap was meant to stop.
+    A program that names a new ledger means it. Somebody who types a name expects the
+    account, and the cap, that they opened under it: made silently from a mistyped name,
+    a ledger without a cap would let the run through that the cap was meant to stop.
     """
     if path is not None and not path.exists():
         raise Refused(
@@ -32,13 +35,20 @@ def check_ledger_exists(path: Path | None) -> None:
 
 
 def mention_other_ledgers(book: Path) -> tuple[str, ...]:
-    """What is said before an account without a cap is made for a file beside which another ledger lies."""
+    """What is said before an account without a cap is made for a file beside which
+    another ledger lies.
+    """
     from understudy.accounting.ledger import find_ledgers_beside
 
     found = [str(path) for path in find_ledgers_beside(book)]
     if not found:
         return ()
-    return (f"Another ledger lies beside this file: {', '.join(found)} (--ledger {found[0]} spends from it).",)
+    return (
+        (
+            f"Another ledger lies beside this file: {', '.join(found)} (--ledger"
+            f" {found[0]} spends from it)."
+        ),
+    )
 
 
 @click.group(short_help="The account of a dataset: open, show, verify, back up.")
@@ -48,29 +58,62 @@ def ledger() -> None:
 
 @ledger.command()
 @click.argument("path", type=options.PATH_TYPE)
-@click.option("--epsilon", required=True, metavar="E", help="ε that may be spent on this dataset in all.")
-@click.option("--delta", metavar="D", help="δ that may be spent on it in all. Default 1e-6.")
-@click.option("--dataset", metavar="NAME", help="The dataset's name, as its owner calls it. Default: the file's name.")
+@click.option(
+    "--epsilon",
+    required=True,
+    metavar="E",
+    help="ε that may be spent on this dataset in all.",
+)
+@click.option(
+    "--delta", metavar="D", help="δ that may be spent on it in all. Default 1e-6."
+)
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="The dataset's name, as its owner calls it. Default: the file's name.",
+)
 @options.neighbours
-@click.option("--unit", default="row", show_default=True, help="Whom the guarantee protects, as runs will state it.")
+@click.option(
+    "--unit",
+    default="row",
+    show_default=True,
+    help="Whom the guarantee protects, as runs will state it.",
+)
 @options.as_json
 def init(
-    path: Path, epsilon: str, delta: str | None, dataset: str | None, neighbours: str, unit: str, as_json: bool
+    path: Path,
+    epsilon: str,
+    delta: str | None,
+    dataset: str | None,
+    neighbours: str,
+    unit: str,
+    as_json: bool,
 ) -> None:
-    """Open a capped account at PATH. A run that would exceed the cap is refused before anything is spent."""
+    """Open a capped account at PATH. A run that would exceed the cap is refused before
+    anything is spent.
+    """
     from understudy.accounting.budget import Budget
     from understudy.accounting.ledger import Ledger
     from understudy.accounting.neighbours import Neighbours
 
     cap = Budget.of(epsilon, DEFAULT_CAP_DELTA if delta is None else delta)
     with Ledger.create(
-        path, dataset=dataset or path.stem, cap=cap, neighbours=Neighbours(neighbours), unit=unit
+        path,
+        dataset=dataset or path.stem,
+        cap=cap,
+        neighbours=Neighbours(neighbours),
+        unit=unit,
     ) as made:
         facts = _ledger_facts(made)
     if as_json:
         report_json(facts)
     else:
-        report([f"{path}: an account for {made.dataset} that may spend {cap} in all, per {unit}."])
+        report(
+            [
+                f"{path}: an account for {made.dataset} that may spend {cap} in all,"
+                f" per {unit}."
+            ]
+        )
 
 
 DEFAULT_CAP_DELTA = "1e-6"
@@ -94,21 +137,34 @@ def show(path: Path, as_json: bool) -> None:
 
 @ledger.command()
 @click.argument("path", type=options.PATH_TYPE)
-@click.option("--anchor", metavar="HASH", help="A last digest written down earlier; the ledger must still hold it.")
+@click.option(
+    "--anchor",
+    metavar="HASH",
+    help="A last digest written down earlier; the ledger must still hold it.",
+)
 @options.as_json
 def verify(path: Path, anchor: str | None, as_json: bool) -> None:
-    """Check every digest, total and stored answer. With --anchor, also that the file was not put back to an older state."""
+    """Check every digest, total and stored answer. With --anchor, also that the file
+    was not put back to an older state.
+    """
     from understudy.accounting.ledger import Ledger
 
     with Ledger.open(path, anchor=anchor) as account:
         totals, head = account.totals(), account.head
     if as_json:
-        report_json({"sound": True, "entries": totals.entries, "head": head, "anchor": anchor})
+        report_json(
+            {"sound": True, "entries": totals.entries, "head": head, "anchor": anchor}
+        )
         return
     held = f", and {anchor[:16]} is one of them" if anchor else ""
     report([f"{path}: {totals.entries} entries add up{held}.", f"last digest {head}"])
     if not anchor:
-        report(["Keep it elsewhere: with --anchor it shows that the file was not put back to an older state."])
+        report(
+            [
+                "Keep it elsewhere: with --anchor it shows that the file was not put"
+                " back to an older state."
+            ]
+        )
 
 
 @ledger.command()
@@ -116,7 +172,9 @@ def verify(path: Path, anchor: str | None, as_json: bool) -> None:
 @click.argument("copy", type=options.PATH_TYPE)
 @options.as_json
 def backup(path: Path, copy: Path, as_json: bool) -> None:
-    """Write a backup of the account at PATH to a new file COPY, also while it is in use. Nothing can be spent from a backup."""
+    """Write a backup of the account at PATH to a new file COPY, also while it is in
+    use. Nothing can be spent from a backup.
+    """
     from understudy.accounting.ledger import Ledger
 
     with Ledger.open(path) as account:
@@ -124,18 +182,31 @@ def backup(path: Path, copy: Path, as_json: bool) -> None:
     with Ledger.open(copy) as kept:
         totals, head = kept.totals(), kept.head
     if as_json:
-        report_json({"path": path, "backup": copy, "entries": totals.entries, "head": head})
+        report_json(
+            {"path": path, "backup": copy, "entries": totals.entries, "head": head}
+        )
         return
-    report([f"{copy}: a backup of {path} with {totals.entries} entries, checked.", f"last digest {head}"])
+    report(
+        [
+            f"{copy}: a backup of {path} with {totals.entries} entries, checked.",
+            f"last digest {head}",
+        ]
+    )
 
 
 @ledger.command()
 @click.argument("copy", type=options.PATH_TYPE)
 @click.argument("path", type=options.PATH_TYPE)
-@click.option("--anchor", metavar="HASH", help="The newest digest you have of the account; the backup must hold it.")
+@click.option(
+    "--anchor",
+    metavar="HASH",
+    help="The newest digest you have of the account; the backup must hold it.",
+)
 @options.as_json
 def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
-    """Make the backup COPY the account at PATH, where nothing is yet. What was spent since the backup is not in it: see --anchor."""
+    """Make the backup COPY the account at PATH, where nothing is yet. What was spent
+    since the backup is not in it: see --anchor.
+    """
     from understudy.accounting.ledger import Ledger
 
     with Ledger.restore(copy, path, anchor=anchor) as account:
@@ -143,9 +214,19 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
     if as_json:
         report_json(facts)
         return
-    report([f"{path}: the account again, with what was spent when {copy} was made: ε = {format_spending(totals)}."])
+    report(
+        [
+            f"{path}: the account again, with what was spent when {copy} was made: ε ="
+            f" {format_spending(totals)}."
+        ]
+    )
     if not anchor:
-        report(["What was spent since is not in it: compare with the digest on the newest release (--anchor)."])
+        report(
+            [
+                "What was spent since is not in it: compare with the digest on the"
+                " newest release (--anchor)."
+            ]
+        )
 
 
 def format_spending(totals: LedgerTotals) -> str:
@@ -172,7 +253,11 @@ def account_facts(account: Ledger) -> dict[str, object]:
         "neighbours": str(account.neighbours),
         "unit": account.unit,
         "spent": {"epsilon": totals.epsilon, "delta": totals.delta},
-        "cap": None if totals.cap_epsilon is None else {"epsilon": totals.cap_epsilon, "delta": totals.cap_delta},
+        "cap": (
+            None
+            if totals.cap_epsilon is None
+            else {"epsilon": totals.cap_epsilon, "delta": totals.cap_delta}
+        ),
         "entries": totals.entries,
         "head": account.head,
         "backup": account.is_backup,
@@ -201,7 +286,11 @@ def _ledger_facts(account: Ledger) -> dict[str, object]:
             if entry.kind == "reserve"
         ],
         "notes": [
-            {"time": entry.time, "event": entry.event, "text": entry.facts.get("text", "")}
+            {
+                "time": entry.time,
+                "event": entry.event,
+                "text": entry.facts.get("text", ""),
+            }
             for entry in chain
             if entry.kind in ("note", "restore")
         ],
@@ -209,31 +298,52 @@ def _ledger_facts(account: Ledger) -> dict[str, object]:
 
 
 def _ledger_lines(account: Ledger) -> list[str]:
-    from understudy.accounting.aftermath import UNANSWERED_RUN_EXPLANATION, find_unanswered
+    from understudy.accounting.aftermath import (
+        UNANSWERED_RUN_EXPLANATION,
+        find_unanswered,
+    )
     from understudy.accounting.budget import spell_value
 
     totals, chain = account.totals(), account.entries()
     finished, lost = _find_finished_runs(chain), find_unanswered(chain)
-    risk = spell_value(totals.delta) + ("" if totals.cap_delta is None else f" of {spell_value(totals.cap_delta)}")
+    risk = spell_value(totals.delta) + (
+        "" if totals.cap_delta is None else f" of {spell_value(totals.cap_delta)}"
+    )
     lines = [
         f"{account.dataset}, for {account.neighbours.phrase(account.unit)}",
         f"spent: ε = {format_spending(totals)}; δ = {risk}",
     ]
     if account.is_backup:
-        lines.append("a backup: nothing can be spent from it, and what was spent since is not in it")
+        lines.append(
+            "a backup: nothing can be spent from it, and what was spent since is not"
+            " in it"
+        )
     rows = [["run", "begun", "ε", "δ", "for", ""]]
     for entry in chain:
         if entry.kind == "reserve":
             epsilon, delta = entry.cost
-            outlook = UNANSWERED_RUN_EXPLANATION if entry.run in lost else "--resume takes it up at no new cost"
+            outlook = (
+                UNANSWERED_RUN_EXPLANATION
+                if entry.run in lost
+                else "--resume takes it up at no new cost"
+            )
             state = "" if entry.run in finished else f"not finished: {outlook}"
             rows.append(
-                [entry.run, _to_minute(entry.time), spell_value(epsilon), spell_value(delta), entry.event, state]
+                [
+                    entry.run,
+                    _to_minute(entry.time),
+                    spell_value(epsilon),
+                    spell_value(delta),
+                    entry.event,
+                    state,
+                ]
             )
     if len(rows) > 1:
         lines += ["", *align_columns(rows, right=[2, 3])]
     notes = [
-        f"{_to_minute(e.time)}  {e.event}: {e.facts.get('text', '')}" for e in chain if e.kind in ("note", "restore")
+        f"{_to_minute(e.time)}  {e.event}: {e.facts.get('text', '')}"
+        for e in chain
+        if e.kind in ("note", "restore")
     ]
     if notes:
         lines += ["", *notes]

@@ -14,31 +14,54 @@ PATH_TYPE = click.Path(path_type=Path)
 NEIGHBOUR_CHOICES = ("add_remove", "replace")
 ACCOUNTING_CHOICES = ("pure", "gdp", "zcdp")
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Report as JSON on stdout, and nothing else.")
-epsilon = click.option(
-    "--epsilon", required=True, metavar="E", help="ε of the run, such as 1 or 0.5. Smaller is more private."
+as_json = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Report as JSON on stdout, and nothing else.",
 )
-delta = click.option("--delta", metavar="D", help="δ of the run. Default 1e-9, whatever the table holds; 0 for pure ε.")
+epsilon = click.option(
+    "--epsilon",
+    required=True,
+    metavar="E",
+    help="ε of the run, such as 1 or 0.5. Smaller is more private.",
+)
+delta = click.option(
+    "--delta",
+    metavar="D",
+    help="δ of the run. Default 1e-9, whatever the table holds; 0 for pure ε.",
+)
 neighbours = click.option(
     "--neighbours",
     type=click.Choice(NEIGHBOUR_CHOICES),
     default="add_remove",
     show_default=True,
-    help="Which tables must be hard to tell apart: one row more or less, or one row exchanged (then the number of rows is public).",
+    help=(
+        "Which tables must be hard to tell apart: one row more or less, or one row"
+        " exchanged (then the number of rows is public)."
+    ),
 )
 accounting = click.option(
     "--accounting",
     type=click.Choice(ACCOUNTING_CHOICES),
-    help="Privacy accounting of the run: pure ε-DP, Gaussian DP (default if δ > 0) or zCDP.",
+    help=(
+        "Privacy accounting of the run: pure ε-DP, Gaussian DP (default if δ > 0) or"
+        " zCDP."
+    ),
 )
 seed = click.option(
-    "--seed", type=click.IntRange(min=0), help="Seed of the sampling of synthetic rows. Privacy noise has no seed."
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Seed of the sampling of synthetic rows. Privacy noise has no seed.",
 )
 
 keep_formulas = click.option(
     "--keep-formulas",
     is_flag=True,
-    help="In a .csv file, leave texts as they are that a spreadsheet would run as formulas. Default: an apostrophe before them.",
+    help=(
+        "In a .csv file, leave texts as they are that a spreadsheet would run as"
+        " formulas. Default: an apostrophe before them."
+    ),
 )
 
 TAB_SPELLINGS = ("tab", "\\t")
@@ -47,24 +70,38 @@ TAB_SPELLINGS = ("tab", "\\t")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _read_delimiter(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+def _read_delimiter(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
     return "\t" if value in TAB_SPELLINGS else value
 
 
 def csv_options(command: Command) -> Command:
-    """How a CSV file is read, where it is not as most are: --delimiter, --encoding and --multiline."""
+    """How a CSV file is read, where it is not as most are: --delimiter, --encoding and
+    --multiline.
+    """
     for option in (
         click.option(
             "--multiline",
             is_flag=True,
-            help="Quoted cells of a CSV file may hold line breaks. Then stray quotes can merge lines; by default each line is a row.",
+            help=(
+                "Quoted cells of a CSV file may hold line breaks. Then stray quotes can"
+                " merge lines; by default each line is a row."
+            ),
         ),
-        click.option("--encoding", metavar="NAME", help="Encoding of a CSV file, such as latin-1. Default: utf-8."),
+        click.option(
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of a CSV file, such as latin-1. Default: utf-8.",
+        ),
         click.option(
             "--delimiter",
             metavar="CHAR",
             callback=_read_delimiter,
-            help="What separates the cells of a CSV file: one character, or tab. Default: what the header line suggests.",
+            help=(
+                "What separates the cells of a CSV file: one character, or tab."
+                " Default: what the header line suggests."
+            ),
         ),
     ):
         command = option(command)

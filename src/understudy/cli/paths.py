@@ -1,4 +1,6 @@
-"""Where files go: checked before anything is spent, so that a paid answer always has somewhere to go."""
+"""Where files go: checked before anything is spent, so that a paid answer always has
+somewhere to go.
+"""
 
 from __future__ import annotations
 
@@ -20,38 +22,61 @@ def check_input(path: Path) -> None:
         raise TableError(f"{path}: is a directory, not a file. Nothing was spent.")
 
 
-def check_outputs(outputs: Iterable[Path | None], *, inputs: Iterable[Path | None], rows: Path | None = None) -> None:
-    """Every output can be written, is no input, and is no other output; `rows` must end in .csv or .parquet."""
+def check_outputs(
+    outputs: Iterable[Path | None],
+    *,
+    inputs: Iterable[Path | None],
+    rows: Path | None = None,
+) -> None:
+    """Every output can be written, is no input, and is no other output; `rows` must end
+    in .csv or .parquet.
+    """
     if rows is not None and rows.suffix.lower() not in ROW_OUTPUT_SUFFIXES:
-        raise Refused(f"{rows}: rows are written as {' or '.join(ROW_OUTPUT_SUFFIXES)}. Nothing was spent.")
+        raise Refused(
+            f"{rows}: rows are written as {' or '.join(ROW_OUTPUT_SUFFIXES)}. Nothing"
+            " was spent."
+        )
     taken = {_identify_file(path): path for path in inputs if path is not None}
     for path in outputs:
         if path is None:
             continue
         if _identify_file(path) in taken:
-            raise Refused(f"{path}: this file is used for something else here. Name another. Nothing was spent.")
+            raise Refused(
+                f"{path}: this file is used for something else here. Name another."
+                " Nothing was spent."
+            )
         taken[_identify_file(path)] = path
         if path.exists() and not path.is_file():
             raise Refused(f"{path}: is not a file. Nothing was spent.")
         if not path.parent.is_dir():
-            raise Refused(f"{path}: there is no directory {path.parent}. Make it first. Nothing was spent.")
+            raise Refused(
+                f"{path}: there is no directory {path.parent}. Make it first. Nothing"
+                " was spent."
+            )
         if not os.access(path.parent, os.W_OK):
-            raise Refused(f"{path}: {path.parent} cannot be written to. Nothing was spent.")
+            raise Refused(
+                f"{path}: {path.parent} cannot be written to. Nothing was spent."
+            )
 
 
 def check_cases(rows: Path, names: Iterable[str]) -> None:
-    """Readers of Parquet take names that differ in case for one: refused before anything is spent on them."""
+    """Readers of Parquet take names that differ in case for one: refused before
+    anything is spent on them.
+    """
     seen: set[str] = set()
     for name in names:
         if rows.suffix.lower() == ".parquet" and name.lower() in seen:
             raise Refused(
-                f'{rows}: the name of column "{name}" differs from another only in case. Write a .csv file instead. Nothing was spent.'
+                f'{rows}: the name of column "{name}" differs from another only in'
+                " case. Write a .csv file instead. Nothing was spent."
             )
         seen.add(name.lower())
 
 
 def _identify_file(path: Path) -> object:
-    """One name for a file, however it is called: a link or a hard link is the same file."""
+    """One name for a file, however it is called: a link or a hard link is the same
+    file.
+    """
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,6 @@
-"""`understudy plan`: what a run would ask, pay and miss by. No data touched, nothing spent."""
+"""`understudy plan`: what a run would ask, pay and miss by. No data touched, nothing
+spent.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,26 @@ if TYPE_CHECKING:
 
 @click.command(short_help="What a run would cost and miss by. Reads no rows.")
 @click.argument("schema", type=options.PATH_TYPE)
-@click.option("--epsilon", metavar="E", help="How much privacy to spend, such as 1 or 0.5.")
+@click.option(
+    "--epsilon", metavar="E", help="How much privacy to spend, such as 1 or 0.5."
+)
 @click.option(
     "--accuracy",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="A",
-    help="Instead of --epsilon: find the smallest one at which noise moves a measured column or pair, in the median, by at most this"
-    " share of the rows.",
+    help=(
+        "Instead of --epsilon: find the smallest one at which noise moves a measured"
+        " column or pair, in the median, by at most this share of the rows."
+    ),
 )
 @options.delta
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
     metavar="N",
-    help="About how many rows the table has, if that may be said: gives expected errors.",
+    help=(
+        "About how many rows the table has, if that may be said: gives expected errors."
+    ),
 )
 @settings.synthesizer
 @settings.setting
@@ -53,11 +61,16 @@ def plan(
     accounting: str | None,
     as_json: bool,
 ) -> None:
-    """What `synthesize` with the same options would cost and how exact it would be. Reads SCHEMA only."""
+    """What `synthesize` with the same options would cost and how exact it would be.
+    Reads SCHEMA only.
+    """
     if (epsilon is None) == (accuracy is None):
         raise click.UsageError("say either --epsilon or --accuracy")
     if accuracy is not None and not rows:
-        raise click.UsageError("--accuracy needs --rows: how far noise moves a table depends on how many rows it has")
+        raise click.UsageError(
+            "--accuracy needs --rows: how far noise moves a table depends on how many"
+            " rows it has"
+        )
     method = settings.choose_synthesizer(synthesizer, set_options)
     from understudy.workflow.plan import epsilon_for
     from understudy.workflow.plan import plan as make_plan
@@ -108,15 +121,17 @@ def plan_facts(plan: Plan) -> dict[str, object]:
         "noise": plan.noise,
         "noise_by_columns": {str(k): plan.noise_of(k) for k in (1, 2, 3)},
         "smallest_group": {str(k): plan.group(k) for k in (1, 2)},
-        "forecast": None
-        if plan.forecast is None
-        else {
-            "seconds": plan.forecast.seconds,
-            "memory_bytes": plan.forecast.memory,
-            "least_error": plan.forecast.least,
-            "imagined_error": plan.forecast.error,
-            "imagined_error_if_independent": plan.forecast.independent,
-        },
+        "forecast": (
+            None
+            if plan.forecast is None
+            else {
+                "seconds": plan.forecast.seconds,
+                "memory_bytes": plan.forecast.memory,
+                "least_error": plan.forecast.least,
+                "imagined_error": plan.forecast.error,
+                "imagined_error_if_independent": plan.forecast.independent,
+            }
+        ),
         "meaning": plan.meaning.to_dict(),
         "marginals": [
             {
@@ -129,7 +144,11 @@ def plan_facts(plan: Plan) -> dict[str, object]:
             for m in plan.marginals
         ],
         "known": [
-            {"columns": list(m.clique), "deviation": m.deviation, "expected_distance": plan.expected(m)}
+            {
+                "columns": list(m.clique),
+                "deviation": m.deviation,
+                "expected_distance": plan.expected(m),
+            }
             for m in plan.known
         ],
         "assumed": list(plan.assumed),

@@ -68,23 +68,31 @@ def _curve_lines(figure: Curves) -> list[Text]:
     from rich.text import Text
 
     low, high = figure.x_range
-    grid: list[list[tuple[str, str]]] = [[(" ", "")] * (PLOT_COLUMNS + 1) for _ in range(PLOT_LINES + 1)]
+    grid: list[list[tuple[str, str]]] = [
+        [(" ", "")] * (PLOT_COLUMNS + 1) for _ in range(PLOT_LINES + 1)
+    ]
 
     def grid_place(x: float, y: float) -> tuple[int, int]:
-        return round(PLOT_COLUMNS * (x - low) / ((high - low) or 1)), PLOT_LINES - round(
-            PLOT_LINES * min(max(y, 0.0), figure.end) / figure.end
-        )
+        return round(
+            PLOT_COLUMNS * (x - low) / ((high - low) or 1)
+        ), PLOT_LINES - round(PLOT_LINES * min(max(y, 0.0), figure.end) / figure.end)
 
     legend = []
     plain = [curve for curve in figure.curves if not curve.dashed]
     for curve in sorted(figure.curves, key=lambda c: not c.dashed):
-        mark = "·" if curve.dashed else CURVE_MARKS[plain.index(curve) % len(CURVE_MARKS)]
+        mark = (
+            "·" if curve.dashed else CURVE_MARKS[plain.index(curve) % len(CURVE_MARKS)]
+        )
         colour = (
             ""
             if curve.dashed
-            else TERMINAL_SAFE_COLOUR
-            if curve.safe
-            else TERMINAL_CURVE_COLOURS[plain.index(curve) % len(TERMINAL_CURVE_COLOURS)]
+            else (
+                TERMINAL_SAFE_COLOUR
+                if curve.safe
+                else TERMINAL_CURVE_COLOURS[
+                    plain.index(curve) % len(TERMINAL_CURVE_COLOURS)
+                ]
+            )
         )
         for (x0, y0), (x1, y1) in zip(curve.points, curve.points[1:], strict=False):
             columns = range(grid_place(x0, 0)[0], grid_place(x1, 0)[0] + 1)
@@ -98,9 +106,17 @@ def _curve_lines(figure: Curves) -> list[Text]:
                 column, row = grid_place(x, y)
                 grid[row][column] = (mark, colour)
         legend.append(
-            Text.assemble("          ", (mark, colour), f" {curve.label}  ", (_format_values(curve.points), "dim"))
+            Text.assemble(
+                "          ",
+                (mark, colour),
+                f" {curve.label}  ",
+                (_format_values(curve.points), "dim"),
+            )
         )
-    marks = {grid_place(low, t)[1]: format_axis_number(t) for t in axis_ticks(figure.end, most=5)}
+    marks = {
+        grid_place(low, t)[1]: format_axis_number(t)
+        for t in axis_ticks(figure.end, most=5)
+    }
     drawn = [Text(f"  {figure.y}")]
     for row, cells in enumerate(grid):
         drawn.append(Text.assemble(f"{marks.get(row, ''):>7} │", *cells))

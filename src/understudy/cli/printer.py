@@ -1,11 +1,15 @@
-"""The one way from a command to the terminal: line by line, and nothing in a line but text.
+"""The one way from a command to the terminal: line by line, and nothing in a line but
+text.
 
-Names, labels, notes and paths come from files that somebody else may have written. A terminal obeys control characters: they move the
-cursor, hide or forge a line, change the title, or write to the clipboard. So they are shown instead, as `\\x1b`, and so are the characters
-that turn the direction of writing (Boucher, Anderson, "Trojan Source: invisible vulnerabilities", 2021) and halves of characters, which no
-terminal can show. What goes to a file is not changed.
+Names, labels, notes and paths come from files that somebody else may have written. A
+terminal obeys control characters: they move the cursor, hide or forge a line, change
+the title, or write to the clipboard. So they are shown instead, as `\\x1b`, and so are
+the characters that turn the direction of writing (Boucher, Anderson, "Trojan Source:
+invisible vulnerabilities", 2021) and halves of characters, which no terminal can show.
+What goes to a file is not changed.
 
-Colour is the terminal's own: see console.py. Nothing else in this package prints; scripts/house_rules.py sees to that.
+Colour is the terminal's own: see console.py. Nothing else in this package prints;
+scripts/house_rules.py sees to that.
 """
 
 from __future__ import annotations
@@ -27,7 +31,8 @@ CONTROL_CHARACTERS = re.compile(
 
 
 def show_controls(text: str) -> str:
-    r"""A line of text whose control characters can be seen and do nothing. A line break is one of them.
+    r"""A line of text whose control characters can be seen and do nothing. A line break
+    is one of them.
 
     >>> print(show_controls("age\x1b[2J\nε = 0"))
     age\x1b[2J\nε = 0
@@ -46,7 +51,8 @@ def write_json(text: str) -> None:
     >>> write_json('"\x9b"')
     "\u009b"
     """
-    # What is left to a JSON text of C0 are its own line breaks: within strings they are escaped already.
+    # What is left to a JSON text of C0 are its own line breaks: within strings they are
+    # escaped already.
     lines = text.split("\n")
     click.echo("\n".join(CONTROL_CHARACTERS.sub(_escape_json, line) for line in lines))
 

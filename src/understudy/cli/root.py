@@ -1,4 +1,6 @@
-"""The root command, and how every command ends: one line and an exit code, never a traceback."""
+"""The root command, and how every command ends: one line and an exit code, never a
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,14 @@ class OrderedGroup(click.Group):
     epilog=HELP_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(__version__, prog_name="understudy", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__, prog_name="understudy", message="%(prog)s %(version)s"
+)
 def understudy() -> None:
     """Release sensitive tables safely.
 
-    Understudy learns the part of a sensitive table, so that the original never has to go on stage.
+    Understudy learns the part of a sensitive table, so that the original never has to
+    go on stage.
     """
 
 
@@ -78,7 +83,8 @@ for command in (
 
 
 def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None) -> int:
-    """Run one command line and return its exit code; `arguments` default to those of the process.
+    """Run one command line and return its exit code; `arguments` default to those of
+    the process.
 
     >>> run(["synthesize", "people.csv", "--epsilon", "0", "-o", "out.csv"])
     1
@@ -105,7 +111,9 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
             return signals.code
         except BaseException as error:
             if is_interruption(error) or isinstance(error, click.Abort):
-                write_last_line("interrupted. Nothing was spent and nothing was written.")
+                write_last_line(
+                    "interrupted. Nothing was spent and nothing was written."
+                )
                 return signals.code
             if debug or isinstance(error, SystemExit | GeneratorExit):
                 raise
@@ -117,7 +125,8 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
 
                 kind = type(error).__name__
                 write_last_line(
-                    f"stopped by an unexpected {kind}. {find_spent_note(error)} UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
+                    f"stopped by an unexpected {kind}. {find_spent_note(error)}"
+                    " UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
                 )
             return EXIT_FAILED
         finally:

@@ -1,4 +1,6 @@
-"""`understudy sample`: more synthetic rows from a release. Costs nothing: only what was released is looked at."""
+"""`understudy sample`: more synthetic rows from a release. Costs nothing: only what was
+released is looked at.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from understudy.text import format_count
 @click.command(short_help="More rows from a release, at no cost.")
 @click.argument("release", type=options.PATH_TYPE)
 @click.option(
-    "-n", "--rows", type=click.IntRange(min=0), metavar="N", help="How many rows. Default: the release's own estimate."
+    "-n",
+    "--rows",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many rows. Default: the release's own estimate.",
 )
 @click.option(
     "-o",
@@ -34,7 +40,12 @@ from understudy.text import format_count
     help="Write OUT as a folder of Parquet files with at most N rows each.",
 )
 @options.seed
-@click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="Fix a column to a value; may be repeated.")
+@click.option(
+    "--given",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Fix a column to a value; may be repeated.",
+)
 @options.keep_formulas
 @options.as_json
 @click.pass_obj
@@ -49,7 +60,9 @@ def sample(
     keep_formulas: bool,
     as_json: bool,
 ) -> None:
-    """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real row and spends nothing."""
+    """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real
+    row and spends nothing.
+    """
     fixed = dict(_parse_given(text) for text in given)
     if partition_rows is None:
         check_outputs([output], inputs=[release], rows=output)
@@ -69,10 +82,18 @@ def sample(
             )
     except BaseException as error:
         if is_interruption(error):
-            raise CommandStopped(f"interrupted. {output} was not written; sampling spends nothing.") from None
+            raise CommandStopped(
+                f"interrupted. {output} was not written; sampling spends nothing."
+            ) from None
         raise
     if as_json:
-        report_json({"output": output, "rows": written, "guarantee": loaded.guarantee.sentence()})
+        report_json(
+            {
+                "output": output,
+                "rows": written,
+                "guarantee": loaded.guarantee.sentence(),
+            }
+        )
         return
     screen.stage("writing", f"{format_count(written, 'row')} → {output}")
     screen.line()

@@ -12,10 +12,13 @@ from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
 
 SCHEMA_REMINDER = (
-    "What a schema states becomes public by being used. Where a tool took it from the rows, write `learn` instead."
+    "What a schema states becomes public by being used. Where a tool took it from the"
+    " rows, write `learn` instead."
 )
 
-SCHEMA_FORMATS = click.Choice(["understudy", "csvw", "frictionless", "sdv", "dpsynth", "nist", "smartnoise"])
+SCHEMA_FORMATS = click.Choice(
+    ["understudy", "csvw", "frictionless", "sdv", "dpsynth", "nist", "smartnoise"]
+)
 
 
 @click.group(short_help="Schemas from and for other tools.")
@@ -25,10 +28,31 @@ def schema() -> None:
 
 @schema.command(short_help="Turn one description of a table into another.")
 @click.argument("file", type=options.PATH_TYPE)
-@click.option("-o", "--output", type=options.PATH_TYPE, required=True, metavar="OUT", help="The file to write.")
-@click.option("--from", "source", type=SCHEMA_FORMATS, help="What FILE is. Default: told from its words.")
-@click.option("--to", "target", type=SCHEMA_FORMATS, default="understudy", show_default=True, help="What OUT will be.")
-@click.option("--table", metavar="NAME", help="Which table, where FILE describes several.")
+@click.option(
+    "-o",
+    "--output",
+    type=options.PATH_TYPE,
+    required=True,
+    metavar="OUT",
+    help="The file to write.",
+)
+@click.option(
+    "--from",
+    "source",
+    type=SCHEMA_FORMATS,
+    help="What FILE is. Default: told from its words.",
+)
+@click.option(
+    "--to",
+    "target",
+    type=SCHEMA_FORMATS,
+    default="understudy",
+    show_default=True,
+    help="What OUT will be.",
+)
+@click.option(
+    "--table", metavar="NAME", help="Which table, where FILE describes several."
+)
 @options.as_json
 @click.pass_obj
 def convert(
@@ -40,7 +64,9 @@ def convert(
     table: str | None,
     as_json: bool,
 ) -> None:
-    """Turn FILE, a description of a table in one tool's words, into another's. What cannot be said is listed. No row is read."""
+    """Turn FILE, a description of a table in one tool's words, into another's. What
+    cannot be said is listed. No row is read.
+    """
     check_input(file)
     check_outputs([output], inputs=[file])
     from understudy.schema.formats import load_format, save_format
@@ -48,9 +74,21 @@ def convert(
     found = load_format(file, source, table=table)
     lost = save_format(found.schema, output, target)
     if as_json:
-        facts = {"output": output, "from": found.format, "to": target, "columns": len(found.schema.columns)}
-        report_json({**facts, "notes": [*found.notes, *lost], "reminder": SCHEMA_REMINDER})
+        facts = {
+            "output": output,
+            "from": found.format,
+            "to": target,
+            "columns": len(found.schema.columns),
+        }
+        report_json(
+            {**facts, "notes": [*found.notes, *lost], "reminder": SCHEMA_REMINDER}
+        )
         return
-    report([*found.notes, *lost])  # in a pipe too: what was left out is what this command reports
-    screen.line(f"{len(found.schema.columns)} columns, {found.format} → {target}: {output}", style="bold")
+    report(
+        [*found.notes, *lost]
+    )  # in a pipe too: what was left out is what this command reports
+    screen.line(
+        f"{len(found.schema.columns)} columns, {found.format} → {target}: {output}",
+        style="bold",
+    )
     screen.line(SCHEMA_REMINDER)

@@ -1,4 +1,5 @@
-"""What a terminal shows of a run: a bar while a stage lasts, then one line for each. In a pipe it shows nothing.
+"""What a terminal shows of a run: a bar while a stage lasts, then one line for each. In
+a pipe it shows nothing.
 
 Everything here goes to stderr, so that stdout belongs to reports and `--json`.
 """
@@ -50,7 +51,15 @@ class Screen:
         """Plain text on stdout, for a show that somebody asked for in a pipe."""
         from understudy.cli.console import TextConsole
 
-        return cls(TextConsole(file=sys.stdout, width=100, highlight=False, force_terminal=False, color_system=None))
+        return cls(
+            TextConsole(
+                file=sys.stdout,
+                width=100,
+                highlight=False,
+                force_terminal=False,
+                color_system=None,
+            )
+        )
 
     @property
     def is_watched(self) -> bool:
@@ -79,11 +88,15 @@ class Screen:
                 self._bars, self._tasks = None, {}
 
     def note_spending(self, share: float) -> None:
-        """The account has charged this part of the run's budget; said beside the stage that is told next."""
+        """The account has charged this part of the run's budget; said beside the stage
+        that is told next.
+        """
         self._spent = share
 
     def step(self, stage: str, done: float) -> None:
-        """A stage has come this far, from 0 to 1; its rounds share one bar. Notes are kept for afterwards."""
+        """A stage has come this far, from 0 to 1; its rounds share one bar. Notes are
+        kept for afterwards.
+        """
         from understudy.synthesizers.base import NEW_ACCOUNT_NOTE, NOTE_PREFIXES
 
         raise_if_interrupted()
@@ -96,10 +109,21 @@ class Screen:
         if self._bars is None:
             return
         name = stage.partition(" round ")[0]
-        said = format_percent(done) if spent is None else f"{format_percent(spent)} of the budget spent"
+        said = (
+            format_percent(done)
+            if spent is None
+            else f"{format_percent(spent)} of the budget spent"
+        )
         if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(show_controls(name), total=1.0, said=said)
-        self._bars.update(self._tasks[name], description=show_controls(stage), completed=done, said=said)
+            self._tasks[name] = self._bars.add_task(
+                show_controls(name), total=1.0, said=said
+            )
+        self._bars.update(
+            self._tasks[name],
+            description=show_controls(stage),
+            completed=done,
+            said=said,
+        )
 
     def stage(self, name: str, what: str, share: str = "") -> None:
         """A stage that is over: what it did, and its part of the budget."""
@@ -109,7 +133,8 @@ class Screen:
 
         told = show_controls(what)
         text = Text.assemble(
-            (f" {name:<{_STAGE_NAME_WIDTH}} ", "bold cyan"), f"{told:<{_STAGE_TEXT_WIDTH}}" if share else told
+            (f" {name:<{_STAGE_NAME_WIDTH}} ", "bold cyan"),
+            f"{told:<{_STAGE_TEXT_WIDTH}}" if share else told,
         )
         if share:
             text.append(f" {share:>6}", style="dim")
@@ -121,7 +146,9 @@ class Screen:
             return
         from rich.text import Text
 
-        for part in Text(show_controls(text)).wrap(self._console, self._console.width - 2) or [Text()]:
+        for part in Text(show_controls(text)).wrap(
+            self._console, self._console.width - 2
+        ) or [Text()]:
             part.rstrip()
             self._console.print(Text.assemble(" " if part else "", (part.plain, style)))
 

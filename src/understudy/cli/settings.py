@@ -1,4 +1,6 @@
-"""Which algorithm, and how it is set: the two options that `synthesize`, `plan` and `audit` share."""
+"""Which algorithm, and how it is set: the two options that `synthesize`, `plan` and
+`audit` share.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +24,37 @@ setting = click.option(
     "set_options",
     multiple=True,
     metavar="OPTION=VALUE",
-    help="An option of the algorithm, such as cells=100000. May be repeated; `understudy synthesizers NAME` explains them.",
+    help=(
+        "An option of the algorithm, such as cells=100000. May be repeated; `understudy"
+        " synthesizers NAME` explains them."
+    ),
 )
 
 workload = click.option(
     "--workload",
     multiple=True,
     metavar="WISH",
-    help="What it should be good at: label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN, ranges=COLUMN,…, pairs, columns,"
-    " or triples (the default). *2 behind a wish doubles its weight. May be repeated.",
+    help=(
+        "What it should be good at: label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,"
+        " ranges=COLUMN,…, pairs, columns, or triples (the default). *2 behind a wish"
+        " doubles its weight. May be repeated."
+    ),
 )
 
 
 def choose_synthesizer(name: str, settings: Sequence[str]) -> Synthesizer:
-    """The algorithm with its options; wrong names and values are refused before a file is opened."""
+    """The algorithm with its options; wrong names and values are refused before a file
+    is opened.
+    """
     from understudy.synthesizers import make
 
     options: dict[str, object] = {}
     for setting in settings:
         option, equals, value = (part.strip() for part in setting.partition("="))
         if not (option and equals):
-            raise click.BadParameter("write OPTION=VALUE, such as cells=100000", param_hint="--set")
+            raise click.BadParameter(
+                "write OPTION=VALUE, such as cells=100000", param_hint="--set"
+            )
         if option in options:
             raise click.BadParameter(f"`{option}` is set twice", param_hint="--set")
         options[option] = value

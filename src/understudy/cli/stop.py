@@ -22,13 +22,17 @@ class CommandStopped(BaseException):
 
 
 class SignalInterrupt(BaseException):
-    """A signal arrived. Not a KeyboardInterrupt, because libraries answer that one in ways of their own."""
+    """A signal arrived. Not a KeyboardInterrupt, because libraries answer that one in
+    ways of their own.
+    """
 
 
 class CommandSignals:
-    """Ctrl-C, a polite kill and a closed terminal raise Interrupt, and are remembered; what the process ignores stays ignored.
+    """Ctrl-C, a polite kill and a closed terminal raise Interrupt, and are remembered;
+    what the process ignores stays ignored.
 
-    Remembered, because a library may answer a signal with an exception of its own; whatever ends the command then is an interruption.
+    Remembered, because a library may answer a signal with an exception of its own;
+    whatever ends the command then is an interruption.
     """
 
     def __init__(self) -> None:
@@ -50,7 +54,10 @@ class CommandSignals:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         _active_signals.remove(self)
         for number, handler in self._before.items():
@@ -68,11 +75,15 @@ _active_signals: list[CommandSignals] = []
 
 def is_interruption(error: BaseException) -> bool:
     """Whether this exception is, or came of, an interruption."""
-    return isinstance(error, SignalInterrupt | KeyboardInterrupt) or any(s.caught for s in _active_signals)
+    return isinstance(error, SignalInterrupt | KeyboardInterrupt) or any(
+        s.caught for s in _active_signals
+    )
 
 
 def raise_if_interrupted() -> None:
-    """Raise Interrupt if a signal arrived that a library swallowed, as a database now and then does while it reads."""
+    """Raise Interrupt if a signal arrived that a library swallowed, as a database now
+    and then does while it reads.
+    """
     if any(signals.caught for signals in _active_signals):
         raise SignalInterrupt
 

@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 @click.command(short_help="The whole way in a browser, on this machine alone.")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Where to listen. Default: a free port."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Where to listen. Default: a free port.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def studio(folder: Path, port: int, no_browser: bool) -> None:
-    """Serve the tables of FOLDER (default: the current one) as web pages, for this machine and whoever has the printed address.
+    """Serve the tables of FOLDER (default: the current one) as web pages, for this
+    machine and whoever has the printed address.
 
     Schemas, ledgers and runs are kept beside the tables. Ctrl-C ends it.
     """
@@ -35,9 +40,20 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
     def announce_address(address: StudioAddress) -> None:
         if not address.first:
             page.remove()
-            report(["Opened; that address is used up. For another browser:", f"  {address.url}"])
+            report(
+                [
+                    "Opened; that address is used up. For another browser:",
+                    f"  {address.url}",
+                ]
+            )
             return
-        report(["The studio is open at", f"  {address.url}", "Ctrl-C ends it. Nothing leaves this machine."])
+        report(
+            [
+                "The studio is open at",
+                f"  {address.url}",
+                "Ctrl-C ends it. Nothing leaves this machine.",
+            ]
+        )
         if not no_browser:
             open_browser(page, address.url)
 
@@ -49,22 +65,28 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
 
     try:
         with page:
-            serve_studio(folder, port=port, ready=announce_address, closed=note_cut_runs)
+            serve_studio(
+                folder, port=port, ready=announce_address, closed=note_cut_runs
+            )
     except BaseException as error:
         if not is_interruption(error):
             raise
         told = (
-            f" {cut} run{'s were' if cut > 1 else ' was'} cut off; what the ledger had reserved stays spent."
+            f" {cut} run{'s were' if cut > 1 else ' was'} cut off; what the ledger had"
+            " reserved stays spent."
             if cut
             else ""
         )
         raise CommandStopped(
-            f"the studio is closed.{told} Tables, ledgers and runs are in {folder.resolve()}."
+            f"the studio is closed.{told} Tables, ledgers and runs are in"
+            f" {folder.resolve()}."
         ) from None
 
 
 def open_browser(page: RedirectPage, url: str) -> None:
-    """Show the address in a browser, through a page that only its owner can read: command lines are everybody's to read."""
+    """Show the address in a browser, through a page that only its owner can read:
+    command lines are everybody's to read.
+    """
     try:
         uri = page.write(url)
     except UnderstudyError as error:

@@ -1,4 +1,6 @@
-"""`understudy synthesize`: a differentially private synthetic table, from rows to files."""
+"""`understudy synthesize`: a differentially private synthetic table, from rows to
+files.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import report_json
-from understudy.cli.ledger import account_facts, check_ledger_exists, format_spending, mention_other_ledgers
+from understudy.cli.ledger import (
+    account_facts,
+    check_ledger_exists,
+    format_spending,
+    mention_other_ledgers,
+)
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import CommandStopped, is_interruption
@@ -33,7 +40,10 @@ SELECTION_STEPS = frozenset({"choice", "errors"})
     "--schema",
     type=options.PATH_TYPE,
     metavar="S",
-    help="What is public about FILE; see `describe`. Without it types, values and bounds are learned.",
+    help=(
+        "What is public about FILE; see `describe`. Without it types, values and bounds"
+        " are learned."
+    ),
 )
 @settings.synthesizer
 @settings.setting
@@ -42,7 +52,10 @@ SELECTION_STEPS = frozenset({"choice", "errors"})
     "--public",
     type=options.PATH_TYPE,
     metavar="P",
-    help="A table of other people with the same columns that everybody may see: a prior. Declared as public in the guarantee.",
+    help=(
+        "A table of other people with the same columns that everybody may see: a prior."
+        " Declared as public in the guarantee."
+    ),
 )
 @options.epsilon
 @options.delta
@@ -50,13 +63,22 @@ SELECTION_STEPS = frozenset({"choice", "errors"})
     "--ledger",
     type=options.PATH_TYPE,
     metavar="L",
-    help="The account to charge, opened by `ledger init`. Default: FILE.ledger, uncapped.",
+    help=(
+        "The account to charge, opened by `ledger init`. Default: FILE.ledger,"
+        " uncapped."
+    ),
 )
-@click.option("--dataset", metavar="NAME", help="The dataset's name in the ledger, as its owner calls it.")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="The dataset's name in the ledger, as its owner calls it.",
+)
 @options.neighbours
 @options.accounting
 @options.csv_options
-@click.option("--resume", metavar="RUN", help="Take up a run that was cut off, at no new cost.")
+@click.option(
+    "--resume", metavar="RUN", help="Take up a run that was cut off, at no new cost."
+)
 @options.seed
 @click.option(
     "-o",
@@ -73,7 +95,10 @@ SELECTION_STEPS = frozenset({"choice", "errors"})
     help="Also keep the release: measurements, model, guarantee, account.",
 )
 @click.option(
-    "--rows", type=click.IntRange(min=0), metavar="N", help="How many synthetic rows. Default: the noisy estimate."
+    "--rows",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many synthetic rows. Default: the noisy estimate.",
 )
 @options.keep_formulas
 @options.as_json
@@ -118,7 +143,9 @@ def synthesize(
     from understudy.workflow.synthesize import synthesize as make_release
 
     check_rows(rows)
-    source = open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline)
+    source = open_source(
+        file, delimiter=delimiter, encoding=encoding, multiline=multiline
+    )
     book = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
     early: tuple[str, ...] = ()
@@ -156,18 +183,33 @@ def synthesize(
                 screen.step("writing", 0.0)
                 if release is not None:
                     made.save(release)
-                # The estimate is of a table that its owner has on the disk: as many rows fit there again.
+                # The estimate is of a table that its owner has on the disk: as many
+                # rows fit there again.
                 wanted, guard = made.rows if rows is None else rows, not keep_formulas
-                written = made.write(output, wanted, seed=seed, guard_formulas=guard, progress=screen.step)
+                written = made.write(
+                    output,
+                    wanted,
+                    seed=seed,
+                    guard_formulas=guard,
+                    progress=screen.step,
+                )
     except BaseException as error:
         if is_interruption(error):
-            raise CommandStopped(f"interrupted. {describe_spending(book, run)} {output} was not written.") from None
+            raise CommandStopped(
+                f"interrupted. {describe_spending(book, run)} {output} was not written."
+            ) from None
         raise
     finally:
         source.close()
     if as_json:
         told = run_facts(made, book=book, output=output, release=release, rows=written)
-        report_json({**told, "left_out": screen.notes, "warnings": [*early, *list_warnings(made)]})
+        report_json(
+            {
+                **told,
+                "left_out": screen.notes,
+                "warnings": [*early, *list_warnings(made)],
+            }
+        )
     else:
         show_run(screen, made, book=book, output=output, release=release, rows=written)
 
@@ -179,7 +221,9 @@ def check_budget(epsilon: str, delta: str | None) -> None:
     Budget.of(epsilon, delta)
 
 
-def run_facts(made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> dict[str, object]:
+def run_facts(
+    made: Release, *, book: Path, output: Path, release: Path | None, rows: int
+) -> dict[str, object]:
     """What a run did, for a program."""
     from understudy.releases.card.recoded_columns import rare_rows_by_column
 
@@ -202,7 +246,10 @@ def run_facts(made: Release, *, book: Path, output: Path, release: Path | None, 
         "public": list(promise.public),
         "learned": list(promise.learned),
         "exact": list(promise.invariants),
-        "stages": [{"stage": name, "what": what, "share": share} for name, what, share in list_stages(made)],
+        "stages": [
+            {"stage": name, "what": what, "share": share}
+            for name, what, share in list_stages(made)
+        ],
         "run": made.statement.run or None,
         "ledger": _read_account(book) if made.statement.run else None,
         "other": rare_rows_by_column(made),
@@ -211,7 +258,15 @@ def run_facts(made: Release, *, book: Path, output: Path, release: Path | None, 
     }
 
 
-def show_run(screen: Screen, made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> None:
+def show_run(
+    screen: Screen,
+    made: Release,
+    *,
+    book: Path,
+    output: Path,
+    release: Path | None,
+    rows: int,
+) -> None:
     """What a run did, for a person at a terminal."""
     if not screen.is_watched:
         return
@@ -231,7 +286,11 @@ def show_run(screen: Screen, made: Release, *, book: Path, output: Path, release
     for line in _summarise_guarantee(made):
         screen.line(line)
     if made.statement.run:
-        screen.line(f"{made.card.sentence()} See `understudy card`." if release is not None else made.card.sentence())
+        screen.line(
+            f"{made.card.sentence()} See `understudy card`."
+            if release is not None
+            else made.card.sentence()
+        )
     for line in screen.notes:
         screen.line(line)
     for line in list_warnings(made):
@@ -241,22 +300,39 @@ def show_run(screen: Screen, made: Release, *, book: Path, output: Path, release
 def list_stages(made: Release) -> list[tuple[str, str, float]]:
     """What was done in each stage that costs something, and its part of the budget."""
     steps = made.statement.steps
-    discovery = sum(float(step.share) for step in steps if step.asked in DISCOVERY_STEPS)
+    discovery = sum(
+        float(step.share) for step in steps if step.asked in DISCOVERY_STEPS
+    )
     selection = [float(step.share) for step in steps if step.asked in SELECTION_STEPS]
-    rest = sum(float(step.share) for step in steps if step.asked not in DISCOVERY_STEPS | SELECTION_STEPS)
+    rest = sum(
+        float(step.share)
+        for step in steps
+        if step.asked not in DISCOVERY_STEPS | SELECTION_STEPS
+    )
     columns = format_count(len(made.schema), "column")
     found = _count_learned(made)
     described = f"{columns}; {found} learned" if found else f"{columns}, all declared"
     told = [("schema", described, discovery)]
     if selection:
-        told.append(("selection", f"{format_count(len(selection), 'question')} about what to measure", sum(selection)))
+        told.append(
+            (
+                "selection",
+                f"{format_count(len(selection), 'question')} about what to measure",
+                sum(selection),
+            )
+        )
     if steps:
         measured = made.measurements
-        cells = sum(m.values.size for m in measured) + sum(m.values.size for m in measured.sparse)
+        cells = sum(m.values.size for m in measured) + sum(
+            m.values.size for m in measured.sparse
+        )
         told.append(
             (
                 "measuring",
-                f"{format_count(len(measured) + len(measured.sparse), 'marginal')}, {format_count(cells, 'cell')}",
+                (
+                    f"{format_count(len(measured) + len(measured.sparse), 'marginal')},"
+                    f" {format_count(cells, 'cell')}"
+                ),
                 rest,
             )
         )
@@ -264,10 +340,15 @@ def list_stages(made: Release) -> list[tuple[str, str, float]]:
 
 
 def list_warnings(made: Release) -> tuple[str, ...]:
-    """Plain words about this budget on this many rows; the number is the noisy one or the declared one."""
+    """Plain words about this budget on this many rows; the number is the noisy one or
+    the declared one.
+    """
     from understudy.accounting.advice import advise_on_budget
     from understudy.accounting.budget import Budget
-    from understudy.releases.card.degenerate_columns import degenerate_column_lines, join_first_names
+    from understudy.releases.card.degenerate_columns import (
+        degenerate_column_lines,
+        join_first_names,
+    )
     from understudy.releases.card.recoded_columns import columns_without_bounds
 
     promise = made.guarantee
@@ -275,18 +356,25 @@ def list_warnings(made: Release) -> tuple[str, ...]:
         return ()
     declared = made.schema.rows
     rows = made.rows if declared is None else declared
-    told = advise_on_budget(Budget(promise.epsilon, promise.delta), rows=rows, noisy=declared is None)
+    told = advise_on_budget(
+        Budget(promise.epsilon, promise.delta), rows=rows, noisy=declared is None
+    )
     if rows == 0:
         told = (
             *told,
-            "The noisy number of rows is not positive, so there are no synthetic rows. Use --rows, more rows or a larger ε.",
+            (
+                "The noisy number of rows is not positive, so there are no synthetic"
+                " rows. Use --rows, more rows or a larger ε."
+            ),
         )
     if gone := columns_without_bounds(made):
         told = (
             *told,
-            f"No bounds stood out of the noise in {join_first_names(gone)}: what was in "
-            f"these columns is lost. Declare their `min` and `max` in"
-            " a schema, or use a larger ε.",
+            (
+                f"No bounds stood out of the noise in {join_first_names(gone)}: what"
+                " was in these columns is lost. Declare their `min` and `max` in a"
+                " schema, or use a larger ε."
+            ),
         )
     return (*told, *degenerate_column_lines(made.card.degenerate_columns))
 
@@ -301,7 +389,11 @@ def _count_learned(made: Release) -> str:
         ("missing codes", "set of missing codes", "sets of missing codes"),
         ("bins", "set of bins", "sets of bins"),
     )
-    parts = [format_count(kinds.count(kind), one, many) for kind, one, many in nouns if kind in kinds]
+    parts = [
+        format_count(kinds.count(kind), one, many)
+        for kind, one, many in nouns
+        if kind in kinds
+    ]
     return join_words(parts)
 
 
@@ -312,13 +404,19 @@ def _summarise_guarantee(made: Release) -> list[str]:
     promise = made.guarantee
     lines = []
     if promise.public:
-        lines.append(f"Public by your declaration or the table's header: {'; '.join(promise.public)}.")
+        lines.append(
+            "Public by your declaration or the table's header:"
+            f" {'; '.join(promise.public)}."
+        )
     if promise.learned:
         lines.append(
-            f"Learned from the rows and paid for: {'; '.join(_shorten_line(line) for line in promise.learned)}."
+            "Learned from the rows and paid for:"
+            f" {'; '.join(_shorten_line(line) for line in promise.learned)}."
         )
     if promise.invariants:
-        lines.append(f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}.")
+        lines.append(
+            f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}."
+        )
     return [*lines, *recoding_lines(made)]
 
 

@@ -1,4 +1,6 @@
-"""`understudy synthesizers`: which algorithms there are, what each adapts to, and all about one of them."""
+"""`understudy synthesizers`: which algorithms there are, what each adapts to, and all
+about one of them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _PAGE_WIDTH_CHARACTERS = 100
 @click.argument("name", required=False)
 @options.as_json
 def synthesizers(name: str | None, as_json: bool) -> None:
-    """The algorithms, and what each adapts to: the workload, the data, the budget, its own cost. With NAME, all about that one."""
+    """The algorithms, and what each adapts to: the workload, the data, the budget, its
+    own cost. With NAME, all about that one.
+    """
     from understudy.synthesizers import SYNTHESIZERS, synthesizer_class
     from understudy.synthesizers.awareness import awareness_rows
 
@@ -35,14 +39,29 @@ def synthesizers(name: str | None, as_json: bool) -> None:
         return
     here = [row for row in awareness_rows(SYNTHESIZERS) if row.name is not None]
     if as_json:
-        report_json([_overview_facts(SYNTHESIZERS[row.name]) for row in here if row.name is not None])
+        report_json(
+            [
+                _overview_facts(SYNTHESIZERS[row.name])
+                for row in here
+                if row.name is not None
+            ]
+        )
         return
     table = [["", *_AWARENESS_ASPECTS, ""]]
     for row in here:
         assert row.name is not None
-        marks = ["yes" if getattr(row.aware, aspect) else "·" for aspect in _AWARENESS_ASPECTS]
+        marks = [
+            "yes" if getattr(row.aware, aspect) else "·"
+            for aspect in _AWARENESS_ASPECTS
+        ]
         table.append([row.name, *marks, _first_sentence(SYNTHESIZERS[row.name])])
-    report([*align_columns(table), "", "All about one of them, its options included: understudy synthesizers NAME"])
+    report(
+        [
+            *align_columns(table),
+            "",
+            "All about one of them, its options included: understudy synthesizers NAME",
+        ]
+    )
 
 
 def _overview_facts(kind: type[Synthesizer]) -> dict[str, object]:
@@ -66,7 +85,12 @@ def _option_facts(kind: type[Synthesizer]) -> dict[str, object]:
         "cost": kind.about.cost,
         "paper": kind.about.paper,
         "options": [
-            {"name": option.name, "takes": option.kind, "default": option.stated, "help": option.help}
+            {
+                "name": option.name,
+                "takes": option.kind,
+                "default": option.stated,
+                "help": option.help,
+            }
             for option in options_of(kind).values()
         ],
     }
@@ -76,16 +100,20 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
     """All about one algorithm, for a person."""
     from understudy.synthesizers import options_of
 
-    adapts = [aspect for aspect in _AWARENESS_ASPECTS[:3] if getattr(kind.aware, aspect)]
+    adapts = [
+        aspect for aspect in _AWARENESS_ASPECTS[:3] if getattr(kind.aware, aspect)
+    ]
     facts = [
         ("use it when", kind.about.use),
         ("not when", kind.about.avoid),
         ("cost", kind.about.cost),
         (
             "adapts to",
-            join_words([f"the {aspect}" for aspect in adapts])
-            if adapts
-            else "nothing: what is asked follows from the schema",
+            (
+                join_words([f"the {aspect}" for aspect in adapts])
+                if adapts
+                else "nothing: what is asked follows from the schema"
+            ),
         ),
         ("δ", "needs some, for a threshold" if kind.needs_delta else "0 will do"),
         ("paper", kind.about.paper),
@@ -93,7 +121,13 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
     lines = [f"{kind.name}: {_first_sentence(kind)}", ""]
     for label, words in facts:
         lines += (
-            textwrap.wrap(f"{label:<13}{words}", _PAGE_WIDTH_CHARACTERS, subsequent_indent=" " * 13) if words else []
+            textwrap.wrap(
+                f"{label:<13}{words}",
+                _PAGE_WIDTH_CHARACTERS,
+                subsequent_indent=" " * 13,
+            )
+            if words
+            else []
         )
     found = options_of(kind).values()
     if not found:
@@ -101,7 +135,12 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
     lines += ["", "Options, each set by --set OPTION=VALUE:", ""]
     for option in found:
         lines.append(f"  {option.name}={option.stated}   {option.kind}")
-        lines += textwrap.wrap(option.help, _PAGE_WIDTH_CHARACTERS, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        lines += textwrap.wrap(
+            option.help,
+            _PAGE_WIDTH_CHARACTERS,
+            initial_indent=" " * 6,
+            subsequent_indent=" " * 6,
+        )
     return lines
 
 

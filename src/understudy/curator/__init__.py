@@ -1,11 +1,17 @@
-"""The door: charge, then measure, choose or discover. The only room where rows and noise meet."""
+"""The door: charge, then measure, choose or discover. The only room where rows and
+noise meet.
+"""
 
 from understudy.curator.context import MechanismContext, TableProtocol
 from understudy.curator.curator import Curator
 from understudy.curator.discovery.close import discovery_shares as discovery_shares
 from understudy.curator.discovery.close import needs_delta
 from understudy.curator.mechanisms.scores import CHOICE_SCORES, Score, check_score
-from understudy.curator.mechanisms.sparse_histogram import check_epsilon, laplace_threshold, threshold
+from understudy.curator.mechanisms.sparse_histogram import (
+    check_epsilon,
+    laplace_threshold,
+    threshold,
+)
 from understudy.curator.mechanisms.sums import Mean, Sum
 from understudy.curator.payment import Payments
 from understudy.curator.view import CuratorView

@@ -34,7 +34,9 @@ class TableProtocol(Protocol):
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique."""
 
-    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sparse_counts(
+        self, clique: Clique
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes and counts of the cells that occur."""
 
     def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
@@ -67,7 +69,9 @@ class TableProtocol(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MechanismContext:
-    """Rows, till and noise. `draw` can be replaced by tests, through this constructor and nowhere else."""
+    """Rows, till and noise. `draw` can be replaced by tests, through this constructor
+    and nowhere else.
+    """
 
     table: TableProtocol
     till: Payments
@@ -83,36 +87,58 @@ class MechanismContext:
         return default_law(self.accounting)
 
     def scale(self, amount: Fraction, sensitivity: Sensitivity) -> Fraction:
-        """The smallest scale on the grid whose price is at most `amount`; refused here, before the charge, where none is drawn so wide."""
+        """The smallest scale on the grid whose price is at most `amount`; refused here,
+        before the charge, where none is drawn so wide.
+        """
         scale = scale_for(self.law, amount, sensitivity, self.accounting)
         if scale > MAX_NOISE_SCALE:
             raise Refused(
-                "This part of the budget buys noise wider than any that is drawn (2^50), so nothing was asked. Use a larger ε"
+                "This part of the budget buys noise wider than any that is drawn"
+                " (2^50), so nothing was asked. Use a larger ε"
             )
         return scale
 
     def add_noise(self, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
-        """Exact counts plus exact noise on every cell, the empty ones too. Counts are far below 2⁶²: their sum cannot wrap.
+        """Exact counts plus exact noise on every cell, the empty ones too. Counts are
+        far below 2⁶²: their sum cannot wrap.
 
-        A scale of 0 is what `scale` gives for an answer on which all neighbours agree, such as the total under replace.
+        A scale of 0 is what `scale` gives for an answer on which all neighbours agree,
+        such as the total under replace.
         """
-        return exact + self.draw(self.law, scale, exact.shape) if scale else exact.copy()
+        return (
+            exact + self.draw(self.law, scale, exact.shape) if scale else exact.copy()
+        )
 
     def unit_vector(self) -> Sensitivity:
-        """How far one unit moves a histogram: `max_rows` rows that enter one cell each, and under replace leave another."""
+        """How far one unit moves a histogram: `max_rows` rows that enter one cell each,
+        and under replace leave another.
+        """
         m = self.max_rows
         if self.neighbours is Neighbours.ADD_REMOVE:
-            return Sensitivity(l1=Fraction(m), l2_squared=Fraction(m * m), l0=m, linf=Fraction(m))
-        return Sensitivity(l1=Fraction(2 * m), l2_squared=Fraction(2 * m * m), l0=2 * m, linf=Fraction(m))
+            return Sensitivity(
+                l1=Fraction(m), l2_squared=Fraction(m * m), l0=m, linf=Fraction(m)
+            )
+        return Sensitivity(
+            l1=Fraction(2 * m),
+            l2_squared=Fraction(2 * m * m),
+            l0=2 * m,
+            linf=Fraction(m),
+        )
 
 
-def split_amount(amount: Fraction, weights: Sequence[float] | None, parts: int) -> list[Fraction]:
+def split_amount(
+    amount: Fraction, weights: Sequence[float] | None, parts: int
+) -> list[Fraction]:
     """An amount in parts by weight, exactly: the parts never add up to more.
 
     >>> split_amount(Fraction(1), [1, 3], 2)
     [Fraction(1, 4), Fraction(3, 4)]
     """
-    exact = [Fraction(1)] * parts if weights is None else [Fraction(w).limit_denominator(10**6) for w in weights]
+    exact = (
+        [Fraction(1)] * parts
+        if weights is None
+        else [Fraction(w).limit_denominator(10**6) for w in weights]
+    )
     assert len(exact) == parts, "one weight for each part"
     assert all(w > 0 for w in exact), "weights are positive"
     return [amount * w / sum(exact) for w in exact]

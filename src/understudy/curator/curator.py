@@ -1,6 +1,7 @@
 """The curator. Rows, noise and account meet here and nowhere else.
 
-Outside, this object is seen only through the narrow protocol in `synthesizers.base`: it answers what has a price and nothing more.
+Outside, this object is seen only through the narrow protocol in `synthesizers.base`: it
+answers what has a price and nothing more.
 """
 
 from __future__ import annotations
@@ -16,17 +17,33 @@ from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.context import MechanismContext, TableProtocol
 from understudy.curator.discovery import close, extras
-from understudy.curator.mechanisms import marginals, quantiles, select_cell, select_marginal, sparse_histogram, sums
+from understudy.curator.mechanisms import (
+    marginals,
+    quantiles,
+    select_cell,
+    select_marginal,
+    sparse_histogram,
+    sums,
+)
 from understudy.curator.mechanisms.sums import Mean, Sum
 from understudy.errors import BudgetExceeded, Refused
-from understudy.measurements import AxisMap, Clique, Distance, Identity, Measurement, Measurements
+from understudy.measurements import (
+    AxisMap,
+    Clique,
+    Distance,
+    Identity,
+    Measurement,
+    Measurements,
+)
 from understudy.models.rules.satisfiability import drop_unsatisfiable_rules
 from understudy.schema import Lattice, Schema
 from understudy.schema.predicates.rules import BrokenRowPolicy
 
 
 class Curator:
-    """Answers what has a price. `share` is always a part of the budget handed over (`hand_over`), exact."""
+    """Answers what has a price. `share` is always a part of the budget handed over
+    (`hand_over`), exact.
+    """
 
     def __init__(self, room: MechanismContext, schema: Schema) -> None:
         self._room = room
@@ -75,11 +92,21 @@ class Curator:
         """What was asked and what it cost, in order: the statement of account."""
         return tuple(self._room.till.charges)
 
-    def discover(self, *, share: Fraction, delta: Fraction, progress: Callable[[str, float], None]) -> Schema:
-        """Close the schema: buy the types, values and bounds nobody declared, for `share` of what is left. Free where all is declared."""
+    def discover(
+        self,
+        *,
+        share: Fraction,
+        delta: Fraction,
+        progress: Callable[[str, float], None],
+    ) -> Schema:
+        """Close the schema: buy the types, values and bounds nobody declared, for
+        `share` of what is left. Free where all is declared.
+        """
         whole = self._room.till.left
         amount = share * whole
-        found = close.close_schema(self._room, self._schema, amount=amount, delta=delta, progress=progress)
+        found = close.close_schema(
+            self._room, self._schema, amount=amount, delta=delta, progress=progress
+        )
         self._schema, bought, table = found
         self._known = self._known + bought
         self._room = replace(self._room, table=table)
@@ -87,22 +114,38 @@ class Curator:
         return self._schema
 
     def _learn_extras(self, whole: Fraction) -> None:
-        """Buy what the schema asks for beyond its columns; then set aside rules that what was learned leaves no row for."""
+        """Buy what the schema asks for beyond its columns; then set aside rules that
+        what was learned leaves no row for.
+        """
         if self._schema.count_broken and self._schema.named_breaches:
-            count, noise = extras.count_broken_rows(self._room, amount=whole * extras.BROKEN_SHARE)
-            self.notes.append(f"that about {max(count, 0):,} rows break a rule (standard deviation {noise:.3g})")
+            count, noise = extras.count_broken_rows(
+                self._room, amount=whole * extras.BROKEN_SHARE
+            )
+            self.notes.append(
+                f"that about {max(count, 0):,} rows break a rule (standard deviation"
+                f" {noise:.3g})"
+            )
         if extras.needs_sizes(self._schema):
-            self._schema = extras.learn_unit_sizes(self._room, self._schema, amount=whole * extras.SIZES_SHARE)
+            self._schema = extras.learn_unit_sizes(
+                self._room, self._schema, amount=whole * extras.SIZES_SHARE
+            )
         days = list(extras.open_weekdays(self._schema))
         for column in days:
             part = whole * min(extras.WEEKDAY_SHARE, extras.WEEKDAYS_SHARE / len(days))
-            self._schema = extras.learn_weekdays(self._room, self._schema, column, amount=part)
+            self._schema = extras.learn_weekdays(
+                self._room, self._schema, column, amount=part
+            )
         maps = extras.open_maps(self._schema)
         for rule in maps:
             part = min(extras.MAP_SHARE, extras.MAPS_SHARE / len(maps))
-            self._schema = extras.learn_map(self._room, self._schema, rule, amount=whole * part)
+            self._schema = extras.learn_map(
+                self._room, self._schema, rule, amount=whole * part
+            )
         self._schema, aside = drop_unsatisfiable_rules(self._schema)
-        self.notes += [f"that no row can keep the rule {title}, which was set aside" for title in aside]
+        self.notes += [
+            f"that no row can keep the rule {title}, which was set aside"
+            for title in aside
+        ]
         self._room = replace(self._room, table=self._room.table.described(self._schema))
 
     def keep(self, bought: Measurements) -> None:
@@ -137,20 +180,33 @@ class Curator:
 
     def sum(self, column: str, *, share: Fraction | int) -> Sum:
         """The noisy sum of a bounded column, clipped to its bounds."""
-        return sums.measure_sum(self._room, self._lattice(column), amount=self._amount_of_share(share))
+        return sums.measure_sum(
+            self._room, self._lattice(column), amount=self._amount_of_share(share)
+        )
 
     def mean(self, column: str, *, share: Fraction | int) -> Mean:
-        """The noisy mean of a bounded column: half of the share for its sum, half for its count."""
-        return sums.measure_mean(self._room, self._lattice(column), amount=self._amount_of_share(share))
+        """The noisy mean of a bounded column: half of the share for its sum, half for
+        its count.
+        """
+        return sums.measure_mean(
+            self._room, self._lattice(column), amount=self._amount_of_share(share)
+        )
 
-    def quantiles(self, column: str, alphas: Sequence[Fraction], *, share: Fraction | int) -> list[int]:
+    def quantiles(
+        self, column: str, alphas: Sequence[Fraction], *, share: Fraction | int
+    ) -> list[int]:
         """Lattice indices near the quantiles of a bounded column."""
         return quantiles.choose_quantiles(
-            self._room, self._lattice(column), alphas, amount=self._amount_of_share(share)
+            self._room,
+            self._lattice(column),
+            alphas,
+            amount=self._amount_of_share(share),
         )
 
     def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
-        """The cells of a large marginal that are safely above zero, with noisy counts; uses the δ set aside for thresholds."""
+        """The cells of a large marginal that are safely above zero, with noisy counts;
+        uses the δ set aside for thresholds.
+        """
         amount, delta = self._amount_of_share(share), self._room.till.left_delta
         found = sparse_histogram.measure_sparse_cells(
             self._room, tuple(clique), amount=amount, delta=delta, schema=self.schema
@@ -164,9 +220,13 @@ class Curator:
         share: Fraction | int,
         maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
     ) -> dict[Clique, Distance]:
-        """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
+        """Noisy L1 distances between the true marginals and estimates of them; where a
+        clique has `maps`, of coarser bins.
+        """
         self._check_shapes(estimates, maps)
-        return select_marginal.measure_distances(self._room, estimates, amount=self._amount_of_share(share), maps=maps)
+        return select_marginal.measure_distances(
+            self._room, estimates, amount=self._amount_of_share(share), maps=maps
+        )
 
     def choose(
         self,
@@ -192,17 +252,24 @@ class Curator:
     def choose_cell(
         self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
     ) -> tuple[Clique, tuple[int, ...]]:
-        """One cell of one clique, chosen privately by how far its count is from its estimate."""
+        """One cell of one clique, chosen privately by how far its count is from its
+        estimate.
+        """
         self._check_shapes(estimates)
-        return select_cell.choose_cell(self._room, self._schema, estimates, amount=self._amount_of_share(share))
+        return select_cell.choose_cell(
+            self._room, self._schema, estimates, amount=self._amount_of_share(share)
+        )
 
     def _amount_of_share(self, share: Fraction | int) -> Fraction:
         if isinstance(share, float) or not 0 < share <= 1:
-            raise Refused("A share is an exact fraction above 0 and at most 1. Nothing was spent")
+            raise Refused(
+                "A share is an exact fraction above 0 and at most 1. Nothing was spent"
+            )
         amount = share * self._handed
         if amount > self._room.till.left:
             raise BudgetExceeded(
-                f"A share of {share} was asked for and only {float(self.left):.3g} is left in this run. It was not answered"
+                f"A share of {share} was asked for and only {float(self.left):.3g} is"
+                " left in this run. It was not answered"
             )
         return amount
 
@@ -213,21 +280,31 @@ class Curator:
     ) -> None:
         """Refuse before anything is paid what a score would refuse after."""
         for clique, estimate in estimates.items():
-            axes = (maps or {}).get(clique) or tuple(Identity(n) for n in self._schema.sizes(clique))
+            axes = (maps or {}).get(clique) or tuple(
+                Identity(n) for n in self._schema.sizes(clique)
+            )
             fits = tuple(m.size for m in axes) == self._schema.sizes(clique)
             if not fits or np.shape(estimate) != tuple(m.out for m in axes):
                 raise Refused(
-                    f"The estimate of {', '.join(clique)} has another shape than its marginal. Nothing was spent"
+                    f"The estimate of {', '.join(clique)} has another shape than its"
+                    " marginal. Nothing was spent"
                 )
 
     def _lattice(self, column: str) -> Lattice:
         found = self._schema[column]
         if not isinstance(found, Lattice):
-            raise Refused(f"{column}: only numbers, dates and times have sums and quantiles. Nothing was spent")
+            raise Refused(
+                f"{column}: only numbers, dates and times have sums and quantiles."
+                " Nothing was spent"
+            )
         return found
 
 
-def agreed_rows(table: TableProtocol, schema: Schema, neighbours: Neighbours) -> int | None:
-    """The number of rows where all neighbours have as many: under replace, one row to the unit, none left out."""
+def agreed_rows(
+    table: TableProtocol, schema: Schema, neighbours: Neighbours
+) -> int | None:
+    """The number of rows where all neighbours have as many: under replace, one row to
+    the unit, none left out.
+    """
     whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
     return table.rows() if neighbours is Neighbours.REPLACE and whole else None

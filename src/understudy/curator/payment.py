@@ -1,10 +1,13 @@
 """The till: every answer is paid for here, in one order that a crash cannot change.
 
-    admit (the run's filter)  →  count (exact, may fail)  →  charge (durable)  →  draw  →  store  →  answer
+    admit (the run's filter)  →  count (exact, may fail)  →  charge (durable)  →  draw
+    →  store  →  answer
 
-Refused by the filter, or failed while counting: nothing was charged. Ctrl-C after the charge waits for the store (hold.py). Killed after
-the charge: it stands and no answer left the room. Killed after the store: only resuming the same run, asking the same question at the
-same step, gets that stored answer again. No path returns an answer that was not charged, and none returns a stored answer to a new run.
+Refused by the filter, or failed while counting: nothing was charged. Ctrl-C after the
+charge waits for the store (hold.py). Killed after the charge: it stands and no answer
+left the room. Killed after the store: only resuming the same run, asking the same
+question at the same step, gets that stored answer again. No path returns an answer that
+was not charged, and none returns a stored answer to a new run.
 """
 
 from __future__ import annotations
@@ -47,7 +50,9 @@ class Payments:
     """Takes the money, then lets a mechanism draw."""
 
     def __init__(self, run: RunProtocol, filter: Filter, *, context: str = "") -> None:
-        """`context` names what every answer of the run depends on, such as the schema: a run resumed under another one is refused."""
+        """`context` names what every answer of the run depends on, such as the schema:
+        a run resumed under another one is refused.
+        """
         self._run = run
         self._context = context
         self._filter = filter
@@ -71,12 +76,16 @@ class Payments:
         count: Callable[[], Exact],
         draw: Callable[[Exact], NoisyAnswer],
     ) -> NoisyAnswer:
-        """Count, charge, then draw; `request` states everything the answer depends on but the rows and the noise.
+        """Count, charge, then draw; `request` states everything the answer depends on
+        but the rows and the noise.
 
-        Counting is the part that takes long and can fail, so it comes before the charge: what fails there can be asked again for free.
+        Counting is the part that takes long and can fail, so it comes before the
+        charge: what fails there can be asked again for free.
         """
         question = {"context": self._context, "request": request}
-        digest = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
+        digest = hashlib.sha256(
+            json.dumps(question, sort_keys=True, default=str).encode()
+        ).hexdigest()
         step, self._step = self._step, self._step + 1
         self._filter.admit(cost)
         self.charges.append((str(request["mechanism"]), cost))
@@ -97,7 +106,9 @@ def fingerprint_array(array: NDArray[np.generic]) -> str:
     >>> fingerprint_array(np.zeros(3)) == fingerprint_array(np.zeros(3)), fingerprint_array(np.zeros(3)) == fingerprint_array(np.ones(3))
     (True, False)
     """
-    return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()).hexdigest()
+    return hashlib.sha256(
+        f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()
+    ).hexdigest()
 
 
 def _pack_answer(answer: NoisyAnswer) -> bytes:

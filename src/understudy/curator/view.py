@@ -1,4 +1,6 @@
-"""The window: the curator as a synthesizer sees it. It holds functions, not the table behind them."""
+"""The window: the curator as a synthesizer sees it. It holds functions, not the table
+behind them.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ class CuratorView:
         share: Fraction | int,
         maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
     ) -> dict[Clique, Distance]:
-        """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
+        """Noisy L1 distances between the true marginals and estimates of them; where a
+        clique has `maps`, of coarser bins.
+        """
         return self._ask["errors"](estimates, share=share, maps=maps)  # type: ignore[return-value]
 
     def choose(
@@ -81,7 +85,9 @@ class CuratorView:
         penalties: Sequence[float] | None = None,
     ) -> Clique:
         """One clique, chosen privately."""
-        return self._ask["choose"](estimates, share=share, score=score, weights=weights, penalties=penalties)  # type: ignore[return-value]
+        return self._ask["choose"](
+            estimates, share=share, score=score, weights=weights, penalties=penalties
+        )  # type: ignore[return-value]
 
     def choose_cell(
         self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int

@@ -1,1 +1,3 @@
-"""What a synthetic table keeps, and who could be found in it. Reads real rows: internal."""
+"""What a synthetic table keeps, and who could be found in it. Reads real rows:
+internal.
+"""

@@ -1,8 +1,10 @@
-"""Linear maps on one axis of a marginal, with integer entries, so that every answer stays on a stated lattice.
+"""Linear maps on one axis of a marginal, with integer entries, so that every answer
+stays on a stated lattice.
 
-A measurement of a clique is `(⊗ map_i) · counts + noise`. Three maps suffice: the counts themselves, counts of coarser bins, and
-the centred counts n·I − J (the residual basis of Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy marginals", 2023,
-scaled to integers).
+A measurement of a clique is `(⊗ map_i) · counts + noise`. Three maps suffice: the
+counts themselves, counts of coarser bins, and the centred counts n·I − J (the residual
+basis of Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy
+marginals", 2023, scaled to integers).
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class Identity:
 
     @property
     def own_entry(self) -> int:
-        """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
+        """The one entry of a cell's column that differs from the others; with `miss`,
+        all that sensitivities need.
+        """
         return 1
 
     @property
@@ -54,7 +58,9 @@ class Partition:
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        assert set(self.bins) == set(range(max(self.bins) + 1)), "every bin of a partition holds at least one code"
+        assert set(self.bins) == set(range(max(self.bins) + 1)), (
+            "every bin of a partition holds at least one code"
+        )
 
     @property
     def size(self) -> int:
@@ -68,7 +74,9 @@ class Partition:
 
     @property
     def own_entry(self) -> int:
-        """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
+        """The one entry of a cell's column that differs from the others; with `miss`,
+        all that sensitivities need.
+        """
         return 1
 
     @property
@@ -85,7 +93,8 @@ class Partition:
 
 @dataclass(frozen=True)
 class Centring:
-    """n·I − J: how far each cell lies from the mean of the axis, times n, so that it stays an integer.
+    """n·I − J: how far each cell lies from the mean of the axis, times n, so that it
+    stays an integer.
 
     >>> Centring(2).matrix().tolist()
     [[1, -1], [-1, 1]]
@@ -100,7 +109,9 @@ class Centring:
 
     @property
     def own_entry(self) -> int:
-        """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
+        """The one entry of a cell's column that differs from the others; with `miss`,
+        all that sensitivities need.
+        """
         return self.size - 1
 
     @property

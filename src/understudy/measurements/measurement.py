@@ -20,9 +20,11 @@ Clique = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """`(⊗ maps) · counts + noise` of one clique, as it was released and never rescaled in silence.
+    """`(⊗ maps) · counts + noise` of one clique, as it was released and never rescaled
+    in silence.
 
-    `values` has one axis per column of the clique (after its map) and holds integers. Every cell is noised, the empty ones too.
+    `values` has one axis per column of the clique (after its map) and holds integers.
+    Every cell is noised, the empty ones too.
     """
 
     clique: Clique
@@ -34,7 +36,9 @@ class Measurement:
 
     def __post_init__(self) -> None:
         assert self.values.dtype == np.int64, "a measurement holds integers"
-        assert self.values.shape == tuple(m.out for m in self.maps), "values and maps disagree"
+        assert self.values.shape == tuple(m.out for m in self.maps), (
+            "values and maps disagree"
+        )
         assert len(self.clique) == len(self.maps), "clique and maps disagree"
 
     @property
@@ -45,9 +49,11 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class SparseMeasurement:
-    """The cells of a large marginal that passed a stability threshold; those below it are not shown, nor is how many there were.
+    """The cells of a large marginal that passed a stability threshold; those below it
+    are not shown, nor is how many there were.
 
-    `codes` has one row per shown cell and one column per column of the clique; `values` are their noisy counts, all above `threshold`.
+    `codes` has one row per shown cell and one column per column of the clique; `values`
+    are their noisy counts, all above `threshold`.
     """
 
     clique: Clique
@@ -59,13 +65,18 @@ class SparseMeasurement:
     cost: Cost
 
     def __post_init__(self) -> None:
-        assert self.codes.shape == (len(self.values), len(self.clique)), "codes and values disagree"
+        assert self.codes.shape == (
+            len(self.values),
+            len(self.clique),
+        ), "codes and values disagree"
         assert self.values.dtype == np.int64, "a measurement holds integers"
 
 
 @dataclass(frozen=True)
 class Distance:
-    """A noisy L1 distance between a true marginal and an estimate of it, in units of 1/`grid` rows."""
+    """A noisy L1 distance between a true marginal and an estimate of it, in units of
+    1/`grid` rows.
+    """
 
     clique: Clique
     value: int
@@ -80,10 +91,12 @@ class Distance:
 
 @dataclass(frozen=True, eq=False)
 class EstimateDistance:
-    """A noisy L1 distance and the public estimate it was measured from, both in units of 1/grid rows.
+    """A noisy L1 distance and the public estimate it was measured from, both in units
+    of 1/grid rows.
 
-    Whatever is said of a marginal that nobody measured, this bounds how wrong it is: no further off than the distance to the estimate
-    plus the distance from there to the truth. `public` says that the estimate is a public table's, and may be leant on.
+    Whatever is said of a marginal that nobody measured, this bounds how wrong it is: no
+    further off than the distance to the estimate plus the distance from there to the
+    truth. `public` says that the estimate is a public table's, and may be leant on.
     """
 
     distance: Distance
@@ -92,7 +105,9 @@ class EstimateDistance:
 
     def __post_init__(self) -> None:
         assert self.estimate.dtype == np.int64, "an estimate lies on the grid"
-        assert self.estimate.ndim == len(self.distance.clique), "estimate and clique disagree"
+        assert self.estimate.ndim == len(self.distance.clique), (
+            "estimate and clique disagree"
+        )
 
     @classmethod
     def of(cls, distance: Distance, estimate: NDArray[np.float64]) -> EstimateDistance:
@@ -101,16 +116,22 @@ class EstimateDistance:
 
 
 MAX_ESTIMATE_DISTANCE_CELLS = 4_000_000
-"""Cells of all estimates that a run keeps beside its distances: about 30 MB before packing."""
+"""Cells of all estimates that a run keeps beside its distances: about 30 MB before
+packing.
+"""
 
 MAX_ESTIMATE_DISTANCES = 30_000
-"""Estimates that a run keeps: each is a member of a release file, which holds at most 65,535."""
+"""Estimates that a run keeps: each is a member of a release file, which holds at most
+65,535.
+"""
 
 
 def distances_with_estimates(
-    distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDArray[np.float64]]
+    distances: Mapping[Clique, Distance],
+    estimates: Mapping[Clique, NDArray[np.float64]],
 ) -> tuple[EstimateDistance, ...]:
-    """Paid distances with the estimates they were measured from, small marginals first, as many as a release should carry.
+    """Paid distances with the estimates they were measured from, small marginals first,
+    as many as a release should carry.
 
     >>> distances_with_estimates({}, {})
     ()
@@ -140,7 +161,11 @@ class Measurements(Sequence[Measurement]):
     def __getitem__(self, index: slice) -> Measurements: ...
 
     def __getitem__(self, index: int | slice) -> Measurement | Measurements:
-        return Measurements(self.items[index]) if isinstance(index, slice) else self.items[index]
+        return (
+            Measurements(self.items[index])
+            if isinstance(index, slice)
+            else self.items[index]
+        )
 
     def __len__(self) -> int:
         return len(self.items)
@@ -149,12 +174,21 @@ class Measurements(Sequence[Measurement]):
         return iter(self.items)
 
     def __add__(self, other: Measurements) -> Measurements:
-        return Measurements(self.items + other.items, self.sparse + other.sparse, self.gaps + other.gaps)
+        return Measurements(
+            self.items + other.items, self.sparse + other.sparse, self.gaps + other.gaps
+        )
 
     def __contains__(self, clique: object) -> bool:
-        """Whether this clique was measured, its columns in any order, each cell on its own."""
-        return any(m.plain and isinstance(clique, tuple) and set(m.clique) == set(clique) for m in self.items)
+        """Whether this clique was measured, its columns in any order, each cell on its
+        own.
+        """
+        return any(
+            m.plain and isinstance(clique, tuple) and set(m.clique) == set(clique)
+            for m in self.items
+        )
 
     def of(self, clique: Clique) -> Measurements:
         """Those that measured exactly these columns."""
-        return Measurements(tuple(m for m in self.items if set(m.clique) == set(clique)))
+        return Measurements(
+            tuple(m for m in self.items if set(m.clique) == set(clique))
+        )

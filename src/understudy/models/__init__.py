@@ -1,4 +1,6 @@
-"""Distributions over a schema: what measurements become, and what rows are sampled from."""
+"""Distributions over a schema: what measurements become, and what rows are sampled
+from.
+"""
 
 from collections.abc import Mapping
 
@@ -7,7 +9,15 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.models.dense import DenseModel
-from understudy.models.model import Arrays, Codes, ConditionalModel, Facts, Model, PortableModel, default_rows
+from understudy.models.model import (
+    Arrays,
+    Codes,
+    ConditionalModel,
+    Facts,
+    Model,
+    PortableModel,
+    default_rows,
+)
 from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
 from understudy.models.refined_tree import RefinedTreeModel
@@ -18,13 +28,26 @@ from understudy.schema import Schema
 
 MODEL_KINDS: dict[str, type[PortableModel]] = {
     model.kind: model
-    for model in (ProductModel, DenseModel, SparseModel, TreeModel, RefinedTreeModel, RowsModel, NetworkModel)
+    for model in (
+        ProductModel,
+        DenseModel,
+        SparseModel,
+        TreeModel,
+        RefinedTreeModel,
+        RowsModel,
+        NetworkModel,
+    )
 }
 """Every kind of model a release file may hold."""
 
 
-def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> PortableModel:
-    """A model from the parts `to_parts` gave, checked to the last cell; ReleaseError where they are not believable.
+def from_parts(
+    schema: Schema,
+    facts: Mapping[str, object],
+    arrays: Mapping[str, NDArray[np.generic]],
+) -> PortableModel:
+    """A model from the parts `to_parts` gave, checked to the last cell; ReleaseError
+    where they are not believable.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker"),))
@@ -33,7 +56,10 @@ def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str,
     """
     kind = facts.get("kind")
     if not isinstance(kind, str) or kind not in MODEL_KINDS:
-        raise ReleaseError("model: its kind is not known here. It may be from a later version of Understudy")
+        raise ReleaseError(
+            "model: its kind is not known here. It may be from a later version of"
+            " Understudy"
+        )
     return MODEL_KINDS[kind].from_parts(schema, facts, arrays)
 
 

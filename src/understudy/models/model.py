@@ -1,7 +1,8 @@
 """What a model can do: give any marginal, give rows, and travel as plain parts.
 
-A model is a distribution (shares that sum to one) and an estimated number of rows. Keeping the two apart means that a model always has
-something to sample from, even where the estimated number of rows is zero.
+A model is a distribution (shares that sum to one) and an estimated number of rows.
+Keeping the two apart means that a model always has something to sample from, even where
+the estimated number of rows is zero.
 """
 
 from __future__ import annotations
@@ -52,8 +53,12 @@ class Model(Protocol):
 class ConditionalModel(Model, Protocol):
     """A model that can also complete rows of which some codes are given."""
 
-    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
-        """One row for each given partial row, drawn exactly from the conditional distribution."""
+    def complete(
+        self, given: Mapping[str, NDArray[np.integer]], rng: Generator
+    ) -> Codes:
+        """One row for each given partial row, drawn exactly from the conditional
+        distribution.
+        """
 
 
 @runtime_checkable
@@ -61,11 +66,15 @@ class RoundedModel(Model, Protocol):
     """A model that knows how far rounding alone leads its rows astray."""
 
     def astray(self, clique: Clique) -> NDArray[np.float64] | None:
-        """The variance of each count of a clique in a sample of as many rows as the model has; None where more than rounding is at work."""
+        """The variance of each count of a clique in a sample of as many rows as the
+        model has; None where more than rounding is at work.
+        """
 
 
 class PortableModel(Model, Protocol):
-    """A model that can be written to a file as JSON and arrays, and rebuilt from them: no pickle, no code."""
+    """A model that can be written to a file as JSON and arrays, and rebuilt from them:
+    no pickle, no code.
+    """
 
     kind: ClassVar[str]
 
@@ -73,12 +82,20 @@ class PortableModel(Model, Protocol):
         """Everything but the schema; `facts["kind"]` names the class."""
 
     @classmethod
-    def from_parts(cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> Self:
-        """The model again. Parts that no model of this kind could have written raise ReleaseError."""
+    def from_parts(
+        cls,
+        schema: Schema,
+        facts: Mapping[str, object],
+        arrays: Mapping[str, NDArray[np.generic]],
+    ) -> Self:
+        """The model again. Parts that no model of this kind could have written raise
+        ReleaseError.
+        """
 
 
 def default_rows(model: Model) -> int:
-    """How many rows to sample where nobody says: the estimated number, rounded; none where that is not positive.
+    """How many rows to sample where nobody says: the estimated number, rounded; none
+    where that is not positive.
 
     >>> from understudy.models.product import ProductModel
     >>> from understudy.schema import Boolean
@@ -89,7 +106,8 @@ def default_rows(model: Model) -> int:
 
 
 def is_rounded_in_one_piece(model: Model) -> bool:
-    """Whether a sample of as many rows as the model has is rounded in one piece, and no row of it repaired.
+    """Whether a sample of as many rows as the model has is rounded in one piece, and no
+    row of it repaired.
 
     >>> from understudy.models.product import ProductModel
     >>> from understudy.schema import Boolean
@@ -97,4 +115,8 @@ def is_rounded_in_one_piece(model: Model) -> bool:
     >>> [is_rounded_in_one_piece(ProductModel.uniform(schema, total=total)) for total in (17.0, 1e7)]
     [True, False]
     """
-    return default_rows(model) <= MAX_ROUNDED_ROWS and not model.schema.impossible and not model.schema.rules
+    return (
+        default_rows(model) <= MAX_ROUNDED_ROWS
+        and not model.schema.impossible
+        and not model.schema.rules
+    )

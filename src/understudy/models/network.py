@@ -1,12 +1,15 @@
-"""Bayesian networks: each column follows a distribution of its own for every combination of its parents' codes.
+"""Bayesian networks: each column follows a distribution of its own for every
+combination of its parents' codes.
 
-P(row) = Π P(column | its parents), columns in an order in which parents stand before their children. The order is one of computing, not
-of cause and effect.
+P(row) = Π P(column | its parents), columns in an order in which parents stand before
+their children. The order is one of computing, not of cause and effect.
 
-Rows are sampled column by column (ancestral sampling): rows that share their parents' codes share out the column's distribution by
-rounding. Marginals come from summing columns out one by one; only ancestors of the columns asked for matter. The same sums, kept, complete
-partial rows exactly: a column that was summed out is drawn, last one first, from the table it was summed out of (Koller, Friedman,
-"Probabilistic graphical models", 2009, §9.3 and §12.1).
+Rows are sampled column by column (ancestral sampling): rows that share their parents'
+codes share out the column's distribution by rounding. Marginals come from summing
+columns out one by one; only ancestors of the columns asked for matter. The same sums,
+kept, complete partial rows exactly: a column that was summed out is drawn, last one
+first, from the table it was summed out of (Koller, Friedman, "Probabilistic graphical
+models", 2009, §9.3 and §12.1).
 """
 
 from __future__ import annotations
@@ -37,7 +40,11 @@ from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.sampling.conditions import check_given
 from understudy.models.sampling.rounding import round_groups
 from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
-from understudy.models.serialization import SHARE_SUM_TOLERANCE, check_part_names, read_total
+from understudy.models.serialization import (
+    SHARE_SUM_TOLERANCE,
+    check_part_names,
+    read_total,
+)
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
@@ -46,7 +53,9 @@ MAX_ELIMINATION_CELLS = 2**22
 """Cells of the largest table that is made to sum a column out."""
 
 MIN_SHUFFLE_BITS = 24
-"""Random bits that order rows inside a group. Fewer would let two rows tie often enough to matter."""
+"""Random bits that order rows inside a group. Fewer would let two rows tie often enough
+to matter.
+"""
 
 SIMULATED_MARGINAL_ROWS = 2**18
 """Rows that stand for the distribution where such a table would be larger."""
@@ -54,7 +63,9 @@ SIMULATED_MARGINAL_ROWS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class NetworkNode:
-    """A column, its parents, and its shares: one axis for each parent, the last one for the column itself."""
+    """A column, its parents, and its shares: one axis for each parent, the last one for
+    the column itself.
+    """
 
     column: str
     parents: Clique
@@ -65,8 +76,9 @@ class NetworkNode:
 class NetworkModel:
     """A Bayesian network over all columns, parents before children, for `total` rows.
 
-    Structural zeros inside one node's columns have no share; those between columns of different nodes are beyond it, so its rows are
-    repaired (models/rules/structural_zeros.py).
+    Structural zeros inside one node's columns have no share; those between columns of
+    different nodes are beyond it, so its rows are repaired
+    (models/rules/structural_zeros.py).
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
@@ -85,42 +97,72 @@ class NetworkModel:
     def __post_init__(self) -> None:
         assert math.isfinite(self.total), "a total is a number"
         assert self.total >= 0, "a total is never negative"
-        assert sorted(n.column for n in self.nodes) == sorted(self.schema), "one node for each column"
+        assert sorted(n.column for n in self.nodes) == sorted(self.schema), (
+            "one node for each column"
+        )
         placed: set[str] = set()
         for node in self.nodes:
             assert len(set(node.parents)) == len(node.parents), "a parent is named once"
-            assert placed.issuperset(node.parents), "parents stand before their children"
-            assert node.shares.shape == self.schema.sizes((*node.parents, node.column)), "one share for each cell"
+            assert placed.issuperset(node.parents), (
+                "parents stand before their children"
+            )
+            assert node.shares.shape == self.schema.sizes(
+                (*node.parents, node.column)
+            ), "one share for each cell"
             assert np.all(node.shares >= 0), "shares are never negative"
-            assert np.all(np.abs(node.shares.sum(axis=-1) - 1) < SHARE_SUM_TOLERANCE), "shares sum to one"
+            assert np.all(np.abs(node.shares.sum(axis=-1) - 1) < SHARE_SUM_TOLERANCE), (
+                "shares sum to one"
+            )
             placed.add(node.column)
 
     @classmethod
-    def from_measurements(cls, schema: Schema, measurements: Measurements, *, clip: bool = False) -> NetworkModel:
-        """The network that plain noisy marginals spell out: in each, the first column is the child and the others are its parents.
+    def from_measurements(
+        cls, schema: Schema, measurements: Measurements, *, clip: bool = False
+    ) -> NetworkModel:
+        """The network that plain noisy marginals spell out: in each, the first column
+        is the child and the others are its parents.
 
-        Marginals are taken in their order. Columns of one that no earlier one placed are placed from it, last one first, with the columns
-        placed before as parents. So a table that holds several nodes is measured once. A column in no such marginal has no parents.
+        Marginals are taken in their order. Columns of one that no earlier one placed
+        are placed from it, last one first, with the columns placed before as parents.
+        So a table that holds several nodes is measured once. A column in no such
+        marginal has no parents.
 
-        All measurements are pooled by least squares; each table is then projected on the non-negative counts that sum to the total, or with
-        `clip` cut at zero, and divided by what its parents' cells hold. Cells of parents without mass take the column's overall shares.
+        All measurements are pooled by least squares; each table is then projected on
+        the non-negative counts that sum to the total, or with `clip` cut at zero, and
+        divided by what its parents' cells hold. Cells of parents without mass take the
+        column's overall shares.
         """
         total, _ = pool_total(schema, measurements)
         if total <= 0:
-            return cls(schema, 0.0, tuple(NetworkNode(name, (), uniform_shares(schema, (name,))) for name in schema))
+            return cls(
+                schema,
+                0.0,
+                tuple(
+                    NetworkNode(name, (), uniform_shares(schema, (name,)))
+                    for name in schema
+                ),
+            )
         pooled = PooledResiduals.of(schema, measurements)
         nodes: dict[str, NetworkNode] = {}
-        for clique in dict.fromkeys(m.clique for m in measurements if m.plain and len(m.clique) > 1):
+        for clique in dict.fromkeys(
+            m.clique for m in measurements if m.plain and len(m.clique) > 1
+        ):
             if nodes.keys() >= set(clique):
                 continue
-            table = _nonnegative_counts(schema, clique, pooled.marginal(clique), total, clip=clip)
+            table = _nonnegative_counts(
+                schema, clique, pooled.marginal(clique), total, clip=clip
+            )
             for column in reversed(clique):
                 if column in nodes:
                     continue
                 parents = tuple(name for name in clique if name in nodes)
                 joint = sum_factor(Factor(clique, table), (*parents, column))
                 nodes[column] = (
-                    NetworkNode(column, parents, _conditional_shares(schema, (*parents, column), joint))
+                    NetworkNode(
+                        column,
+                        parents,
+                        _conditional_shares(schema, (*parents, column), joint),
+                    )
                     if parents
                     else _root_node(schema, column, measurements, total, clip=clip)
                 )
@@ -130,47 +172,72 @@ class NetworkModel:
         return cls(schema, total, tuple(nodes.values()))
 
     def marginal(self, clique: Clique) -> Array:
-        """Expected counts, exact where no table on the way has more than LARGEST cells, else those of CROWD sampled rows."""
+        """Expected counts, exact where no table on the way has more than LARGEST cells,
+        else those of CROWD sampled rows.
+        """
         return self.shares(clique) * self.total
 
     def shares(self, clique: Clique) -> Array:
         """The distribution over a clique."""
         assert len(set(clique)) == len(clique), "a clique names each column once"
         factors = self._ancestor_factors(clique)
-        order, largest = elimination_order([f.scope for f in factors], set(clique), self._sizes)
+        order, largest = elimination_order(
+            [f.scope for f in factors], set(clique), self._sizes
+        )
         if max(largest, math.prod(self.schema.sizes(clique))) > MAX_ELIMINATION_CELLS:
             return self._count_marginals(clique)
         _, left = eliminate_columns(factors, order, self._sizes)
         return multiply_factors(left, clique, self._sizes)
 
-    def draw_column(self, column: str, codes: Codes, rows: int, rng: Generator) -> NDArray[np.integer]:
+    def draw_column(
+        self, column: str, codes: Codes, rows: int, rng: Generator
+    ) -> NDArray[np.integer]:
         """One column for rows whose codes of its parents are there already."""
         node = next(n for n in self.nodes if n.column == column)
         return self._draw(column, node.parents, node.shares, codes, rows, rng)
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Column by column; impossible rows are repaired."""
-        return fill_columns(self.schema, self._draw_missing_columns({}, rows, rng), rows, rng)
+        return fill_columns(
+            self.schema, self._draw_missing_columns({}, rows, rng), rows, rng
+        )
 
-    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
-        """Exactly from the conditional distribution: what leads to the given columns first, what follows from them after.
+    def complete(
+        self, given: Mapping[str, NDArray[np.integer]], rng: Generator
+    ) -> Codes:
+        """Exactly from the conditional distribution: what leads to the given columns
+        first, what follows from them after.
 
-        Where the given codes have no mass, a column takes its overall distribution. Refused where the given columns tie so many others
-        together that a table of more than LARGEST cells would be needed.
+        Where the given codes have no mass, a column takes its overall distribution.
+        Refused where the given columns tie so many others together that a table of more
+        than LARGEST cells would be needed.
         """
         rows = check_given(self.schema, given)
         factors = self._ancestor_factors(tuple(given))
-        order, largest = elimination_order([f.scope for f in factors], set(given), self._sizes)
+        order, largest = elimination_order(
+            [f.scope for f in factors], set(given), self._sizes
+        )
         if largest > MAX_ELIMINATION_CELLS:
             raise Refused(
-                f"Completing rows from {', '.join(given)} would take a table of {largest:,} cells. Give fewer or other columns"
+                f"Completing rows from {', '.join(given)} would take a table of"
+                f" {largest:,} cells. Give fewer or other columns"
             )
         kept, _ = eliminate_columns(factors, order, self._sizes)
-        codes: Codes = {name: np.asarray(column).astype(np.int64) for name, column in given.items()}
+        codes: Codes = {
+            name: np.asarray(column).astype(np.int64) for name, column in given.items()
+        }
         for factor in reversed(kept):
             *others, column = factor.scope
-            codes[column] = self._draw(column, tuple(others), factor.table, codes, rows, rng)
-        return fill_columns(self.schema, self._draw_missing_columns(codes, rows, rng), rows, rng, fixed=set(given))
+            codes[column] = self._draw(
+                column, tuple(others), factor.table, codes, rows, rng
+            )
+        return fill_columns(
+            self.schema,
+            self._draw_missing_columns(codes, rows, rng),
+            rows,
+            rng,
+            fixed=set(given),
+        )
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """Arrays are named by position in the network."""
@@ -180,14 +247,21 @@ class NetworkModel:
 
     @classmethod
     def from_parts(
-        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+        cls,
+        schema: Schema,
+        facts: Mapping[str, object],
+        arrays: Mapping[str, NDArray[np.generic]],
     ) -> NetworkModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total", "nodes"}, "facts")
         shape = _read_shape(facts["nodes"], schema)
         check_part_names(arrays, {f"node{i}" for i in range(len(shape))}, "arrays")
         nodes = tuple(
-            NetworkNode(column, parents, _read_node(arrays[f"node{i}"], i, schema.sizes((*parents, column))))
+            NetworkNode(
+                column,
+                parents,
+                _read_node(arrays[f"node{i}"], i, schema.sizes((*parents, column))),
+            )
             for i, (column, parents) in enumerate(shape)
         )
         return cls(schema, read_total(facts), nodes)
@@ -198,16 +272,27 @@ class NetworkModel:
 
     @cached_property
     def _simulated_rows(self) -> Codes:
-        """Rows for marginals that are out of reach: always the same ones, so that a model gives the same answers."""
-        return self._draw_missing_columns({}, SIMULATED_MARGINAL_ROWS, np.random.default_rng(0))
+        """Rows for marginals that are out of reach: always the same ones, so that a
+        model gives the same answers.
+        """
+        return self._draw_missing_columns(
+            {}, SIMULATED_MARGINAL_ROWS, np.random.default_rng(0)
+        )
 
     def _count_marginals(self, clique: Clique) -> Array:
         sizes = self.schema.sizes(clique)
-        cells = np.ravel_multi_index(tuple(self._simulated_rows[name] for name in clique), sizes)
-        return np.bincount(cells, minlength=math.prod(sizes)).reshape(sizes) / SIMULATED_MARGINAL_ROWS
+        cells = np.ravel_multi_index(
+            tuple(self._simulated_rows[name] for name in clique), sizes
+        )
+        return (
+            np.bincount(cells, minlength=math.prod(sizes)).reshape(sizes)
+            / SIMULATED_MARGINAL_ROWS
+        )
 
     def _ancestor_factors(self, clique: Clique) -> list[Factor]:
-        """The tables of these columns and all their ancestors: no other column has a say in them."""
+        """The tables of these columns and all their ancestors: no other column has a
+        say in them.
+        """
         wanted = set(clique)
         factors = []
         for node in reversed(self.nodes):
@@ -221,13 +306,23 @@ class NetworkModel:
         whole = dict(codes)
         for node in self.nodes:
             if node.column not in whole:
-                whole[node.column] = self._draw(node.column, node.parents, node.shares, whole, rows, rng)
+                whole[node.column] = self._draw(
+                    node.column, node.parents, node.shares, whole, rows, rng
+                )
         return whole
 
     def _draw(
-        self, column: str, others: Clique, table: Array, codes: Codes, rows: int, rng: Generator
+        self,
+        column: str,
+        others: Clique,
+        table: Array,
+        codes: Codes,
+        rows: int,
+        rng: Generator,
     ) -> NDArray[np.integer]:
-        """One column by rounding, given the codes of others; `table` has their axes, then the column's."""
+        """One column by rounding, given the codes of others; `table` has their axes,
+        then the column's.
+        """
         size = table.shape[-1]
         dtype = self.schema.codecs[column].dtype
         if rows == 0:
@@ -244,16 +339,21 @@ class NetworkModel:
         if np.any(bare):
             weights = np.where(bare[:, None], self.shares((column,)), weights)
         in_group = np.bincount(member, minlength=len(weights))
-        counts = round_groups(weights.ravel(), np.full(len(weights), size), in_group, rng)
+        counts = round_groups(
+            weights.ravel(), np.full(len(weights), size), in_group, rng
+        )
         drawn = np.empty(rows, dtype)
-        drawn[shuffle_by_group(member, rng)] = np.repeat(np.tile(np.arange(size, dtype=dtype), len(weights)), counts)
+        drawn[shuffle_by_group(member, rng)] = np.repeat(
+            np.tile(np.arange(size, dtype=dtype), len(weights)), counts
+        )
         return drawn
 
 
 def shuffle_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
     """Indices of rows, group by group, in random order inside each.
 
-    Group, random bits and index are packed into one number, because numbers are sorted many times faster than they are looked up.
+    Group, random bits and index are packed into one number, because numbers are sorted
+    many times faster than they are looked up.
 
     >>> shuffle_by_group(np.array([1, 0, 1]), np.random.default_rng(0)).tolist()[0]
     1
@@ -274,17 +374,25 @@ def shuffle_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.in
     return keys
 
 
-def _nonnegative_counts(schema: Schema, clique: Clique, values: Array, total: float, *, clip: bool) -> Array:
+def _nonnegative_counts(
+    schema: Schema, clique: Clique, values: Array, total: float, *, clip: bool
+) -> Array:
     """Non-negative counts from noisy ones; nothing in structural zeros."""
     zeros = schema.zeros(clique)
     allowed = np.ones(values.shape, bool) if zeros is None else ~zeros
     if not allowed.any():
         uniform_shares(schema, clique)  # says what is wrong
-    return np.where(allowed, clamp(values), 0.0) if clip else project_simplex(values, total, allowed=allowed)
+    return (
+        np.where(allowed, clamp(values), 0.0)
+        if clip
+        else project_simplex(values, total, allowed=allowed)
+    )
 
 
 def _conditional_shares(schema: Schema, scope: Clique, joint: Array) -> Array:
-    """Shares of the last column for every combination of the others; overall shares where nobody is, uniform ones where that helps not."""
+    """Shares of the last column for every combination of the others; overall shares
+    where nobody is, uniform ones where that helps not.
+    """
     zeros = schema.zeros(scope)
     possible = np.ones(joint.shape) if zeros is None else (~zeros).astype(np.float64)
     overall = joint.reshape(-1, joint.shape[-1]).sum(axis=0)
@@ -297,20 +405,29 @@ def _conditional_shares(schema: Schema, scope: Clique, joint: Array) -> Array:
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float64)
 
 
-def _root_node(schema: Schema, name: str, measurements: Measurements, total: float, *, clip: bool) -> NetworkNode:
+def _root_node(
+    schema: Schema, name: str, measurements: Measurements, total: float, *, clip: bool
+) -> NetworkNode:
     """A column without parents, from everything that was measured of it."""
     pooled = pool_column(schema, name, measurements)
     if pooled is None:
         return NetworkNode(name, (), uniform_shares(schema, (name,)))
     return NetworkNode(
-        name, (), _conditional_shares(schema, (name,), _nonnegative_counts(schema, (name,), pooled, total, clip=clip))
+        name,
+        (),
+        _conditional_shares(
+            schema,
+            (name,),
+            _nonnegative_counts(schema, (name,), pooled, total, clip=clip),
+        ),
     )
 
 
 def _read_shape(found: object, schema: Schema) -> list[tuple[str, Clique]]:
     """Columns and parents as a file has them: every column once, after its parents."""
     damaged = (
-        "model: its network is not one of the schema's columns. The file is damaged or was not written by Understudy"
+        "model: its network is not one of the schema's columns. The file is damaged or"
+        " was not written by Understudy"
     )
     shape: list[tuple[str, Clique]] = []
     placed: set[str] = set()
@@ -325,7 +442,11 @@ def _read_shape(found: object, schema: Schema) -> list[tuple[str, Clique]]:
         ):
             raise ReleaseError(damaged)
         column, parents = item
-        if column in placed or column not in schema or not all(isinstance(p, str) and p in placed for p in parents):
+        if (
+            column in placed
+            or column not in schema
+            or not all(isinstance(p, str) and p in placed for p in parents)
+        ):
             raise ReleaseError(damaged)
         if len(set(parents)) != len(parents):
             raise ReleaseError(damaged)
@@ -338,9 +459,14 @@ def _read_shape(found: object, schema: Schema) -> list[tuple[str, Clique]]:
 
 def _read_node(found: object, at: int, shape: tuple[int, ...]) -> Array:
     """Conditional shares as a file has them."""
-    if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.shape != shape:
+    if (
+        not isinstance(found, np.ndarray)
+        or found.dtype != np.float64
+        or found.shape != shape
+    ):
         raise ReleaseError(
-            f'model: array "node{at}" has another type or shape than the schema says. The file is damaged'
+            f'model: array "node{at}" has another type or shape than the schema says.'
+            " The file is damaged"
         )
     shares = np.asarray(found, np.float64)
     fine = (
@@ -349,5 +475,7 @@ def _read_node(found: object, at: int, shape: tuple[int, ...]) -> Array:
         and np.all(abs(shares.sum(axis=-1) - 1) <= SHARE_SUM_TOLERANCE / 2)
     )
     if not fine:
-        raise ReleaseError(f'model: array "node{at}" is no distribution. The file is damaged')
+        raise ReleaseError(
+            f'model: array "node{at}" is no distribution. The file is damaged'
+        )
     return shares

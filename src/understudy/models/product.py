@@ -24,10 +24,11 @@ from understudy.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class ProductModel:
-    """P(row) = Π P(column), for `total` rows. `shares` holds each column's distribution; each sums to one.
+    """P(row) = Π P(column), for `total` rows. `shares` holds each column's
+    distribution; each sums to one.
 
-    Structural zeros between columns are beyond it: its marginals do not know them, its rows are repaired
-    (models/rules/structural_zeros.py).
+    Structural zeros between columns are beyond it: its marginals do not know them, its
+    rows are repaired (models/rules/structural_zeros.py).
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="parent", nullable=False)))
@@ -52,15 +53,23 @@ class ProductModel:
 
     @classmethod
     def uniform(cls, schema: Schema, total: float) -> ProductModel:
-        """Every code of a column equally likely; structural zeros of single columns excepted."""
-        return cls(schema, total, {name: uniform_shares(schema, (name,)) for name in schema})
+        """Every code of a column equally likely; structural zeros of single columns
+        excepted.
+        """
+        return cls(
+            schema, total, {name: uniform_shares(schema, (name,)) for name in schema}
+        )
 
     @classmethod
-    def from_measurements(cls, schema: Schema, measurements: Measurements) -> ProductModel:
-        """Pool what was measured of each column, then project it on the non-negative counts that sum to the pooled total.
+    def from_measurements(
+        cls, schema: Schema, measurements: Measurements
+    ) -> ProductModel:
+        """Pool what was measured of each column, then project it on the non-negative
+        counts that sum to the pooled total.
 
-        A column nothing was measured of is uniform. Where the pooled total is not positive there is no mass to share: the model
-        has total 0 and every column is uniform.
+        A column nothing was measured of is uniform. Where the pooled total is not
+        positive there is no mass to share: the model has total 0 and every column is
+        uniform.
         """
         total, _ = pool_total(schema, measurements)
         if total <= 0:
@@ -86,37 +95,66 @@ class ProductModel:
         return result
 
     def sample(self, rows: int, rng: Generator) -> Codes:
-        """Each column's counts by rounding, each in a random order of its own; impossible rows are repaired."""
-        return fill_columns(self.schema, self._sample_columns(list(self.schema), rows, rng), rows, rng)
+        """Each column's counts by rounding, each in a random order of its own;
+        impossible rows are repaired.
+        """
+        return fill_columns(
+            self.schema, self._sample_columns(list(self.schema), rows, rng), rows, rng
+        )
 
     def astray(self, clique: Clique) -> NDArray[np.float64] | None:
-        """What rounding leaves of a single column; columns meet by chance, and impossible rows are repaired."""
-        return fraction_variance(self.marginal(clique)) if len(clique) == 1 and is_rounded_in_one_piece(self) else None
+        """What rounding leaves of a single column; columns meet by chance, and
+        impossible rows are repaired.
+        """
+        return (
+            fraction_variance(self.marginal(clique))
+            if len(clique) == 1 and is_rounded_in_one_piece(self)
+            else None
+        )
 
-    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
-        """The given codes as they are, the other columns as if nothing were given: they are independent."""
+    def complete(
+        self, given: Mapping[str, NDArray[np.integer]], rng: Generator
+    ) -> Codes:
+        """The given codes as they are, the other columns as if nothing were given: they
+        are independent.
+        """
         rows = check_given(self.schema, given)
         asked = [name for name in self.schema if name not in given]
         return fill_columns(
-            self.schema, self._sample_columns(asked, rows, rng) | dict(given), rows, rng, fixed=set(given)
+            self.schema,
+            self._sample_columns(asked, rows, rng) | dict(given),
+            rows,
+            rng,
+            fixed=set(given),
         )
 
     def _sample_columns(self, names: list[str], rows: int, rng: Generator) -> Codes:
         return {
-            name: draw_shuffled_codes(self.shares[name], rows, rng, self.schema.codecs[name].dtype) for name in names
+            name: draw_shuffled_codes(
+                self.shares[name], rows, rng, self.schema.codecs[name].dtype
+            )
+            for name in names
         }
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """Arrays are named by position: a column's name may be no file name."""
-        arrays: Arrays = {f"column{i}": self.shares[name] for i, name in enumerate(self.schema)}
+        arrays: Arrays = {
+            f"column{i}": self.shares[name] for i, name in enumerate(self.schema)
+        }
         return {"kind": self.kind, "total": self.total}, arrays
 
     @classmethod
     def from_parts(
-        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+        cls,
+        schema: Schema,
+        facts: Mapping[str, object],
+        arrays: Mapping[str, NDArray[np.generic]],
     ) -> ProductModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total"}, "facts")
         check_part_names(arrays, {f"column{i}" for i in range(len(schema))}, "arrays")
-        shares = {name: read_shares(arrays, f"column{i}", schema.sizes((name,))) for i, name in enumerate(schema)}
+        shares = {
+            name: read_shares(arrays, f"column{i}", schema.sizes((name,)))
+            for i, name in enumerate(schema)
+        }
         return cls(schema, read_total(facts), shares)

@@ -1,7 +1,8 @@
 """Who watches while a model is fitted.
 
-A fit may take minutes deep inside a synthesizer, whose `estimate` is a pure function of measurements. So whoever waits for it says so
-around the call, and the fit tells how far it has come; what comes out does not depend on it.
+A fit may take minutes deep inside a synthesizer, whose `estimate` is a pure function of
+measurements. So whoever waits for it says so around the call, and the fit tells how far
+it has come; what comes out does not depend on it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def watch_fits(progress: Progress) -> Iterator[None]:
 
 
 def progress_reporter(progress: Progress | None) -> Callable[[int, float], None]:
-    """What a fit tells its rounds and its share done: to `progress`, else to whoever watches, else to nobody.
+    """What a fit tells its rounds and its share done: to `progress`, else to whoever
+    watches, else to nobody.
 
     The share never falls, and not every round is worth a word.
     """
@@ -47,7 +49,9 @@ def progress_reporter(progress: Progress | None) -> Callable[[int, float], None]
 
     def report_round(round_: int, done: float) -> None:
         nonlocal reached
-        if heard is not None and (done >= reached + MIN_PROGRESS_STEP or (done >= 1 > reached)):
+        if heard is not None and (
+            done >= reached + MIN_PROGRESS_STEP or (done >= 1 > reached)
+        ):
             reached = done
             heard(f"fitting round {round_}", done)
 

@@ -1,9 +1,12 @@
 """A junction tree, and marginals across its nodes that its rows are to meet as well.
 
-A tree of bounded size leaves out most marginals of a table with many dependent columns. What was measured of them is kept here as aims:
-counts that the rows of a sample are brought to by exchanging some for others of the same tree (models/sampling/row_exchange.py). That takes
-too long for a great many rows: of those, some are left out and some taken twice, by weights that bring a sample to the aims by proportional
-fitting. Chance errors are small among many rows. A few rows are the tree's own.
+A tree of bounded size leaves out most marginals of a table with many dependent columns.
+What was measured of them is kept here as aims: counts that the rows of a sample are
+brought to by exchanging some for others of the same tree
+(models/sampling/row_exchange.py). That takes too long for a great many rows: of those,
+some are left out and some taken twice, by weights that bring a sample to the aims by
+proportional fitting. Chance errors are small among many rows. A few rows are the tree's
+own.
 
 Rows completed from given codes follow the tree alone, exactly.
 """
@@ -43,14 +46,22 @@ MAX_GROUPED_WEIGHT_CELLS = 1 << 15
 WEIGHT_BLOCK_ROWS = 1 << 13
 """Rows whose cells are looked up together."""
 
-WEIGHT_TRIAL_ROWS, WEIGHT_FIT_SWEEPS, WEIGHT_PSEUDO_ROWS, MAX_ROW_WEIGHT = 1 << 16, 2, 100.0, 4.0
-"""Rows that weights are found with, how often every table is fitted, the rows that every cell is taken to have more on both sides, for few
-rows say little, and the largest weight."""
+WEIGHT_TRIAL_ROWS, WEIGHT_FIT_SWEEPS, WEIGHT_PSEUDO_ROWS, MAX_ROW_WEIGHT = (
+    1 << 16,
+    2,
+    100.0,
+    4.0,
+)
+"""Rows that weights are found with, how often every table is fitted, the rows that
+every cell is taken to have more on both sides, for few rows say little, and the largest
+weight.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class RefinedTreeModel:
-    """A `tree`, and `aims` for cliques that no node of it holds: expected counts that sum to about its total.
+    """A `tree`, and `aims` for cliques that no node of it holds: expected counts that
+    sum to about its total.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in ("smoker", "cough")))
@@ -67,7 +78,9 @@ class RefinedTreeModel:
 
     def __post_init__(self) -> None:
         for clique, table in self.aims.items():
-            assert len(set(clique)) == len(clique) > 1, "an aim is about several columns, each named once"
+            assert len(set(clique)) == len(clique) > 1, (
+                "an aim is about several columns, each named once"
+            )
             assert table.shape == self.schema.sizes(clique), "one count for each cell"
             assert np.all(np.isfinite(table)), "aims are numbers"
             assert table.min(initial=0.0) >= 0, "aims are never negative"
@@ -89,7 +102,11 @@ class RefinedTreeModel:
 
     def marginal(self, clique: Clique) -> Array:
         """An aim where there is one for these columns, and else what the tree expects."""
-        return self._target_marginal(clique) if self._target_clique(clique) else self.tree.marginal(clique)
+        return (
+            self._target_marginal(clique)
+            if self._target_clique(clique)
+            else self.tree.marginal(clique)
+        )
 
     def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Array]:
         """The same for many cliques."""
@@ -106,9 +123,13 @@ class RefinedTreeModel:
             return self.tree.sample(rows, rng)
         if rows > MAX_REFINED_ROWS:
             return self._sample_weighted(rows, rng)
-        return draw_matching_rows(self.schema, self.tree.beliefs, self._tables, rows, rng, rare=0.0)
+        return draw_matching_rows(
+            self.schema, self.tree.beliefs, self._tables, rows, rng, rare=0.0
+        )
 
-    def sample_chunks(self, rows: int, rng: Generator, size: int = MAX_ROUNDED_ROWS) -> Iterator[Codes]:
+    def sample_chunks(
+        self, rows: int, rng: Generator, size: int = MAX_ROUNDED_ROWS
+    ) -> Iterator[Codes]:
         """The same a chunk at a time, each for itself."""
         if size < 1:
             raise ValueError("a chunk holds at least one row")
@@ -116,7 +137,9 @@ class RefinedTreeModel:
         for start in range(0, rows, size):
             yield self.sample(min(size, rows - start), rng)
 
-    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
+    def complete(
+        self, given: Mapping[str, NDArray[np.integer]], rng: Generator
+    ) -> Codes:
         """Every partial row completed from the tree's exact conditional distribution."""
         return self.tree.complete(given, rng)
 
@@ -124,11 +147,18 @@ class RefinedTreeModel:
         """The tree's parts and the aims, by position."""
         facts, arrays = self.tree.to_parts()
         aims: Arrays = {f"aim{i}": table for i, table in enumerate(self.aims.values())}
-        return {**facts, "kind": self.kind, "aims": [list(clique) for clique in self.aims]}, {**arrays, **aims}
+        return {
+            **facts,
+            "kind": self.kind,
+            "aims": [list(clique) for clique in self.aims],
+        }, {**arrays, **aims}
 
     @classmethod
     def from_parts(
-        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+        cls,
+        schema: Schema,
+        facts: Mapping[str, object],
+        arrays: Mapping[str, NDArray[np.generic]],
     ) -> RefinedTreeModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total", "cliques", "aims"}, "facts")
@@ -146,13 +176,25 @@ class RefinedTreeModel:
         for i, names in enumerate(listed):
             clique = _read_target_clique(names, schema)
             table = own[f"aim{i}"]
-            if not isinstance(table, np.ndarray) or table.dtype != np.float64 or table.shape != schema.sizes(clique):
+            if (
+                not isinstance(table, np.ndarray)
+                or table.dtype != np.float64
+                or table.shape != schema.sizes(clique)
+            ):
                 raise ReleaseError(
-                    f'model: array "aim{i}" has another type or shape than the schema says. The file is damaged'
+                    f'model: array "aim{i}" has another type or shape than the schema'
+                    " says. The file is damaged"
                 )
             values = np.asarray(table, np.float64)
-            if not np.all(np.isfinite(values)) or values.min(initial=0.0) < 0 or clique in aims:
-                raise ReleaseError(f'model: array "aim{i}" holds no counts, or is there twice. The file is damaged')
+            if (
+                not np.all(np.isfinite(values))
+                or values.min(initial=0.0) < 0
+                or clique in aims
+            ):
+                raise ReleaseError(
+                    f'model: array "aim{i}" holds no counts, or is there twice. The'
+                    " file is damaged"
+                )
             aims[clique] = values
         return cls(tree, aims)
 
@@ -162,12 +204,20 @@ class RefinedTreeModel:
     def _target_marginal(self, clique: Clique) -> Array:
         aim = self._target_clique(clique)
         assert aim is not None
-        return np.asarray(self.aims[aim].transpose([aim.index(name) for name in clique]), np.float64)
+        return np.asarray(
+            self.aims[aim].transpose([aim.index(name) for name in clique]), np.float64
+        )
 
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
         """Everything a sample should meet, as shares."""
-        return target_shares(self.schema, self.tree.beliefs, self.tree.potentials, self.aims, self.marginals)
+        return target_shares(
+            self.schema,
+            self.tree.beliefs,
+            self.tree.potentials,
+            self.aims,
+            self.marginals,
+        )
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
@@ -178,23 +228,41 @@ class RefinedTreeModel:
 
     @cached_property
     def _weights(self) -> dict[Clique, Array]:
-        """For every cell of every table the logarithm of its weight, found by proportional fitting of some rows.
+        """For every cell of every table the logarithm of its weight, found by
+        proportional fitting of some rows.
 
-        What those rows should have is what they have and the aims' distance from the tree: their own chance errors are none to mend.
+        What those rows should have is what they have and the aims' distance from the
+        tree: their own chance errors are none to mend.
         """
         codes = {
             name: column.astype(np.intp)
-            for name, column in self._draw_rows(WEIGHT_TRIAL_ROWS, np.random.default_rng(0)).items()
+            for name, column in self._draw_rows(
+                WEIGHT_TRIAL_ROWS, np.random.default_rng(0)
+            ).items()
         }
-        near = [c for c in self.aims if len(c) < 3 or self.tree.beliefs.tree.home(c) is not None]
+        near = [
+            c
+            for c in self.aims
+            if len(c) < 3 or self.tree.beliefs.tree.home(c) is not None
+        ]
         expected = self.tree.marginals(near)
         wanted: dict[Clique, Array] = {}
         for c, table in self._tables.items():
-            wanted[c] = np.bincount(self._cell_indices(c, codes), minlength=table.size).astype(np.float64)
+            wanted[c] = np.bincount(
+                self._cell_indices(c, codes), minlength=table.size
+            ).astype(np.float64)
             if c in expected:
-                moved = self.aims[c] / max(self.aims[c].sum(), 1e-300) - expected[c] / self.total
-                wanted[c] = np.maximum(wanted[c] + WEIGHT_TRIAL_ROWS * moved.ravel(), 0.0)
-        found, weight = {c: np.zeros(table.size) for c, table in self._tables.items()}, np.ones(WEIGHT_TRIAL_ROWS)
+                moved = (
+                    self.aims[c] / max(self.aims[c].sum(), 1e-300)
+                    - expected[c] / self.total
+                )
+                wanted[c] = np.maximum(
+                    wanted[c] + WEIGHT_TRIAL_ROWS * moved.ravel(), 0.0
+                )
+        found, weight = (
+            {c: np.zeros(table.size) for c, table in self._tables.items()},
+            np.ones(WEIGHT_TRIAL_ROWS),
+        )
         for _ in range(WEIGHT_FIT_SWEEPS):
             for c, logs in found.items():
                 place = self._cell_indices(c, codes)
@@ -205,7 +273,9 @@ class RefinedTreeModel:
                 logs += np.log(ratio)
         return {c: logs.reshape(self._tables[c].shape) for c, logs in found.items()}
 
-    def _cell_indices(self, clique: Clique, codes: Mapping[str, NDArray[np.intp]]) -> NDArray[np.intp]:
+    def _cell_indices(
+        self, clique: Clique, codes: Mapping[str, NDArray[np.intp]]
+    ) -> NDArray[np.intp]:
         """The cell of each row in a table of these columns."""
         place = codes[clique[0]]
         for name in clique[1:]:
@@ -214,20 +284,29 @@ class RefinedTreeModel:
 
     @cached_property
     def _grouped_log_weights(self) -> dict[Clique, Array]:
-        """The same weights in fewer tables: those that share columns are added up where one table of them all stays small."""
+        """The same weights in fewer tables: those that share columns are added up where
+        one table of them all stays small.
+        """
         sizes = self._sizes
         found: dict[Clique, Array] = {}
-        for clique, table in sorted(self._weights.items(), key=lambda one: -one[1].size):
+        for clique, table in sorted(
+            self._weights.items(), key=lambda one: -one[1].size
+        ):
             home = next((c for c in found if set(clique) <= set(c)), None) or next(
                 (
                     c
                     for c in found
                     if set(c) & set(clique)
-                    and math.prod(sizes[n] for n in {*c, *clique}) <= max(MAX_GROUPED_WEIGHT_CELLS, found[c].size)
+                    and math.prod(sizes[n] for n in {*c, *clique})
+                    <= max(MAX_GROUPED_WEIGHT_CELLS, found[c].size)
                 ),
                 None,
             )
-            union = clique if home is None else (*home, *(n for n in clique if n not in home))
+            union = (
+                clique
+                if home is None
+                else (*home, *(n for n in clique if n not in home))
+            )
             whole = np.zeros([sizes[n] for n in union])
             if home is not None:
                 whole += align_axes(found.pop(home), home, union)
@@ -235,17 +314,28 @@ class RefinedTreeModel:
         return found
 
     def _row_log_weights(self, codes: Codes, rows: int) -> Array:
-        """The logarithm of every row's weight, table by table while a block of rows is near the processor."""
+        """The logarithm of every row's weight, table by table while a block of rows is
+        near the processor.
+        """
         found = np.zeros(rows)
         for first in range(0, rows, WEIGHT_BLOCK_ROWS):
-            block = {name: column[first : first + WEIGHT_BLOCK_ROWS].astype(np.intp) for name, column in codes.items()}
+            block = {
+                name: column[first : first + WEIGHT_BLOCK_ROWS].astype(np.intp)
+                for name, column in codes.items()
+            }
             for clique, table in self._grouped_log_weights.items():
-                found[first : first + WEIGHT_BLOCK_ROWS] += table.ravel()[self._cell_indices(clique, block)]
+                found[first : first + WEIGHT_BLOCK_ROWS] += table.ravel()[
+                    self._cell_indices(clique, block)
+                ]
         return found
 
     def _sample_weighted(self, rows: int, rng: Generator) -> Codes:
         codes = self._draw_rows(rows, rng)
-        weight = np.clip(np.exp(self._row_log_weights(codes, rows)), 1 / MAX_ROW_WEIGHT, MAX_ROW_WEIGHT)
+        weight = np.clip(
+            np.exp(self._row_log_weights(codes, rows)),
+            1 / MAX_ROW_WEIGHT,
+            MAX_ROW_WEIGHT,
+        )
         marks = np.floor(np.cumsum(weight) * (rows / weight.sum()) + rng.random())
         marks[-1] = rows
         times = np.diff(np.minimum(marks, rows), prepend=0).astype(np.int64)
@@ -254,8 +344,14 @@ class RefinedTreeModel:
 
 
 def _read_target_clique(names: object, schema: Schema) -> Clique:
-    if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n in schema for n in names):
-        raise ReleaseError("model: its aims are not about the schema's columns. The file is damaged")
+    if not isinstance(names, list | tuple) or not all(
+        isinstance(n, str) and n in schema for n in names
+    ):
+        raise ReleaseError(
+            "model: its aims are not about the schema's columns. The file is damaged"
+        )
     if len(set(names)) != len(names) or len(names) < 2:
-        raise ReleaseError("model: an aim is about one column, or names one twice. The file is damaged")
+        raise ReleaseError(
+            "model: an aim is about one column, or names one twice. The file is damaged"
+        )
     return tuple(names)

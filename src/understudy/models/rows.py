@@ -1,4 +1,6 @@
-"""A table of synthetic rows as a model: what a generator of rows leaves where no formula for the distribution exists."""
+"""A table of synthetic rows as a model: what a generator of rows leaves where no
+formula for the distribution exists.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ from understudy.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class RowsModel:
-    """`table` holds codes by column; every row of it is equally likely. Without any row the model is uniform.
+    """`table` holds codes by column; every row of it is equally likely. Without any row
+    the model is uniform.
 
-    It has no `complete`, so it is no `Conditional` model: the rows that share given codes are too few to stand for a distribution.
+    It has no `complete`, so it is no `Conditional` model: the rows that share given
+    codes are too few to stand for a distribution.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
@@ -41,12 +45,20 @@ class RowsModel:
     def __post_init__(self) -> None:
         assert math.isfinite(self.total), "a total is a number"
         assert self.total >= 0, "a total is never negative"
-        assert list(self.table) == list(self.schema), "one column of codes for each column"
-        assert len({codes.shape for codes in self.table.values()}) == 1, "columns are equally long"
+        assert list(self.table) == list(self.schema), (
+            "one column of codes for each column"
+        )
+        assert len({codes.shape for codes in self.table.values()}) == 1, (
+            "columns are equally long"
+        )
         for name, codes in self.table.items():
             assert codes.ndim == 1, "a column has one axis"
-            assert codes.dtype == self.schema.codecs[name].dtype, "codes have their column's type"
-            assert not codes.size or codes.max() < self.schema.codecs[name].size, "codes lie inside their domains"
+            assert codes.dtype == self.schema.codecs[name].dtype, (
+                "codes have their column's type"
+            )
+            assert not codes.size or codes.max() < self.schema.codecs[name].size, (
+                "codes lie inside their domains"
+            )
         never = impossible_rows(impossible_masks(self.schema), self.table, self.rows)
         assert not never.any(), "no row is impossible"
 
@@ -71,32 +83,49 @@ class RowsModel:
         return np.asarray(counts * (self.total / self.rows), np.float64)
 
     def sample(self, rows: int, rng: Generator) -> Codes:
-        """Every row of the table as often as every other, or once more: exactly the table where as many rows are asked for."""
+        """Every row of the table as often as every other, or once more: exactly the
+        table where as many rows are asked for.
+        """
         if not self.rows:
             return fill_columns(self.schema, {}, rows, rng)
         copies, rest = divmod(rows, self.rows)
-        picked = np.concatenate([np.tile(np.arange(self.rows), copies), rng.permutation(self.rows)[:rest]])
+        picked = np.concatenate(
+            [np.tile(np.arange(self.rows), copies), rng.permutation(self.rows)[:rest]]
+        )
         rng.shuffle(picked)
         return {name: codes[picked] for name, codes in self.table.items()}
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """Arrays are named by position: a column's name may be no file name."""
-        arrays: Arrays = {f"column{i}": codes for i, codes in enumerate(self.table.values())}
+        arrays: Arrays = {
+            f"column{i}": codes for i, codes in enumerate(self.table.values())
+        }
         return {"kind": self.kind, "total": self.total}, arrays
 
     @classmethod
     def from_parts(
-        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+        cls,
+        schema: Schema,
+        facts: Mapping[str, object],
+        arrays: Mapping[str, NDArray[np.generic]],
     ) -> RowsModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total"}, "facts")
         check_part_names(arrays, {f"column{i}" for i in range(len(schema))}, "arrays")
-        table = {name: _read_column_codes(schema, name, f"column{i}", arrays) for i, name in enumerate(schema)}
+        table = {
+            name: _read_column_codes(schema, name, f"column{i}", arrays)
+            for i, name in enumerate(schema)
+        }
         lengths = {codes.size for codes in table.values()}
         if len(lengths) > 1:
-            raise ReleaseError("model: its columns differ in length. The file is damaged")
+            raise ReleaseError(
+                "model: its columns differ in length. The file is damaged"
+            )
         if impossible_rows(impossible_masks(schema), table, lengths.pop()).any():
-            raise ReleaseError("model: it holds rows the schema declares impossible. The file is damaged")
+            raise ReleaseError(
+                "model: it holds rows the schema declares impossible. The file is"
+                " damaged"
+            )
         return cls(schema, read_total(facts), table)
 
 
@@ -105,9 +134,19 @@ def _read_column_codes(
 ) -> NDArray[np.integer]:
     codec = schema.codecs[name]
     found = arrays[part]
-    if not isinstance(found, np.ndarray) or found.dtype != codec.dtype or found.ndim != 1:
-        raise ReleaseError(f'model: array "{part}" has another type or shape than the schema says. The file is damaged')
+    if (
+        not isinstance(found, np.ndarray)
+        or found.dtype != codec.dtype
+        or found.ndim != 1
+    ):
+        raise ReleaseError(
+            f'model: array "{part}" has another type or shape than the schema says. The'
+            " file is damaged"
+        )
     codes: NDArray[np.integer] = found.astype(codec.dtype, copy=False)
     if codes.size and codes.max() >= codec.size:
-        raise ReleaseError(f'model: array "{part}" holds a code outside its column\'s domain. The file is damaged')
+        raise ReleaseError(
+            f'model: array "{part}" holds a code outside its column\'s domain. The file'
+            " is damaged"
+        )
     return codes

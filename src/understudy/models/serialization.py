@@ -1,4 +1,6 @@
-"""Parts of a model as they come out of a file: anything may be in there, so everything is checked before it is believed."""
+"""Parts of a model as they come out of a file: anything may be in there, so everything
+is checked before it is believed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def check_part_names(found: Mapping[str, object], wanted: set[str], what: str) -
     """
     if set(found) != wanted:
         raise ReleaseError(
-            f"model: its {what} are not those of its kind. The file is damaged or was not written by Understudy"
+            f"model: its {what} are not those of its kind. The file is damaged or was"
+            " not written by Understudy"
         )
 
 
@@ -34,9 +37,15 @@ def read_total(facts: Mapping[str, object]) -> float:
     12.5
     """
     total = facts.get("total")
-    if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total) or total < 0:
+    if (
+        isinstance(total, bool)
+        or not isinstance(total, int | float)
+        or not math.isfinite(total)
+        or total < 0
+    ):
         raise ReleaseError(
-            "model: its total is no number of rows. The file is damaged or was not written by Understudy"
+            "model: its total is no number of rows. The file is damaged or was not"
+            " written by Understudy"
         )
     return float(total)
 
@@ -49,40 +58,75 @@ def read_clique(facts: Mapping[str, object], schema: Schema) -> Clique:
     ('smoker',)
     """
     names = facts.get("clique")
-    if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n in schema for n in names):
+    if not isinstance(names, list | tuple) or not all(
+        isinstance(n, str) and n in schema for n in names
+    ):
         raise ReleaseError(
-            "model: its columns are not the schema's. The file is damaged or was not written by Understudy"
+            "model: its columns are not the schema's. The file is damaged or was not"
+            " written by Understudy"
         )
     if len(set(names)) != len(names):
-        raise ReleaseError("model: a column stands twice in it. The file is damaged or was not written by Understudy")
+        raise ReleaseError(
+            "model: a column stands twice in it. The file is damaged or was not written"
+            " by Understudy"
+        )
     return tuple(names)
 
 
-def read_shares(arrays: Mapping[str, NDArray[np.generic]], name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def read_shares(
+    arrays: Mapping[str, NDArray[np.generic]], name: str, shape: tuple[int, ...]
+) -> NDArray[np.float64]:
     """A distribution: floats of a known shape, finite, not negative, summing to one.
 
     >>> read_shares({"shares": np.array([0.25, 0.75])}, "shares", (2,)).tolist()
     [0.25, 0.75]
     """
     found = arrays.get(name)
-    if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.shape != shape:
-        raise ReleaseError(f'model: array "{name}" has another type or shape than the schema says. The file is damaged')
+    if (
+        not isinstance(found, np.ndarray)
+        or found.dtype != np.float64
+        or found.shape != shape
+    ):
+        raise ReleaseError(
+            f'model: array "{name}" has another type or shape than the schema says. The'
+            " file is damaged"
+        )
     shares = np.asarray(found, np.float64)
-    if not np.all(np.isfinite(shares)) or np.any(shares < 0) or abs(float(shares.sum()) - 1) > SHARE_SUM_TOLERANCE:
-        raise ReleaseError(f'model: array "{name}" is no distribution. The file is damaged')
+    if (
+        not np.all(np.isfinite(shares))
+        or np.any(shares < 0)
+        or abs(float(shares.sum()) - 1) > SHARE_SUM_TOLERANCE
+    ):
+        raise ReleaseError(
+            f'model: array "{name}" is no distribution. The file is damaged'
+        )
     return shares
 
 
-def read_codes(arrays: Mapping[str, NDArray[np.generic]], name: str, sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """Cells by their codes: one row per cell, one column per column of the model, every code inside its domain.
+def read_codes(
+    arrays: Mapping[str, NDArray[np.generic]], name: str, sizes: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Cells by their codes: one row per cell, one column per column of the model, every
+    code inside its domain.
 
     >>> read_codes({"cells": np.array([[0, 2]])}, "cells", (2, 3)).tolist()
     [[0, 2]]
     """
     found = arrays.get(name)
-    if not isinstance(found, np.ndarray) or found.dtype != np.int64 or found.ndim != 2 or found.shape[1] != len(sizes):
-        raise ReleaseError(f'model: array "{name}" has another type or shape than the schema says. The file is damaged')
+    if (
+        not isinstance(found, np.ndarray)
+        or found.dtype != np.int64
+        or found.ndim != 2
+        or found.shape[1] != len(sizes)
+    ):
+        raise ReleaseError(
+            f'model: array "{name}" has another type or shape than the schema says. The'
+            " file is damaged"
+        )
     codes = np.asarray(found, np.int64)
     if codes.size and (np.any(codes < 0) or np.any(codes >= np.array(sizes))):
-        raise ReleaseError(f'model: array "{name}" holds a code outside its column\'s domain. The file is damaged')
+        raise ReleaseError(
+            f'model: array "{name}" holds a code outside its column\'s domain. The file'
+            " is damaged"
+        )
     return codes

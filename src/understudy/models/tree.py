@@ -1,9 +1,11 @@
-"""The marginal model: a distribution that factors over cliques, held by a junction tree.
+"""The marginal model: a distribution that factors over cliques, held by a junction
+tree.
 
-P(row) ∝ exp(Σ θ_c(row_c)): of all distributions with the same marginals on the cliques, the one of maximum entropy. Sums, samples and
-conditional samples are exact. Structural zeros are potentials of minus infinity; a declaration about columns that no clique brings together
-becomes a clique of its own where the tree can hold it, and what it cannot hold is kept in every row all the same
-(models/rules/structural_zeros.py).
+P(row) ∝ exp(Σ θ_c(row_c)): of all distributions with the same marginals on the cliques,
+the one of maximum entropy. Sums, samples and conditional samples are exact. Structural
+zeros are potentials of minus infinity; a declaration about columns that no clique
+brings together becomes a clique of its own where the tree can hold it, and what it
+cannot hold is kept in every row all the same (models/rules/structural_zeros.py).
 """
 
 from __future__ import annotations
@@ -20,11 +22,26 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique
-from understudy.models.inference.calibrated_tree import Beliefs, divide_or_zero, sum_to_clique
+from understudy.models.inference.calibrated_tree import (
+    Beliefs,
+    divide_or_zero,
+    sum_to_clique,
+)
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.elimination import eliminate_to_clique, pair_marginals
-from understudy.models.inference.junction_tree import NO_NODE, JunctionTree, forecast_cells
-from understudy.models.model import MAX_ROUNDED_ROWS, Arrays, Codes, Facts, default_rows, is_rounded_in_one_piece
+from understudy.models.inference.junction_tree import (
+    NO_NODE,
+    JunctionTree,
+    forecast_cells,
+)
+from understudy.models.model import (
+    MAX_ROUNDED_ROWS,
+    Arrays,
+    Codes,
+    Facts,
+    default_rows,
+    is_rounded_in_one_piece,
+)
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.models.sampling.conditions import check_given
 from understudy.models.sampling.rounding import fraction_variance
@@ -46,21 +63,29 @@ MAX_TREE_CELLS = 1 << 24
 """Cells of the largest tree a model may have."""
 
 MIN_SWAP_ROWS, MAX_SWAP_TREE_CELLS, MAX_SWAP_PARTNERS = 1000, 1 << 22, 12
-"""From how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
-partners for each."""
+"""From how many rows, and up to how many cells of the tree, chance errors between far
+columns are lowered, and with how many partners for each.
+"""
 
 CROWDED_ROWS_PER_CELL, RARE_CELL_ROWS = 2, 0.5
-"""Rows for each cell of the largest node up to which a sample is refined, and those that a cell must expect to be aimed at by itself."""
+"""Rows for each cell of the largest node up to which a sample is refined, and those
+that a cell must expect to be aimed at by itself.
+"""
 
 STORED_MINUS_INFINITY = float(np.finfo(np.float64).min)
 """Stands for minus infinity in a file, where every number is finite."""
 
 EVEN_MIXTURE_SHARE = 1e-9
-"""The share of an even distribution that is mixed in where something was given that the model thinks impossible."""
+"""The share of an even distribution that is mixed in where something was given that the
+model thinks impossible.
+"""
 
 
-def with_zeros(schema: Schema, potentials: Mapping[Clique, Array], limit: int = MAX_TREE_CELLS) -> dict[Clique, Array]:
-    """The same potentials with minus infinity in every structural zero, and those declared zeros besides that the tree has room for.
+def with_zeros(
+    schema: Schema, potentials: Mapping[Clique, Array], limit: int = MAX_TREE_CELLS
+) -> dict[Clique, Array]:
+    """The same potentials with minus infinity in every structural zero, and those
+    declared zeros besides that the tree has room for.
 
     >>> from understudy.schema import Boolean, parse_predicate
     >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
@@ -76,14 +101,18 @@ def with_zeros(schema: Schema, potentials: Mapping[Clique, Array], limit: int = 
         made[clique] = values if zeros is None else np.where(zeros, -np.inf, values)
     masks = impossible_masks(schema)
     for clique in sorted(masks, key=lambda clique: masks[clique].size):
-        if not any(set(clique) <= set(other) for other in made) and forecast_cells([*made, clique], sizes) <= limit:
+        if (
+            not any(set(clique) <= set(other) for other in made)
+            and forecast_cells([*made, clique], sizes) <= limit
+        ):
             made[clique] = np.where(masks[clique], -np.inf, 0.0)
     return made
 
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """exp of a sum of `potentials`, normalised, for `total` rows; a column in no clique is uniform.
+    """exp of a sum of `potentials`, normalised, for `total` rows; a column in no clique
+    is uniform.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
@@ -102,7 +131,9 @@ class TreeModel:
         assert self.total >= 0, "a total is never negative"
         for clique, theta in self.potentials.items():
             assert len(set(clique)) == len(clique), "a clique names each column once"
-            assert theta.shape == self.schema.sizes(clique), "one potential for each cell"
+            assert theta.shape == self.schema.sizes(clique), (
+                "one potential for each cell"
+            )
 
     @classmethod
     def from_potentials(
@@ -114,24 +145,35 @@ class TreeModel:
         *,
         limit: int = MAX_TREE_CELLS,
     ) -> TreeModel:
-        """The model with these log-potentials; a clique without one has none. Structural zeros of the schema are added."""
-        known = {clique: potentials[clique] for clique in dict.fromkeys(cliques) if clique in potentials}
+        """The model with these log-potentials; a clique without one has none.
+        Structural zeros of the schema are added.
+        """
+        known = {
+            clique: potentials[clique]
+            for clique in dict.fromkeys(cliques)
+            if clique in potentials
+        }
         if len(known) < len(potentials):
             raise ValueError("a potential belongs to a clique that is not listed")
         sizes = {name: codec.size for name, codec in schema.codecs.items()}
         cells = forecast_cells([*known, *((name,) for name in schema)], sizes)
         if cells > limit:
             raise Refused(
-                f"A model of these {len(known)} marginals needs {cells:,} cells, more than {limit:,}. Use fewer or smaller ones"
+                f"A model of these {len(known)} marginals needs {cells:,} cells, more"
+                f" than {limit:,}. Use fewer or smaller ones"
             )
         return cls(schema, total, with_zeros(schema, known, limit))
 
     @classmethod
-    def from_marginals(cls, schema: Schema, total: float, marginals: Mapping[Clique, Array]) -> TreeModel:
-        """The model that has these marginals, in closed form: Π marginals / Π separators. Their cliques must form a junction tree.
+    def from_marginals(
+        cls, schema: Schema, total: float, marginals: Mapping[Clique, Array]
+    ) -> TreeModel:
+        """The model that has these marginals, in closed form: Π marginals / Π
+        separators. Their cliques must form a junction tree.
 
-        Marginals need not sum to the same. Where two do not agree on what they share, the one nearer to the root decides, and the other
-        gives the rest of its columns; where it has nothing to give, they are even.
+        Marginals need not sum to the same. Where two do not agree on what they share,
+        the one nearer to the root decides, and the other gives the rest of its columns;
+        where it has nothing to give, they are even.
         """
         sizes = {name: codec.size for name, codec in schema.codecs.items()}
         tree = JunctionTree.of(marginals, sizes)
@@ -140,16 +182,25 @@ class TreeModel:
         for node, names in enumerate(tree.nodes):
             clique = by_columns.get(frozenset(names))
             if clique is None:
-                raise ValueError(f"{', '.join(names)}: these columns hang together, but no marginal holds them all")
+                raise ValueError(
+                    f"{', '.join(names)}: these columns hang together, but no marginal"
+                    " holds them all"
+                )
             zeros = schema.zeros(clique)
-            possible = np.ones(schema.sizes(clique)) if zeros is None else (~zeros).astype(np.float64)
+            possible = (
+                np.ones(schema.sizes(clique))
+                if zeros is None
+                else (~zeros).astype(np.float64)
+            )
             share = np.asarray(marginals[clique], np.float64) * possible
             separator = tree.separators[node] if tree.parents[node] != NO_NODE else ()
             shape = [sizes[name] if name in separator else 1 for name in clique]
             kept = tuple(name for name in clique if name in separator)
             bare = sum_to_clique(share, clique, kept).reshape(shape) <= 0
             share = np.where(bare, possible, share)
-            share = divide_or_zero(share, sum_to_clique(share, clique, kept).reshape(shape))
+            share = divide_or_zero(
+                share, sum_to_clique(share, clique, kept).reshape(shape)
+            )
             with np.errstate(divide="ignore"):
                 potentials[clique] = np.log(share)
         return cls.from_potentials(schema, total, potentials, potentials)
@@ -158,8 +209,13 @@ class TreeModel:
     def beliefs(self) -> Beliefs:
         """The tree, and the marginal of each of its nodes."""
         sizes = {name: codec.size for name, codec in self.schema.codecs.items()}
-        tree = JunctionTree.of([*self.potentials, *((name,) for name in self.schema)], sizes)
-        return Beliefs(tree, tuple(Calibration(tree, self.potentials, sizes).beliefs(self.potentials)))
+        tree = JunctionTree.of(
+            [*self.potentials, *((name,) for name in self.schema)], sizes
+        )
+        return Beliefs(
+            tree,
+            tuple(Calibration(tree, self.potentials, sizes).beliefs(self.potentials)),
+        )
 
     @property
     def cells(self) -> int:
@@ -168,16 +224,31 @@ class TreeModel:
 
     def marginal(self, clique: Clique) -> Array:
         """Expected counts over any clique; refused where that takes too large a table."""
-        return np.asarray(self.total * eliminate_to_clique(self.beliefs, self._canonical_clique(clique)), np.float64)
+        return np.asarray(
+            self.total
+            * eliminate_to_clique(self.beliefs, self._canonical_clique(clique)),
+            np.float64,
+        )
 
     def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Array]:
-        """Expected counts over many cliques: pairs that no node holds share the walks through the tree."""
+        """Expected counts over many cliques: pairs that no node holds share the walks
+        through the tree.
+        """
         asked = [self._canonical_clique(clique) for clique in dict.fromkeys(cliques)]
-        far = [clique for clique in asked if len(clique) == 2 and self.beliefs.tree.home(clique) is None]
+        far = [
+            clique
+            for clique in asked
+            if len(clique) == 2 and self.beliefs.tree.home(clique) is None
+        ]
         shares = pair_marginals(self.beliefs, far)
         return {
             clique: np.asarray(
-                self.total * (shares[clique] if clique in shares else eliminate_to_clique(self.beliefs, clique))
+                self.total
+                * (
+                    shares[clique]
+                    if clique in shares
+                    else eliminate_to_clique(self.beliefs, clique)
+                )
             )
             for clique in asked
         }
@@ -189,10 +260,18 @@ class TreeModel:
             if rows > MAX_ROUNDED_ROWS
             else [self._sample_chunk(rows, rng)]
         )
-        return chunks[0] if len(chunks) == 1 else {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
+        return (
+            chunks[0]
+            if len(chunks) == 1
+            else {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
+        )
 
-    def sample_chunks(self, rows: int, rng: Generator, size: int = MAX_ROUNDED_ROWS) -> Iterator[Codes]:
-        """The same a chunk at a time, each rounded for itself, for more rows than memory holds."""
+    def sample_chunks(
+        self, rows: int, rng: Generator, size: int = MAX_ROUNDED_ROWS
+    ) -> Iterator[Codes]:
+        """The same a chunk at a time, each rounded for itself, for more rows than
+        memory holds.
+        """
         if size < 1:
             raise ValueError("a chunk holds at least one row")
         size = min(size, MAX_ROUNDED_ROWS)
@@ -200,34 +279,52 @@ class TreeModel:
             yield self._sample_chunk(min(size, rows - start), rng)
 
     def astray(self, clique: Clique) -> Array | None:
-        """What rounding leaves of a clique that was drawn together, where rows are drawn by rounding and nothing else."""
-        if self._needs_refining(default_rows(self)) or not is_rounded_in_one_piece(self):
+        """What rounding leaves of a clique that was drawn together, where rows are
+        drawn by rounding and nothing else.
+        """
+        if self._needs_refining(default_rows(self)) or not is_rounded_in_one_piece(
+            self
+        ):
             return None
-        held = [(names, left) for names, left in self._left if set(clique) <= set(names)]
+        held = [
+            (names, left) for names, left in self._left if set(clique) <= set(names)
+        ]
         return sum_to_clique(*_smallest_table(held)[::-1], clique) if held else None
 
-    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
-        """Every partial row completed from its exact conditional distribution; rows with the same given codes share it by rounding.
+    def complete(
+        self, given: Mapping[str, NDArray[np.integer]], rng: Generator
+    ) -> Codes:
+        """Every partial row completed from its exact conditional distribution; rows
+        with the same given codes share it by rounding.
 
-        Where the given codes have no mass, the other columns follow what the model says of them with the least doubt mixed in, over the
-        cells that are possible.
+        Where the given codes have no mass, the other columns follow what the model says
+        of them with the least doubt mixed in, over the cells that are possible.
         """
         rows = check_given(self.schema, given)
         codes, lost = complete_tree(self.beliefs, given, rows, rng, self._types)
         if np.any(lost):
             again = {name: np.asarray(column)[lost] for name, column in given.items()}
-            second, beyond = complete_tree(self._smoothed_beliefs, again, int(lost.sum()), rng, self._types)
+            second, beyond = complete_tree(
+                self._smoothed_beliefs, again, int(lost.sum()), rng, self._types
+            )
             if np.any(beyond):
                 raise Refused(
-                    f"{', '.join(given)}: the schema declares that no row has these values together. Nothing was sampled"
+                    f"{', '.join(given)}: the schema declares that no row has these"
+                    " values together. Nothing was sampled"
                 )
             for name, column in second.items():
                 codes[name][lost] = column
-        return fill_columns(self.schema, dict(codes) | dict(given), rows, rng, fixed=set(given))
+        return fill_columns(
+            self.schema, dict(codes) | dict(given), rows, rng, fixed=set(given)
+        )
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """The potentials, by position; the tree is built again from them."""
-        facts: Facts = {"kind": self.kind, "total": self.total, "cliques": [list(clique) for clique in self.potentials]}
+        facts: Facts = {
+            "kind": self.kind,
+            "total": self.total,
+            "cliques": [list(clique) for clique in self.potentials],
+        }
         return facts, {
             f"potential{i}": np.where(np.isfinite(theta), theta, STORED_MINUS_INFINITY)
             for i, theta in enumerate(self.potentials.values())
@@ -235,25 +332,38 @@ class TreeModel:
 
     @classmethod
     def from_parts(
-        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+        cls,
+        schema: Schema,
+        facts: Mapping[str, object],
+        arrays: Mapping[str, NDArray[np.generic]],
     ) -> TreeModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total", "cliques"}, "facts")
         cliques = _read_cliques(facts, schema)
-        check_part_names(arrays, {f"potential{i}" for i in range(len(cliques))}, "arrays")
+        check_part_names(
+            arrays, {f"potential{i}" for i in range(len(cliques))}, "arrays"
+        )
         potentials = {}
         for i, clique in enumerate(cliques):
             theta = arrays[f"potential{i}"]
-            if not isinstance(theta, np.ndarray) or theta.dtype != np.float64 or theta.shape != schema.sizes(clique):
+            if (
+                not isinstance(theta, np.ndarray)
+                or theta.dtype != np.float64
+                or theta.shape != schema.sizes(clique)
+            ):
                 raise ReleaseError(
-                    f'model: array "potential{i}" has another type or shape than the schema says. The file is damaged'
+                    f'model: array "potential{i}" has another type or shape than the'
+                    " schema says. The file is damaged"
                 )
             if not np.all(np.isfinite(np.asarray(theta, np.float64))):
                 raise ReleaseError(
-                    f'model: array "potential{i}" holds something that is no number. The file is damaged'
+                    f'model: array "potential{i}" holds something that is no number.'
+                    " The file is damaged"
                 )
             values = np.asarray(theta, np.float64)
-            potentials[clique] = np.where(values <= STORED_MINUS_INFINITY, -np.inf, values)
+            potentials[clique] = np.where(
+                values <= STORED_MINUS_INFINITY, -np.inf, values
+            )
         try:
             model = cls.from_potentials(schema, read_total(facts), cliques, potentials)
             assert model.beliefs
@@ -267,37 +377,60 @@ class TreeModel:
 
     def _sample_chunk(self, rows: int, rng: Generator) -> Codes:
         if self._needs_refining(rows):
-            return draw_matching_rows(self.schema, self.beliefs, self._tables, rows, rng, rare=RARE_CELL_ROWS)
-        # Few rows hold no table of far columns to speak of; in many rows chance errors are small, and lowering them takes long.
-        worth = MIN_SWAP_ROWS <= rows <= MAX_REFINED_ROWS and self.cells <= MAX_SWAP_TREE_CELLS
-        return draw_tree_rows(self.schema, self.beliefs, rows, rng, self._far if worth else None)
+            return draw_matching_rows(
+                self.schema, self.beliefs, self._tables, rows, rng, rare=RARE_CELL_ROWS
+            )
+        # Few rows hold no table of far columns to speak of; in many rows chance errors
+        # are small, and lowering them takes long.
+        worth = (
+            MIN_SWAP_ROWS <= rows <= MAX_REFINED_ROWS
+            and self.cells <= MAX_SWAP_TREE_CELLS
+        )
+        return draw_tree_rows(
+            self.schema, self.beliefs, rows, rng, self._far if worth else None
+        )
 
     def _needs_refining(self, rows: int) -> bool:
-        """Whether some node has so many cells that rows with the same parents are few, rounding keeps little, and more can be done."""
+        """Whether some node has so many cells that rows with the same parents are few,
+        rounding keeps little, and more can be done.
+        """
         tree = self.beliefs.tree
         crowded = (
             self.cells <= MAX_SWAP_TREE_CELLS
-            and max(map(tree.size, tree.nodes), default=1) * CROWDED_ROWS_PER_CELL >= rows
+            and max(map(tree.size, tree.nodes), default=1) * CROWDED_ROWS_PER_CELL
+            >= rows
         )
-        return crowded and self.total > 0 and MIN_REFINED_ROWS <= rows <= MAX_REFINED_ROWS
+        return (
+            crowded and self.total > 0 and MIN_REFINED_ROWS <= rows <= MAX_REFINED_ROWS
+        )
 
     @cached_property
     def _left(self) -> list[tuple[Clique, Array]]:
-        """The variance of counts in a sample, for every column with those it is drawn for: what they hand on, and what it adds.
+        """The variance of counts in a sample, for every column with those it is drawn
+        for: what they hand on, and what it adds.
 
-        A code of share p in rows that share their parents gets p² of the variance of how many these are, and where that is a row more or
-        less, another fraction is left to be rounded. Sums over columns that are drawn later have none of what those add.
+        A code of share p in rows that share their parents gets p² of the variance of
+        how many these are, and where that is a row more or less, another fraction is
+        left to be rounded. Sums over columns that are drawn later have none of what
+        those add.
         """
         tree, drawn_by = self.beliefs.tree, dict[int, list[tuple[Clique, Array]]]()
         for node in tree.order:
             known, left = tree.separators[node], np.zeros(())
             if known:
-                above = [(names, table) for names, table in drawn_by[tree.parents[node]] if set(known) <= set(names)]
+                above = [
+                    (names, table)
+                    for names, table in drawn_by[tree.parents[node]]
+                    if set(known) <= set(names)
+                ]
                 left = sum_to_clique(*_smallest_table(above)[::-1], known)
             here = [(known, left)]
             for name in self.beliefs.new_columns(node):
                 table = self.beliefs.inside(node, (*known, name))
-                share, left = divide_or_zero(table, table.sum(axis=-1, keepdims=True)), left[..., np.newaxis]
+                share, left = (
+                    divide_or_zero(table, table.sum(axis=-1, keepdims=True)),
+                    left[..., np.newaxis],
+                )
                 left = (
                     fraction_variance(self.total * table)
                     + left * share**2
@@ -311,18 +444,24 @@ class TreeModel:
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
         """Everything a sample should meet, as shares, where rounding alone would not."""
-        return target_shares(self.schema, self.beliefs, self.potentials, (), self.marginals)
+        return target_shares(
+            self.schema, self.beliefs, self.potentials, (), self.marginals
+        )
 
     @cached_property
     def _far(self) -> dict[Clique, Array]:
-        """Shares of the pairs that no node holds, up to a number of partners for each column, as they are drawn."""
+        """Shares of the pairs that no node holds, up to a number of partners for each
+        column, as they are drawn.
+        """
         drawn = drawing_order(self.beliefs)
         pairs = [
             pair
             for i, name in enumerate(drawn)
-            for pair in [(other, name) for other in drawn[:i] if self.beliefs.tree.home((other, name)) is None][
-                -MAX_SWAP_PARTNERS:
-            ]
+            for pair in [
+                (other, name)
+                for other in drawn[:i]
+                if self.beliefs.tree.home((other, name)) is None
+            ][-MAX_SWAP_PARTNERS:]
         ]
         return pair_marginals(self.beliefs, pairs)
 
@@ -334,10 +473,16 @@ class TreeModel:
     def _smoothed_beliefs(self) -> Beliefs:
         """The same beliefs with a trace of everything that is possible."""
         tables = []
-        for names, table in zip(self.beliefs.tree.nodes, self.beliefs.tables, strict=True):
+        for names, table in zip(
+            self.beliefs.tree.nodes, self.beliefs.tables, strict=True
+        ):
             zeros = self.schema.zeros(names)
-            possible = np.ones(table.shape) if zeros is None else (~zeros).astype(np.float64)
-            tables.append(table + possible * (EVEN_MIXTURE_SHARE / max(possible.sum(), 1.0)))
+            possible = (
+                np.ones(table.shape) if zeros is None else (~zeros).astype(np.float64)
+            )
+            tables.append(
+                table + possible * (EVEN_MIXTURE_SHARE / max(possible.sum(), 1.0))
+            )
         return Beliefs(self.beliefs.tree, tuple(tables))
 
 
@@ -348,7 +493,9 @@ def _read_cliques(facts: Mapping[str, object], schema: Schema) -> list[Clique]:
         raise ReleaseError(f"model: its cliques are no list. {damaged}")
     cliques: list[Clique] = []
     for names in listed:
-        if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n in schema for n in names):
+        if not isinstance(names, list | tuple) or not all(
+            isinstance(n, str) and n in schema for n in names
+        ):
             raise ReleaseError(f"model: its columns are not the schema's. {damaged}")
         cliques.append(tuple(names))
         if len(set(names)) != len(names):

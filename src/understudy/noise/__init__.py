@@ -1,9 +1,15 @@
-"""Exact integer noise and exact private choice, on the operating system's randomness. The only room that draws privacy noise."""
+"""Exact integer noise and exact private choice, on the operating system's randomness.
+The only room that draws privacy noise.
+"""
 
 from __future__ import annotations
 
 from understudy.noise.choice import exponential_mechanism, noisy_max
-from understudy.noise.granularity import granular_laplace, granular_scale, round_to_lattice
+from understudy.noise.granularity import (
+    granular_laplace,
+    granular_scale,
+    round_to_lattice,
+)
 from understudy.noise.quantile import median, quantile, quantile_sensitivity
 from understudy.noise.samplers import (
     NoiseBackend,

@@ -1,15 +1,20 @@
-"""The exact table sampler: one look-up per draw, and more bits for the draws a look-up cannot decide.
+"""The exact table sampler: one look-up per draw, and more bits for the draws a look-up
+cannot decide.
 
-A draw is X = min{k : U < F(k)} for a uniform real U. The table holds, for every k that matters, two integers between which
-⌊F(k)·2^64⌋ is proven to lie (where they do not coincide, the entry is soft). The first 64 bits u of U
-settle the draw unless u lies on an entry, that is between its two integers. The lowest entry reaches down to 0 and the
-highest up to 2^64 - 1, so the far tails lie on an entry and nothing is cut off. An unsettled draw goes to `refine_draw`, which
-adds bits to U and precision to F until they part.
+A draw is X = min{k : U < F(k)} for a uniform real U. The table holds, for every k that
+matters, two integers between which ⌊F(k)·2^64⌋ is proven to lie (where they do not
+coincide, the entry is soft). The first 64 bits u of U settle the draw unless u lies on
+an entry, that is between its two integers. The lowest entry reaches down to 0 and the
+highest up to 2^64 - 1, so the far tails lie on an entry and nothing is cut off. An
+unsettled draw goes to `refine_draw`, which adds bits to U and precision to F until they
+part.
 
-Hence the result has exactly the stated law, given fair bits. Proof: docs/proofs/noise.md, theorem 1. The chance of refining
-is under 10^-10 a draw: it costs no time, and leaving it out would cost exactness.
+Hence the result has exactly the stated law, given fair bits. Proof:
+docs/proofs/noise.md, theorem 1. The chance of refining is under 10^-10 a draw: it costs
+no time, and leaving it out would cost exactness.
 
-The 64 bits are read as 16 and 48: most of the 65 536 values of the first 16 lie between two entries and need no search.
+The 64 bits are read as 16 and 48: most of the 65 536 values of the first 16 lie between
+two entries and need no search.
 """
 
 from __future__ import annotations
@@ -27,7 +32,9 @@ from understudy.noise.source import OS_SOURCE, BitSource, IntegerBounds, Uniform
 from understudy.noise.tails import NOISE_WORD_BITS, Tails, tails_of_law
 
 MAX_TABLE_SCALE = 10_000
-"""Largest scale a table is built for (a second and 14 MB there); above it, laws.py draws in other exact ways."""
+"""Largest scale a table is built for (a second and 14 MB there); above it, laws.py
+draws in other exact ways.
+"""
 
 TABLE_HEAD_BITS = 16
 DRAWS_PER_CHUNK = 1 << 16
@@ -36,7 +43,9 @@ MAX_NOISE_WORD = (1 << NOISE_WORD_BITS) - 1
 
 @dataclass(frozen=True, eq=False)
 class CdfTable:
-    """Where F(first), F(first + 1), ... lie among the 2^64 words: ⌊F·2^64⌋ is in [low, high]."""
+    """Where F(first), F(first + 1), ... lie among the 2^64 words: ⌊F·2^64⌋ is in [low,
+    high].
+    """
 
     tails: Tails
     first: int
@@ -68,9 +77,14 @@ class CdfTable:
                 out[start + more] = self._search_entries(heads[more], source)
         return out
 
-    def _search_entries(self, heads: NDArray[np.uint16], source: BitSource) -> NDArray[np.int64]:
+    def _search_entries(
+        self, heads: NDArray[np.uint16], source: BitSource
+    ) -> NDArray[np.int64]:
         rest = source.words(heads.size) >> np.uint64(TABLE_HEAD_BITS)
-        u = heads.astype(np.uint64) << np.uint64(NOISE_WORD_BITS - TABLE_HEAD_BITS) | rest
+        u = (
+            heads.astype(np.uint64) << np.uint64(NOISE_WORD_BITS - TABLE_HEAD_BITS)
+            | rest
+        )
         at = np.searchsorted(self.high, u, side="left")
         drawn = at.astype(np.int64) + self.first
         for i in np.flatnonzero(self.low[at] <= u):
@@ -80,7 +94,9 @@ class CdfTable:
 
 
 def refine_draw(law: Tails, u: UniformReal, guess: int) -> int:
-    """min{k : U < F(k)}, by comparisons that read as many bits of U as they need; `guess` only says where to look first."""
+    """min{k : U < F(k)}, by comparisons that read as many bits of U as they need;
+    `guess` only says where to look first.
+    """
 
     def is_below_cdf(k: int) -> bool:
         return u.below(lambda bits: enclose_cdf(law, k, bits))
@@ -124,20 +140,31 @@ def build_cdf_table(law: Tails) -> CdfTable:
     """
     under, over = law.words()
     # F(-k-1) = Q(k), F(k) = 1 - Q(k); and 2^64 - 1 - w is the complement of the word w.
-    # F does not decrease: a lower bound holds for all later entries too, an upper bound for all earlier ones.
+    # F does not decrease: a lower bound holds for all later entries too, an upper bound
+    # for all earlier ones.
     low = np.maximum.accumulate(np.concatenate([under[::-1], ~over]))
-    high = np.minimum.accumulate(np.concatenate([over[::-1], ~under])[::-1])[::-1].copy()
+    high = np.minimum.accumulate(np.concatenate([over[::-1], ~under])[::-1])[
+        ::-1
+    ].copy()
     assert low[0] == 0, "the far left tail must lie on an entry"
     assert high[-1] == MAX_NOISE_WORD, "the far right tail must lie on an entry"
     if np.array_equal(low, high):
         high = low  # no soft entry: one array serves as both
     first = -len(under)
-    return CdfTable(tails=law, first=first, low=low, high=high, guide=_build_guide(first, low, high))
+    return CdfTable(
+        tails=law, first=first, low=low, high=high, guide=_build_guide(first, low, high)
+    )
 
 
-def _build_guide(first: int, low: NDArray[np.uint64], high: NDArray[np.uint64]) -> NDArray[Any]:
-    """The noise for each head, where all 2^48 words that begin with it agree and none lies on an entry."""
-    starts = np.arange(1 << TABLE_HEAD_BITS, dtype=np.uint64) << np.uint64(NOISE_WORD_BITS - TABLE_HEAD_BITS)
+def _build_guide(
+    first: int, low: NDArray[np.uint64], high: NDArray[np.uint64]
+) -> NDArray[Any]:
+    """The noise for each head, where all 2^48 words that begin with it agree and none
+    lies on an entry.
+    """
+    starts = np.arange(1 << TABLE_HEAD_BITS, dtype=np.uint64) << np.uint64(
+        NOISE_WORD_BITS - TABLE_HEAD_BITS
+    )
     ends = starts + np.uint64((1 << NOISE_WORD_BITS - TABLE_HEAD_BITS) - 1)
     at = np.searchsorted(high, starts, side="left")
     settled = low[at] > ends
@@ -149,5 +176,7 @@ def _build_guide(first: int, low: NDArray[np.uint64], high: NDArray[np.uint64]) 
 
 @lru_cache(maxsize=32)
 def cached_cdf_table(law: Law, scale: Fraction) -> CdfTable:
-    """The table of `law` at `scale`, kept for the next call. Tables hold nothing private and no randomness."""
+    """The table of `law` at `scale`, kept for the next call. Tables hold nothing
+    private and no randomness.
+    """
     return build_cdf_table(tails_of_law(law, scale))

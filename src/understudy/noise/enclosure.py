@@ -1,8 +1,9 @@
 """Integers that enclose exp, π and the normal tail, at any precision.
 
-Every function returns (lo, hi) with lo ≤ value · 2^bits ≤ hi. All steps are on Python integers; each division or shift is
-rounded down for lo and up for hi, and every series is cut with a bound on what is left out. No float is involved
-(docs/proofs/noise.md, §2).
+Every function returns (lo, hi) with lo ≤ value · 2^bits ≤ hi. All steps are on Python
+integers; each division or shift is rounded down for lo and up for hi, and every series
+is cut with a bound on what is left out. No float is involved (docs/proofs/noise.md,
+§2).
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def enclose_exp_neg(x: Fraction, bits: int) -> IntegerBounds:
         return 1 << bits, 1 << bits
     if x >= bits:  # exp(-x) ≤ exp(-bits) < 2^-bits
         return 0, 1
-    # exp(-x) = exp(-y)^(2^halvings) with y < 1/64, so that the alternating series is short.
+    # exp(-x) = exp(-y)^(2^halvings) with y < 1/64, so that the alternating series is
+    # short.
     halvings = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 7)
     work = bits + halvings + 16
     y_lo = (x.numerator << work) // (x.denominator << halvings)
@@ -58,7 +60,9 @@ def enclose_exp_neg(x: Fraction, bits: int) -> IntegerBounds:
 
 
 def _approximate_arctan_inverse(n: int, work: int) -> tuple[int, int]:
-    """arctan(1/n) · 2^work to within the second number: partial sums of the alternating series, each term short by less than 2."""
+    """arctan(1/n) · 2^work to within the second number: partial sums of the alternating
+    series, each term short by less than 2.
+    """
     power = total = (1 << work) // n
     j, sign = 1, -1
     while power:
@@ -98,7 +102,8 @@ def enclose_inverse_root_two_pi(bits: int) -> IntegerBounds:
 
 
 def enclose_normal_tail(x: Fraction, bits: int) -> IntegerBounds:
-    """Encloses P(N(0, 1) > x) for x ≥ 0: ½ - φ(x) Σ x^(2n+1) / (1·3·5···(2n+1)), a series of positive terms.
+    """Encloses P(N(0, 1) > x) for x ≥ 0: ½ - φ(x) Σ x^(2n+1) / (1·3·5···(2n+1)), a
+    series of positive terms.
 
     >>> lo, hi = enclose_normal_tail(Fraction(2), 30)
     >>> lo / 2**30 <= 0.0227501319 <= hi / 2**30
@@ -107,7 +112,8 @@ def enclose_normal_tail(x: Fraction, bits: int) -> IntegerBounds:
     square = x * x
     if square >= 2 * bits:  # P ≤ exp(-x²/2)/2 < 2^-bits
         return 0, 1
-    # The series grows like exp(x²/2) < 2^(3x²/4) while φ shrinks: that many more bits keep the product sharp.
+    # The series grows like exp(x²/2) < 2^(3x²/4) while φ shrinks: that many more bits
+    # keep the product sharp.
     work = bits + int(square) + 32
     numerator, denominator = square.numerator, square.denominator
     term_lo = (x.numerator << work) // x.denominator
@@ -122,6 +128,8 @@ def enclose_normal_tail(x: Fraction, bits: int) -> IntegerBounds:
     exp_lo, exp_hi = enclose_exp_neg(square / 2, work)
     norm_lo, norm_hi = enclose_inverse_root_two_pi(work)
     mass_lo = (exp_lo * norm_lo >> work) * sum_lo >> work
-    mass_hi = shift_rounding_up(shift_rounding_up(exp_hi * norm_hi, work) * sum_hi, work)
+    mass_hi = shift_rounding_up(
+        shift_rounding_up(exp_hi * norm_hi, work) * sum_hi, work
+    )
     half = 1 << (work - 1)
     return reduce_precision(max(half - mass_hi, 0), half - mass_lo, work - bits)

@@ -1,13 +1,15 @@
 """The geometric mechanism on the lattice γℤ: for queries whose natural step is not one.
 
-The query q is rounded to the nearest multiple of γ (exact halves up), and γ·G is added, G discrete Laplace of scale
-⌈Δ/γ⌉/ε.
+The query q is rounded to the nearest multiple of γ (exact halves up), and γ·G is added,
+G discrete Laplace of scale ⌈Δ/γ⌉/ε.
 
-Why it is private. Rounding half up is monotone and commutes with adding multiples of γ. If q ≤ q' ≤ q + Δ and D = ⌈Δ/γ⌉,
-then round(q) ≤ round(q') ≤ round(q + Dγ) = round(q) + Dγ: in units of γ the rounded query moves by at most the integer D,
-and the discrete Laplace with t = exp(-ε/D) changes every outcome's probability by at most t^-D = e^ε. (Rounding halves to
-even does not commute with shifts and may move by D + 1.) Outputs are multiples of γ whatever the data, so their low bits
-say nothing. `value` must be exact; if it was computed in floats, `sensitivity` must cover their rounding.
+Why it is private. Rounding half up is monotone and commutes with adding multiples of γ.
+If q ≤ q' ≤ q + Δ and D = ⌈Δ/γ⌉, then round(q) ≤ round(q') ≤ round(q + Dγ) = round(q) +
+Dγ: in units of γ the rounded query moves by at most the integer D, and the discrete
+Laplace with t = exp(-ε/D) changes every outcome's probability by at most t^-D = e^ε.
+(Rounding halves to even does not commute with shifts and may move by D + 1.) Outputs
+are multiples of γ whatever the data, so their low bits say nothing. `value` must be
+exact; if it was computed in floats, `sensitivity` must cover their rounding.
 
 Sensitivity checked in tests/noise/test_granularity.py over a dense grid of pairs.
 """
@@ -31,27 +33,43 @@ def round_to_lattice(value: Fraction, granularity: Fraction) -> int:
     return floor(Fraction(value) / granularity + Fraction(1, 2))
 
 
-def granular_scale(*, epsilon: Fraction, sensitivity: Fraction, granularity: Fraction) -> Fraction:
+def granular_scale(
+    *, epsilon: Fraction, sensitivity: Fraction, granularity: Fraction
+) -> Fraction:
     """Scale of the noise in units of the granularity.
 
     >>> granular_scale(epsilon=Fraction(1, 2), sensitivity=Fraction(1), granularity=Fraction(2, 5))
     Fraction(6, 1)
     """
-    for name, number in (("epsilon", epsilon), ("sensitivity", sensitivity), ("granularity", granularity)):
+    for name, number in (
+        ("epsilon", epsilon),
+        ("sensitivity", sensitivity),
+        ("granularity", granularity),
+    ):
         if type(number) not in (Fraction, int) or number <= 0:
-            raise Refused(f"{name} must be a positive exact Fraction. No noise was drawn.")
+            raise Refused(
+                f"{name} must be a positive exact Fraction. No noise was drawn."
+            )
     return ceil(Fraction(sensitivity) / granularity) / Fraction(epsilon)
 
 
 def granular_laplace(
-    value: Fraction, *, epsilon: Fraction, sensitivity: Fraction, granularity: Fraction, source: BitSource = OS_SOURCE
+    value: Fraction,
+    *,
+    epsilon: Fraction,
+    sensitivity: Fraction,
+    granularity: Fraction,
+    source: BitSource = OS_SOURCE,
 ) -> Fraction:
-    """`value` rounded to the lattice plus lattice noise: ε-private when `value` moves by at most `sensitivity` between neighbours.
+    """`value` rounded to the lattice plus lattice noise: ε-private when `value` moves
+    by at most `sensitivity` between neighbours.
 
     >>> noisy = granular_laplace(Fraction(1, 3), epsilon=Fraction(1), sensitivity=Fraction(1), granularity=Fraction(1, 8))
     >>> (noisy * 8).denominator
     1
     """
-    scale = granular_scale(epsilon=epsilon, sensitivity=sensitivity, granularity=granularity)
+    scale = granular_scale(
+        epsilon=epsilon, sensitivity=sensitivity, granularity=granularity
+    )
     noise = int(discrete_laplace(scale, 1, source=source)[0])
     return (round_to_lattice(value, granularity) + noise) * Fraction(granularity)

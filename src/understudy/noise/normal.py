@@ -1,12 +1,16 @@
-"""The normal tail T(x) = P(N(0,1) > x) at evenly spaced points, enclosed for all of them in a few array passes.
+"""The normal tail T(x) = P(N(0,1) > x) at evenly spaced points, enclosed for all of
+them in a few array passes.
 
-One value costs a long series on big integers (enclosure.py); a table needs thousands of them. Around an anchor a,
+One value costs a long series on big integers (enclosure.py); a table needs thousands of
+them. Around an anchor a,
 
   T(a + u) = T(a) - φ(a) Σ_n (-1)ⁿ He_n(a) u^(n+1) / (n+1)!,
 
-and for |u| ≤ 1/16 twelve powers of u leave out less than 2^-70. Coefficients at the anchors are enclosed once by big integers
-and serve every spacing; the polynomial is then evaluated in 64-bit integers, for all points at once. No float is involved:
-a number v stands for v · 2^-58, every shift rounds down, and docs/proofs/noise.md, §3 counts what that can add up to.
+and for |u| ≤ 1/16 twelve powers of u leave out less than 2^-70. Coefficients at the
+anchors are enclosed once by big integers and serve every spacing; the polynomial is
+then evaluated in 64-bit integers, for all points at once. No float is involved: a
+number v stands for v · 2^-58, every shift rounds down, and docs/proofs/noise.md, §3
+counts what that can add up to.
 """
 
 from __future__ import annotations
@@ -18,11 +22,17 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.noise.enclosure import enclose_exp_neg, enclose_inverse_root_two_pi, enclose_normal_tail
+from understudy.noise.enclosure import (
+    enclose_exp_neg,
+    enclose_inverse_root_two_pi,
+    enclose_normal_tail,
+)
 
 FIXED_POINT_HALF_BITS = 29
 FIXED_POINT_BITS = 2 * FIXED_POINT_HALF_BITS
-"""A number v stands for v · 2^-BITS; products are formed from halves, so that they fit 64 bits."""
+"""A number v stands for v · 2^-BITS; products are formed from halves, so that they fit
+64 bits.
+"""
 
 ANCHOR_DENSITY_BITS = 3
 """2^DENSITY anchors from one x to x + 1."""
@@ -38,7 +48,8 @@ MAX_TAIL_ERROR_UNITS = 8
 
 
 def enclose_normal_tails(step: Fraction) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Encloses T(step/2), T(3 step/2), ... · 2^BITS, up to the first whose lower bound is zero.
+    """Encloses T(step/2), T(3 step/2), ... · 2^BITS, up to the first whose lower bound
+    is zero.
 
     >>> low, high = enclose_normal_tails(Fraction(1, 2))
     >>> exact = [enclose_normal_tail(Fraction(2 * k + 1, 4), FIXED_POINT_BITS) for k in range(len(low))]
@@ -50,18 +61,29 @@ def enclose_normal_tails(step: Fraction) -> tuple[NDArray[np.int64], NDArray[np.
     )  # one at least: a point beyond the end is taken for the end
     middle = np.append(_evaluate_tails(_half_step_points(step, count)), 0)
     end = int(np.argmax(middle <= MAX_TAIL_ERROR_UNITS)) + 1
-    return np.maximum(middle[:end] - MAX_TAIL_ERROR_UNITS, 0), np.maximum(middle[:end], 0) + MAX_TAIL_ERROR_UNITS
+    return (
+        np.maximum(middle[:end] - MAX_TAIL_ERROR_UNITS, 0),
+        np.maximum(middle[:end], 0) + MAX_TAIL_ERROR_UNITS,
+    )
 
 
 def _half_step_points(step: Fraction, count: int) -> NDArray[np.int64]:
     """(k + ½) step for k = 0, 1, ...: short by less than three units."""
-    fine = (step.numerator << FIXED_POINT_BITS + FIXED_POINT_HALF_BITS) // step.denominator
-    whole, rest = (fine >> FIXED_POINT_HALF_BITS, fine & (1 << FIXED_POINT_HALF_BITS) - 1) if count > 1 else (0, 0)
+    fine = (
+        step.numerator << FIXED_POINT_BITS + FIXED_POINT_HALF_BITS
+    ) // step.denominator
+    whole, rest = (
+        (fine >> FIXED_POINT_HALF_BITS, fine & (1 << FIXED_POINT_HALF_BITS) - 1)
+        if count > 1
+        else (0, 0)
+    )
     k = np.arange(count, dtype=np.int64)
     return (
         k * whole
         + (k * rest >> FIXED_POINT_HALF_BITS)
-        + min(fine >> FIXED_POINT_HALF_BITS + 1, MAX_NORMAL_TAIL_POINT << FIXED_POINT_BITS)
+        + min(
+            fine >> FIXED_POINT_HALF_BITS + 1, MAX_NORMAL_TAIL_POINT << FIXED_POINT_BITS
+        )
     )
 
 
@@ -74,9 +96,13 @@ def _evaluate_tails(x: NDArray[np.int64]) -> NDArray[np.int64]:
     u_high, u_low = u >> FIXED_POINT_HALF_BITS, u & (1 << FIXED_POINT_HALF_BITS) - 1
     total: NDArray[np.int64] = coefficients[TAIL_SERIES_POWERS][anchor]
     for n in reversed(range(TAIL_SERIES_POWERS)):
-        high, low = total >> FIXED_POINT_HALF_BITS, total & (1 << FIXED_POINT_HALF_BITS) - 1
+        high, low = (
+            total >> FIXED_POINT_HALF_BITS,
+            total & (1 << FIXED_POINT_HALF_BITS) - 1,
+        )
         total = high * u_high + (
-            high * u_low + low * u_high + (low * u_low >> FIXED_POINT_HALF_BITS) >> FIXED_POINT_HALF_BITS
+            high * u_low + low * u_high + (low * u_low >> FIXED_POINT_HALF_BITS)
+            >> FIXED_POINT_HALF_BITS
         )
         total += coefficients[n][anchor]
     return total
@@ -84,9 +110,11 @@ def _evaluate_tails(x: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @cache
 def _anchor_coefficients() -> NDArray[np.int64]:
-    """Of u^0, u^1, ... (rows) at the anchors 0, 1/8, ... (columns): off by less than two units.
+    """Of u^0, u^1, ... (rows) at the anchors 0, 1/8, ... (columns): off by less than
+    two units.
 
-    Hermite polynomials are exact integers here: `here` is (-1)^(n+1) He_n(a) · 2^(n·DENSITY).
+    Hermite polynomials are exact integers here: `here` is (-1)^(n+1) He_n(a) ·
+    2^(n·DENSITY).
     """
     spare = 64
     bits = FIXED_POINT_BITS + spare
@@ -98,7 +126,9 @@ def _anchor_coefficients() -> NDArray[np.int64]:
         column = [enclose_normal_tail(at, bits)[0] >> spare]
         before, here = 0, -1
         for n in range(TAIL_SERIES_POWERS):
-            column.append((density * here >> n * ANCHOR_DENSITY_BITS + spare) // factorial(n + 1))
+            column.append(
+                (density * here >> n * ANCHOR_DENSITY_BITS + spare) // factorial(n + 1)
+            )
             before, here = here, -i * here - (n << 2 * ANCHOR_DENSITY_BITS) * before
         columns.append(column)
     return np.array(columns, dtype=np.int64).T.copy()

@@ -1,19 +1,24 @@
-"""Any quantile of a column, on the column's declared integer lattice, by the exponential mechanism.
+"""Any quantile of a column, on the column's declared integer lattice, by the
+exponential mechanism.
 
 Smith, "Privacy-preserving statistical estimation with optimal convergence rates", 2011.
 
-The score of a lattice point c for the quantile α is -|(1-α)·#{x < c} - α·#{x > c}|: zero where c splits the rows as α
-asks. With α = p/q it is counted in steps of 1/q, so scores are integers. Equal values need no special care: a tie at the
-quantile is itself a lattice point.
+The score of a lattice point c for the quantile α is -|(1-α)·#{x < c} - α·#{x > c}|:
+zero where c splits the rows as α asks. With α = p/q it is counted in steps of 1/q, so
+scores are integers. Equal values need no special care: a tie at the quantile is itself
+a lattice point.
 
-Why it is private. Adding or removing one row changes one of the two counts by one, so a score by at most max(α, 1-α).
-Exchanging one row may move it from one side of c to the other: (1-α) + α = 1. A unit of up to `max_rows` rows changes
-`max_rows` times as much. Values outside the lattice are clipped to it row by row, which changes none of this. All points
-between two neighbouring values have one score, so a run of them is one candidate whose base measure is its length, and the
-point within it is uniform: the law is that of the exponential mechanism over all lattice points, in time that grows with
-the distinct values and not with the lattice.
+Why it is private. Adding or removing one row changes one of the two counts by one, so a
+score by at most max(α, 1-α). Exchanging one row may move it from one side of c to the
+other: (1-α) + α = 1. A unit of up to `max_rows` rows changes `max_rows` times as much.
+Values outside the lattice are clipped to it row by row, which changes none of this. All
+points between two neighbouring values have one score, so a run of them is one candidate
+whose base measure is its length, and the point within it is uniform: the law is that of
+the exponential mechanism over all lattice points, in time that grows with the distinct
+values and not with the lattice.
 
-Sensitivity and output probabilities are checked over all small datasets in tests/noise/test_quantile.py.
+Sensitivity and output probabilities are checked over all small datasets in
+tests/noise/test_quantile.py.
 """
 
 from __future__ import annotations
@@ -32,7 +37,9 @@ from understudy.noise.source import OS_SOURCE, BitSource, draw_below
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRuns:
-    """The lattice cut into runs of equal score: where each begins, how long it is, what it scores in steps of 1/q."""
+    """The lattice cut into runs of equal score: where each begins, how long it is, what
+    it scores in steps of 1/q.
+    """
 
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -51,7 +58,8 @@ def quantile(
     max_rows: int = 1,
     source: BitSource = OS_SOURCE,
 ) -> int:
-    """A lattice point in lo..hi near the quantile `alpha`, ε-private. `counts` says how often each value occurs (default once).
+    """A lattice point in lo..hi near the quantile `alpha`, ε-private. `counts` says how
+    often each value occurs (default once).
 
     >>> quantile(np.arange(1001), alpha=Fraction(1, 2), lo=0, hi=1000, epsilon=Fraction(50), neighbours=Neighbours.ADD_REMOVE)
     500
@@ -60,7 +68,9 @@ def quantile(
     chosen = exponential_mechanism(
         runs.scores,
         epsilon=epsilon,
-        sensitivity=quantile_sensitivity(alpha=alpha, neighbours=neighbours, max_rows=max_rows),
+        sensitivity=quantile_sensitivity(
+            alpha=alpha, neighbours=neighbours, max_rows=max_rows
+        ),
         grid=Fraction(1, alpha.denominator),
         base=runs.lengths,
         source=source,
@@ -98,18 +108,29 @@ def median(
     )
 
 
-def quantile_sensitivity(*, alpha: Fraction, neighbours: Neighbours, max_rows: int = 1) -> Fraction:
+def quantile_sensitivity(
+    *, alpha: Fraction, neighbours: Neighbours, max_rows: int = 1
+) -> Fraction:
     """How far one unit can move any lattice point's score.
 
     >>> quantile_sensitivity(alpha=Fraction(1, 4), neighbours=Neighbours.ADD_REMOVE)
     Fraction(3, 4)
     """
-    one_row = max(alpha, 1 - alpha) if Neighbours(neighbours) is Neighbours.ADD_REMOVE else Fraction(1)
+    one_row = (
+        max(alpha, 1 - alpha)
+        if Neighbours(neighbours) is Neighbours.ADD_REMOVE
+        else Fraction(1)
+    )
     return max_rows * one_row
 
 
 def score_runs(
-    values: NDArray[np.int64], *, alpha: Fraction, lo: int, hi: int, counts: NDArray[np.int64] | None = None
+    values: NDArray[np.int64],
+    *,
+    alpha: Fraction,
+    lo: int,
+    hi: int,
+    counts: NDArray[np.int64] | None = None,
 ) -> ScoreRuns:
     """Runs of lattice points with equal score.
 
@@ -117,19 +138,40 @@ def score_runs(
     ScoreRuns(starts=array([0, 2, 3, 5, 6]), lengths=array([2, 1, 2, 1, 4]), scores=array([-3, -1, -1, -2, -3]))
     """
     if not isinstance(alpha, Fraction) or not 0 <= alpha <= 1:
-        raise Refused("a quantile is an exact Fraction between 0 and 1. Nothing was chosen.")
+        raise Refused(
+            "a quantile is an exact Fraction between 0 and 1. Nothing was chosen."
+        )
     if not -(2**61) <= lo <= hi <= 2**61:
-        raise Refused("a quantile needs a lattice lo..hi of integers within ±2^61. Nothing was chosen.")
+        raise Refused(
+            "a quantile needs a lattice lo..hi of integers within ±2^61. Nothing was"
+            " chosen."
+        )
     values = np.asarray(values)
-    counts = np.ones(values.shape, dtype=np.int64) if counts is None else np.asarray(counts)
+    counts = (
+        np.ones(values.shape, dtype=np.int64) if counts is None else np.asarray(counts)
+    )
     if values.ndim != 1 or values.dtype.kind != "i":
-        raise Refused("a quantile is taken of integers on the column's lattice. Nothing was chosen.")
-    if counts.shape != values.shape or counts.dtype.kind not in "iu" or counts.min(initial=0) < 0:
-        raise Refused("counts are one non-negative integer for each value. Nothing was chosen.")
+        raise Refused(
+            "a quantile is taken of integers on the column's lattice. Nothing was"
+            " chosen."
+        )
+    if (
+        counts.shape != values.shape
+        or counts.dtype.kind not in "iu"
+        or counts.min(initial=0) < 0
+    ):
+        raise Refused(
+            "counts are one non-negative integer for each value. Nothing was chosen."
+        )
     p, q, n = alpha.numerator, alpha.denominator, exact_sum(counts)
     if n * q >= 2**62:
-        raise Refused("this quantile is too finely divided for this many rows; use fewer decimals. Nothing was chosen.")
-    distinct, often = _tally_values(np.clip(values.astype(np.int64), lo, hi), counts.astype(np.int64))
+        raise Refused(
+            "this quantile is too finely divided for this many rows; use fewer"
+            " decimals. Nothing was chosen."
+        )
+    distinct, often = _tally_values(
+        np.clip(values.astype(np.int64), lo, hi), counts.astype(np.int64)
+    )
     upto = np.cumsum(often)
     # gap before the first value, then each value followed by the gap after it
     starts = np.empty(2 * distinct.size + 1, dtype=np.int64)
@@ -144,7 +186,9 @@ def score_runs(
     return ScoreRuns(starts=starts[some], lengths=lengths[some], scores=scores[some])
 
 
-def _tally_values(values: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _tally_values(
+    values: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Distinct values in order and how often each occurs, those that never do left out."""
     distinct, place = np.unique(values, return_inverse=True)
     often = np.zeros(distinct.size, dtype=np.int64)

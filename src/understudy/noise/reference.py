@@ -1,8 +1,10 @@
-"""The same noise from OpenDP: a second, independent implementation to compare with and to switch to.
+"""The same noise from OpenDP: a second, independent implementation to compare with and
+to switch to.
 
-OpenDP samples the discrete Laplace and the discrete Gaussian by exact rejection on its own cryptographic source. It takes
-the scale as a double, so only scales that are doubles are accepted: the law drawn is the law priced, or nothing is drawn.
-It has no rounded Gaussian on integers.
+OpenDP samples the discrete Laplace and the discrete Gaussian by exact rejection on its
+own cryptographic source. It takes the scale as a double, so only scales that are
+doubles are accepted: the law drawn is the law priced, or nothing is drawn. It has no
+rounded Gaussian on integers.
 """
 
 from __future__ import annotations
@@ -35,23 +37,32 @@ def draw_reference(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
     (3,)
     """
     if law is Law.ROUNDED_GAUSSIAN:
-        raise Refused("OpenDP has no rounded Gaussian on integers; use the table back-end. No noise was drawn.")
+        raise Refused(
+            "OpenDP has no rounded Gaussian on integers; use the table back-end. No"
+            " noise was drawn."
+        )
     if not is_double(scale):
         raise Refused(
-            "OpenDP takes its scale as a double and this scale is not one; round it up to a multiple of 2^-20. "
-            "No noise was drawn."
+            "OpenDP takes its scale as a double and this scale is not one; round it up"
+            " to a multiple of 2^-20. No noise was drawn."
         )
     import opendp.prelude as dp  # slow to load, and needed by few
 
-    with _OPENDP_FEATURES_LOCK:  # the feature switch is global to OpenDP: leave it as it was found
+    with (
+        _OPENDP_FEATURES_LOCK
+    ):  # the feature switch is global to OpenDP: leave it as it was found
         found = "contrib" in dp.GLOBAL_FEATURES
         dp.enable_features("contrib")
         try:
             domain = dp.vector_domain(dp.atom_domain(T="i64"))
             if law is Law.DISCRETE_LAPLACE:
-                measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+                measurement = dp.m.make_laplace(
+                    domain, dp.l1_distance(T="i64"), scale=float(scale)
+                )
             else:
-                measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=float(scale))
+                measurement = dp.m.make_gaussian(
+                    domain, dp.l2_distance(T="i64"), scale=float(scale)
+                )
         finally:
             if not found:
                 dp.disable_features("contrib")

@@ -5,14 +5,17 @@
   rounded Gaussian    x + round(N(0, σ²)) on integer x: post-processing of the Gaussian mechanism, hence exactly μ-GDP
   discrete Gaussian   Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020
 
-What makes integer answers plus this noise private is that the law is exact: there is no float whose low bits could tell
-inputs apart (Mironov, "On significance of the least significant bits for differential privacy", 2012) and no tail is cut.
+What makes integer answers plus this noise private is that the law is exact: there is no
+float whose low bits could tell inputs apart (Mironov, "On significance of the least
+significant bits for differential privacy", 2012) and no tail is cut.
 
-Up to TABLE_LIMIT the noise comes from the table sampler (table.py, proof in docs/proofs/noise.md). Above it the Laplace
-and the discrete Gaussian come from OpenDP, and the rounded Gaussian (or a Laplace whose scale is no double) from the same
+Up to TABLE_LIMIT the noise comes from the table sampler (table.py, proof in
+docs/proofs/noise.md). Above it the Laplace and the discrete Gaussian come from OpenDP,
+and the rounded Gaussian (or a Laplace whose scale is no double) from the same
 comparisons without a table: exact too, some thousand draws a second.
 
-The scale is an exact Fraction: the accountant prices the very number drawn with. Nothing here takes a seed.
+The scale is an exact Fraction: the accountant prices the very number drawn with.
+Nothing here takes a seed.
 """
 
 from __future__ import annotations
@@ -45,10 +48,14 @@ class NoiseBackend(StrEnum):
     """This package's exact table sampler."""
 
     OPENDP = "opendp"
-    """OpenDP's exact samplers: slower, independent; draws from its own source of randomness."""
+    """OpenDP's exact samplers: slower, independent; draws from its own source of
+    randomness.
+    """
 
 
-def discrete_laplace(scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE) -> NDArray[np.int64]:
+def discrete_laplace(
+    scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE
+) -> NDArray[np.int64]:
     """P(k) ∝ exp(-|k|/scale).
 
     >>> discrete_laplace(Fraction(3, 2), (2, 5)).shape
@@ -57,7 +64,9 @@ def discrete_laplace(scale: Fraction, size: Shape, *, source: BitSource = OS_SOU
     return draw_noise(Law.DISCRETE_LAPLACE, scale, size, source=source)
 
 
-def rounded_gaussian(scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE) -> NDArray[np.int64]:
+def rounded_gaussian(
+    scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE
+) -> NDArray[np.int64]:
     """round(N(0, scale²)).
 
     >>> rounded_gaussian(Fraction(10), 4).dtype
@@ -66,7 +75,9 @@ def rounded_gaussian(scale: Fraction, size: Shape, *, source: BitSource = OS_SOU
     return draw_noise(Law.ROUNDED_GAUSSIAN, scale, size, source=source)
 
 
-def discrete_gaussian(scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE) -> NDArray[np.int64]:
+def discrete_gaussian(
+    scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE
+) -> NDArray[np.int64]:
     """P(k) ∝ exp(-k²/(2 scale²)).
 
     >>> discrete_gaussian(Fraction(10), ()).shape
@@ -76,7 +87,12 @@ def discrete_gaussian(scale: Fraction, size: Shape, *, source: BitSource = OS_SO
 
 
 def draw_noise(
-    law: Law, scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE, backend: NoiseBackend = NoiseBackend.TABLE
+    law: Law,
+    scale: Fraction,
+    size: Shape,
+    *,
+    source: BitSource = OS_SOURCE,
+    backend: NoiseBackend = NoiseBackend.TABLE,
 ) -> NDArray[np.int64]:
     """Independent noise of `law`, shaped `size`.
 
@@ -86,13 +102,22 @@ def draw_noise(
     law, backend, scale = Law(law), NoiseBackend(backend), check_scale(scale)
     shape = (size,) if isinstance(size, int) else size
     n = prod(shape)
-    elsewhere = law is not Law.ROUNDED_GAUSSIAN and source is OS_SOURCE and is_double(scale)
+    elsewhere = (
+        law is not Law.ROUNDED_GAUSSIAN and source is OS_SOURCE and is_double(scale)
+    )
     if backend is NoiseBackend.TABLE and scale <= MAX_TABLE_SCALE:
         flat = cached_cdf_table(law, scale).draw(n, source)
-    elif backend is NoiseBackend.TABLE and law is not Law.DISCRETE_GAUSSIAN and not elsewhere:
+    elif (
+        backend is NoiseBackend.TABLE
+        and law is not Law.DISCRETE_GAUSSIAN
+        and not elsewhere
+    ):
         flat = _draw_one_by_one(law, scale, n, source)
     elif source is not OS_SOURCE:
-        raise Refused("OpenDP draws from its own source of randomness and cannot use another. No noise was drawn.")
+        raise Refused(
+            "OpenDP draws from its own source of randomness and cannot use another. No"
+            " noise was drawn."
+        )
     else:
         flat = draw_reference(law, scale, n)
     return flat.reshape(shape)
@@ -106,7 +131,8 @@ def add_noise(
     source: BitSource = OS_SOURCE,
     backend: NoiseBackend = NoiseBackend.TABLE,
 ) -> NDArray[np.int64]:
-    """Integers plus independent integer noise on every one of them; refuses rather than wraps around.
+    """Integers plus independent integer noise on every one of them; refuses rather than
+    wraps around.
 
     >>> add_noise(np.zeros(3, dtype=np.int64), Law.DISCRETE_GAUSSIAN, Fraction(5)).shape
     (3,)
@@ -114,7 +140,8 @@ def add_noise(
     values = np.asarray(values)
     if values.dtype.kind not in "iu" or not np.can_cast(values.dtype, np.int64):
         raise Refused(
-            f"noise is added to 64-bit integers, not to {values.dtype}; scale to integers first. No noise was drawn."
+            f"noise is added to 64-bit integers, not to {values.dtype}; scale to"
+            " integers first. No noise was drawn."
         )
     exact = values.astype(np.int64)
     noise = draw_noise(law, scale, exact.shape, source=source, backend=backend)
@@ -122,7 +149,8 @@ def add_noise(
         noisy = np.asarray(exact + noise, dtype=np.int64)
     if np.any(((exact ^ noisy) & (noise ^ noisy)) < 0):
         raise Refused(
-            "a noisy sum does not fit a 64-bit integer; use a coarser granularity or tighter bounds. Nothing was released."
+            "a noisy sum does not fit a 64-bit integer; use a coarser granularity or"
+            " tighter bounds. Nothing was released."
         )
     return noisy
 
@@ -134,24 +162,42 @@ def check_scale(scale: Fraction) -> Fraction:
     Fraction(5, 2)
     """
     if type(scale) not in (Fraction, int):
-        raise Refused("a noise scale must be an exact Fraction, the one the accountant priced. No noise was drawn.")
+        raise Refused(
+            "a noise scale must be an exact Fraction, the one the accountant priced. No"
+            " noise was drawn."
+        )
     if not 0 < scale <= MAX_NOISE_SCALE:
-        raise Refused("a noise scale must be positive and at most 2^50. No noise was drawn.")
+        raise Refused(
+            "a noise scale must be positive and at most 2^50. No noise was drawn."
+        )
     return Fraction(scale)
 
 
-def _draw_one_by_one(law: Law, scale: Fraction, n: int, source: BitSource) -> NDArray[np.int64]:
-    """Draws without a table: a float says where to look first, exact comparisons decide."""
+def _draw_one_by_one(
+    law: Law, scale: Fraction, n: int, source: BitSource
+) -> NDArray[np.int64]:
+    """Draws without a table: a float says where to look first, exact comparisons
+    decide.
+    """
     exact, count = tails_of_law(law, scale), 128
     drawn = []
     for _ in range(n):
         prefix = source.bits(count)
         tail = max(min(prefix, 2**count - prefix) / 2**count, 1e-30)
-        distance = -NormalDist().inv_cdf(tail) if law is Law.ROUNDED_GAUSSIAN else -log(2 * tail)
-        guess = round(float(scale) * distance) * (-1 if prefix < 2 ** (count - 1) else 1)
-        drawn.append(refine_draw(exact, UniformReal(source, prefix=prefix, count=count), guess))
+        distance = (
+            -NormalDist().inv_cdf(tail)
+            if law is Law.ROUNDED_GAUSSIAN
+            else -log(2 * tail)
+        )
+        guess = round(float(scale) * distance) * (
+            -1 if prefix < 2 ** (count - 1) else 1
+        )
+        drawn.append(
+            refine_draw(exact, UniformReal(source, prefix=prefix, count=count), guess)
+        )
     if any(abs(k) >> 62 for k in drawn):
         raise Refused(
-            "noise at this scale does not fit a 64-bit integer; use a coarser granularity. Nothing was released."
+            "noise at this scale does not fit a 64-bit integer; use a coarser"
+            " granularity. Nothing was released."
         )
     return np.array(drawn, dtype=np.int64)

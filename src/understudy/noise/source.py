@@ -1,11 +1,13 @@
 """Where random bits come from: the operating system, and nowhere else.
 
-`OS_SOURCE` reads os.urandom afresh for every request. It keeps no buffer and no state, so there is nothing to seed, nothing a
-forked worker could inherit and nothing to rewind. Code that needs chosen bits (tests of refinement) passes its own `BitSource`.
+`OS_SOURCE` reads os.urandom afresh for every request. It keeps no buffer and no state,
+so there is nothing to seed, nothing a forked worker could inherit and nothing to
+rewind. Code that needs chosen bits (tests of refinement) passes its own `BitSource`.
 
-`UniformReal` is a real number drawn uniformly from [0, 1), of which only as many bits exist as some comparison has needed. It
-is what makes the samplers exact: a comparison with an irrational number is never rounded, it asks for more bits
-(docs/proofs/noise.md, lemma 1).
+`UniformReal` is a real number drawn uniformly from [0, 1), of which only as many bits
+exist as some comparison has needed. It is what makes the samplers exact: a comparison
+with an irrational number is never rounded, it asks for more bits (docs/proofs/noise.md,
+lemma 1).
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntegerBounds = tuple[int, int]
-"""Integers (lo, hi) with lo ≤ value · 2^bits ≤ hi, for a precision `bits` the caller knows."""
+"""Integers (lo, hi) with lo ≤ value · 2^bits ≤ hi, for a precision `bits` the caller
+knows.
+"""
 
 REFINEMENT_BITS = 64
 """Bits added to a `UniformReal` each time a comparison is undecided."""
@@ -61,14 +65,17 @@ OS_SOURCE: BitSource = OperatingSystemSource()
 
 @dataclass
 class UniformReal:
-    """A uniform real number U in [0, 1), known so far to lie in [prefix, prefix + 1) / 2^count."""
+    """A uniform real number U in [0, 1), known so far to lie in [prefix, prefix + 1) /
+    2^count.
+    """
 
     source: BitSource
     prefix: int = 0
     count: int = 0
 
     def below(self, bounds: Callable[[int], IntegerBounds]) -> bool:
-        """Whether U < p, where `bounds(b)` encloses p · 2^b ever more tightly as b grows. Exact; ends with probability one.
+        """Whether U < p, where `bounds(b)` encloses p · 2^b ever more tightly as b
+        grows. Exact; ends with probability one.
 
         >>> chance = sum(UniformReal(OS_SOURCE).below(lambda bits: ((1 << bits) // 3, (1 << bits) // 3 + 1)) for _ in range(1000))
         >>> 200 < chance < 470
@@ -81,7 +88,9 @@ class UniformReal:
                 return True
             if self.prefix << guard >= hi:
                 return False
-            self.prefix = self.prefix << REFINEMENT_BITS | self.source.bits(REFINEMENT_BITS)
+            self.prefix = self.prefix << REFINEMENT_BITS | self.source.bits(
+                REFINEMENT_BITS
+            )
             self.count += REFINEMENT_BITS
 
 

@@ -1,13 +1,16 @@
-"""How likely noise exceeds k: proven bounds on Q(k) = P(X > k), k ≥ 0, for the three laws.
+"""How likely noise exceeds k: proven bounds on Q(k) = P(X > k), k ≥ 0, for the three
+laws.
 
-All three laws are symmetric around zero, so Q gives the whole distribution function: F(k) = 1 - Q(k), F(-k-1) = Q(k).
+All three laws are symmetric around zero, so Q gives the whole distribution function:
+F(k) = 1 - Q(k), F(-k-1) = Q(k).
 
   discrete Laplace    Q(k) = t^(k+1) / (1+t), t = exp(-1/scale)
   rounded Gaussian    Q(k) = P(N(0,1) > (k+½)/scale)
   discrete Gaussian   Q(k) = Σ_{j>k} exp(-j²/(2 scale²)) / Σ_j exp(-j²/(2 scale²))
 
-`tail` encloses one value at any precision; refinement uses it. `words` encloses Q(0), Q(1), ... until they vanish, in one
-sweep that counts its own errors; tables are built from it. docs/proofs/noise.md, §3 derives the counts.
+`tail` encloses one value at any precision; refinement uses it. `words` encloses Q(0),
+Q(1), ... until they vanish, in one sweep that counts its own errors; tables are built
+from it. docs/proofs/noise.md, §3 derives the counts.
 """
 
 from __future__ import annotations
@@ -20,7 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
-from understudy.noise.enclosure import enclose_exp_neg, enclose_normal_tail, reduce_precision
+from understudy.noise.enclosure import (
+    enclose_exp_neg,
+    enclose_normal_tail,
+    reduce_precision,
+)
 from understudy.noise.normal import FIXED_POINT_BITS, enclose_normal_tails
 from understudy.noise.source import IntegerBounds
 
@@ -52,7 +59,9 @@ class Tails(Protocol):
 
 
 def pack_bounds(bounds: list[IntegerBounds], bits: int) -> TailWords:
-    """Bounds at `bits` of precision as words. One is taken off before rounding down, so that `low` is truly less."""
+    """Bounds at `bits` of precision as words. One is taken off before rounding down, so
+    that `low` is truly less.
+    """
     by = bits - NOISE_WORD_BITS
     return TailWords(
         np.array([max(low - 1, 0) >> by for low, _ in bounds], dtype=np.uint64),
@@ -72,10 +81,14 @@ class LaplaceTails:
         one = 1 << work
         t_lo, t_hi = enclose_exp_neg(1 / self.scale, work)
         p_lo, p_hi = enclose_exp_neg((k + 1) / self.scale, work)
-        return reduce_precision((p_lo << work) // (one + t_hi), -((-p_hi << work) // (one + t_lo)), 16)
+        return reduce_precision(
+            (p_lo << work) // (one + t_hi), -((-p_hi << work) // (one + t_lo)), 16
+        )
 
     def run(self, bits: int) -> list[IntegerBounds]:
-        """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under 2^-64."""
+        """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under
+        2^-64.
+        """
         t_lo, t_hi = enclose_exp_neg(1 / self.scale, bits)
         low, high = self.tail(0, bits)
         error, growth, stop = high - low, t_hi - t_lo + 1, 1 << (bits - NOISE_WORD_BITS)
@@ -105,7 +118,9 @@ class RoundedGaussianTails:
         """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
         low, high = enclose_normal_tails(1 / self.scale)
         spare = NOISE_WORD_BITS - FIXED_POINT_BITS
-        return TailWords((low << spare).astype(np.uint64), (high << spare).astype(np.uint64))
+        return TailWords(
+            (low << spare).astype(np.uint64), (high << spare).astype(np.uint64)
+        )
 
 
 class DiscreteGaussianTails:
@@ -120,7 +135,9 @@ class DiscreteGaussianTails:
         return bounds[k] if k < len(bounds) else (0, bounds[-1][1])
 
     def run(self, bits: int) -> list[IntegerBounds]:
-        """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under 2^-64."""
+        """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under
+        2^-64.
+        """
         bounds = _enclose_gaussian_tails(self.scale, bits)
         stop = 1 << (bits - NOISE_WORD_BITS)
         return bounds[: next(k for k, (low, _) in enumerate(bounds) if low < stop) + 1]
@@ -133,7 +150,8 @@ class DiscreteGaussianTails:
 class _GaussianWeights:
     """w_k = exp(-k²/(2σ²)) for k = 0, 1, ...: low ≤ w_k · 2^bits ≤ low + error.
 
-    w_(k+1) = w_k r_k and r_(k+1) = r_k c with c = exp(-1/σ²), r_0 = exp(-1/(2σ²)), all at most one.
+    w_(k+1) = w_k r_k and r_(k+1) = r_k c with c = exp(-1/σ²), r_0 = exp(-1/(2σ²)), all
+    at most one.
     """
 
     def __init__(self, sigma: Fraction, bits: int) -> None:
@@ -152,8 +170,13 @@ class _GaussianWeights:
         self._ratio_error += self._shrink_error
 
     def bound_rest(self) -> int:
-        """At least w_k + w_(k+1) + ... · 2^bits: a geometric series whose ratio is at most r_k."""
-        return -((-(self.low + self.error) << self.bits) // ((1 << self.bits) - self._ratio - self._ratio_error))
+        """At least w_k + w_(k+1) + ... · 2^bits: a geometric series whose ratio is at
+        most r_k.
+        """
+        return -(
+            (-(self.low + self.error) << self.bits)
+            // ((1 << self.bits) - self._ratio - self._ratio_error)
+        )
 
 
 @lru_cache(maxsize=2)
@@ -190,7 +213,10 @@ def tails_of_law(law: Law, scale: Fraction) -> Tails:
     >>> lo / 2**20 <= 0.26894142 <= hi / 2**20
     True
     """
-    kinds: dict[Law, type[LaplaceTails] | type[RoundedGaussianTails] | type[DiscreteGaussianTails]] = {
+    kinds: dict[
+        Law,
+        type[LaplaceTails] | type[RoundedGaussianTails] | type[DiscreteGaussianTails],
+    ] = {
         Law.DISCRETE_LAPLACE: LaplaceTails,
         Law.ROUNDED_GAUSSIAN: RoundedGaussianTails,
         Law.DISCRETE_GAUSSIAN: DiscreteGaussianTails,

@@ -1,4 +1,6 @@
-"""The file a custodian hands out: schema, noisy measurements, model, promise and account. No pickle, no code, no rows."""
+"""The file a custodian hands out: schema, noisy measurements, model, promise and
+account. No pickle, no code, no rows.
+"""
 
 from understudy.releases.account import BudgetStatement, BudgetStep
 from understudy.releases.answers.answer import Answer

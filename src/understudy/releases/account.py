@@ -1,6 +1,8 @@
-"""The statement of account: what was asked on the way to a release, and what each answer cost.
+"""The statement of account: what was asked on the way to a release, and what each
+answer cost.
 
-It holds what the ledger says and nothing the rows say: no count of rows, no path, no time finer than a day.
+It holds what the ledger says and nothing the rows say: no count of rows, no path, no
+time finer than a day.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class BudgetStep:
 class BudgetStatement:
     """What one run reserved and what it bought for it.
 
-    `dataset` is the name the owner gave, `ledger` the hash of the ledger's last entry when the run closed, `run` its number there.
+    `dataset` is the name the owner gave, `ledger` the hash of the ledger's last entry
+    when the run closed, `run` its number there.
 
     >>> BudgetStatement(dataset="people", epsilon=Fraction(1), delta=Fraction(0), day=date(2025, 3, 1)).lines()[0]
     'people, 2025-03-01: ε = 1, δ = 0 reserved'
@@ -49,7 +52,9 @@ class BudgetStatement:
         if min(self.epsilon, self.delta) < 0:
             raise ReleaseError("statement: what was reserved cannot be negative")
         if self.day is not None and type(self.day) is not date:
-            raise ReleaseError("statement: a release is dated by a day and nothing finer")
+            raise ReleaseError(
+                "statement: a release is dated by a day and nothing finer"
+            )
         if len({step.cost.accounting for step in self.steps}) > 1:
             raise ReleaseError("statement: a run adds up one accounting only")
 
@@ -64,10 +69,15 @@ class BudgetStatement:
     def lines(self) -> tuple[str, ...]:
         """The account as a person reads it."""
         when = f", {self.day.isoformat()}" if self.day else ""
-        head = f"{self.dataset or 'unnamed'}{when}: {format_amount('ε', self.epsilon)}, {format_amount('δ', self.delta)} reserved"
+        head = (
+            f"{self.dataset or 'unnamed'}{when}: {format_amount('ε', self.epsilon)},"
+            f" {format_amount('δ', self.delta)} reserved"
+        )
         lines = [head]
         for step in self.steps:
-            price = format_amount(GUARANTEE_SYMBOLS[step.cost.accounting], step.cost.amount)
+            price = format_amount(
+                GUARANTEE_SYMBOLS[step.cost.accounting], step.cost.amount
+            )
             risk = f", {format_amount('δ', step.cost.delta)}" if step.cost.delta else ""
             lines.append(f"{float(step.share):.1%} {step.asked}: {price}{risk}")
         if self.ledger:

@@ -17,7 +17,9 @@ GUARANTEE_SYMBOLS = {Accounting.PURE: "ε", Accounting.GDP: "μ²", Accounting.Z
 """What each accounting adds up."""
 
 _SIGNIFICANT_FIGURES = 6
-"""Significant figures shown of a number that is longer; the last one is rounded up, so that no promise reads better than it is."""
+"""Significant figures shown of a number that is longer; the last one is rounded up, so
+that no promise reads better than it is.
+"""
 
 
 class GuaranteeKind(StrEnum):
@@ -32,8 +34,9 @@ class GuaranteeKind(StrEnum):
 class Guarantee:
     """Exactly what is promised, to whom, and what it leaves out.
 
-    `amount` is what the run was allowed to add up in its `accounting`; (ε, δ) is what that means. `invariants` are facts about the rows
-    that hold exactly and are outside the promise; `public` lists what the owner declared, or handed over in a header;
+    `amount` is what the run was allowed to add up in its `accounting`; (ε, δ) is what
+    that means. `invariants` are facts about the rows that hold exactly and are outside
+    the promise; `public` lists what the owner declared, or handed over in a header;
     `learned` what was bought instead.
 
     >>> guarantee = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000))
@@ -55,15 +58,24 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         if min(self.epsilon, self.delta, self.amount) < 0 or self.delta >= 1:
-            raise ReleaseError("guarantee: ε, δ and the amount cannot be negative, and δ must be below 1")
+            raise ReleaseError(
+                "guarantee: ε, δ and the amount cannot be negative, and δ must be"
+                " below 1"
+            )
         if self.max_rows < 1 or not self.unit:
             raise ReleaseError("guarantee: the unit needs a name and at least one row")
-        if self.kind is GuaranteeKind.PRIVATE and (self.accounting is None or self.epsilon == 0):
-            raise ReleaseError("guarantee: differential privacy needs an ε above 0 and its accounting")
+        if self.kind is GuaranteeKind.PRIVATE and (
+            self.accounting is None or self.epsilon == 0
+        ):
+            raise ReleaseError(
+                "guarantee: differential privacy needs an ε above 0 and its accounting"
+            )
         if self.kind is not GuaranteeKind.PRIVATE and (
             self.accounting is not None or max(self.epsilon, self.delta) > 0
         ):
-            raise ReleaseError(f"guarantee: {self.kind.value} has no ε, δ or accounting")
+            raise ReleaseError(
+                f"guarantee: {self.kind.value} has no ε, δ or accounting"
+            )
 
     @classmethod
     def without_data(cls, *, public: tuple[str, ...] = ()) -> Guarantee:
@@ -79,8 +91,13 @@ class Guarantee:
         if self.kind is GuaranteeKind.NO_DATA:
             return "No data used: nothing here was computed from any row."
         if self.kind is GuaranteeKind.MASKED:
-            return "Disclosure control without differential privacy: there is no bound on what can be inferred."
-        budget = format_amount("ε", self.epsilon) + (f", {format_amount('δ', self.delta)}" if self.delta else "")
+            return (
+                "Disclosure control without differential privacy: there is no bound on"
+                " what can be inferred."
+            )
+        budget = format_amount("ε", self.epsilon) + (
+            f", {format_amount('δ', self.delta)}" if self.delta else ""
+        )
         return f"Private with {budget} for {self.neighbours.phrase(self.unit)}."
 
     @property
@@ -89,9 +106,14 @@ class Guarantee:
         if self.kind is not GuaranteeKind.PRIVATE or self.accounting is None:
             return None
         budget = Budget(epsilon=self.epsilon, delta=self.delta)
-        # What thresholds may have used of δ is not written down apart; all of it is the safe reading.
+        # What thresholds may have used of δ is not written down apart; all of it is the
+        # safe reading.
         return interpret_budget(
-            budget, accounting=self.accounting, amount=self.amount, thresholds=self.delta, neighbours=self.neighbours
+            budget,
+            accounting=self.accounting,
+            amount=self.amount,
+            thresholds=self.delta,
+            neighbours=self.neighbours,
         )
 
     def details(self) -> tuple[str, ...]:
@@ -99,13 +121,28 @@ class Guarantee:
         lines: list[str] = []
         if self.kind is GuaranteeKind.PRIVATE and self.accounting is not None:
             if self.accounting is not Accounting.PURE:
-                lines.append(f"added up as {format_amount(GUARANTEE_SYMBOLS[self.accounting], self.amount)} in all")
+                lines.append(
+                    "added up as"
+                    f" {format_amount(GUARANTEE_SYMBOLS[self.accounting], self.amount)}"
+                    " in all"
+                )
             if self.unit != "row":
                 rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
-                lines.append(f"at most {rows} of each {self.unit} were used; the others were left out")
-        lines.extend(f"not protected, because it holds exactly: {fact}" for fact in self.invariants)
-        lines.extend(f"public by your declaration or the table's header: {fact}" for fact in self.public)
-        lines.extend(f"learned from the rows and paid for: {fact}" for fact in self.learned)
+                lines.append(
+                    f"at most {rows} of each {self.unit} were used; the others were"
+                    " left out"
+                )
+        lines.extend(
+            f"not protected, because it holds exactly: {fact}"
+            for fact in self.invariants
+        )
+        lines.extend(
+            f"public by your declaration or the table's header: {fact}"
+            for fact in self.public
+        )
+        lines.extend(
+            f"learned from the rows and paid for: {fact}" for fact in self.learned
+        )
         return tuple(lines)
 
     def __str__(self) -> str:
@@ -122,7 +159,8 @@ class Guarantee:
 
 
 def format_amount(symbol: str, value: Fraction) -> str:
-    """A number in a promise: exact where it is short, otherwise rounded up and marked so.
+    """A number in a promise: exact where it is short, otherwise rounded up and marked
+    so.
 
     >>> format_amount("ε", Fraction(1, 2)), format_amount("δ", Fraction(1, 10**9)), format_amount("ε", Fraction(1, 3))
     ('ε = 0.5', 'δ = 1e-9', 'ε ≤ 0.333334')
@@ -132,7 +170,9 @@ def format_amount(symbol: str, value: Fraction) -> str:
 
 
 def _round_up_scientific(value: Fraction) -> tuple[str, int, bool]:
-    """Digits d₁d₂… and exponent e with value ≤ d₁.d₂… × 10^e, and whether they are equal."""
+    """Digits d₁d₂… and exponent e with value ≤ d₁.d₂… × 10^e, and whether they are
+    equal.
+    """
     if value == 0:
         return "0", 0, True
     exponent = len(str(value.numerator)) - len(str(value.denominator))
@@ -150,8 +190,12 @@ def _round_up_scientific(value: Fraction) -> tuple[str, int, bool]:
 def _format_decimal(digits: str, exponent: int) -> str:
     """d₁.d₂… × 10^e as a person writes it."""
     if not -4 <= exponent < _SIGNIFICANT_FIGURES + 3:
-        return digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "") + f"e{exponent}"
+        return (
+            digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "") + f"e{exponent}"
+        )
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
     padded = digits.ljust(exponent + 1, "0")
-    return padded[: exponent + 1] + (f".{padded[exponent + 1 :]}" if len(padded) > exponent + 1 else "")
+    return padded[: exponent + 1] + (
+        f".{padded[exponent + 1 :]}" if len(padded) > exponent + 1 else ""
+    )

@@ -16,13 +16,21 @@ FIRST_TABLE_OPTIONS = ("release", "copies", "shadows")
 """Options that are about the first synthetic table alone."""
 
 
-def evaluate(real: object, synthetic: object = None, *, others: Sequence[object] = (), **options: Any) -> Report:
-    """What a synthetic table keeps of the original, and what it risks, as a report. Internal, not private: it reads the real rows without
-    noise.
+def evaluate(
+    real: object,
+    synthetic: object = None,
+    *,
+    others: Sequence[object] = (),
+    **options: Any,
+) -> Report:
+    """What a synthetic table keeps of the original, and what it risks, as a report.
+    Internal, not private: it reads the real rows without noise.
 
-    Give the `synthetic` table, or a `release=` to sample one from; with both, the release's measurements are attacked too. `holdout=` is
-    a table of real rows that the release was not made from: many attacks need it as a control. `others` are synthetic tables to compare
-    with. All further options are those of `understudy.workflow.evaluate.evaluate`.
+    Give the `synthetic` table, or a `release=` to sample one from; with both, the
+    release's measurements are attacked too. `holdout=` is a table of real rows that the
+    release was not made from: many attacks need it as a control. `others` are synthetic
+    tables to compare with. All further options are those of
+    `understudy.workflow.evaluate.evaluate`.
 
     >>> import duckdb
     >>> real = duckdb.sql("SELECT i % 90 AS age, i % 2 = 0 AS smoker FROM range(500) t(i)")
@@ -31,12 +39,16 @@ def evaluate(real: object, synthetic: object = None, *, others: Sequence[object]
     (1000.0, True)
     """
     found = compare(real, synthetic, **options)
-    plain = {name: value for name, value in options.items() if name not in FIRST_TABLE_OPTIONS} | {
-        "schema": found.schema
-    }
+    plain = {
+        name: value
+        for name, value in options.items()
+        if name not in FIRST_TABLE_OPTIONS
+    } | {"schema": found.schema}
     further = []
     for place, other in enumerate(others, start=2):
-        further.append((_file_stem(other) or f"table {place}", compare(real, other, **plain)))
+        further.append(
+            (_file_stem(other) or f"table {place}", compare(real, other, **plain))
+        )
     return Report.of(found, others=further, name=_file_stem(synthetic))
 
 
@@ -45,7 +57,9 @@ def _file_stem(table: object) -> str:
     return Path(table).stem if isinstance(table, str | Path) else ""
 
 
-def publishable_report(release: Release | str | Path | None, *, title: str = "A synthetic table") -> Report:
+def publishable_report(
+    release: Release | str | Path | None, *, title: str = "A synthetic table"
+) -> Report:
     """The publishable report: from the release alone, no real row read.
 
     >>> publishable_report(None)
@@ -53,5 +67,9 @@ def publishable_report(release: Release | str | Path | None, *, title: str = "A 
     understudy.errors.Refused: A report without real rows is about a release: give one. Nothing was read.
     """
     if release is None:
-        raise Refused("A report without real rows is about a release: give one. Nothing was read.")
-    return Report.of_release(load(release) if isinstance(release, str | Path) else release, title=title)
+        raise Refused(
+            "A report without real rows is about a release: give one. Nothing was read."
+        )
+    return Report.of_release(
+        load(release) if isinstance(release, str | Path) else release, title=title
+    )

@@ -1,4 +1,6 @@
-"""What a report shows of risk groups: how many real records are at low, medium and high risk, and how easily each is matched."""
+"""What a report shows of risk groups: how many real records are at low, medium and high
+risk, and how easily each is matched.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ RISK_GROUP_WORDS = {
 
 @dataclass(frozen=True)
 class RiskGroupSummary:
-    """A group of real records, what puts them there, and the mean match risk of those that were attacked."""
+    """A group of real records, what puts them there, and the mean match risk of those
+    that were attacked.
+    """
 
     name: str
     words: str
@@ -38,12 +42,17 @@ class RiskGroupSummaries:
     @property
     def drawn(self) -> str:
         """The picture."""
-        return share_bar([(group.name, group.share) for group in self.groups], title="real records by risk group")
+        return share_bar(
+            [(group.name, group.share) for group in self.groups],
+            title="real records by risk group",
+        )
 
     def sentence(self) -> str:
         """All of it in one line."""
         counts = ", ".join(f"{group.size:,} {group.name}" for group in self.groups)
-        return f"Risk groups of the real records, by {', '.join(self.columns)}: {counts}."
+        return (
+            f"Risk groups of the real records, by {', '.join(self.columns)}: {counts}."
+        )
 
 
 def groups_of(risk: Assessment | None) -> RiskGroupSummaries | None:
@@ -55,7 +64,11 @@ def groups_of(risk: Assessment | None) -> RiskGroupSummaries | None:
     if risk is None or "risk_groups" not in risk or not risk["risk_groups"].is_computed:
         return None
     finding = risk["risk_groups"]
-    beliefs = {part.name: part for part in risk["match_risk"].parts} if "match_risk" in risk else {}
+    beliefs = (
+        {part.name: part for part in risk["match_risk"].parts}
+        if "match_risk" in risk
+        else {}
+    )
     found = []
     for part in reversed(finding.parts):
         match, size = beliefs.get(part.name), part.facts["records"]
@@ -64,7 +77,9 @@ def groups_of(risk: Assessment | None) -> RiskGroupSummaries | None:
         found.append(
             RiskGroupSummary(
                 name=part.name.split()[0],
-                words=RISK_GROUP_WORDS[part.name.split()[0]].format(finding.facts["least"]),
+                words=RISK_GROUP_WORDS[part.name.split()[0]].format(
+                    finding.facts["least"]
+                ),
                 size=size,
                 share=part.value or 0.0,
                 match_risk=match.value if match is not None and attacked else None,
@@ -72,4 +87,8 @@ def groups_of(risk: Assessment | None) -> RiskGroupSummaries | None:
         )
     columns = finding.facts["quasi_identifiers"]
     assert isinstance(columns, Sequence)
-    return RiskGroupSummaries(tuple(found), tuple(str(name) for name in columns), bool(risk.facts.get("quasi_guessed")))
+    return RiskGroupSummaries(
+        tuple(found),
+        tuple(str(name) for name in columns),
+        bool(risk.facts.get("quasi_guessed")),
+    )

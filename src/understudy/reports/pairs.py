@@ -1,4 +1,6 @@
-"""What a report draws of pairs of columns: how far their tables are off, and how columns go together before and after."""
+"""What a report draws of pairs of columns: how far their tables are off, and how
+columns go together before and after.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,16 @@ MAX_WORST_TABLES = 12
 """Tables in the list of the worst."""
 
 BOTH_HALVES_NOTE = (
-    "Above the diagonal the real rows, below it the synthetic ones: the same picture on both sides is what to look for."
+    "Above the diagonal the real rows, below it the synthetic ones: the same picture on"
+    " both sides is what to look for."
 )
 
 
 @dataclass(frozen=True)
 class PairFigure:
-    """One picture with what it is called and how to read it; a `wide` one is scrolled on a phone rather than shrunk."""
+    """One picture with what it is called and how to read it; a `wide` one is scrolled
+    on a phone rather than shrunk.
+    """
 
     title: str
     note: str
@@ -43,7 +48,10 @@ def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[PairF
     figures: list[PairFigure] = []
     if "tvd_2" in found:
         values = _pair_values(found["tvd_2"], lambda part: part.value)
-        note = "Share of rows in a wrong cell of each table of two columns; darker is worse. Point at a square for its number."
+        note = (
+            "Share of rows in a wrong cell of each table of two columns; darker is"
+            " worse. Point at a square for its number."
+        )
         figures.append(
             PairFigure(
                 "Distance of pairs",
@@ -53,9 +61,13 @@ def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[PairF
             )
         )
     if "correlation" in found:
-        figures += _dependence_figures(found["correlation"], "Correlations", names, signed=True)
+        figures += _dependence_figures(
+            found["correlation"], "Correlations", names, signed=True
+        )
     if "mutual_information" in found:
-        figures += _dependence_figures(found["mutual_information"], "Mutual information", names, signed=False)
+        figures += _dependence_figures(
+            found["mutual_information"], "Mutual information", names, signed=False
+        )
     return figures
 
 
@@ -63,11 +75,18 @@ def worst_tables(utility: Assessment | None) -> list[FindingPart]:
     """The tables of two and three columns with the largest distance."""
     if utility is None:
         return []
-    parts = [p for name in ("tvd_2", "tvd_3") if name in utility for p in utility[name].worst_parts(MAX_WORST_TABLES)]
+    parts = [
+        p
+        for name in ("tvd_2", "tvd_3")
+        if name in utility
+        for p in utility[name].worst_parts(MAX_WORST_TABLES)
+    ]
     return sorted(parts, key=lambda p: -(p.value or 0.0))[:MAX_WORST_TABLES]
 
 
-def _dependence_figures(finding: Finding, title: str, names: Sequence[str], *, signed: bool) -> list[PairFigure]:
+def _dependence_figures(
+    finding: Finding, title: str, names: Sequence[str], *, signed: bool
+) -> list[PairFigure]:
     """Both tables in one square, and what changed in another."""
     real = _pair_values(finding, lambda part: part.facts.get("real"))
     made = _pair_values(finding, lambda part: part.facts.get("synthetic"))
@@ -75,23 +94,41 @@ def _dependence_figures(finding: Finding, title: str, names: Sequence[str], *, s
     known = {name for pair in [*real, *made] for name in pair}
     shown = [name for name in names if name in known]
     said = f"{BOTH_HALVES_NOTE} Orange is negative." if signed else BOTH_HALVES_NOTE
-    change = "Blue: columns go together more closely than in the real rows; orange: less. White is what to look for."
+    change = (
+        "Blue: columns go together more closely than in the real rows; orange: less."
+        " White is what to look for."
+    )
     if signed:
-        change = "Blue: the synthetic correlation is higher; orange: it is lower. White is what to look for."
+        change = (
+            "Blue: the synthetic correlation is higher; orange: it is lower. White is"
+            " what to look for."
+        )
     sides = ("synthetic", "real")
     return [
         PairFigure(
             f"{title}, before and after",
             _note_with_limit(said, shown),
             pair_heatmap(
-                shown, made, real, title=title.lower(), end=1.0 if signed else None, signed=signed, sides=sides
+                shown,
+                made,
+                real,
+                title=title.lower(),
+                end=1.0 if signed else None,
+                signed=signed,
+                sides=sides,
             ),
             len(shown) > MAX_PHONE_COLUMNS,
         ),
         PairFigure(
             f"{title}, synthetic less real",
             _note_with_limit(change, shown),
-            pair_heatmap(shown, lost, title=f"{title.lower()}, synthetic less real", signed=True, brief=True),
+            pair_heatmap(
+                shown,
+                lost,
+                title=f"{title.lower()}, synthetic less real",
+                signed=True,
+                brief=True,
+            ),
             len(shown) > MAX_PHONE_COLUMNS,
         ),
     ]
@@ -101,11 +138,16 @@ def _note_with_limit(note: str, names: Sequence[str]) -> str:
     return (
         note
         if len(names) <= MAX_PAIR_HEATMAP_COLUMNS
-        else f"{note} Of {len(names):,} columns, the {MAX_PAIR_HEATMAP_COLUMNS} with the largest values."
+        else (
+            f"{note} Of {len(names):,} columns, the {MAX_PAIR_HEATMAP_COLUMNS} with the"
+            " largest values."
+        )
     )
 
 
-def _pair_values(finding: Finding, of: Callable[[FindingPart], object]) -> dict[tuple[str, str], float]:
+def _pair_values(
+    finding: Finding, of: Callable[[FindingPart], object]
+) -> dict[tuple[str, str], float]:
     found = {}
     for part in finding.parts:
         value = of(part)

@@ -1,4 +1,5 @@
-"""The facts of a release in the fields of the Differential Privacy Deployments Registry (NIST and OpenDP, 2025; arXiv 2509.13509).
+"""The facts of a release in the fields of the Differential Privacy Deployments Registry
+(NIST and OpenDP, 2025; arXiv 2509.13509).
 
 What the owner alone knows (who, why, since when) is left open for them to fill in.
 """
@@ -30,7 +31,11 @@ def registry_facts(release: Release) -> dict[str, Fact]:
     """
     promise, statement = release.guarantee, release.statement
     private = promise.accounting is not None
-    unit = promise.unit if promise.max_rows == 1 else f"{promise.unit}, at most {promise.max_rows} rows of each"
+    unit = (
+        promise.unit
+        if promise.max_rows == 1
+        else f"{promise.unit}, at most {promise.max_rows} rows of each"
+    )
     public: list[Fact] = list(promise.public)
     learned: list[Fact] = list(promise.learned)
     invariants: list[Fact] = list(promise.invariants)
@@ -39,24 +44,48 @@ def registry_facts(release: Release) -> dict[str, Fact]:
         "organization": None,
         "purpose": None,
         "data_product_type": "synthetic table",
-        "dp_flavor": _REGISTRY_DP_FLAVOURS[promise.accounting]
-        if promise.accounting is not None
-        else f"none: {promise.kind.value}",
-        "privacy_loss": {"epsilon": float(promise.epsilon), "delta": float(promise.delta)} if private else None,
+        "dp_flavor": (
+            _REGISTRY_DP_FLAVOURS[promise.accounting]
+            if promise.accounting is not None
+            else f"none: {promise.kind.value}"
+        ),
+        "privacy_loss": (
+            {
+                "epsilon": float(promise.epsilon),
+                "delta": float(promise.delta),
+            }
+            if private
+            else None
+        ),
         "privacy_unit": unit,
-        "neighboring_relation": "add or remove one unit"
-        if promise.neighbours is Neighbours.ADD_REMOVE
-        else "replace one unit",
+        "neighboring_relation": (
+            "add or remove one unit"
+            if promise.neighbours is Neighbours.ADD_REMOVE
+            else "replace one unit"
+        ),
         "deployment_model": "central: a trusted curator holds the rows",
-        "actors": "the curator sees rows; whoever gets the release sees noisy answers and what follows from them",
+        "actors": (
+            "the curator sees rows; whoever gets the release sees noisy answers and"
+            " what follows from them"
+        ),
         "release_type": "static",
-        "mechanisms": sorted({m.law.value for m in (*release.measurements, *release.measurements.sparse)}),
-        "composition": "filter over all answers of the run; runs add up plainly in the ledger",
+        "mechanisms": sorted(
+            {m.law.value for m in (*release.measurements, *release.measurements.sparse)}
+        ),
+        "composition": (
+            "filter over all answers of the run; runs add up plainly in the ledger"
+        ),
         "invariants": invariants,
         "public_by_declaration": public,
         "learned_within_the_budget": learned,
-        "post_processing": f"{release.synthesizer or 'none'}: a model fitted to the noisy answers alone",
-        "implementation": {"library": "understudy", "version": release.environment.get("understudy", "")},
+        "post_processing": (
+            f"{release.synthesizer or 'none'}: a model fitted to the noisy answers"
+            " alone"
+        ),
+        "implementation": {
+            "library": "understudy",
+            "version": release.environment.get("understudy", ""),
+        },
         "date": None if statement.day is None else statement.day.isoformat(),
         "justification": None,
     }

@@ -1,7 +1,8 @@
 """A report: one self-contained page about a release, and its JSON twin.
 
-The page loads nothing and runs one short script, which its own content policy names by digest. Every name and label in it is somebody
-else's text and is escaped by the template. A report that was built with real rows says so at the top.
+The page loads nothing and runs one short script, which its own content policy names by
+digest. Every name and label in it is somebody else's text and is escaped by the
+template. A report that was built with real rows says so at the top.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ MAX_ROUNDING_RESIDUE = 1e-12
 """What is smaller is what rounding left of nothing."""
 
 MAX_LISTED_PARTS = 40
-"""Parts of a finding that a page lists, the farthest from good first; the twin has all."""
+"""Parts of a finding that a page lists, the farthest from good first; the twin has all.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnShares:
-    """One column as a page draws it: the share of rows of each code, synthetic and, where they were read, real."""
+    """One column as a page draws it: the share of rows of each code, synthetic and,
+    where they were read, real.
+    """
 
     name: str
     labels: tuple[str, ...]
@@ -52,7 +56,11 @@ class ColumnShares:
     @property
     def distance(self) -> float | None:
         """The share of rows in a wrong bar."""
-        return None if self.real is None else float(np.abs(self.real - self.synthetic).sum() / 2)
+        return (
+            None
+            if self.real is None
+            else float(np.abs(self.real - self.synthetic).sum() / 2)
+        )
 
     @property
     def drawn(self) -> str:
@@ -62,7 +70,8 @@ class ColumnShares:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
-    """Everything a page shows. `trade` holds, for each release compared, its name, its error and its risk.
+    """Everything a page shows. `trade` holds, for each release compared, its name, its
+    error and its risk.
 
     >>> made = Report(title="<b>", columns=(ColumnShares(name="sex", labels=("F", "M"), synthetic=np.array([0.4, 0.6])),))
     >>> "<h1>&lt;b&gt;</h1>" in made.to_html(), made.internal
@@ -79,8 +88,15 @@ class Report:
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: Evaluation, *, others: Sequence[tuple[str, Evaluation]] = (), name: str = "") -> Report:
-        """The report of an evaluation; `others` are evaluations of further releases, for the picture of risk against utility.
+    def of(
+        cls,
+        found: Evaluation,
+        *,
+        others: Sequence[tuple[str, Evaluation]] = (),
+        name: str = "",
+    ) -> Report:
+        """The report of an evaluation; `others` are evaluations of further releases,
+        for the picture of risk against utility.
 
         `name` is what the first is called there.
         """
@@ -94,7 +110,11 @@ class Report:
             for each in found.distributions
         )
         named = [(f"{name} (this page)" if name else "this page", found), *others]
-        points = [trade_point(label, one.utility, one.risk) for label, one in named] if others else []
+        points = (
+            [trade_point(label, one.utility, one.risk) for label, one in named]
+            if others
+            else []
+        )
         return cls(
             title=f"{found.title}: a release and the rows behind it",
             release=found.release,
@@ -107,14 +127,18 @@ class Report:
         )
 
     @classmethod
-    def of_release(cls, release: Release, *, title: str = "A synthetic table") -> Report:
+    def of_release(
+        cls, release: Release, *, title: str = "A synthetic table"
+    ) -> Report:
         """The part that may be published: from the release alone, no real row read."""
         columns = []
         for name in release.schema:
             counts = release.card.table((name,))
             columns.append(
                 ColumnShares(
-                    name=name, labels=release.schema.codecs[name].labels(), synthetic=_normalise_counts(counts.tolist())
+                    name=name,
+                    labels=release.schema.codecs[name].labels(),
+                    synthetic=_normalise_counts(counts.tolist()),
                 )
             )
         return cls(title=title, release=release, columns=tuple(columns))
@@ -122,7 +146,11 @@ class Report:
     @property
     def internal(self) -> bool:
         """Whether real rows were read for it."""
-        return self.utility is not None or self.risk is not None or any(c.real is not None for c in self.columns)
+        return (
+            self.utility is not None
+            or self.risk is not None
+            or any(c.real is not None for c in self.columns)
+        )
 
     @property
     def assessments(self) -> tuple[Assessment, ...]:
@@ -153,7 +181,11 @@ class Report:
             card=sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
             silent=[e for e in card if e.error is None],
             card_sentence="" if self.release is None else self.release.card.sentence(),
-            piles=() if self.release is None else degenerate_column_lines(self.release.card.degenerate_columns),
+            piles=(
+                ()
+                if self.release is None
+                else degenerate_column_lines(self.release.card.degenerate_columns)
+            ),
             columns=self.columns,
             pairs=pairs,
             worst=worst_tables(self.utility),
@@ -186,32 +218,46 @@ class Report:
             "format": REPORT_FORMAT,
             "version": REPORT_FORMAT_VERSION,
             "title": self.title,
-            "marking": "internal: reads real data" if self.internal else "from the release alone",
+            "marking": (
+                "internal: reads real data"
+                if self.internal
+                else "from the release alone"
+            ),
             "facts": dict(self.facts),
             "columns": columns,
             "utility": None if self.utility is None else self.utility.to_dict(),
             "risk": None if self.risk is None else self.risk.to_dict(),
-            "left_out": [{"column": name, "reason": reason} for name, reason in self.left_out],
+            "left_out": [
+                {"column": name, "reason": reason} for name, reason in self.left_out
+            ],
             "trade": [{"name": n, "error": e, "risk": r} for n, e, r in self.trade],
         }
         if release is not None:
             said = release.guarantee.meaning
             details: list[Fact] = list(release.guarantee.details())
-            found["guarantee"] = {"sentence": release.guarantee.sentence(), "details": details}
+            found["guarantee"] = {
+                "sentence": release.guarantee.sentence(),
+                "details": details,
+            }
             found["meaning"] = None if said is None else dict(said.to_dict())
             found["card"] = json.loads(json.dumps(release.card.to_dict()))
-            found["piles"] = list(degenerate_column_lines(release.card.degenerate_columns))
+            found["piles"] = list(
+                degenerate_column_lines(release.card.degenerate_columns)
+            )
             found["registry"] = registry_facts(release)
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page (`.html`) and its twin beside it (`.json`); each appears whole or not at all.
+        """Write the page (`.html`) and its twin beside it (`.json`); each appears whole
+        or not at all.
 
         Where real rows were read for them, only their owner may read them.
         """
         where = Path(path)
         page = self.to_html().encode()
-        twin = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False).encode()
+        twin = json.dumps(
+            self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False
+        ).encode()
         for target, data in ((where, page), (where.with_suffix(".json"), twin)):
             with write_file_atomically(target, private=self.internal) as draft:
                 draft.write_bytes(data)
@@ -219,12 +265,19 @@ class Report:
     def _repr_html_(self) -> str:
         """In a notebook: a frame of its own, so that neither page touches the other."""
         inside = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
-        return f'<iframe sandbox="allow-scripts" style="width:100%;height:40rem;border:0" srcdoc="{inside}"></iframe>'
+        return (
+            '<iframe sandbox="allow-scripts" style="width:100%;height:40rem;border:0"'
+            f' srcdoc="{inside}"></iframe>'
+        )
 
     def _table_of_contents(self, *, paired: bool) -> list[tuple[str, str]]:
         listed = []
         if self.release is not None:
-            listed += [("guarantee", "Guarantee"), ("account", "Account"), ("card", "Card")]
+            listed += [
+                ("guarantee", "Guarantee"),
+                ("account", "Account"),
+                ("card", "Card"),
+            ]
         if self.columns:
             listed.append(("columns", "Columns"))
         if paired:
@@ -256,10 +309,16 @@ def _normalise_counts(counts: Sequence[float]) -> NDArray[np.float64]:
     return found / max(float(found.sum()), 1.0)
 
 
-def trade_point(name: str, utility: Assessment, risk: Assessment | None) -> tuple[str, float, float] | None:
-    """A release by its error in pairs and its match risk; None where one of them is missing."""
+def trade_point(
+    name: str, utility: Assessment, risk: Assessment | None
+) -> tuple[str, float, float] | None:
+    """A release by its error in pairs and its match risk; None where one of them is
+    missing.
+    """
     error = utility["tvd_2" if "tvd_2" in utility else "tvd_1"].value
-    found = risk["match_risk"].value if risk is not None and "match_risk" in risk else None
+    found = (
+        risk["match_risk"].value if risk is not None and "match_risk" in risk else None
+    )
     return None if error is None or found is None else (name, error, found)
 
 
@@ -272,14 +331,24 @@ def _spending_by_question(release: Release | None) -> list[tuple[str, int, float
 
 
 def _finding_bar(finding: Finding) -> str:
-    return "" if finding.value is None else scale_bar(finding.value, finding.best, finding.worst, finding.baseline)
+    return (
+        ""
+        if finding.value is None
+        else scale_bar(finding.value, finding.best, finding.worst, finding.baseline)
+    )
 
 
 def _finding_facts(finding: Finding) -> str:
     """Its further numbers on one line, but for those that stand in its row already."""
     shown = {"low", "high", "control"}
-    facts = [(k, v) for k, v in finding.facts.items() if isinstance(v, str | int | float) and k not in shown]
-    return "; ".join(f"{name.replace('_', ' ')}: {_format_number(value)}" for name, value in facts)
+    facts = [
+        (k, v)
+        for k, v in finding.facts.items()
+        if isinstance(v, str | int | float) and k not in shown
+    ]
+    return "; ".join(
+        f"{name.replace('_', ' ')}: {_format_number(value)}" for name, value in facts
+    )
 
 
 def _format_number(value: object) -> str:
@@ -293,11 +362,13 @@ def _format_number(value: object) -> str:
 
 
 def _read_asset(name: str) -> str:
-    return (files("understudy.reports") / "templates" / name).read_text(encoding="utf-8")
+    return (files("understudy.reports") / "templates" / name).read_text(
+        encoding="utf-8"
+    )
 
 
 @cache
 def _page_template() -> Template:
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(
-        _read_asset("report.html")
-    )
+    return Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    ).from_string(_read_asset("report.html"))

@@ -1,6 +1,12 @@
 """What a table looks like, and nothing about who is in it."""
 
-from understudy.schema.columns.codec import BinEdges, Codec, DecodedCells, LabelLookup, codec_of
+from understudy.schema.columns.codec import (
+    BinEdges,
+    Codec,
+    DecodedCells,
+    LabelLookup,
+    codec_of,
+)
 from understudy.schema.columns.discrete import (
     Boolean,
     Categorical,
@@ -17,9 +23,19 @@ from understudy.schema.columns.discrete import (
     Time,
     UndeclaredColumn,
 )
-from understudy.schema.disclosed import OpenDomain, describe_declared, describe_learned, guess_identifier, open_domains
+from understudy.schema.disclosed import (
+    OpenDomain,
+    describe_declared,
+    describe_learned,
+    guess_identifier,
+    open_domains,
+)
 from understudy.schema.predicates.ast import Predicate
-from understudy.schema.predicates.on_cells import possibly_true_cells, surely_true_cells, truth_of_cells
+from understudy.schema.predicates.on_cells import (
+    possibly_true_cells,
+    surely_true_cells,
+    truth_of_cells,
+)
 from understudy.schema.predicates.on_values import holds_for_row, true_rows
 from understudy.schema.predicates.parser import parse_predicate
 from understudy.schema.predicates.rules import (
@@ -32,7 +48,13 @@ from understudy.schema.predicates.rules import (
 )
 from understudy.schema.schema import Schema, Unit
 from understudy.schema.yaml.commented import dump_schema
-from understudy.schema.yaml.file import json_schema, load_schema, parse_schema, save_schema, schema_from_dict
+from understudy.schema.yaml.file import (
+    json_schema,
+    load_schema,
+    parse_schema,
+    save_schema,
+    schema_from_dict,
+)
 from understudy.schema.yaml.writer import schema_to_dict
 
 __all__ = [

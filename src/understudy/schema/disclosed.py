@@ -1,7 +1,9 @@
-"""What the owner declared, what was paid for, and what is still open: the lines that stand under every guarantee.
+"""What the owner declared, what was paid for, and what is still open: the lines that
+stand under every guarantee.
 
-Everything about a table is in one of three states. Public: the owner wrote it into the schema. Paid for: the curator learned it at a
-price, and it is listed in `learned`. Open: a hole, which only those two can fill.
+Everything about a table is in one of three states. Public: the owner wrote it into the
+schema. Paid for: the curator learned it at a price, and it is listed in `learned`.
+Open: a hole, which only those two can fill.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ from understudy.schema.predicates.rules import (
 from understudy.schema.schema import Schema
 
 LOST_COLUMN_NOTE = "no bounds stood out of the noise, so its values are lost"
-"""What is noted of a column whose rows are too few, for its part of the budget, to tell where they lie."""
+"""What is noted of a column whose rows are too few, for its part of the budget, to tell
+where they lie.
+"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,11 @@ def open_domains(schema: Schema) -> tuple[OpenDomain, ...]:
     >>> open_domains(Schema(columns=(Categorical(name="sex"), UndeclaredColumn(name="x"))))
     (OpenDomain(column='sex', what='values'), OpenDomain(column='x', what='type'))
     """
-    return tuple(OpenDomain(name, _open_part(schema[name])) for name in schema if not schema[name].is_closed)
+    return tuple(
+        OpenDomain(name, _open_part(schema[name]))
+        for name in schema
+        if not schema[name].is_closed
+    )
 
 
 def _open_part(column: Column) -> str:
@@ -72,7 +80,10 @@ def describe_declared(schema: Schema) -> tuple[str, ...]:
     columns = [schema[name] for name in schema]
     every = len(schema.columns)
     # A name alone may have made an identifier, which says nothing of its cells.
-    typed = sum(not isinstance(c, UndeclaredColumn | Identifier) and "type" not in c.learned for c in schema.columns)
+    typed = sum(
+        not isinstance(c, UndeclaredColumn | Identifier) and "type" not in c.learned
+        for c in schema.columns
+    )
     lines = [
         f"the names and order of {_column_count_text(every)}",
         f"the types of {_column_count_text(typed)}" if typed else "",
@@ -96,14 +107,19 @@ def describe_declared(schema: Schema) -> tuple[str, ...]:
     if schema.unit.id is not None:
         most = f"{schema.unit.max_rows:,} row{'s' if schema.unit.max_rows > 1 else ''}"
         lines.append(
-            f"that {schema.unit.id} tells apart whom the guarantee protects, with at most {most} each (enforced)"
+            f"that {schema.unit.id} tells apart whom the guarantee protects, with at"
+            f" most {most} each (enforced)"
         )
     if schema.unit.sizes and not schema.unit.learned:
         lines.append(f"how many rows each {schema.unit.id} has")
     lines += [f"that no row has {predicate}" for predicate in schema.impossible]
     lines += [_describe_rule(rule) for rule in schema.rules]
     if schema.named_breaches and schema.broken is not BrokenRowPolicy.KEEP:
-        fate = "are left out" if schema.broken is BrokenRowPolicy.DROP else "lose the cells it speaks of"
+        fate = (
+            "are left out"
+            if schema.broken is BrokenRowPolicy.DROP
+            else "lose the cells it speaks of"
+        )
         lines.append(f"that rows which break a rule {fate}")
     return tuple(line for line in lines if line)
 
@@ -121,7 +137,11 @@ def describe_learned(schema: Schema) -> tuple[str, ...]:
     lines = [f"the {what} of {', '.join(names)}" for what, names in found.items()]
     if schema.unit.learned:
         lines.append(f"how many rows each {schema.unit.id} has")
-    maps = [rule for rule in schema.rules if isinstance(rule, FunctionalDependency) and rule.learned]
+    maps = [
+        rule
+        for rule in schema.rules
+        if isinstance(rule, FunctionalDependency) and rule.learned
+    ]
     return (*lines, *(f"the map from {rule.source} to {rule.target}" for rule in maps))
 
 
@@ -130,8 +150,13 @@ def _describe_rule(rule: Rule) -> str:
         case NeverRule(predicate=predicate):
             return f"that no row has {predicate}"
         case AllowedCombinations(names=names, combinations=combinations):
-            return f"which {len(combinations):,} combinations of {', '.join(names)} there are"
-        case FunctionalDependency(source=source, target=target, map=pairs) if pairs is not None and not rule.learned:
+            return (
+                f"which {len(combinations):,} combinations of {', '.join(names)}"
+                " there are"
+            )
+        case FunctionalDependency(source=source, target=target, map=pairs) if (
+            pairs is not None and not rule.learned
+        ):
             return f"which {target} goes with each {source}"
     return f"that in every row {rule}"
 
@@ -141,7 +166,11 @@ def _column_count_text(number: int) -> str:
 
 
 def _has_values(column: Column) -> bool:
-    return isinstance(column, Categorical) and column.values is not None and "values" not in column.learned
+    return (
+        isinstance(column, Categorical)
+        and column.values is not None
+        and "values" not in column.learned
+    )
 
 
 def _has_levels(column: Column) -> bool:
@@ -151,24 +180,40 @@ def _has_levels(column: Column) -> bool:
 def _has_bounds(column: Column) -> bool:
     if isinstance(column, Time):
         return (column.min, column.max) != (Time.min, Time.max)
-    return isinstance(column, Lattice) and column.is_closed and "bounds" not in column.learned
+    return (
+        isinstance(column, Lattice)
+        and column.is_closed
+        and "bounds" not in column.learned
+    )
 
 
 def _has_half_a_bound(column: Column) -> bool:
-    return isinstance(column, Lattice) and not column.is_closed and (column.low, column.high) != (None, None)
+    return (
+        isinstance(column, Lattice)
+        and not column.is_closed
+        and (column.low, column.high) != (None, None)
+    )
 
 
 def _has_step(column: Column) -> bool:
-    """Steps other than whole numbers, whole days and whole seconds; a voted type brought its own."""
+    """Steps other than whole numbers, whole days and whole seconds; a voted type
+    brought its own.
+    """
     if "type" in column.learned:
         return False
     if isinstance(column, Datetime | Time):
         return column.resolution != Datetime.resolution
-    return isinstance(column, Real) or (isinstance(column, Integer) and column.step != 1)
+    return isinstance(column, Real) or (
+        isinstance(column, Integer) and column.step != 1
+    )
 
 
 def _has_bins(column: Column) -> bool:
-    return isinstance(column, Lattice) and column.bins is not None and "bins" not in column.learned
+    return (
+        isinstance(column, Lattice)
+        and column.bins is not None
+        and "bins" not in column.learned
+    )
 
 
 _PUBLIC_FACTS: dict[str, Callable[[Column], bool]] = {
@@ -178,26 +223,39 @@ _PUBLIC_FACTS: dict[str, Callable[[Column], bool]] = {
     "one bound of {columns}": _has_half_a_bound,
     "the bins of {columns}": _has_bins,
     "the step of {columns}": lambda column: _has_step(column),
-    "the time zone of {columns}": lambda column: isinstance(column, Datetime) and column.zone is not None,
+    "the time zone of {columns}": lambda column: (
+        isinstance(column, Datetime) and column.zone is not None
+    ),
     "where values of {columns} beyond the bounds go": lambda column: (
         isinstance(column, Lattice) and column.outside is not OutOfBoundsPolicy.CLIP
     ),
     "what unlisted values of {columns} are called": lambda column: (
-        isinstance(column, Categorical) and column.other is not None and "values" not in column.learned
+        isinstance(column, Categorical)
+        and column.other is not None
+        and "values" not in column.learned
     ),
-    "which values {columns} may have beyond those that are shown, and how often": lambda column: (
-        isinstance(column, Categorical) and bool(column.unfold)
+    "which values {columns} may have beyond those that are shown, and how often": (
+        lambda column: isinstance(column, Categorical) and bool(column.unfold)
     ),
     "the words for yes and no in {columns}": lambda column: (
-        isinstance(column, Boolean) and (column.true, column.false) != (Boolean.true, Boolean.false)
+        isinstance(column, Boolean)
+        and (column.true, column.false) != (Boolean.true, Boolean.false)
     ),
     "the weekdays of {columns}": lambda column: (
         bool(getattr(column, "weekdays", ())) and "weekdays" not in column.learned
     ),
-    "that {columns} {is_} the same in all rows of a unit": lambda column: column.constant,
-    "the missing codes of {columns}": lambda column: bool(column.missing) and "missing codes" not in column.learned,
-    "that {columns} {has} no missing values": lambda column: not column.nullable and not column.missing,
-    "that {columns} {has} no empty cells": lambda column: not column.nullable and bool(column.missing),
+    "that {columns} {is_} the same in all rows of a unit": lambda column: (
+        column.constant
+    ),
+    "the missing codes of {columns}": lambda column: (
+        bool(column.missing) and "missing codes" not in column.learned
+    ),
+    "that {columns} {has} no missing values": lambda column: (
+        not column.nullable and not column.missing
+    ),
+    "that {columns} {has} no empty cells": lambda column: (
+        not column.nullable and bool(column.missing)
+    ),
 }
 
 _IDENTIFIER_WORDS = frozenset({
@@ -206,7 +264,9 @@ _IDENTIFIER_WORDS = frozenset({
     "surname", "lastname", "firstname", "fullname", "forename", "username", "login", "nickname", "passport", "licence", "license", "vin",
     "url", "ip", "signature", "fingerprint", "photo",
 })  # fmt: skip
-"""Words that name a person, or a thing that leads to one, when they stand alone or end a column's name."""
+"""Words that name a person, or a thing that leads to one, when they stand alone or end
+a column's name.
+"""
 
 _PERSON_WORDS = frozenset({
     "first", "last", "given", "family", "middle", "maiden", "full", "sur", "user", "patient", "person", "client", "customer", "employee",
@@ -215,14 +275,17 @@ _PERSON_WORDS = frozenset({
 })  # fmt: skip
 """Words before `name` that make it a person's: `patient_name`, but not `drug_name`."""
 
-_NAME_WORD_BREAK = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NAME_WORD_BREAK = re.compile(
+    r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+)
 
 
 def guess_identifier(name: str) -> bool:
     """Whether a column's name, which is public, says that it identifies people.
 
-    The last word decides (`patient_id`, `homeAddress`, `IBAN`), or a first word such as `email` (`email_work`). A `name` counts when it
-    stands alone or is somebody's (`last name`). No value is looked at.
+    The last word decides (`patient_id`, `homeAddress`, `IBAN`), or a first word such as
+    `email` (`email_work`). A `name` counts when it stands alone or is somebody's (`last
+    name`). No value is looked at.
 
     >>> [n for n in ("patient_id", "Last Name", "drug_name", "covid", "userID", "e-mail", "idle") if guess_identifier(n)]
     ['patient_id', 'Last Name', 'userID', 'e-mail']
@@ -237,10 +300,26 @@ def guess_identifier(name: str) -> bool:
     last = words[-1].rstrip("0123456789") or words[-1]
     if last in ("number", "no", "nr", "num") and len(words) > 1:
         last, words = words[-2], words[:-1]
-        if last in ("patient", "account", "card", "policy", "case", "customer", "member", "record", "insurance"):
+        if last in (
+            "patient",
+            "account",
+            "card",
+            "policy",
+            "case",
+            "customer",
+            "member",
+            "record",
+            "insurance",
+        ):
             return True
     if last == "name":
         return len(words) == 1 or words[-2] in _PERSON_WORDS
     if last == "code" and words[:1] in (["postal"], ["zip"]):
         return False
-    return last in _IDENTIFIER_WORDS or words[0] in ("email", "ssn", "iban", "phone", "passport")
+    return last in _IDENTIFIER_WORDS or words[0] in (
+        "email",
+        "ssn",
+        "iban",
+        "phone",
+        "passport",
+    )

@@ -1,6 +1,8 @@
-"""Texts that a spreadsheet would run as a formula, and the apostrophe that keeps it from doing so (CWE-1236).
+"""Texts that a spreadsheet would run as a formula, and the apostrophe that keeps it
+from doing so (CWE-1236).
 
-Guarding can be undone: a text that already looks guarded gets an apostrophe more, so that two labels never become one.
+Guarding can be undone: a text that already looks guarded gets an apostrophe more, so
+that two labels never become one.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ FORMULA_OPENERS = "=+-@\t\r\n\0＝＋－＠"
 """What a spreadsheet takes for the start of a formula; the wide forms count too."""
 
 _FORMULA_START_REGEX = re.compile(f"'*[{re.escape(FORMULA_OPENERS)}]")
-_SPREADSHEET_NUMBER_REGEX = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SPREADSHEET_NUMBER_REGEX = re.compile(
+    r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII
+)
 
 
 def guard_formula(text: str) -> str:
@@ -20,7 +24,12 @@ def guard_formula(text: str) -> str:
     >>> guard_formula("=1+1"), guard_formula("-3.5"), guard_formula("plain")
     ("'=1+1", '-3.5', 'plain')
     """
-    return f"'{text}" if _FORMULA_START_REGEX.match(text) and not _SPREADSHEET_NUMBER_REGEX.fullmatch(text) else text
+    return (
+        f"'{text}"
+        if _FORMULA_START_REGEX.match(text)
+        and not _SPREADSHEET_NUMBER_REGEX.fullmatch(text)
+        else text
+    )
 
 
 def unguard_formula(text: str) -> str:
@@ -29,4 +38,6 @@ def unguard_formula(text: str) -> str:
     >>> unguard_formula("'=1+1"), unguard_formula("''=1+1"), unguard_formula("it's")
     ('=1+1', "'=1+1", "it's")
     """
-    return text[1:] if text.startswith("'") and _FORMULA_START_REGEX.match(text) else text
+    return (
+        text[1:] if text.startswith("'") and _FORMULA_START_REGEX.match(text) else text
+    )

@@ -1,9 +1,11 @@
 """Sides: what rules leave of a comparison of columns with one another.
 
-On cells such a comparison is often open: two dates in one bin may be in either order. Where a rule says which, nothing is open: with
-`admitted <= discharged`, `admitted > discharged` is true of no row, `admitted <= discharged` of every row that has both, and
-`admitted >= discharged` is `admitted = discharged`. Rows with X and a comparison S do not exist where a rule forbids X and B; so where X
-holds, S is what it shares with the sides that B leaves, and nothing changes elsewhere.
+On cells such a comparison is often open: two dates in one bin may be in either order.
+Where a rule says which, nothing is open: with `admitted <= discharged`, `admitted >
+discharged` is true of no row, `admitted <= discharged` of every row that has both, and
+`admitted >= discharged` is `admitted = discharged`. Rows with X and a comparison S do
+not exist where a rule forbids X and B; so where X holds, S is what it shares with the
+sides that B leaves, and nothing changes elsewhere.
 """
 
 from __future__ import annotations
@@ -39,24 +41,34 @@ _OPERATOR_BY_SIDES = {sides: operator for operator, sides in _SIDES_BY_OPERATOR.
 _MIRRORED_SIDES = str.maketrans("<>", "><")
 
 ComparisonForm = tuple[tuple[tuple[Fraction, ColumnName], ...], Fraction]
-"""What is compared with what, written in one way whichever way round it was said: a sum whose first column weighs 1, and a constant."""
+"""What is compared with what, written in one way whichever way round it was said: a sum
+whose first column weighs 1, and a constant.
+"""
 
 SideSet = frozenset[str]
 
 
 def simplify_by_rules(predicate: Predicate, schema: Schema) -> Predicate:
-    """A condition that holds for the same rows, of those that break no rule, and is open on fewer cells.
+    """A condition that holds for the same rows, of those that break no rule, and is
+    open on fewer cells.
 
     >>> from understudy.schema import parse_predicate, parse_schema
     >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a <= b]"
     >>> print(simplify_by_rules(parse_predicate("b <= a"), parse_schema(page)))
     a = b
     """
-    for said in (p for p in schema.forbidden_predicates if p.columns <= predicate.columns):
+    for said in (
+        p for p in schema.forbidden_predicates if p.columns <= predicate.columns
+    ):
         conjuncts = list(_split_conjuncts(said))
         for one in conjuncts:
             if form := _normalise_comparison(one, schema):
-                predicate = _apply_rule(predicate, schema, form, [other for other in conjuncts if other is not one])
+                predicate = _apply_rule(
+                    predicate,
+                    schema,
+                    form,
+                    [other for other in conjuncts if other is not one],
+                )
     return predicate
 
 
@@ -68,7 +80,9 @@ def _split_conjuncts(predicate: Predicate) -> Iterator[Predicate]:
         yield predicate
 
 
-def _normalise_comparison(predicate: Predicate, schema: Schema) -> tuple[ComparisonForm, SideSet] | None:
+def _normalise_comparison(
+    predicate: Predicate, schema: Schema
+) -> tuple[ComparisonForm, SideSet] | None:
     """A comparison of columns with bins; labels are open on no cell."""
     terms: tuple[tuple[Fraction, ColumnName], ...]
     match predicate:
@@ -83,18 +97,28 @@ def _normalise_comparison(predicate: Predicate, schema: Schema) -> tuple[Compari
     ordered = sorted(terms, key=lambda term: term[1].column)
     first, sides = ordered[0][0], _SIDES_BY_OPERATOR[operator]
     scaled = tuple((weight / first, name) for weight, name in ordered)
-    return (scaled, constant / first), sides if first > 0 else frozenset(
-        side.translate(_MIRRORED_SIDES) for side in sides
+    return (scaled, constant / first), (
+        sides
+        if first > 0
+        else frozenset(side.translate(_MIRRORED_SIDES) for side in sides)
     )
 
 
 def _apply_rule(
-    predicate: Predicate, schema: Schema, broken: tuple[ComparisonForm, SideSet], where: list[Predicate]
+    predicate: Predicate,
+    schema: Schema,
+    broken: tuple[ComparisonForm, SideSet],
+    where: list[Predicate],
 ) -> Predicate:
-    """The condition, given that no row is on these sides where all those conditions hold."""
+    """The condition, given that no row is on these sides where all those conditions
+    hold.
+    """
     match predicate:
         case And(left, right) | Or(left, right) | IfThen(left, right):
-            return type(predicate)(_apply_rule(left, schema, broken, where), _apply_rule(right, schema, broken, where))
+            return type(predicate)(
+                _apply_rule(left, schema, broken, where),
+                _apply_rule(right, schema, broken, where),
+            )
         case Not(part):
             return Not(_apply_rule(part, schema, broken, where))
     found = _normalise_comparison(predicate, schema)
@@ -112,7 +136,9 @@ def _apply_rule(
     return Or(And(predicate, Not(condition)), And(there, condition))
 
 
-def _predicate_of_sides(form: ComparisonForm, sides: SideSet, open_sides: SideSet) -> Predicate:
+def _predicate_of_sides(
+    form: ComparisonForm, sides: SideSet, open_sides: SideSet
+) -> Predicate:
     terms, constant = form
     valued = _conjoin_all(IsMissing(name, negated=True) for _, name in terms)
     if sides == open_sides:
@@ -121,7 +147,11 @@ def _predicate_of_sides(form: ComparisonForm, sides: SideSet, open_sides: SideSe
         return And(valued, Not(valued))
     if len(terms) == 2 and terms[1][0] == -1 and not constant:
         return ColumnComparison(terms[0][1], _OPERATOR_BY_SIDES[sides], terms[1][1])
-    return LinearComparison(tuple(sorted(terms, key=lambda term: term[0] < 0)), _OPERATOR_BY_SIDES[sides], constant)
+    return LinearComparison(
+        tuple(sorted(terms, key=lambda term: term[0] < 0)),
+        _OPERATOR_BY_SIDES[sides],
+        constant,
+    )
 
 
 def _conjoin_all(predicates: Iterable[Predicate]) -> Predicate:

@@ -1,4 +1,6 @@
-"""The studio's pages: choose a table, say what is public about it, plan, run, look, take away. A thin layer over the same verbs."""
+"""The studio's pages: choose a table, say what is public about it, plan, run, look,
+take away. A thin layer over the same verbs.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,35 @@ from starlette.applications import Starlette
 from starlette.datastructures import UploadFile
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import find_ledgers_beside
 from understudy.errors import Refused, UnderstudyError
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
-from understudy.schema import Schema, dump_schema, parse_schema, schema_from_dict, schema_to_dict
-from understudy.studio.asking import check_size, json_object_of, read_body, read_chunks, row_count_of, run_in_thread
+from understudy.schema import (
+    Schema,
+    dump_schema,
+    parse_schema,
+    schema_from_dict,
+    schema_to_dict,
+)
+from understudy.studio.asking import (
+    check_size,
+    json_object_of,
+    read_body,
+    read_chunks,
+    row_count_of,
+    run_in_thread,
+)
 from understudy.studio.graph import draw_network, find_measured_pairs
 from understudy.studio.guard import Door, Guard
 from understudy.studio.job import Job, Jobs
@@ -40,7 +62,9 @@ from understudy.workflow.plan import plan as make_plan
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
 
 SIDE_BY_SIDE_MODES = ("random", "independent", "privbayes", DEFAULT_SYNTHESIZER)
-"""What "several modes side by side" means: nothing learned, columns alone, a network, and the default."""
+"""What "several modes side by side" means: nothing learned, columns alone, a network,
+and the default.
+"""
 
 FORM_COLUMN_TYPES = (
     "integer",
@@ -69,7 +93,9 @@ PageEndpoint = Callable[[Request], Awaitable[Response]]
 class Studio:
     """One workspace, its runs, and the pages about them."""
 
-    def __init__(self, workspace: Workspace, door: Door, port: int, owner: int | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, door: Door, port: int, owner: int | None = None
+    ) -> None:
         self.workspace = workspace
         self.jobs = Jobs()
         self.app = Starlette(
@@ -84,7 +110,9 @@ class Studio:
                 Route("/api/plan", self._told(self.plan), methods=["POST"]),
                 Route("/api/run", self._told(self.start), methods=["POST"]),
                 Route("/api/run/{run}", self._told(self.progress)),
-                Route("/api/run/{run}/cancel", self._told(self.cancel), methods=["POST"]),
+                Route(
+                    "/api/run/{run}/cancel", self._told(self.cancel), methods=["POST"]
+                ),
                 Route("/api/run/{run}/marginal", self._told(self.marginal)),
                 Route("/run/{run}", self._told(self.run_page)),
                 Route("/run/{run}/file/{kind}", self._told(self.download_file)),
@@ -93,12 +121,15 @@ class Studio:
             middleware=[Middleware(Guard, door=door, port=port, owner=owner)],
         )
 
-    # -- choose -------------------------------------------------------------------------------------------------------------
+    # -- choose
+    # -------------------------------------------------------------------------------------------------------------
 
     async def home(self, request: Request) -> Response:
         """The tables of the workspace, and a place to bring one."""
         tables = await run_in_thread(self.workspace.list_accounts)
-        return self._render_page(request, "home.html", tables=tables, runs=self.jobs.all())
+        return self._render_page(
+            request, "home.html", tables=tables, runs=self.jobs.all()
+        )
 
     async def upload_table(self, request: Request) -> Response:
         """Keep a table that the browser sends."""
@@ -110,14 +141,17 @@ class Studio:
             name = await self.workspace.add(sent.filename, read_chunks(sent))
         return JSONResponse({"go": f"/t/{name}"})
 
-    # -- describe -----------------------------------------------------------------------------------------------------------
+    # -- describe
+    # -----------------------------------------------------------------------------------------------------------
 
     async def describe(self, request: Request) -> Response:
         """What was inferred, column by column, to be corrected."""
         name = request.path_params["table"]
         fresh = request.query_params.get("fresh") == "1"
         public = request.query_params.get("public") == "1"
-        text = await run_in_thread(lambda: self.workspace.schema_text(name, fresh=fresh, public_domains=public))
+        text = await run_in_thread(
+            lambda: self.workspace.schema_text(name, fresh=fresh, public_domains=public)
+        )
         facts = schema_to_dict(parse_schema(text))
         return self._render_page(
             request,
@@ -140,13 +174,17 @@ class Studio:
         self.workspace.keep_schema(name, text)
         return JSONResponse({"go": f"/t/{name}/plan", "text": text})
 
-    # -- plan ---------------------------------------------------------------------------------------------------------------
+    # -- plan
+    # ---------------------------------------------------------------------------------------------------------------
 
     async def plan_page(self, request: Request) -> Response:
         """Sliders, and what a run would cost and miss by."""
         name = request.path_params["table"]
         schema = await run_in_thread(lambda: self.workspace.schema(name))
-        about = {key: (kind.__doc__ or "").strip().split("\n")[0] for key, kind in SYNTHESIZERS.items()}
+        about = {
+            key: (kind.__doc__ or "").strip().split("\n")[0]
+            for key, kind in SYNTHESIZERS.items()
+        }
         return self._render_page(
             request,
             "plan.html",
@@ -156,7 +194,10 @@ class Studio:
             columns=list(schema),
             modes=_runnable_modes(schema),
             others=[other for other in self.workspace.tables() if other != name],
-            beside=[path.name for path in find_ledgers_beside(self.workspace.ledger_path(name))],
+            beside=[
+                path.name
+                for path in find_ledgers_beside(self.workspace.ledger_path(name))
+            ],
         )
 
     async def plan(self, request: Request) -> Response:
@@ -191,7 +232,9 @@ class Studio:
                 "more": max(0, len(marginals) - 30),
                 "noise": found.noise,
                 "group": found.group(1),
-                "seconds": None if found.forecast is None else found.forecast.total_seconds,
+                "seconds": (
+                    None if found.forecast is None else found.forecast.total_seconds
+                ),
                 "memory": None if found.forecast is None else found.forecast.memory,
                 "imagined": None if found.forecast is None else found.forecast.error,
                 "assumed": list(found.assumed),
@@ -204,26 +247,36 @@ class Studio:
     async def account(self, request: Request) -> Response:
         """Open the table's account with a cap."""
         name, body = request.path_params["table"], await read_body(request)
-        budget = Budget.of(str(body.get("epsilon", "")), str(body["delta"]) if body.get("delta") else None)
+        budget = Budget.of(
+            str(body.get("epsilon", "")),
+            str(body["delta"]) if body.get("delta") else None,
+        )
         await run_in_thread(lambda: self.workspace.open_account(name, budget))
         return JSONResponse({"go": f"/t/{name}/plan"})
 
-    # -- run ----------------------------------------------------------------------------------------------------------------
+    # -- run
+    # ----------------------------------------------------------------------------------------------------------------
 
     async def start(self, request: Request) -> Response:
-        """Start one run, or one of each mode; whatever would overdraw the account is refused before it starts."""
+        """Start one run, or one of each mode; whatever would overdraw the account is
+        refused before it starts.
+        """
         body = await read_body(request)
         name, epsilon = str(body.get("table", "")), str(body.get("epsilon", ""))
         delta = str(body["delta"]) if body.get("delta") else None
         budget = Budget.of(epsilon, delta)
         if body.get("modes"):
-            chosen = _runnable_modes(await run_in_thread(lambda: self.workspace.schema(name)))
+            chosen = _runnable_modes(
+                await run_in_thread(lambda: self.workspace.schema(name))
+            )
         else:
             chosen = [str(body.get("synthesizer", DEFAULT_SYNTHESIZER))]
         methods = [make(mode) for mode in chosen]
         asked = sum(method.reads_rows for method in methods)
         account = await run_in_thread(lambda: self.workspace.account(name))
-        refusal = account.explain_refusal(asked * float(budget.epsilon), asked * float(budget.delta))
+        refusal = account.explain_refusal(
+            asked * float(budget.epsilon), asked * float(budget.delta)
+        )
         if refusal:
             raise Refused(refusal)
         started = []
@@ -240,18 +293,28 @@ class Studio:
                 synthesizer=mode,
                 look=body.get("look", True) is not False,
                 risk=body.get("risk", True) is not False,
-                control=self.workspace.path(str(body["control"])) if body.get("control") else None,
+                control=(
+                    self.workspace.path(str(body["control"]))
+                    if body.get("control")
+                    else None
+                ),
                 target=str(body["target"]) if body.get("target") else None,
             )
             started.append(self.jobs.start(job).id)
-        go = f"/run/{started[0]}" if len(started) == 1 else f"/compare?runs={','.join(started)}"
+        go = (
+            f"/run/{started[0]}"
+            if len(started) == 1
+            else f"/compare?runs={','.join(started)}"
+        )
         return JSONResponse({"go": go, "runs": started})
 
     async def progress(self, request: Request) -> Response:
         """How far a run is, and what its table's account says by now."""
         job = self._find_job(request)
         facts = job.facts()
-        with suppress(UnderstudyError):  # an account that cannot be read just now is asked for again
+        with suppress(
+            UnderstudyError
+        ):  # an account that cannot be read just now is asked for again
             account = await run_in_thread(lambda: self.workspace.account(job.table))
             facts |= {"account": account.sentence(), "total": account.epsilon}
         return JSONResponse(facts)
@@ -262,7 +325,8 @@ class Studio:
         job.cancel()
         return JSONResponse(job.facts())
 
-    # -- inspect ------------------------------------------------------------------------------------------------------------
+    # -- inspect
+    # ------------------------------------------------------------------------------------------------------------
 
     async def run_page(self, request: Request) -> Response:
         """A run: its progress while it lasts, and what came of it."""
@@ -270,7 +334,12 @@ class Studio:
         made = job.release
         if made is None:
             return self._render_page(
-                request, "run.html", table=job.table, job=job, release=None, command=equivalent_command(job)
+                request,
+                "run.html",
+                table=job.table,
+                job=job,
+                release=None,
+                command=equivalent_command(job),
             )
         edges = await run_in_thread(lambda: find_measured_pairs(made))
         names = list(made.schema)
@@ -285,7 +354,10 @@ class Studio:
             columns=column_charts(job, made),
             network=draw_network(names, edges),
             heat=draw_heatmap(job),
-            card=sorted(made.card, key=lambda e: (len(e.clique), 2.0 if e.error is None else e.error)),
+            card=sorted(
+                made.card,
+                key=lambda e: (len(e.clique), 2.0 if e.error is None else e.error),
+            ),
             names=names,
             piles=degenerate_column_lines(made.card.degenerate_columns),
             assessments=() if job.report is None else job.report.assessments,
@@ -298,14 +370,23 @@ class Studio:
         if job.release is None:
             raise Refused("This run has no release yet.")
         made = job.release
-        return JSONResponse({"svg": await run_in_thread(lambda: draw_marginal(made, columns))})
+        return JSONResponse(
+            {"svg": await run_in_thread(lambda: draw_marginal(made, columns))}
+        )
 
     async def download_file(self, request: Request) -> Response:
         """The run's files."""
         job, kind = self._find_job(request), request.path_params["kind"]
         if kind == "schema":
-            text = self.workspace.schema_text(job.table) if job.release is None else dump_schema(job.release.schema)
-            return PlainTextResponse(text, headers={"Content-Disposition": 'attachment; filename="schema.yaml"'})
+            text = (
+                self.workspace.schema_text(job.table)
+                if job.release is None
+                else dump_schema(job.release.schema)
+            )
+            return PlainTextResponse(
+                text,
+                headers={"Content-Disposition": 'attachment; filename="schema.yaml"'},
+            )
         if kind not in DOWNLOAD_FILES:
             return PlainTextResponse("There is no such file.", status_code=404)
         name, media = DOWNLOAD_FILES[kind]
@@ -313,21 +394,42 @@ class Studio:
         if not path.is_file():
             return PlainTextResponse("This run has no such file.", status_code=404)
         if kind in {"report", "public"} and request.query_params.get("show") == "1":
-            # The page brings its own policy, which is stricter than the studio's but for its one script and its own style.
-            return FileResponse(path, media_type=media, headers={"Content-Security-Policy": "sandbox allow-scripts"})
+            # The page brings its own policy, which is stricter than the studio's but
+            # for its one script and its own style.
+            return FileResponse(
+                path,
+                media_type=media,
+                headers={"Content-Security-Policy": "sandbox allow-scripts"},
+            )
         stem = Path(job.table).stem
-        return FileResponse(path, media_type=media, filename=f"{stem}-{job.synthesizer}-{name}")
+        return FileResponse(
+            path, media_type=media, filename=f"{stem}-{job.synthesizer}-{name}"
+        )
 
     async def compare(self, request: Request) -> Response:
         """Several runs side by side."""
         wanted = request.query_params.get("runs", "").split(",")
-        jobs = [job for job in (self.jobs.find(key) for key in wanted[:8]) if job is not None]
+        jobs = [
+            job
+            for job in (self.jobs.find(key) for key in wanted[:8])
+            if job is not None
+        ]
         if not jobs:
             return RedirectResponse("/", status_code=303)
-        views = [{"job": job, "heat": draw_heatmap(job), "told": list_compared_findings(job)} for job in jobs]
-        return self._render_page(request, "compare.html", table=jobs[0].table, views=views, trade=draw_trade_off(jobs))
+        views = [
+            {"job": job, "heat": draw_heatmap(job), "told": list_compared_findings(job)}
+            for job in jobs
+        ]
+        return self._render_page(
+            request,
+            "compare.html",
+            table=jobs[0].table,
+            views=views,
+            trade=draw_trade_off(jobs),
+        )
 
-    # -- the rest -----------------------------------------------------------------------------------------------------------
+    # -- the rest
+    # -----------------------------------------------------------------------------------------------------------
 
     async def static_file(self, request: Request) -> Response:
         """The studio's own script and style."""
@@ -341,11 +443,14 @@ class Studio:
         job = self.jobs.find(request.path_params["run"])
         if job is None:
             raise Refused(
-                "There is no such run. It may have been made before the studio was started anew; its files are kept."
+                "There is no such run. It may have been made before the studio was"
+                " started anew; its files are kept."
             )
         return job
 
-    def _render_page(self, request: Request, template: str, *, status: int = 200, **values: object) -> Response:
+    def _render_page(
+        self, request: Request, template: str, *, status: int = 200, **values: object
+    ) -> Response:
         table = values.get("table")
         account = self.workspace.account(str(table)) if table is not None else None
         page = _load_templates().get_template(template)
@@ -353,7 +458,9 @@ class Studio:
         return HTMLResponse(text, status_code=status)
 
     def _told(self, endpoint: PageEndpoint) -> PageEndpoint:
-        """The same, with refusals as one line: JSON for the script, a page for a person."""
+        """The same, with refusals as one line: JSON for the script, a page for a
+        person.
+        """
 
         async def answer_request(request: Request) -> Response:
             try:
@@ -367,14 +474,29 @@ class Studio:
         return answer_request
 
     def _refusal_page(self, request: Request, message: str) -> Response:
-        """Why not, with the account of the table it was about; where that is none, or cannot be read, with every table's."""
+        """Why not, with the account of the table it was about; where that is none, or
+        cannot be read, with every table's.
+        """
         job = self.jobs.find(request.path_params.get("run", ""))
         table = job.table if job is not None else request.path_params.get("table")
-        with suppress(UnderstudyError):  # the table may not be there, or its ledger be damaged: the list says so
+        with suppress(
+            UnderstudyError
+        ):  # the table may not be there, or its ledger be damaged: the list says so
             if table is not None:
-                return self._render_page(request, "refused.html", status=400, table=table, message=message, tables=[])
+                return self._render_page(
+                    request,
+                    "refused.html",
+                    status=400,
+                    table=table,
+                    message=message,
+                    tables=[],
+                )
         return self._render_page(
-            request, "refused.html", status=400, message=message, tables=self.workspace.list_accounts()
+            request,
+            "refused.html",
+            status=400,
+            message=message,
+            tables=self.workspace.list_accounts(),
         )
 
 
@@ -385,7 +507,11 @@ def _runnable_modes(schema: Schema) -> list[str]:
     >>> _runnable_modes(Schema(columns=(Boolean(name="smoker"),)))[0]
     'random'
     """
-    return [mode for mode in dict.fromkeys(SIDE_BY_SIDE_MODES) if schema.is_closed or SYNTHESIZERS[mode].reads_rows]
+    return [
+        mode
+        for mode in dict.fromkeys(SIDE_BY_SIDE_MODES)
+        if schema.is_closed or SYNTHESIZERS[mode].reads_rows
+    ]
 
 
 def _read_asset(name: str) -> str:
@@ -395,4 +521,10 @@ def _read_asset(name: str) -> str:
 @cache
 def _load_templates() -> Environment:
     loader = PackageLoader("understudy.studio", "templates")
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)
+    return Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=loader,
+    )

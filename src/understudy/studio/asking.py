@@ -1,4 +1,6 @@
-"""What a browser asks, read with care: sizes bounded, types checked, and long work kept off the loop that serves pages."""
+"""What a browser asks, read with care: sizes bounded, types checked, and long work kept
+off the loop that serves pages.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,15 @@ async def read_body(request: Request) -> dict[str, object]:
 
 
 def check_size(request: Request, most: int) -> None:
-    """Refuse what says that it is too large, or does not say how large it is, before any of it is read."""
+    """Refuse what says that it is too large, or does not say how large it is, before
+    any of it is read.
+    """
     said = request.headers.get("content-length", "")
     if not said.isascii() or not said.isdigit() or int(said) > most:
-        raise Refused(f"A table of up to {most // 2**30} GiB, and its size, are needed. Nothing was kept.")
+        raise Refused(
+            f"A table of up to {most // 2**30} GiB, and its size, are needed. Nothing"
+            " was kept."
+        )
 
 
 def json_object_of(found: object) -> dict[str, object]:

@@ -1,4 +1,6 @@
-"""The learned structure as a drawing: columns on a circle, a line between two that were measured together."""
+"""The learned structure as a drawing: columns on a circle, a line between two that were
+measured together.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from understudy.reports.chart import escape_svg_text
 
 
 def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
-    """Pairs of columns that were measured together, with the mutual information the release gives them, in bits.
+    """Pairs of columns that were measured together, with the mutual information the
+    release gives them, in bits.
 
     >>> from understudy.models import ProductModel
     >>> from understudy.releases import Guarantee
@@ -23,14 +26,19 @@ def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
     >>> find_measured_pairs(Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0)))
     {}
     """
-    cliques: Sequence[Clique] = [m.clique for m in (*release.measurements, *release.measurements.sparse)]
+    cliques: Sequence[Clique] = [
+        m.clique for m in (*release.measurements, *release.measurements.sparse)
+    ]
     pairs = {
         tuple(sorted(pair, key=list(release.schema).index))
         for c in cliques
         if 2 <= len(c) <= 12
         for pair in combinations(c, 2)
     }
-    return {(a, b): mutual_information_bits(release.card.table((a, b))) for a, b in sorted(pairs)}
+    return {
+        (a, b): mutual_information_bits(release.card.table((a, b)))
+        for a, b in sorted(pairs)
+    }
 
 
 def mutual_information_bits(table: np.ndarray) -> float:
@@ -45,7 +53,9 @@ def mutual_information_bits(table: np.ndarray) -> float:
     shares = np.maximum(table, 0.0) / total
     product = np.outer(shares.sum(axis=1), shares.sum(axis=0))
     inside = shares > 0
-    return max(0.0, float((shares[inside] * np.log2(shares[inside] / product[inside])).sum()))
+    return max(
+        0.0, float((shares[inside] * np.log2(shares[inside] / product[inside])).sum())
+    )
 
 
 def draw_network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
@@ -69,7 +79,8 @@ def draw_network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> s
         (x1, y1), (x2, y2) = place[a], place[b]
         width = 0.8 + 5 * bits / most
         parts.append(
-            f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" stroke="#0072b2" stroke-opacity="0.55" '
+            f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"'
+            ' stroke="#0072b2" stroke-opacity="0.55" '
             f'stroke-width="{width:.1f}"><title>{escape_svg_text(f"{a} — {b}: {bits:.3f} bits")}</title></line>'
         )
     for name, (x, y) in place.items():
@@ -78,11 +89,13 @@ def draw_network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> s
         rise = 4 if end != "middle" else (-12 if y < middle else 20)
         shown = name if len(name) <= 20 else f"{name[:19]}…"
         parts.append(
-            f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="#1f2933"/>'
-            f'<text x="{x + away:.0f}" y="{y + rise:.0f}" font-size="12" text-anchor="{end}">{escape_svg_text(shown)}</text>'
+            f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="#1f2933"/><text'
+            f' x="{x + away:.0f}" y="{y + rise:.0f}" font-size="12"'
+            f' text-anchor="{end}">{escape_svg_text(shown)}</text>'
         )
     title = f"{len(names)} columns, {len(edges)} pairs measured together"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-90 0 {size + 180} {size}" width="{size + 180}" role="img" '
-        f'fill="#1f2933"><title>{title}</title>{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-90 0 {size + 180} {size}"'
+        f' width="{size + 180}" role="img"'
+        f' fill="#1f2933"><title>{title}</title>{"".join(parts)}</svg>'
     )

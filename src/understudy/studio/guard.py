@@ -1,16 +1,19 @@
-"""The guard at the studio's door: only this machine, only this user and visitor, only from the studio's own pages.
+"""The guard at the studio's door: only this machine, only this user and visitor, only
+from the studio's own pages.
 
-The server listens on 127.0.0.1, but any user of this machine, and any page in the visitor's browser, can reach that address. Where the
-system says who opened a connection, no user but the studio's own and root is answered, whatever is shown. Three secrets, none of which
-tells another:
+The server listens on 127.0.0.1, but any user of this machine, and any page in the
+visitor's browser, can reach that address. Where the system says who opened a
+connection, no user but the studio's own and root is answered, whatever is shown. Three
+secrets, none of which tells another:
 
 launch   in the address on the custodian's terminal; it opens the door once and is worth nothing afterwards, for addresses end up in
          histories. The next one is told to the terminal alone.
 session  in a cookie that no script can read and no other site can send, under a name of this port's own.
 change   in the studio's own pages; whatever changes something brings it in a header that no other page can send.
 
-Each request must also name the studio's own host (against DNS rebinding) and, where its browser says who asks, be asked by the studio.
-Pages may run the studio's own script and nothing else.
+Each request must also name the studio's own host (against DNS rebinding) and, where its
+browser says who asks, be asked by the studio. Pages may run the studio's own script and
+nothing else.
 """
 
 from __future__ import annotations
@@ -34,8 +37,9 @@ MAX_OPEN_VISITS = 20
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
+        " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri"
+        " 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -46,8 +50,9 @@ SECURITY_HEADERS = {
 }
 
 _FORWARDING_PAGE = (
-    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>Understudy studio</title>'
-    '<p><a href="/">Go on to the studio</a></p></html>'
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh"'
+    ' content="0; url=/"><title>Understudy studio</title><p><a href="/">Go on to the'
+    " studio</a></p></html>"
 )
 
 
@@ -74,7 +79,8 @@ def is_same_secret(shown: str | None, kept: str) -> bool:
 
 
 class Door:
-    """Who was let in, and what lets the next one in. `used` is told the next launch token whenever one is used up.
+    """Who was let in, and what lets the next one in. `used` is told the next launch
+    token whenever one is used up.
 
     >>> door = Door()
     >>> token = door.launch
@@ -101,20 +107,29 @@ class Door:
 
     def visit(self, shown: str | None) -> Visit | None:
         """The visit that a cookie belongs to."""
-        return next((visit for visit in self._visits if is_same_secret(shown, visit.session)), None)
+        return next(
+            (visit for visit in self._visits if is_same_secret(shown, visit.session)),
+            None,
+        )
 
 
 class Guard(BaseHTTPMiddleware):
-    """Lets in what the module's text says, and nothing else. `owner` is the user id of the studio, where users have one."""
+    """Lets in what the module's text says, and nothing else. `owner` is the user id of
+    the studio, where users have one.
+    """
 
-    def __init__(self, app: ASGIApp, door: Door, port: int, owner: int | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, door: Door, port: int, owner: int | None = None
+    ) -> None:
         super().__init__(app)
         self.door = door
         self.port = port
         self.owner = owner
         self.cookie = f"understudy_studio_{port}"
 
-    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+    async def dispatch(
+        self, request: Request, call_next: RequestResponseEndpoint
+    ) -> Response:
         """Check one request, and put the headers on its answer."""
         if self._comes_from_other_user(request):
             told = "The studio belongs to another user of this machine."
@@ -126,31 +141,50 @@ class Guard(BaseHTTPMiddleware):
             return self._add_security_headers(self._open_session(request))
         visit = self.door.visit(request.cookies.get(self.cookie))
         if visit is None:
-            told = "Open the address that `understudy studio` printed last: it carries the token that lets you in."
+            told = (
+                "Open the address that `understudy studio` printed last: it carries the"
+                " token that lets you in."
+            )
             return self._add_security_headers(PlainTextResponse(told, status_code=403))
         if request.method == "POST":
             if not self._has_own_origin(request):
                 told = "This did not come from the studio's own page."
-                return self._add_security_headers(PlainTextResponse(told, status_code=403))
+                return self._add_security_headers(
+                    PlainTextResponse(told, status_code=403)
+                )
             if not is_same_secret(request.headers.get(CHANGE_HEADER), visit.change):
                 told = "This did not come from the studio's own script."
-                return self._add_security_headers(PlainTextResponse(told, status_code=403))
+                return self._add_security_headers(
+                    PlainTextResponse(told, status_code=403)
+                )
         request.state.visit = visit
         return self._add_security_headers(await call_next(request))
 
     def _open_session(self, request: Request) -> Response:
-        visit = self.door.open(request.query_params["token"]) if request.method == "GET" else None
+        visit = (
+            self.door.open(request.query_params["token"])
+            if request.method == "GET"
+            else None
+        )
         if visit is None:
-            told = "This address was used already, or never was one. The terminal shows the one that opens the studio."
+            told = (
+                "This address was used already, or never was one. The terminal shows"
+                " the one that opens the studio."
+            )
             return PlainTextResponse(told, status_code=403)
-        # A page that goes on by itself, and no redirection: only so does the browser take the next step for the studio's own, and send
-        # the cookie, when the address was clicked in a page, such as a terminal in the browser.
+        # A page that goes on by itself, and no redirection: only so does the browser
+        # take the next step for the studio's own, and send the cookie, when the address
+        # was clicked in a page, such as a terminal in the browser.
         answer = HTMLResponse(_FORWARDING_PAGE)
-        answer.set_cookie(self.cookie, visit.session, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(
+            self.cookie, visit.session, httponly=True, samesite="strict", path="/"
+        )
         return answer
 
     def _comes_from_other_user(self, request: Request) -> bool:
-        """Whether the connection is known to be another user's; the secrets are not even looked at then, and none is used up."""
+        """Whether the connection is known to be another user's; the secrets are not
+        even looked at then, and none is used up.
+        """
         client, server = request.scope.get("client"), request.scope.get("server")
         if self.owner is None or client is None or server is None:
             return False
@@ -158,17 +192,25 @@ class Guard(BaseHTTPMiddleware):
 
     def _refuse_foreign(self, request: Request) -> Response | None:
         """Why a request is nobody's who could be let in."""
-        if request.headers.get("host", "") not in {f"{name}:{self.port}" for name in OWN_HOST_NAMES}:
-            return PlainTextResponse("This is no address of the studio.", status_code=421)
+        if request.headers.get("host", "") not in {
+            f"{name}:{self.port}" for name in OWN_HOST_NAMES
+        }:
+            return PlainTextResponse(
+                "This is no address of the studio.", status_code=421
+            )
         if request.method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("The studio does not do that.", status_code=405)
-        # Other servers of this machine are the same site to a browser, whatever their port: only the same origin will do. Who has the token
-        # may come from anywhere.
-        if "token" not in request.query_params and request.headers.get("sec-fetch-site", "none") not in {
+        # Other servers of this machine are the same site to a browser, whatever their
+        # port: only the same origin will do. Who has the token may come from anywhere.
+        if "token" not in request.query_params and request.headers.get(
+            "sec-fetch-site", "none"
+        ) not in {
             "none",
             "same-origin",
         }:
-            return PlainTextResponse("This was asked for by another page.", status_code=403)
+            return PlainTextResponse(
+                "This was asked for by another page.", status_code=403
+            )
         return None
 
     @staticmethod

@@ -1,7 +1,9 @@
-"""A run of the studio: it goes on whether or not anybody watches, and can be stopped without harm.
+"""A run of the studio: it goes on whether or not anybody watches, and can be stopped
+without harm.
 
-Each runs in a thread of its own. It stops at the next word of progress after somebody asked: what was reserved stays spent, as the ledger
-says, and no file is left behind half-written.
+Each runs in a thread of its own. It stops at the next word of progress after somebody
+asked: what was reserved stays spent, as the ledger says, and no file is left behind
+half-written.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from understudy.accounting.aftermath import account_for_failure, describe_spending, find_spent_note
+from understudy.accounting.aftermath import (
+    account_for_failure,
+    describe_spending,
+    find_spent_note,
+)
 from understudy.errors import UnderstudyError
 from understudy.releases import Release
 from understudy.reports.evaluate import evaluate, publishable_report
@@ -86,7 +92,14 @@ class Job:
             "message": self.message,
             "released": self.release is not None,
             "notes": list(self.notes),
-            "seconds": round(self.seconds if self.seconds is not None else time.monotonic() - self.began, 1),
+            "seconds": round(
+                (
+                    self.seconds
+                    if self.seconds is not None
+                    else time.monotonic() - self.began
+                ),
+                1,
+            ),
         }
 
     def run(self) -> None:
@@ -100,7 +113,9 @@ class Job:
                 epsilon=self.epsilon,
                 delta=self.delta,
                 synthesizer=make(self.synthesizer, **self.options),
-                ledger=self.ledger if self.ledger.exists() else None,  # the one beside the table
+                ledger=(
+                    self.ledger if self.ledger.exists() else None
+                ),  # the one beside the table
                 dataset=None if self.ledger.exists() else Path(self.table).stem,
                 run_id=self.run_id,
                 seed=self.seed,
@@ -111,9 +126,9 @@ class Job:
                 self._note_progress("writing", 0.0)
                 made.save(self.folder / "release.understudy")
                 self.rows = made.write(self.folder / "synthetic.csv", seed=self.seed)
-                publishable_report(made, title=f"{Path(self.table).stem}: a synthetic table").save(
-                    self.folder / "public.html"
-                )
+                publishable_report(
+                    made, title=f"{Path(self.table).stem}: a synthetic table"
+                ).save(self.folder / "public.html")
             self.release = made
             if self.look:
                 self._compare_with_real(made)
@@ -128,13 +143,17 @@ class Job:
             spent = find_spent_note(error)
             self.state, self.message = (
                 "failed",
-                f"stopped by an unexpected {type(error).__name__}. {spent}".rstrip(". "),
+                f"stopped by an unexpected {type(error).__name__}. {spent}".rstrip(
+                    ". "
+                ),
             )
         finally:
             self.seconds = time.monotonic() - self.began
 
     def _compare_with_real(self, made: Release) -> None:
-        """Compare with the real rows, for the custodian. Whatever becomes of it, the release is there."""
+        """Compare with the real rows, for the custodian. Whatever becomes of it, the
+        release is there.
+        """
         try:
             self._note_progress("comparing with the real rows", 0.0)
             self.report = evaluate(
@@ -145,16 +164,21 @@ class Job:
                 holdout=self.control,
                 targets=None if self.target is None else [self.target],
                 ledger=self.ledger if made.statement.run else None,
-                progress=lambda stage, done: self._note_progress(f"comparing: {stage}", done),
+                progress=lambda stage, done: self._note_progress(
+                    f"comparing: {stage}", done
+                ),
             )
             self.report.save(self.folder / "report.html")
         except RunCancelled:
-            self.notes.append("The comparison with the real rows was stopped. The release is whole.")
+            self.notes.append(
+                "The comparison with the real rows was stopped. The release is whole."
+            )
         except UnderstudyError as error:
             self.notes.append(f"There is no comparison with the real rows: {error}")
         except Exception as error:
             self.notes.append(
-                f"The comparison was stopped by an unexpected {type(error).__name__}. The release is whole."
+                f"The comparison was stopped by an unexpected {type(error).__name__}."
+                " The release is whole."
             )
 
     def _note_progress(self, stage: str, done: float) -> None:
@@ -171,7 +195,9 @@ class Job:
 
 
 class Jobs:
-    """The runs of one studio; they wait for each other, because two fits at once are slower than one after the other."""
+    """The runs of one studio; they wait for each other, because two fits at once are
+    slower than one after the other.
+    """
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
@@ -187,7 +213,10 @@ class Jobs:
         def run_in_turn() -> None:
             with self._turn:
                 if job._stop.is_set():
-                    job.state, job.message = "cancelled", "Stopped before it began. Nothing was spent."
+                    job.state, job.message = (
+                        "cancelled",
+                        "Stopped before it began. Nothing was spent.",
+                    )
                 else:
                     job.run()
             if then is not None:
@@ -199,7 +228,9 @@ class Jobs:
         return job
 
     def close(self, patience: float = 10.0) -> int:
-        """Stop everything that still runs, wait for it a little, and say how many runs were cut off."""
+        """Stop everything that still runs, wait for it a little, and say how many runs
+        were cut off.
+        """
         cut = [job for job in self._jobs.values() if not job.over]
         for job in cut:
             job.cancel()

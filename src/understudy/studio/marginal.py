@@ -45,23 +45,27 @@ def draw_marginal(release: Release, columns: Sequence[str]) -> str:
             share = float(shares[i, j])
             said = f"{names[0]} {word}, {names[1]} {other}: {share:.2%}"
             parts.append(
-                f'<rect x="{130 + i * size}" y="{8 + j * size}" width="{size - 1}" height="{size - 1}" fill="{blue_shade(share / top)[0]}">'
+                f'<rect x="{130 + i * size}" y="{8 + j * size}" width="{size - 1}"'
+                f' height="{size - 1}" fill="{blue_shade(share / top)[0]}">'
                 f"<title>{escape_svg_text(said)}</title></rect>"
             )
     for j, other in enumerate(down):
         parts.append(
-            f'<text x="124" y="{8 + j * size + size / 2 + 4:.0f}" font-size="10" text-anchor="end">{escape_svg_text(other[:18])}</text>'
+            f'<text x="124" y="{8 + j * size + size / 2 + 4:.0f}" font-size="10"'
+            f' text-anchor="end">{escape_svg_text(other[:18])}</text>'
         )
     low = 16 + len(down) * size
     for i, word in enumerate(across):
         x = 130 + i * size + size / 2
         turned = f'transform="rotate(-50 {x:.0f} {low})"'
         parts.append(
-            f'<text x="{x:.0f}" y="{low}" font-size="10" text-anchor="end" {turned}>{escape_svg_text(word[:18])}</text>'
+            f'<text x="{x:.0f}" y="{low}" font-size="10" text-anchor="end"'
+            f" {turned}>{escape_svg_text(word[:18])}</text>"
         )
     title = escape_svg_text(f"{names[0]} across, {names[1]} down: share of rows")
     width, height = 150 + len(across) * size, low + 110
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" fill="#1f2933">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f' width="{width}" role="img" fill="#1f2933">'
         f"<title>{title}</title>{''.join(parts)}</svg>"
     )

@@ -1,8 +1,10 @@
 """Who asks: the user at the other end of a connection, where the system says so.
 
-Linux lists every TCP socket with the user who opened it (proc(5), `/proc/net/tcp`). The other end of a connection within this machine is
-in that list too, with its own address first and the studio's second. A socket that its process has closed belongs to nobody any more and
-is not counted. Other systems have no such list: there nobody is known, and so nobody is refused.
+Linux lists every TCP socket with the user who opened it (proc(5), `/proc/net/tcp`). The
+other end of a connection within this machine is in that list too, with its own address
+first and the studio's second. A socket that its process has closed belongs to nobody
+any more and is not counted. Other systems have no such list: there nobody is known, and
+so nobody is refused.
 """
 
 from __future__ import annotations
@@ -16,28 +18,38 @@ from pathlib import Path
 SocketEndpoint = tuple[str, int]
 
 SOCKET_LISTS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-"""The second has the sockets of the newer protocol, which can reach an address of the older one too."""
+"""The second has the sockets of the newer protocol, which can reach an address of the
+older one too.
+"""
 
 ROOT_UID = 0
 
 _ADDRESS_FIELD, _PEER_FIELD, _UID_FIELD, _INODE_FIELD = 1, 2, 7, 9
 _MAPPED_PREFIX = bytes(10) + b"\xff\xff"
-"""How an address of the older protocol begins when it is written as one of the newer (RFC 4291, 2.5.5.2)."""
+"""How an address of the older protocol begins when it is written as one of the newer
+(RFC 4291, 2.5.5.2).
+"""
 
 
 def find_own_uid() -> int | None:
-    """The user whose connections this process opens; None on Windows, where users have no number."""
+    """The user whose connections this process opens; None on Windows, where users have
+    no number.
+    """
     return os.geteuid() if sys.platform != "win32" else None
 
 
 def is_other_user(client: SocketEndpoint, server: SocketEndpoint, owner: int) -> bool:
-    """Whether the client's end is known to belong to a user who is neither the owner nor root, who can read everything anyway."""
+    """Whether the client's end is known to belong to a user who is neither the owner
+    nor root, who can read everything anyway.
+    """
     uid = find_peer_uid(client, server)
     return uid is not None and uid not in {owner, ROOT_UID}
 
 
 def find_peer_uid(client: SocketEndpoint, server: SocketEndpoint) -> int | None:
-    """The user who opened the client's end of a connection within this machine; None where the system does not say."""
+    """The user who opened the client's end of a connection within this machine; None
+    where the system does not say.
+    """
     for path in SOCKET_LISTS:
         try:
             with path.open(encoding="ascii") as lines:
@@ -49,7 +61,9 @@ def find_peer_uid(client: SocketEndpoint, server: SocketEndpoint) -> int | None:
     return None
 
 
-def find_uid_in(lines: Iterable[str], client: SocketEndpoint, server: SocketEndpoint) -> int | None:
+def find_uid_in(
+    lines: Iterable[str], client: SocketEndpoint, server: SocketEndpoint
+) -> int | None:
     """The same from the lines of such a list.
 
     >>> client, server = ("127.0.0.1", 40000), ("127.0.0.1", 8000)
@@ -60,7 +74,11 @@ def find_uid_in(lines: Iterable[str], client: SocketEndpoint, server: SocketEndp
     addresses, peers = spell_endpoint(client), spell_endpoint(server)
     for line in lines:
         fields = line.split()
-        if len(fields) <= _INODE_FIELD or fields[_ADDRESS_FIELD] not in addresses or fields[_PEER_FIELD] not in peers:
+        if (
+            len(fields) <= _INODE_FIELD
+            or fields[_ADDRESS_FIELD] not in addresses
+            or fields[_PEER_FIELD] not in peers
+        ):
             continue
         if int(fields[_INODE_FIELD]) != 0:
             return int(fields[_UID_FIELD])
@@ -68,14 +86,18 @@ def find_uid_in(lines: Iterable[str], client: SocketEndpoint, server: SocketEndp
 
 
 def spell_endpoint(endpoint: SocketEndpoint) -> tuple[str, str]:
-    """An address and port as the two lists spell them: words of four bytes, each as this machine would read it as a number.
+    """An address and port as the two lists spell them: words of four bytes, each as
+    this machine would read it as a number.
 
     >>> spell_endpoint(("127.0.0.1", 80))[0] == ("0100007F:0050" if sys.byteorder == "little" else "7F000001:0050")
     True
     """
     host, port = endpoint
     short = socket.inet_pton(socket.AF_INET, host)
-    return f"{_spell_words(short)}:{port:04X}", f"{_spell_words(_MAPPED_PREFIX + short)}:{port:04X}"
+    return (
+        f"{_spell_words(short)}:{port:04X}",
+        f"{_spell_words(_MAPPED_PREFIX + short)}:{port:04X}",
+    )
 
 
 def _spell_words(packed: bytes) -> str:

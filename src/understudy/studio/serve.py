@@ -15,7 +15,9 @@ LISTEN_HOST = "127.0.0.1"
 
 @dataclass(frozen=True)
 class StudioAddress:
-    """Where the studio answers, and the token that lets one visitor in, once. `first` until somebody came."""
+    """Where the studio answers, and the token that lets one visitor in, once. `first`
+    until somebody came.
+    """
 
     port: int
     token: str
@@ -38,15 +40,18 @@ def serve_studio(
     ready: Callable[[StudioAddress], None],
     closed: Callable[[int], None] = _ignore_cut_runs,
 ) -> None:
-    """Serve the tables of a folder until interrupted. `ready` is told the address once somebody can open it, and the next one when
-    that was used up; `closed` hears at the end how many runs were cut off."""
+    """Serve the tables of a folder until interrupted. `ready` is told the address once
+    somebody can open it, and the next one when that was used up; `closed` hears at the
+    end how many runs were cut off.
+    """
     try:
         import uvicorn
 
         from understudy.studio.app import Studio
     except ImportError:
         raise Refused(
-            'The studio needs more packages: pip install ".[studio,evaluate]" in the folder of Understudy. Nothing was started.'
+            'The studio needs more packages: pip install ".[studio,evaluate]" in the'
+            " folder of Understudy. Nothing was started."
         ) from None
     from understudy.scratch import sweep_orphans
     from understudy.studio.guard import Door
@@ -54,14 +59,19 @@ def serve_studio(
     from understudy.studio.workspace import Workspace
 
     if not folder.is_dir():
-        raise Refused(f"{folder}: there is no such folder. Make it first. Nothing was started.")
+        raise Refused(
+            f"{folder}: there is no such folder. Make it first. Nothing was started."
+        )
     sweep_orphans(folder)  # uploads that a killed studio left half-received
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((LISTEN_HOST, port))
     except OSError:
         listener.close()
-        raise Refused(f"Port {port} is taken. Choose another, or none for a free one. Nothing was started.") from None
+        raise Refused(
+            f"Port {port} is taken. Choose another, or none for a free one. Nothing was"
+            " started."
+        ) from None
     with listener:
         free = listener.getsockname()[1]
 

@@ -1,4 +1,5 @@
-"""The workspace: one folder with the tables, and beside each its schema, its ledger and its runs. Nothing outside it is ever touched.
+"""The workspace: one folder with the tables, and beside each its schema, its ledger and
+its runs. Nothing outside it is ever touched.
 
 people.csv                   the table
 people.csv.yaml              what its owner says of it
@@ -54,7 +55,10 @@ class TableAccount:
         ):
             if spent + cost > cap * (1 + 1e-9):
                 left = max(cap - spent, 0.0)
-                return f"This would cost {letter} = {cost:g} and only {left:g} is left in this table's account. Nothing was spent."
+                return (
+                    f"This would cost {letter} = {cost:g} and only {left:g} is left in"
+                    " this table's account. Nothing was spent."
+                )
         return ""
 
     def sentence(self) -> str:
@@ -63,7 +67,9 @@ class TableAccount:
         >>> TableAccount(exists=True, epsilon=0.75, cap=Budget.of(1)).sentence()
         'spent ε = 0.75 of 1'
         """
-        return f"spent ε = {self.epsilon:.4g}" + ("" if self.cap is None else f" of {float(self.cap.epsilon):.4g}")
+        return f"spent ε = {self.epsilon:.4g}" + (
+            "" if self.cap is None else f" of {float(self.cap.epsilon):.4g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -77,18 +83,23 @@ class Workspace:
         found = [
             entry.name
             for entry in os.scandir(self.folder)
-            if entry.is_file(follow_symlinks=False) and _TABLE_NAME.fullmatch(entry.name)
+            if entry.is_file(follow_symlinks=False)
+            and _TABLE_NAME.fullmatch(entry.name)
         ]
         return sorted(found, key=str.lower)
 
     def path(self, name: str) -> Path:
-        """Where a table is. Only a name the folder lists is one: no path, no link, no encoded dots."""
+        """Where a table is. Only a name the folder lists is one: no path, no link, no
+        encoded dots.
+        """
         if name not in self.tables():
             raise Refused("There is no such table here. Choose one from the list.")
         return self.folder / name
 
     async def add(self, name: str, chunks: AsyncIterator[bytes]) -> str:
-        """Keep an upload under its own name, or one like it that is free; it appears whole or not at all."""
+        """Keep an upload under its own name, or one like it that is free; it appears
+        whole or not at all.
+        """
         safe = _safe_file_name(name)
         scratch = Scratch(self.folder, prefix=HIDDEN_SCRATCH_PREFIX)
         draft = scratch.rows / "upload"
@@ -99,7 +110,10 @@ class Workspace:
                 async for chunk in chunks:
                     size += len(chunk)
                     if size > MAX_UPLOAD_BYTES:
-                        raise Refused(f"The table is larger than {MAX_UPLOAD_BYTES // 2**30} GiB. Nothing was kept.")
+                        raise Refused(
+                            f"The table is larger than {MAX_UPLOAD_BYTES // 2**30} GiB."
+                            " Nothing was kept."
+                        )
                     file.write(chunk)
             if size == 0:
                 raise Refused("The file is empty. Nothing was kept.")
@@ -112,14 +126,17 @@ class Workspace:
         finally:
             scratch.remove()
 
-    # -- what belongs to a table --------------------------------------------------------------------------------------------
+    # -- what belongs to a table
+    # --------------------------------------------------------------------------------------------
 
     def schema_path(self, name: str) -> Path:
         """Where its schema is kept."""
         path = self.path(name)
         return path.with_name(f"{path.name}.yaml")
 
-    def schema(self, name: str, *, fresh: bool = False, public_domains: bool = False) -> Schema:
+    def schema(
+        self, name: str, *, fresh: bool = False, public_domains: bool = False
+    ) -> Schema:
         """What its owner says of it; a draft where nothing was said yet."""
         where = self.schema_path(name)
         if where.exists() and not fresh:
@@ -132,7 +149,9 @@ class Workspace:
         write_whole(text, self.schema_path(name))
         return schema
 
-    def schema_text(self, name: str, *, fresh: bool = False, public_domains: bool = False) -> str:
+    def schema_text(
+        self, name: str, *, fresh: bool = False, public_domains: bool = False
+    ) -> str:
         """The same as text to edit."""
         where = self.schema_path(name)
         if where.exists() and not fresh:
@@ -151,7 +170,9 @@ class Workspace:
             return TableAccount()
         with Ledger.open(where) as book:
             spent, cap = book.totals(), book.cap
-        return TableAccount(exists=True, epsilon=float(spent.epsilon), delta=float(spent.delta), cap=cap)
+        return TableAccount(
+            exists=True, epsilon=float(spent.epsilon), delta=float(spent.delta), cap=cap
+        )
 
     def list_accounts(self) -> list[tuple[str, TableAccount | None]]:
         """Every table with its account; None where the ledger cannot be read."""
@@ -164,15 +185,21 @@ class Workspace:
         return found
 
     def open_account(self, name: str, budget: Budget) -> None:
-        """Set what may be spent on a table in all; refused once there is an account, for a cap that can be raised is none."""
+        """Set what may be spent on a table in all; refused once there is an account,
+        for a cap that can be raised is none.
+        """
         where = self.ledger_path(name)
         if where.exists():
-            raise Refused("This table has an account already. Its cap cannot be changed.")
+            raise Refused(
+                "This table has an account already. Its cap cannot be changed."
+            )
         unit = unit_words(self.schema(name))
         Ledger.create(where, dataset=Path(name).stem, cap=budget, unit=unit).close()
 
     def run_folder(self, name: str) -> Path:
-        """A fresh folder for one run, for its owner alone: the comparison with the real rows goes there too."""
+        """A fresh folder for one run, for its owner alone: the comparison with the real
+        rows goes there too.
+        """
         path = self.path(name)
         runs = path.with_name(f"{path.name}.runs")
         runs.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
@@ -192,7 +219,8 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _safe_file_name(name: str) -> str:
-    """A file name of ours from one a browser sent: its last part, plain characters, a kind that can be read.
+    """A file name of ours from one a browser sent: its last part, plain characters, a
+    kind that can be read.
 
     >>> _safe_file_name("../../etc/people.csv"), _safe_file_name("C:\\\\data\\\\p<b>.parquet")
     ('people.csv', 'p_b_.parquet')

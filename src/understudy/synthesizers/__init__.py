@@ -1,4 +1,6 @@
-"""One module per algorithm; `base` holds the contract, `options` what can be set, `check` the conformance suite."""
+"""One module per algorithm; `base` holds the contract, `options` what can be set,
+`check` the conformance suite.
+"""
 
 from understudy.errors import Refused
 from understudy.synthesizers.adaptive.adaptive import Adaptive
@@ -11,7 +13,12 @@ from understudy.synthesizers.base import (
     Workload,
     ignore_progress,
 )
-from understudy.synthesizers.options import Option, options_of, read_options, suggest_nearest
+from understudy.synthesizers.options import (
+    Option,
+    options_of,
+    read_options,
+    suggest_nearest,
+)
 from understudy.synthesizers.published.aim import AIM
 from understudy.synthesizers.published.datasynthesizer import DataSynthesizer
 from understudy.synthesizers.published.gaussian import Gaussian
@@ -59,13 +66,15 @@ def synthesizer_class(name: str) -> type[Synthesizer]:
     if name not in SYNTHESIZERS:
         near = suggest_nearest(name, SYNTHESIZERS)
         raise Refused(
-            f'There is no synthesizer "{name}". {near}Choose one of {", ".join(SYNTHESIZERS)}. Nothing was spent'
+            f'There is no synthesizer "{name}". {near}Choose one of'
+            f" {', '.join(SYNTHESIZERS)}. Nothing was spent"
         )
     return SYNTHESIZERS[name]
 
 
 def make(name: str, /, **options: object) -> Synthesizer:
-    """A synthesizer by name, with its options; parts of the budget may be fractions, decimals or text.
+    """A synthesizer by name, with its options; parts of the budget may be fractions,
+    decimals or text.
 
     >>> make("independent", equal=True)
     Independent(equal=True)

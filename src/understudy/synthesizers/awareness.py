@@ -1,5 +1,6 @@
-"""What each algorithm adapts to: Table 2 of McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially
-private synthetic data", 2022, as data, and the synthesizers of this package in the same terms.
+"""What each algorithm adapts to: Table 2 of McKenna, Mullins, Sheldon, Miklau, "AIM: an
+adaptive and iterative mechanism for differentially private synthetic data", 2022, as
+data, and the synthesizers of this package in the same terms.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from understudy.synthesizers.base import Awareness, Synthesizer
 
 @dataclass(frozen=True)
 class AwarenessRow:
-    """One line: an algorithm, what it adapts to, where it was published, and the name it has here."""
+    """One line: an algorithm, what it adapts to, where it was published, and the name
+    it has here.
+    """
 
     title: str
     aware: Awareness
@@ -19,8 +22,15 @@ class AwarenessRow:
     name: str | None = None
 
 
-def _awareness_row(title: str, year: int | None, marks: str, name: str | None = None) -> AwarenessRow:
-    aware = Awareness(workload="w" in marks, data="d" in marks, budget="b" in marks, efficiency="e" in marks)
+def _awareness_row(
+    title: str, year: int | None, marks: str, name: str | None = None
+) -> AwarenessRow:
+    aware = Awareness(
+        workload="w" in marks,
+        data="d" in marks,
+        budget="b" in marks,
+        efficiency="e" in marks,
+    )
     return AwarenessRow(title, aware, year, name)
 
 
@@ -41,7 +51,9 @@ PUBLISHED_AWARENESS = (
 """The published table, line by line."""
 
 
-def awareness_rows(synthesizers: dict[str, type[Synthesizer]]) -> tuple[AwarenessRow, ...]:
+def awareness_rows(
+    synthesizers: dict[str, type[Synthesizer]],
+) -> tuple[AwarenessRow, ...]:
     """The published lines, then those of this package that the table does not have.
 
     >>> from understudy.synthesizers import SYNTHESIZERS

@@ -1,7 +1,9 @@
 """The contract of every synthesizer, and the narrow view of the curator it may use.
 
-Measuring spends and needs the curator. Estimating is pure: from the same measurements and generator comes the same model, so it can be
-repeated, resumed and tested without a single row. A synthesizer holds no row, no exact count and no path; it cannot leak by accident.
+Measuring spends and needs the curator. Estimating is pure: from the same measurements
+and generator comes the same model, so it can be repeated, resumed and tested without a
+single row. A synthesizer holds no row, no exact count and no path; it cannot leak by
+accident.
 """
 
 from __future__ import annotations
@@ -28,11 +30,14 @@ from understudy.schema import Schema
 Progress = Callable[[str, float], None]
 """Told a stage's name and how much of it is done, from 0 to 1.
 
-A stage may say its round ("measuring round 7"). One that begins as NOTES do is for the reader, and no stage.
+A stage may say its round ("measuring round 7"). One that begins as NOTES do is for the
+reader, and no stage.
 """
 
 APART_NOTE, DROPPED_NOTE = "not modelled together", "left out"
-"""How a note begins that says which columns are apart for want of room, and which take no part at all."""
+"""How a note begins that says which columns are apart for want of room, and which take
+no part at all.
+"""
 
 MISCOUNTED_NOTE = "the number of rows is off"
 """How a note begins that says that a declared number cannot be right."""
@@ -43,7 +48,13 @@ RESUMED_NOTE = "taken up again"
 NEW_ACCOUNT_NOTE = "a new account"
 """How a note begins that says that a table had no account yet."""
 
-NOTE_PREFIXES = (APART_NOTE, DROPPED_NOTE, MISCOUNTED_NOTE, RESUMED_NOTE, NEW_ACCOUNT_NOTE)
+NOTE_PREFIXES = (
+    APART_NOTE,
+    DROPPED_NOTE,
+    MISCOUNTED_NOTE,
+    RESUMED_NOTE,
+    NEW_ACCOUNT_NOTE,
+)
 
 Value = TypeVar("Value")
 """What an option is set to."""
@@ -54,7 +65,8 @@ def ignore_progress(stage: str, done: float) -> None:
 
 
 def option(default: Value, help: str) -> Value:
-    """A field of a synthesizer that can be set by name, with the sentence that explains it; `options.options_of` reads it back.
+    """A field of a synthesizer that can be set by name, with the sentence that explains
+    it; `options.options_of` reads it back.
 
     To the dataclass it is a field, to a type checker the default.
     """
@@ -63,7 +75,9 @@ def option(default: Value, help: str) -> Value:
 
 
 class CuratorProtocol(Protocol):
-    """What a synthesizer may ask. Every method has a price; `share` is a part of the budget handed to the synthesizer."""
+    """What a synthesizer may ask. Every method has a price; `share` is a part of the
+    budget handed to the synthesizer.
+    """
 
     @property
     def schema(self) -> Schema:
@@ -100,7 +114,9 @@ class CuratorProtocol(Protocol):
         """Noisy marginals, the share split by weight (equally by default)."""
 
     def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
-        """The cells of a marginal too large to noise in full that are safely above zero, with noisy counts; needs δ."""
+        """The cells of a marginal too large to noise in full that are safely above
+        zero, with noisy counts; needs δ.
+        """
 
     def errors(
         self,
@@ -109,7 +125,9 @@ class CuratorProtocol(Protocol):
         share: Fraction | int,
         maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
     ) -> dict[Clique, Distance]:
-        """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
+        """Noisy L1 distances between the true marginals and estimates of them; where a
+        clique has `maps`, of coarser bins.
+        """
 
     def choose(
         self,
@@ -120,16 +138,22 @@ class CuratorProtocol(Protocol):
         weights: Sequence[float] | None = None,
         penalties: Sequence[float] | None = None,
     ) -> Clique:
-        """One clique, chosen privately by weight · (score − penalty); the score lives in the curator's room."""
+        """One clique, chosen privately by weight · (score − penalty); the score lives
+        in the curator's room.
+        """
 
     def choose_cell(
         self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
     ) -> tuple[Clique, tuple[int, ...]]:
-        """One cell of one clique (its codes), chosen privately by |count − estimate|; structural zeros are no candidates."""
+        """One cell of one clique (its codes), chosen privately by |count − estimate|;
+        structural zeros are no candidates.
+        """
 
 
 def public_total(curator: CuratorProtocol) -> Measurements:
-    """The number of rows as a measurement where all neighbours agree on it: exact and free. Nothing where it is private or declared."""
+    """The number of rows as a measurement where all neighbours agree on it: exact and
+    free. Nothing where it is private or declared.
+    """
     if curator.rows is None or curator.schema.rows is not None:
         return Measurements()
     return curator.measure([()], share=1)
@@ -153,14 +177,18 @@ class Workload:
 
     @classmethod
     def of_order(cls, schema: Schema, order: int = 3) -> Workload:
-        """All marginals of that many columns (of all columns, where there are fewer), weighed equally."""
+        """All marginals of that many columns (of all columns, where there are fewer),
+        weighed equally.
+        """
         cliques = tuple(combinations(schema, min(order, len(schema))))
         return cls(cliques, (1.0,) * len(cliques))
 
 
 @dataclass(frozen=True)
 class Awareness:
-    """What an algorithm adapts to: the taxonomy of McKenna, Mullins, Sheldon, Miklau, "AIM", 2022, Table 2."""
+    """What an algorithm adapts to: the taxonomy of McKenna, Mullins, Sheldon, Miklau,
+    "AIM", 2022, Table 2.
+    """
 
     workload: bool
     data: bool
@@ -170,7 +198,9 @@ class Awareness:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What a reader wants to know before choosing: when to use it and when not, what it costs, and where it was published."""
+    """What a reader wants to know before choosing: when to use it and when not, what it
+    costs, and where it was published.
+    """
 
     use: str
     avoid: str
@@ -180,39 +210,63 @@ class About:
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesizer(ABC):
-    """Measure, then estimate. Options are the fields of the dataclass, each made by `option`."""
+    """Measure, then estimate. Options are the fields of the dataclass, each made by
+    `option`.
+    """
 
     name: ClassVar[str]
     aware: ClassVar[Awareness]
     about: ClassVar[About]
     reads_rows: ClassVar[bool] = True
-    """Whether it asks the curator anything; one that does uses 99 % of its budget or more."""
+    """Whether it asks the curator anything; one that does uses 99 % of its budget or
+    more.
+    """
     needs_delta: ClassVar[bool] = False
-    """Whether it shows things only because they occur, which takes some δ for thresholds."""
+    """Whether it shows things only because they occur, which takes some δ for
+    thresholds.
+    """
 
     @abstractmethod
-    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
-        """Spend the budget, and return everything that `estimate` needs; what was known already included."""
+    def measure(
+        self, curator: CuratorProtocol, workload: Workload, progress: Progress
+    ) -> Measurements:
+        """Spend the budget, and return everything that `estimate` needs; what was known
+        already included.
+        """
 
     @abstractmethod
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> PortableModel:
+    def estimate(
+        self, schema: Schema, measurements: Measurements, rng: Generator
+    ) -> PortableModel:
         """Turn measurements into a model, without any data."""
 
-    def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: ARG002 - most synthesizers need no δ
-        """Refuse, before anything is spent, what cannot work on this schema. It may still be open: judge by what is known of it."""
+    def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: ARG002
+        """Refuse, before anything is spent, what cannot work on this schema. It may
+        still be open: judge by what is known of it.
+        """
         if len(schema) == 0:
             raise Refused(
-                "The schema has no column that may be released. Set `use: true` on at least one. Nothing was spent"
+                "The schema has no column that may be released. Set `use: true` on at"
+                " least one. Nothing was spent"
             )
 
-    def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Accounting:  # noqa: ARG002
-        """The accounting in which a run with this budget has the least noise, for advice; told from what is public alone."""
+    def smallest_noise(
+        self,
+        schema: Schema,  # noqa: ARG002
+        budget: Budget,
+        neighbours: Neighbours,  # noqa: ARG002
+    ) -> Accounting:
+        """The accounting in which a run with this budget has the least noise, for
+        advice; told from what is public alone.
+        """
         return budget.accounting
 
-    def check_neighbours(self, neighbours: Neighbours) -> None:  # noqa: B027 - most work under both relations
+    def check_neighbours(self, neighbours: Neighbours) -> None:  # noqa: B027
         """Refuse, before anything is spent, a relation it cannot work under."""
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """What its options say of the table that nobody paid for, one thing a line: the guarantee lists it as public."""
+        """What its options say of the table that nobody paid for, one thing a line: the
+        guarantee lists it as public.
+        """
         return ()

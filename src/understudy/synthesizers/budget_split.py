@@ -1,7 +1,9 @@
-"""What sizes decide, and sizes are public: how a budget is split over marginals, and which of them a model can hold.
+"""What sizes decide, and sizes are public: how a budget is split over marginals, and
+which of them a model can hold.
 
-A marginal of n cells with weight w and noise of scale s is off by w·n·s·constant in the mean. The budget is Σ 1/s for Laplace
-noise and Σ 1/s² for Gaussian noise, so the sum of errors is smallest when a marginal gets a part ∝ (w·n)^(1/2) or (w·n)^(2/3).
+A marginal of n cells with weight w and noise of scale s is off by w·n·s·constant in the
+mean. The budget is Σ 1/s for Laplace noise and Σ 1/s² for Gaussian noise, so the sum of
+errors is smallest when a marginal gets a part ∝ (w·n)^(1/2) or (w·n)^(2/3).
 """
 
 from __future__ import annotations
@@ -19,22 +21,33 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import APART_NOTE, CuratorProtocol
 
 DEFAULT_TREE_CELLS = 1_000_000
-"""Cells of all nodes of a junction tree together, where nobody says otherwise: 8 MB an array, some milliseconds a pass."""
+"""Cells of all nodes of a junction tree together, where nobody says otherwise: 8 MB an
+array, some milliseconds a pass.
+"""
 
 REQUEUE_COST_FACTOR = 4
-"""A clique waits when it costs this many times what it was taken for. Exactly the cheapest every time would cost a forecast for each."""
+"""A clique waits when it costs this many times what it was taken for. Exactly the
+cheapest every time would cost a forecast for each.
+"""
 
 MAX_TREE_FORECASTS = 1000
-"""Cliques whose size is forecast; after that many, what the tree does not hold yet is left out. With 60 columns it is some seconds."""
+"""Cliques whose size is forecast; after that many, what the tree does not hold yet is
+left out. With 60 columns it is some seconds.
+"""
 
 
 def size_weights(
-    sizes: Sequence[int], accounting: Accounting, weights: Sequence[float] | None = None, *, equal: bool = False
+    sizes: Sequence[int],
+    accounting: Accounting,
+    weights: Sequence[float] | None = None,
+    *,
+    equal: bool = False,
 ) -> list[float]:
-    """The parts of a budget for marginals of these sizes that make the sum of their mean L1 errors smallest.
+    """The parts of a budget for marginals of these sizes that make the sum of their
+    mean L1 errors smallest.
 
-    Rounded to powers of √2: that costs a fraction of a percent, and marginals of like size then share one scale and its table
-    of noise.
+    Rounded to powers of √2: that costs a fraction of a percent, and marginals of like
+    size then share one scale and its table of noise.
 
     >>> size_weights([8, 64], Accounting.GDP)
     [1.0, 4.0]
@@ -44,7 +57,10 @@ def size_weights(
     if equal:
         return [1.0] * len(sizes)
     power = 1 / 2 if accounting is Accounting.PURE else 2 / 3
-    parts = [(n * w) ** power for n, w in zip(sizes, weights or [1.0] * len(sizes), strict=True)]
+    parts = [
+        (n * w) ** power
+        for n, w in zip(sizes, weights or [1.0] * len(sizes), strict=True)
+    ]
     return round_to_sqrt2(parts)
 
 
@@ -70,7 +86,9 @@ def column_sizes(schema: Schema) -> dict[str, int]:
 
 def varying_columns(schema: Schema) -> list[str]:
     """Columns that have more than one code; all columns where none has."""
-    return [name for name, size in column_sizes(schema).items() if size > 1] or list(schema)
+    return [name for name, size in column_sizes(schema).items() if size > 1] or list(
+        schema
+    )
 
 
 def uncounted_columns(curator: CuratorProtocol, names: Iterable[str]) -> list[Clique]:
@@ -79,7 +97,9 @@ def uncounted_columns(curator: CuratorProtocol, names: Iterable[str]) -> list[Cl
     return [(name,) for name in names if (name,) not in counted]
 
 
-def split_by_cells(schema: Schema, cliques: Iterable[Clique], limit: int) -> tuple[list[Clique], list[Clique]]:
+def split_by_cells(
+    schema: Schema, cliques: Iterable[Clique], limit: int
+) -> tuple[list[Clique], list[Clique]]:
     """The cliques of at most so many cells, and the others.
 
     >>> from understudy.schema import Integer
@@ -97,15 +117,18 @@ def split_by_cells(schema: Schema, cliques: Iterable[Clique], limit: int) -> tup
 class TreeGrowth:
     """A junction tree that grows clique by clique, and what one more clique would cost.
 
-    Columns that nothing ties together lie in different parts of it, so a clique concerns only the parts it touches: with one
-    column in each, it hangs between them and costs its own cells; otherwise those parts are forecast with it.
+    Columns that nothing ties together lie in different parts of it, so a clique
+    concerns only the parts it touches: with one column in each, it hangs between them
+    and costs its own cells; otherwise those parts are forecast with it.
 
     >>> growth = TreeGrowth({"a": 2, "b": 3, "c": 4}, [("a", "b"), ("b", "c")])
     >>> growth.cells, growth.cost(("a", "c")), growth.holds(("c", "b"))
     (18, 6, True)
     """
 
-    def __init__(self, sizes: Mapping[str, int], cliques: Iterable[Clique] = ()) -> None:
+    def __init__(
+        self, sizes: Mapping[str, int], cliques: Iterable[Clique] = ()
+    ) -> None:
         self.sizes = sizes
         self.cells = sum(sizes.values())
         self._parts: dict[str, list[Clique]] = {name: [(name,)] for name in sizes}
@@ -114,7 +137,9 @@ class TreeGrowth:
 
     def holds(self, clique: Clique) -> bool:
         """Whether a node holds the clique already."""
-        return not clique or any(set(clique) <= set(node) for node in self._parts[clique[0]])
+        return not clique or any(
+            set(clique) <= set(node) for node in self._parts[clique[0]]
+        )
 
     def cost(self, clique: Clique) -> int:
         """Cells more with this clique."""
@@ -122,9 +147,13 @@ class TreeGrowth:
             return 0
         touched = self._touched_parts(clique)
         if len(touched) == len(clique):
-            return self._size(clique) - sum(self.sizes[part[0][0]] for part in touched if len(part[0]) == 1)
+            return self._size(clique) - sum(
+                self.sizes[part[0][0]] for part in touched if len(part[0]) == 1
+            )
         nodes = [node for part in touched for node in part]
-        return forecast_cells([*nodes, clique], self.sizes) - sum(map(self._size, nodes))
+        return forecast_cells([*nodes, clique], self.sizes) - sum(
+            map(self._size, nodes)
+        )
 
     def add(self, clique: Clique) -> None:
         """Let the tree hold this clique too."""
@@ -141,17 +170,23 @@ class TreeGrowth:
             self._parts[name] = part
 
     def _touched_parts(self, clique: Clique) -> list[list[Clique]]:
-        return list({id(self._parts[name]): self._parts[name] for name in clique}.values())
+        return list(
+            {id(self._parts[name]): self._parts[name] for name in clique}.values()
+        )
 
     def _size(self, clique: Clique) -> int:
         return math.prod(self.sizes[name] for name in clique)
 
 
-def holdable_cliques(schema: Schema, wanted: Mapping[Clique, float], limit: int) -> tuple[list[Clique], list[Clique]]:
-    """The cliques that fit into one junction tree of at most `limit` cells, and those left out.
+def holdable_cliques(
+    schema: Schema, wanted: Mapping[Clique, float], limit: int
+) -> tuple[list[Clique], list[Clique]]:
+    """The cliques that fit into one junction tree of at most `limit` cells, and those
+    left out.
 
-    Greedy: always the clique with the fewest new cells for its weight. One that fits nowhere any more is left out. What the
-    schema ties together is in the tree from the start.
+    Greedy: always the clique with the fewest new cells for its weight. One that fits
+    nowhere any more is left out. What the schema ties together is in the tree from the
+    start.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=tuple(Integer(name=n, min=0, max=9, nullable=False) for n in "abc"))
@@ -177,7 +212,8 @@ def holdable_cliques(schema: Schema, wanted: Mapping[Clique, float], limit: int)
         if growth.cells + new > limit:
             continue  # a tree only grows
         cost = new / wanted[clique]
-        # What it costs rises while the tree grows: one that costs much more by now waits for the others.
+        # What it costs rises while the tree grows: one that costs much more by now
+        # waits for the others.
         if heap and cost > REQUEUE_COST_FACTOR * max(guess, heap[0][0]):
             heapq.heappush(heap, (cost, i))
             continue
@@ -186,8 +222,11 @@ def holdable_cliques(schema: Schema, wanted: Mapping[Clique, float], limit: int)
     return [c for c in order if c in kept], [c for c in order if c not in kept]
 
 
-def scale_at(accounting: Accounting, look: Measurements, share: Fraction, paid: Fraction) -> float:
-    """The scale of plain noise that `share` of the budget buys, told from marginals that `paid` of it bought.
+def scale_at(
+    accounting: Accounting, look: Measurements, share: Fraction, paid: Fraction
+) -> float:
+    """The scale of plain noise that `share` of the budget buys, told from marginals
+    that `paid` of it bought.
 
     A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one.
     """
@@ -196,7 +235,9 @@ def scale_at(accounting: Accounting, look: Measurements, share: Fraction, paid: 
         return 0.0
     amount = float(sum(m.cost.amount for m in look)) * float(share / paid)
     part = float(one.cost.amount) / amount
-    return float(one.scale) * (part if accounting is Accounting.PURE else math.sqrt(part))
+    return float(one.scale) * (
+        part if accounting is Accounting.PURE else math.sqrt(part)
+    )
 
 
 def mean_noise(accounting: Accounting, scale: float) -> float:
@@ -210,7 +251,9 @@ def too_large_note(limit: int, cliques: Sequence[Clique]) -> str:
     >>> too_large_note(1_000_000, [("town", "job")])
     'not modelled together, for size (more than 1,000,000 cells): town × job'
     """
-    return f"{APART_NOTE}, for size (more than {limit:,} cells): {spell_cliques(cliques)}"
+    return (
+        f"{APART_NOTE}, for size (more than {limit:,} cells): {spell_cliques(cliques)}"
+    )
 
 
 def spell_cliques(cliques: Sequence[Clique], most: int = 5) -> str:

@@ -1,6 +1,8 @@
-"""Options of a synthesizer: the fields of its dataclass, with their type, default and help, set from Python or from text.
+"""Options of a synthesizer: the fields of its dataclass, with their type, default and
+help, set from Python or from text.
 
-A value that does not fit is refused in one line, before a synthesizer exists and so before anything can be spent.
+A value that does not fit is refused in one line, before a synthesizer exists and so
+before anything can be spent.
 """
 
 from __future__ import annotations
@@ -68,8 +70,11 @@ def options_of(synthesizer: type[Synthesizer]) -> dict[str, Option]:
     return found
 
 
-def read_options(synthesizer: type[Synthesizer], options: Mapping[str, object]) -> dict[str, object]:
-    """Options as the dataclass wants them; text is read as the command line gives it. Refuses names and values that do not fit.
+def read_options(
+    synthesizer: type[Synthesizer], options: Mapping[str, object]
+) -> dict[str, object]:
+    """Options as the dataclass wants them; text is read as the command line gives it.
+    Refuses names and values that do not fit.
 
     >>> from understudy.synthesizers import AIM
     >>> read_options(AIM, {"rounds": "20", "selection": 0.2})
@@ -84,13 +89,27 @@ def read_options(synthesizer: type[Synthesizer], options: Mapping[str, object]) 
     settled: dict[str, object] = {}
     for name, value in options.items():
         if name not in known:
-            remedy = f"{suggest_nearest(name, known)}It has {', '.join(known)}" if known else "It has none"
-            raise Refused(f'{synthesizer.name}: there is no option "{name}". {remedy}. Nothing was spent')
+            remedy = (
+                f"{suggest_nearest(name, known)}It has {', '.join(known)}"
+                if known
+                else "It has none"
+            )
+            raise Refused(
+                f'{synthesizer.name}: there is no option "{name}". {remedy}. Nothing'
+                " was spent"
+            )
         try:
             settled[name] = known[name].read(value)
-        except (ValueError, TypeError, ZeroDivisionError, OverflowError, RecursionError):
+        except (
+            ValueError,
+            TypeError,
+            ZeroDivisionError,
+            OverflowError,
+            RecursionError,
+        ):
             raise Refused(
-                f"{synthesizer.name}: `{name}` takes {known[name].kind}; by default it is {known[name].stated}. Nothing was spent"
+                f"{synthesizer.name}: `{name}` takes {known[name].kind}; by default it"
+                f" is {known[name].stated}. Nothing was spent"
             ) from None
     return settled
 
@@ -120,15 +139,23 @@ def kind_of(hint: object) -> OptionKind:
     """How values of a type are called and read."""
     if get_origin(hint) in (Union, UnionType):
         (inner,) = (kind_of(part) for part in get_args(hint) if part is not NoneType)
-        return OptionKind(f"{inner.words}, or none", lambda value: _read_optional(value, inner.read))
+        return OptionKind(
+            f"{inner.words}, or none", lambda value: _read_optional(value, inner.read)
+        )
     if get_origin(hint) is Literal:
         names = [str(name) for name in get_args(hint)]
-        return OptionKind(f"one of {', '.join(names)}", lambda value: _read_choice(value, names))
+        return OptionKind(
+            f"one of {', '.join(names)}", lambda value: _read_choice(value, names)
+        )
     return OPTION_KINDS.get(hint, CLIQUE_LISTS_KIND)
 
 
 def _read_optional(value: object, read: Callable[[object], object]) -> object:
-    return None if value is None or (isinstance(value, str) and value.lower() == "none") else read(value)
+    return (
+        None
+        if value is None or (isinstance(value, str) and value.lower() == "none")
+        else read(value)
+    )
 
 
 def _read_choice(value: object, names: list[str]) -> str:
@@ -174,7 +201,9 @@ def _read_fraction(value: object) -> Fraction:
 
 def _read_cliques(value: object) -> tuple[tuple[str, ...], ...]:
     lists = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(lists, list | tuple) or not all(isinstance(clique, list | tuple) for clique in lists):
+    if not isinstance(lists, list | tuple) or not all(
+        isinstance(clique, list | tuple) for clique in lists
+    ):
         raise ValueError
     if not all(isinstance(name, str) for clique in lists for name in clique):
         raise ValueError

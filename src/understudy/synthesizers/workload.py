@@ -1,4 +1,5 @@
-"""Wishes: what a release should be good at, in words that a person types, made into a workload once the schema is closed.
+"""Wishes: what a release should be good at, in words that a person types, made into a
+workload once the schema is closed.
 
     triples, pairs, columns        every marginal of so many columns; triples are what is taken without a wish
     pairs=income, triples=income   those of them that hold this column
@@ -6,11 +7,14 @@
     group=age,sex,income           these columns together
     ranges=age,income              stretches of these columns, alone and two at a time; they must have an order
 
-Each wish weighs one in all, shared equally by its marginals; `label=income*3` weighs three. Wishes add up. A synthesizer that looks at its
-workload (`understudy synthesizers` says which) spends more where it weighs more.
+Each wish weighs one in all, shared equally by its marginals; `label=income*3` weighs
+three. Wishes add up. A synthesizer that looks at its workload (`understudy
+synthesizers` says which) spends more where it weighs more.
 
-For ranges, coarser bins are counted beside the cells: an answer that adds up hundreds of noisy cells is far noisier than one that adds up a
-few bins and the cells at their ends (Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private histograms", 2010).
+For ranges, coarser bins are counted beside the cells: an answer that adds up hundreds
+of noisy cells is far noisier than one that adds up a few bins and the cells at their
+ends (Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private
+histograms", 2010).
 """
 
 from __future__ import annotations
@@ -27,13 +31,21 @@ from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.synthesizers.base import Workload
 
 WORKLOAD_ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
-WORKLOAD_FORMS = "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,… or ranges=COLUMN,…"
+WORKLOAD_FORMS = (
+    "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,… or"
+    " ranges=COLUMN,…"
+)
 RANGE_BRANCHING = 8
 """Cells or bins that one coarser bin holds."""
 MIN_TARGET_WEIGHT = 1e-9
-"""The least weight of a wish; its inverse is the largest. Beyond, a part of the budget is next to nothing or all of it."""
+"""The least weight of a wish; its inverse is the largest. Beyond, a part of the budget
+is next to nothing or all of it.
+"""
 
-_TARGET_PATTERN = re.compile(r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*(?P<weight>[0-9.]+)\s*)?", re.DOTALL)
+_TARGET_PATTERN = re.compile(
+    r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*(?P<weight>[0-9.]+)\s*)?",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +64,11 @@ class WorkloadTarget:
         """The marginals it asks for, columns in the table's order."""
         if self.what in WORKLOAD_ORDERS or self.what == "label":
             order = min(WORKLOAD_ORDERS.get(self.what, 3), len(names))
-            return [clique for clique in combinations(names, order) if set(self.columns) <= set(clique)]
+            return [
+                clique
+                for clique in combinations(names, order)
+                if set(self.columns) <= set(clique)
+            ]
         if self.what == "group":
             return [_in_table_order(self.columns, names)]
         ordered = _in_table_order(self.columns, names)
@@ -68,16 +84,30 @@ def parse_target(text: str) -> WorkloadTarget:
     form = _TARGET_PATTERN.fullmatch(text)
     if form is not None:
         what = form["what"]
-        columns = tuple(dict.fromkeys(name.strip() for name in (form["columns"] or "").split(",") if name.strip()))
+        columns = tuple(
+            dict.fromkeys(
+                name.strip()
+                for name in (form["columns"] or "").split(",")
+                if name.strip()
+            )
+        )
         weight = _parse_weight(form["weight"])
-        named = {"label": len(columns) == 1, "group": bool(columns), "ranges": bool(columns)}
-        named |= {of: len(columns) == 1 or form["columns"] is None for of in ("pairs", "triples")}
+        named = {
+            "label": len(columns) == 1,
+            "group": bool(columns),
+            "ranges": bool(columns),
+        }
+        named |= {
+            of: len(columns) == 1 or form["columns"] is None
+            for of in ("pairs", "triples")
+        }
         if MIN_TARGET_WEIGHT <= weight <= 1 / MIN_TARGET_WEIGHT and (
             named.get(what) or (what == "columns" and form["columns"] is None)
         ):
             return WorkloadTarget(what=what, columns=columns, weight=weight)
     raise Refused(
-        f"A workload is {WORKLOAD_FORMS}, each with *WEIGHT behind it, from one in a billion to a billion, or not. Nothing was spent"
+        f"A workload is {WORKLOAD_FORMS}, each with *WEIGHT behind it, from one in a"
+        " billion to a billion, or not. Nothing was spent"
     )
 
 
@@ -87,24 +117,41 @@ def parse_targets(given: str | Iterable[str]) -> tuple[WorkloadTarget, ...]:
     >>> [w.what for w in parse_targets(["label=income", "triples"])]
     ['label', 'triples']
     """
-    listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    listed = (
+        [given]
+        if isinstance(given, str)
+        else list(given)
+        if isinstance(given, Iterable)
+        else [given]
+    )
     return tuple(parse_target(text if isinstance(text, str) else "") for text in listed)
 
 
 def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
-    """Refuse, before anything is spent, wishes about columns that the release will not have or that have no order."""
+    """Refuse, before anything is spent, wishes about columns that the release will not
+    have or that have no order.
+    """
     for each in wanted:
         for name in each.columns:
             if name not in schema:
-                raise Refused(f'workload {each.what}: column "{name}" takes no part in the release. Nothing was spent')
-            if each.what == "ranges" and schema[name].is_closed and not _has_order(schema[name]):
                 raise Refused(
-                    f'workload ranges: column "{name}" has no order. Add `ordered: true` to the schema, or leave it out. Nothing was spent'
+                    f'workload {each.what}: column "{name}" takes no part in the'
+                    " release. Nothing was spent"
+                )
+            if (
+                each.what == "ranges"
+                and schema[name].is_closed
+                and not _has_order(schema[name])
+            ):
+                raise Refused(
+                    f'workload ranges: column "{name}" has no order. Add `ordered:'
+                    " true` to the schema, or leave it out. Nothing was spent"
                 )
 
 
 def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Workload:
-    """The marginals that matter, with weights; all triples where nothing was wished for.
+    """The marginals that matter, with weights; all triples where nothing was wished
+    for.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
@@ -121,21 +168,38 @@ def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Worklo
     return Workload(tuple(found), tuple(found.values()))
 
 
-def range_partitions(schema: Schema, wanted: Sequence[WorkloadTarget]) -> list[tuple[Clique, tuple[AxisMap, ...]]]:
-    """The coarser bins that ranges are answered from: of each column every level above its cells, of two large columns together the finest.
+def range_partitions(
+    schema: Schema, wanted: Sequence[WorkloadTarget]
+) -> list[tuple[Clique, tuple[AxisMap, ...]]]:
+    """The coarser bins that ranges are answered from: of each column every level above
+    its cells, of two large columns together the finest.
 
-    Two columns of few codes are measured cell by cell, if they are worth it; bins of theirs would only take room in the model.
+    Two columns of few codes are measured cell by cell, if they are worth it; bins of
+    theirs would only take room in the model.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=(Integer(name="age", min=0, max=99, nullable=False, bins=tuple(range(101))),))
     >>> [(clique, axes[0].out) for clique, axes in range_partitions(schema, parse_targets("ranges=age"))]
     [(('age',), 13), (('age',), 2)]
     """
-    names = _in_table_order([name for each in wanted if each.what == "ranges" for name in each.columns], list(schema))
-    levels: Mapping[str, list[Partition]] = {name: _coarser_levels(schema.sizes((name,))[0]) for name in names}
-    found: list[tuple[Clique, tuple[AxisMap, ...]]] = [((name,), (level,)) for name in names for level in levels[name]]
+    names = _in_table_order(
+        [name for each in wanted if each.what == "ranges" for name in each.columns],
+        list(schema),
+    )
+    levels: Mapping[str, list[Partition]] = {
+        name: _coarser_levels(schema.sizes((name,))[0]) for name in names
+    }
+    found: list[tuple[Clique, tuple[AxisMap, ...]]] = [
+        ((name,), (level,)) for name in names for level in levels[name]
+    ]
     large = [name for name in names if len(levels[name]) > 1]
-    return [*found, *((pair, (levels[pair[0]][0], levels[pair[1]][0])) for pair in combinations(large, 2))]
+    return [
+        *found,
+        *(
+            (pair, (levels[pair[0]][0], levels[pair[1]][0]))
+            for pair in combinations(large, 2)
+        ),
+    ]
 
 
 def _coarser_levels(size: int) -> list[Partition]:
@@ -155,7 +219,9 @@ def _parse_weight(text: str | None) -> float:
 
 
 def _has_order(column: Column) -> bool:
-    return isinstance(column, Lattice) or (isinstance(column, Categorical) and column.ordered)
+    return isinstance(column, Lattice) or (
+        isinstance(column, Categorical) and column.ordered
+    )
 
 
 def _in_table_order(columns: Iterable[str], names: Sequence[str]) -> Clique:

@@ -1,6 +1,13 @@
-"""Where rows are. PRIVATE: only the curator may ask this room anything, but for the public header of a source."""
+"""Where rows are. PRIVATE: only the curator may ask this room anything, but for the
+public header of a source.
+"""
 
-from understudy.tables.reading.type_votes import EMPTY_CANDIDATE, TEXT_CANDIDATE, TYPE_CANDIDATES, is_readable_as
+from understudy.tables.reading.type_votes import (
+    EMPTY_CANDIDATE,
+    TEXT_CANDIDATE,
+    TYPE_CANDIDATES,
+    is_readable_as,
+)
 from understudy.tables.records import ABSENT_PLACE, Records
 from understudy.tables.sources.source import TableSource, open_table
 from understudy.tables.table import Table

@@ -1,9 +1,11 @@
 """Units: whoever the guarantee protects has a bounded number of rows.
 
-Each id keeps its `max_rows` rows with the lowest salted hashes; rows without an id are dropped. Which rows an id keeps depends on that
-id's own rows and the salt alone, not on other ids, the order of rows or the number of threads. So adding or removing an id changes at most
-`max_rows` rows of what is kept, and no others. Equal rows have equal hashes, and which of them is kept is all the same. Checked by brute
-force in tests/tables/test_privacy_unit.py.
+Each id keeps its `max_rows` rows with the lowest salted hashes; rows without an id are
+dropped. Which rows an id keeps depends on that id's own rows and the salt alone, not on
+other ids, the order of rows or the number of threads. So adding or removing an id
+changes at most `max_rows` rows of what is kept, and no others. Equal rows have equal
+hashes, and which of them is kept is all the same. Checked by brute force in
+tests/tables/test_privacy_unit.py.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ NESTED_TYPES = ("LIST", "STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "INTERV
 
 
 def draw_salt() -> str:
-    """A fresh secret for one opening of a table, so that nobody can know beforehand which rows are kept."""
+    """A fresh secret for one opening of a table, so that nobody can know beforehand
+    which rows are kept.
+    """
     return os.urandom(SALT_BYTES).hex()
 
 
@@ -37,23 +41,47 @@ def bound_units(
     cells: Sequence[StoredColumn],
     keep: Sequence[int],
 ) -> str:
-    """A relation with the kept rows and the columns to keep, and each row's id as `unit`; its name."""
-    # One cryptographic hash over the salt and the whole row, each cell with its length so that no two rows are spelled alike.
+    """A relation with the kept rows and the columns to keep, and each row's id as
+    `unit`; its name.
+    """
+    # One cryptographic hash over the salt and the whole row, each cell with its length
+    # so that no two rows are spelled alike.
     row = f"concat({', '.join([quoting.text_literal(salt), *(_spell_cell_sql(cell, salt) for cell in cells)])})"
-    spelled = f" OR CAST({id.cell} AS VARCHAR) IN ({quoting.text_literals(column.missing)})" if column.missing else ""
-    named = f"CASE WHEN {is_empty_sql(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS VARCHAR) END"
+    spelled = (
+        f" OR CAST({id.cell} AS VARCHAR) IN ({quoting.text_literals(column.missing)})"
+        if column.missing
+        else ""
+    )
+    named = (
+        f"CASE WHEN {is_empty_sql(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS"
+        " VARCHAR) END"
+    )
     kept = ", ".join(f"x{i}" for i in keep)
-    hashed = f"SELECT {kept}, {named} AS unit, md5_number({row}) AS draw FROM {relation}"
+    hashed = (
+        f"SELECT {kept}, {named} AS unit, md5_number({row}) AS draw FROM {relation}"
+    )
     ranked = f"row_number() OVER (PARTITION BY unit ORDER BY draw) <= {unit.max_rows}"
-    query = f"SELECT * EXCLUDE (draw) FROM ({hashed}) WHERE unit IS NOT NULL QUALIFY {ranked}"
-    engine.run(f"CREATE TEMP TABLE bounded AS {query}", doing=f"bounding the rows of each {unit.noun}")
+    query = (
+        f"SELECT * EXCLUDE (draw) FROM ({hashed}) WHERE unit IS NOT NULL QUALIFY"
+        f" {ranked}"
+    )
+    engine.run(
+        f"CREATE TEMP TABLE bounded AS {query}",
+        doing=f"bounding the rows of each {unit.noun}",
+    )
     return "bounded"
 
 
 def _spell_cell_sql(stored: StoredColumn, salt: str) -> str:
-    """The length and the text of a cell, as parts to join; for what is nested, which has no reliable text, a salted fingerprint."""
-    # What reads alike is spelled alike: an empty text is an empty cell, however a frame keeps it.
+    """The length and the text of a cell, as parts to join; for what is nested, which
+    has no reliable text, a salted fingerprint.
+    """
+    # What reads alike is spelled alike: an empty text is an empty cell, however a frame
+    # keeps it.
     text = f"NULLIF(CAST({stored.cell} AS VARCHAR), '')"
     if stored.type in NESTED_TYPES:
-        text = f"CASE WHEN {stored.cell} IS NOT NULL THEN CAST(hash({quoting.text_literal(salt)}, {stored.cell}) AS VARCHAR) END"
+        text = (
+            f"CASE WHEN {stored.cell} IS NOT NULL THEN"
+            f" CAST(hash({quoting.text_literal(salt)}, {stored.cell}) AS VARCHAR) END"
+        )
     return f"COALESCE(strlen({text}), -1), ':', {text}"

@@ -1,7 +1,9 @@
-"""Records: rows as arrays, for the custodian's own comparisons. PRIVATE: these are the rows themselves.
+"""Records: rows as arrays, for the custodian's own comparisons. PRIVATE: these are the
+rows themselves.
 
-Each column is its code and, where it is a number, date or time, its place on the lattice too, so that distances are those of values and
-not of bins. The order of rows means nothing; two tables are aligned by a key or not at all.
+Each column is its code and, where it is a number, date or time, its place on the
+lattice too, so that distances are those of values and not of bins. The order of rows
+means nothing; two tables are aligned by a key or not at all.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ MAX_UNTHINNED_ROWS = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Some rows: `codes` of every column read, `places` on the lattice of those that have one, `keys` where a key was named.
+    """Some rows: `codes` of every column read, `places` on the lattice of those that
+    have one, `keys` where a key was named.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=(Integer(name="age", min=0, max=99, step=5),))
@@ -54,13 +57,17 @@ class Records:
         return np.asarray(self.codes[column] >= len(codec.bins) + codec.has_other)
 
     def numbers(self, column: str) -> NDArray[np.float64]:
-        """A column as numbers: its value, days, seconds, or the rank of a label; NaN where it is missing."""
+        """A column as numbers: its value, days, seconds, or the rank of a label; NaN
+        where it is missing.
+        """
         described = self.schema[column]
         if isinstance(described, Lattice):
             places = self.places[column]
             scale = float(scale_step_of(described))
             # Clocks count microseconds; people think in days and seconds.
-            per = {"date": 86_400e6, "datetime": 1e6, "time": 1e6}.get(described.type, 1.0)
+            per = {"date": 86_400e6, "datetime": 1e6, "time": 1e6}.get(
+                described.type, 1.0
+            )
             found = places.astype(np.float64) * (scale / per)
             found[places == ABSENT_PLACE] = np.nan
             return found
@@ -73,7 +80,9 @@ class Records:
         described = self.schema[column]
         assert isinstance(described, Lattice)
         ends = {column: np.array([described.low, described.high], np.int64)}
-        low, high = Records(self.schema, {column: np.zeros(2, np.uint8)}, ends).numbers(column)
+        low, high = Records(self.schema, {column: np.zeros(2, np.uint8)}, ends).numbers(
+            column
+        )
         return float(high - low)
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Records:
@@ -87,15 +96,25 @@ class Records:
 
     def sample(self, most: int, rng: np.random.Generator) -> Records:
         """At most so many rows, chosen evenly."""
-        return self if self.rows <= most else self.take(np.sort(rng.choice(self.rows, most, replace=False)))
+        return (
+            self
+            if self.rows <= most
+            else self.take(np.sort(rng.choice(self.rows, most, replace=False)))
+        )
 
 
 def thin_relation(relation: str, rows: int, most: int | None) -> str:
-    """The relation, or for many rows an even sample of it that has at least `most` rows but for one time in a million."""
+    """The relation, or for many rows an even sample of it that has at least `most` rows
+    but for one time in a million.
+    """
     if most is None or rows <= max(most, MAX_UNTHINNED_ROWS):
         return relation
     share = (most + 5 * math.sqrt(most) + 25) / rows
-    return relation if share >= 1 else f"(SELECT * FROM {relation} WHERE random() < {share!r})"
+    return (
+        relation
+        if share >= 1
+        else f"(SELECT * FROM {relation} WHERE random() < {share!r})"
+    )
 
 
 def join_batches(
@@ -105,10 +124,17 @@ def join_batches(
     batches: list[list[NDArray[np.unsignedinteger]]],
     keyed: bool,
 ) -> Records:
-    """Records out of batches whose columns are the codes, then the places, then the key."""
+    """Records out of batches whose columns are the codes, then the places, then the
+    key.
+    """
     width = len(names) + len(lattice) + keyed
     columns = [
-        np.concatenate([batch[i] for batch in batches]) if batches else np.zeros(0, np.uint64) for i in range(width)
+        (
+            np.concatenate([batch[i] for batch in batches])
+            if batches
+            else np.zeros(0, np.uint64)
+        )
+        for i in range(width)
     ]
     codes = {name: columns[i] for i, name in enumerate(names)}
     places = {}
@@ -118,7 +144,10 @@ def join_batches(
         assert described.low is not None
         shifted = columns[i].astype(np.int64)
         codec = schema.codecs[name]
-        # A cell that is no value stands, where nothing may be missing, for the lower bound: as its code does.
+        # A cell that is no value stands, where nothing may be missing, for the lower
+        # bound: as its code does.
         valued = codes[name] < len(codec.bins)
-        places[name] = np.where(valued, np.maximum(shifted, 1) + (described.low - 1), ABSENT_PLACE)
+        places[name] = np.where(
+            valued, np.maximum(shifted, 1) + (described.low - 1), ABSENT_PLACE
+        )
     return Records(schema, codes, places, columns[-1] if keyed else None)

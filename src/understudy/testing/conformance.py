@@ -1,8 +1,9 @@
 """One conformance suite for every synthesizer: what must hold whatever the algorithm.
 
-Each check is a plain function of a synthesizer and a way to open a real curator on rows it makes up; it raises AssertionError with a
-sentence that says what does not hold. A refusal (`errors.Refused`) by `check` is an answer too, as long as it came before anything was
-spent and names a remedy.
+Each check is a plain function of a synthesizer and a way to open a real curator on rows
+it makes up; it raises AssertionError with a sentence that says what does not hold. A
+refusal (`errors.Refused`) by `check` is an answer too, as long as it came before
+anything was spent and names a remedy.
 """
 
 from __future__ import annotations
@@ -42,10 +43,15 @@ def check_synthesizer(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
 
 
 def check_mixed_table(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """Columns of several types, with missing values and under both relations: the model and its rows fit the schema."""
+    """Columns of several types, with missing values and under both relations: the model
+    and its rows fit the schema.
+    """
     schema, rows = mixed_table(400)
     for neighbours in Neighbours:
-        assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours))
+        assert_sound_model(
+            synthesizer,
+            run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours),
+        )
 
 
 def check_pure(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -53,13 +59,26 @@ def check_pure(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     schema, rows = mixed_table(400)
     for neighbours in Neighbours:
         assert_sound_model(
-            synthesizer, run_trial(synthesizer, open_curator, schema, rows, delta=Fraction(0), neighbours=neighbours)
+            synthesizer,
+            run_trial(
+                synthesizer,
+                open_curator,
+                schema,
+                rows,
+                delta=Fraction(0),
+                neighbours=neighbours,
+            ),
         )
 
 
 def check_nulls(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """A column of which nothing is known but that it is missing."""
-    schema = Schema(columns=(Boolean(name="smoker"), Integer(name="age", min=0, max=3, missing=("-9",))))
+    schema = Schema(
+        columns=(
+            Boolean(name="smoker"),
+            Integer(name="age", min=0, max=3, missing=("-9",)),
+        )
+    )
     rows: TrialRows = {"smoker": [None] * 60, "age": [None, "-9", 2] * 20}
     assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows))
 
@@ -74,7 +93,10 @@ def check_constant_column(synthesizer: Synthesizer, open_curator: OpenCurator) -
     )
     rows = {"country": ["NL"] * 50, "city": ["Delft"] * 50}
     for neighbours in Neighbours:
-        assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours))
+        assert_sound_model(
+            synthesizer,
+            run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours),
+        )
 
 
 def check_one_row(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -87,47 +109,84 @@ def check_no_rows(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """A table nobody is in."""
     schema, rows = mixed_table(0)
     for neighbours in Neighbours:
-        assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours))
+        assert_sound_model(
+            synthesizer,
+            run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours),
+        )
 
 
 def check_empty_category(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """Values that are declared and never occur, `other` among them."""
-    column = Categorical(name="religion", values=("a", "b", "c", "d"), other="else", nullable=False)
+    column = Categorical(
+        name="religion", values=("a", "b", "c", "d"), other="else", nullable=False
+    )
     rows = {"religion": ["a"] * 40}
-    assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, Schema(columns=(column,)), rows))
+    assert_sound_model(
+        synthesizer,
+        run_trial(synthesizer, open_curator, Schema(columns=(column,)), rows),
+    )
 
 
 def check_two_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """The smallest table that can have a correlation."""
-    schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    rows = {"smoker": [True, True, False, False] * 25, "cough": [True, True, False, True] * 25}
+    schema = Schema(
+        columns=(
+            Boolean(name="smoker", nullable=False),
+            Boolean(name="cough", nullable=False),
+        )
+    )
+    rows = {
+        "smoker": [True, True, False, False] * 25,
+        "cough": [True, True, False, True] * 25,
+    }
     assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows))
 
 
 def check_people(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """Where the guarantee protects people with several rows each, under both relations. How many rows there are is private then."""
+    """Where the guarantee protects people with several rows each, under both relations.
+    How many rows there are is private then.
+    """
     schema, rows = people_table(300)
     for neighbours in Neighbours:
-        trial = run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours)
+        trial = run_trial(
+            synthesizer, open_curator, schema, rows, neighbours=neighbours
+        )
         assert_sound_model(synthesizer, trial)
-        assert trial is None or list(trial.schema) == ["smoker", "sex", "age"], f"{synthesizer.name}: it models the id"
+        assert trial is None or list(trial.schema) == [
+            "smoker",
+            "sex",
+            "age",
+        ], f"{synthesizer.name}: it models the id"
 
 
 def check_one_candidate(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """Where there is one pair to choose, and where there is nothing to choose at all."""
     city = Categorical(name="city", values=("Delft",), nullable=False)
     smoker, cough = (Boolean(name=name, nullable=False) for name in ("smoker", "cough"))
-    rows: TrialRows = {"city": ["Delft"] * 60, "smoker": [True, False, False] * 20, "cough": [True, False, True] * 20}
+    rows: TrialRows = {
+        "city": ["Delft"] * 60,
+        "smoker": [True, False, False] * 20,
+        "cough": [True, False, True] * 20,
+    }
     for columns in ((city, smoker, cough), (city, smoker), (city,), (smoker,)):
         few = {column.name: rows[column.name] for column in columns}
         for neighbours in Neighbours:
             assert_sound_model(
-                synthesizer, run_trial(synthesizer, open_curator, Schema(columns=columns), few, neighbours=neighbours)
+                synthesizer,
+                run_trial(
+                    synthesizer,
+                    open_curator,
+                    Schema(columns=columns),
+                    few,
+                    neighbours=neighbours,
+                ),
             )
 
 
 def check_impossible(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """What the schema declares impossible is in no sampled and no completed row, also where it is in the table."""
+    """What the schema declares impossible is in no sampled and no completed row, also
+    where it is in the table.
+    """
     plain, rows = mixed_table(400)
     schema = replace(plain, impossible=(parse_predicate("smoker = true and age > 1"),))
     trial = run_trial(synthesizer, open_curator, schema, rows)
@@ -139,28 +198,50 @@ def check_impossible(synthesizer: Synthesizer, open_curator: OpenCurator) -> Non
 
 
 def check_many_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """Forty columns: a model, or a refusal before anything is spent; never an exhausted memory."""
+    """Forty columns: a model, or a refusal before anything is spent; never an exhausted
+    memory.
+    """
     names = [f"q{i}" for i in range(40)]
-    schema = Schema(columns=tuple(Integer(name=name, min=0, max=i % 7 + 1) for i, name in enumerate(names)))
+    schema = Schema(
+        columns=tuple(
+            Integer(name=name, min=0, max=i % 7 + 1) for i, name in enumerate(names)
+        )
+    )
     draw = np.random.default_rng(5)
-    rows: TrialRows = {name: draw.integers(0, i % 7 + 2, 200).tolist() for i, name in enumerate(names)}
+    rows: TrialRows = {
+        name: draw.integers(0, i % 7 + 2, 200).tolist() for i, name in enumerate(names)
+    }
     assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows))
 
 
 def check_budget(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """At most the budget is spent, and at least 99 % of it, unless the algorithm asks for nothing at all."""
+    """At most the budget is spent, and at least 99 % of it, unless the algorithm asks
+    for nothing at all.
+    """
     schema, rows = mixed_table(300)
     for neighbours in Neighbours:
         for delta in (Fraction(0), TRIAL_DELTA):
-            trial = run_trial(synthesizer, open_curator, schema, rows, delta=delta, neighbours=neighbours)
+            trial = run_trial(
+                synthesizer,
+                open_curator,
+                schema,
+                rows,
+                delta=delta,
+                neighbours=neighbours,
+            )
             if trial is None:
                 continue
             left = trial.curator.left
             assert left >= 0, f"{synthesizer.name}: more was spent than there was"
             if synthesizer.reads_rows:
-                assert left <= Fraction(1, 100), f"{synthesizer.name}: {float(left):.1%} of the budget was left unused"
+                assert left <= Fraction(1, 100), (
+                    f"{synthesizer.name}: {float(left):.1%} of the budget was left"
+                    " unused"
+                )
             else:
-                assert left == 1, f"{synthesizer.name}: says it reads no rows and spent something"
+                assert left == 1, (
+                    f"{synthesizer.name}: says it reads no rows and spent something"
+                )
 
 
 def check_answers_are_used(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -170,7 +251,9 @@ def check_answers_are_used(synthesizer: Synthesizer, open_curator: OpenCurator) 
     if trial is None:
         return
     part = unused_cost_part(synthesizer, trial)
-    assert part <= Fraction(1, 100), f"{synthesizer.name}: {float(part):.1%} was paid for answers that are not used"
+    assert part <= Fraction(1, 100), (
+        f"{synthesizer.name}: {float(part):.1%} was paid for answers that are not used"
+    )
 
 
 def check_estimate_is_pure(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -179,13 +262,24 @@ def check_estimate_is_pure(synthesizer: Synthesizer, open_curator: OpenCurator) 
     trial = run_trial(synthesizer, open_curator, schema, rows)
     if trial is None:
         return
-    again = synthesizer.estimate(trial.schema, trial.measurements, np.random.default_rng(7))
-    assert again.total == trial.model.total, f"{synthesizer.name}: the same measurements gave another total"
+    again = synthesizer.estimate(
+        trial.schema, trial.measurements, np.random.default_rng(7)
+    )
+    assert again.total == trial.model.total, (
+        f"{synthesizer.name}: the same measurements gave another total"
+    )
     for name in schema:
         stays = np.array_equal(again.marginal((name,)), trial.model.marginal((name,)))
-        assert stays, f'{synthesizer.name}: the same measurements gave another marginal of "{name}"'
-    first, second = (model.sample(50, np.random.default_rng(8)) for model in (again, trial.model))
-    assert is_same_sample(first, second), f"{synthesizer.name}: the same seed gave other rows"
+        assert stays, (
+            f"{synthesizer.name}: the same measurements gave another marginal of"
+            f' "{name}"'
+        )
+    first, second = (
+        model.sample(50, np.random.default_rng(8)) for model in (again, trial.model)
+    )
+    assert is_same_sample(first, second), (
+        f"{synthesizer.name}: the same seed gave other rows"
+    )
 
 
 def check_parts(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -195,19 +289,29 @@ def check_parts(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     if trial is None:
         return
     model = trial.model
-    assert hasattr(model, "to_parts"), f"{synthesizer.name}: its model cannot be written to a file"
+    assert hasattr(model, "to_parts"), (
+        f"{synthesizer.name}: its model cannot be written to a file"
+    )
     portable: PortableModel = model  # type: ignore[assignment]
     facts, arrays = portable.to_parts()
     back = from_parts(
-        trial.schema, json.loads(json.dumps(facts)), {name: array.copy() for name, array in arrays.items()}
+        trial.schema,
+        json.loads(json.dumps(facts)),
+        {name: array.copy() for name, array in arrays.items()},
     )
     first, second = (one.sample(50, np.random.default_rng(8)) for one in (model, back))
-    assert back.total == model.total, f"{synthesizer.name}: the total changed on its way through a file"
-    assert is_same_sample(first, second), f"{synthesizer.name}: rows changed on the model's way through a file"
+    assert back.total == model.total, (
+        f"{synthesizer.name}: the total changed on its way through a file"
+    )
+    assert is_same_sample(first, second), (
+        f"{synthesizer.name}: rows changed on the model's way through a file"
+    )
 
 
 def check_conditional(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """Where the model can complete rows, what was given stays, for every code of every column."""
+    """Where the model can complete rows, what was given stays, for every code of every
+    column.
+    """
     schema, rows = mixed_table(300)
     trial = run_trial(synthesizer, open_curator, schema, rows)
     if trial is None or not isinstance(trial.model, ConditionalModel):
@@ -216,29 +320,44 @@ def check_conditional(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
         codes = np.repeat(np.arange(schema.codecs[name].size), 3)
         whole = trial.model.complete({name: codes}, np.random.default_rng(9))
         assert_sample_fits(synthesizer, schema, whole, codes.size)
-        assert np.array_equal(whole[name], codes), f'{synthesizer.name}: given codes of "{name}" were changed'
+        assert np.array_equal(whole[name], codes), (
+            f'{synthesizer.name}: given codes of "{name}" were changed'
+        )
     for one, other in combinations(schema, 2):
         pair = np.indices(schema.sizes((one, other))).reshape(2, -1)
-        whole = trial.model.complete({one: pair[0], other: pair[1]}, np.random.default_rng(9))
+        whole = trial.model.complete(
+            {one: pair[0], other: pair[1]}, np.random.default_rng(9)
+        )
         assert_sample_fits(synthesizer, schema, whole, pair.shape[1])
-        kept = np.array_equal(whole[one], pair[0]) and np.array_equal(whole[other], pair[1])
-        assert kept, f'{synthesizer.name}: given codes of "{one}" and "{other}" were changed'
+        kept = np.array_equal(whole[one], pair[0]) and np.array_equal(
+            whole[other], pair[1]
+        )
+        assert kept, (
+            f'{synthesizer.name}: given codes of "{one}" and "{other}" were changed'
+        )
 
 
 def check_learns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """With next to no noise, one-way marginals are those of the rows: no column or code is taken for another."""
+    """With next to no noise, one-way marginals are those of the rows: no column or code
+    is taken for another.
+    """
     schema, rows = mixed_table(400)
     trial = run_trial(synthesizer, open_curator, schema, rows, epsilon=Fraction(100))
     if trial is None or not synthesizer.reads_rows:
         return
     for name in schema:
         codec = schema.codecs[name]
-        truth = np.bincount([codec.code(value) for value in rows[name]], minlength=codec.size)
+        truth = np.bincount(
+            [codec.code(value) for value in rows[name]], minlength=codec.size
+        )
         away = float(np.abs(trial.model.marginal((name,)) - truth).sum()) / 400
-        assert away < 0.1, f'{synthesizer.name}: without noise, the marginal of "{name}" is {away:.0%} off'
+        assert away < 0.1, (
+            f'{synthesizer.name}: without noise, the marginal of "{name}" is'
+            f" {away:.0%} off"
+        )
 
 
-def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:  # noqa: ARG001 - one shape for all checks
+def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:  # noqa: ARG001
     """What cannot work is refused in one line, before anything is spent."""
     nothing = Schema(columns=(Boolean(name="smoker", use=False),))
     try:
@@ -246,7 +365,10 @@ def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     except Refused as refusal:
         assert_clear_refusal(synthesizer, refusal)
     else:
-        raise AssertionError(f"{synthesizer.name}: a schema without any column to release was not refused")
+        raise AssertionError(
+            f"{synthesizer.name}: a schema without any column to release was not"
+            " refused"
+        )
     schema, _ = mixed_table(0)
     if synthesizer.needs_delta:
         try:
@@ -254,7 +376,9 @@ def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
         except Refused as refusal:
             assert_clear_refusal(synthesizer, refusal)
         else:
-            raise AssertionError(f"{synthesizer.name}: it needs δ, and δ = 0 was not refused")
+            raise AssertionError(
+                f"{synthesizer.name}: it needs δ, and δ = 0 was not refused"
+            )
 
 
 CONFORMANCE_CHECKS: tuple[Callable[[Synthesizer, OpenCurator], None], ...] = (

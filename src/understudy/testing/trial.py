@@ -1,4 +1,6 @@
-"""One run of a synthesizer on made-up rows, and what any model must satisfy: the ground the conformance checks stand on."""
+"""One run of a synthesizer on made-up rows, and what any model must satisfy: the ground
+the conformance checks stand on.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,21 @@ from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import Codes, Model, default_rows
 from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
-from understudy.schema import Boolean, Categorical, Column, Identifier, Integer, Schema, Unit
-from understudy.synthesizers.base import CuratorProtocol, Synthesizer, Workload, ignore_progress
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Identifier,
+    Integer,
+    Schema,
+    Unit,
+)
+from understudy.synthesizers.base import (
+    CuratorProtocol,
+    Synthesizer,
+    Workload,
+    ignore_progress,
+)
 
 TrialRows = Mapping[str, Sequence[object]]
 """Values by column, None where missing."""
@@ -26,10 +41,18 @@ TRIAL_EPSILON, TRIAL_DELTA = Fraction(1), Fraction(1, 10**6)
 
 
 class OpenCurator(Protocol):
-    """Opens a real curator on rows: encodes them by the schema and hands over the whole budget."""
+    """Opens a real curator on rows: encodes them by the schema and hands over the whole
+    budget.
+    """
 
     def __call__(
-        self, schema: Schema, rows: TrialRows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+        self,
+        schema: Schema,
+        rows: TrialRows,
+        *,
+        epsilon: Fraction,
+        delta: Fraction,
+        neighbours: Neighbours,
     ) -> CuratorProtocol: ...
 
 
@@ -74,17 +97,25 @@ def mixed_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
         Integer(name="age", min=0, max=3),
     )
     draw = np.random.default_rng(3)
-    smoker, sex, age = draw.random(count), draw.random(count), draw.integers(0, 4, count)
+    smoker, sex, age = (
+        draw.random(count),
+        draw.random(count),
+        draw.integers(0, 4, count),
+    )
     rows: dict[str, list[object]] = {
         "smoker": [None if u < 0.1 else bool(u < 0.4) for u in smoker],
         "sex": ["F" if u < 0.5 else "M" for u in sex],
-        "age": [int(min(a, 2)) if u < 0.4 else int(a) for a, u in zip(age, smoker, strict=True)],
+        "age": [
+            int(min(a, 2)) if u < 0.4 else int(a)
+            for a, u in zip(age, smoker, strict=True)
+        ],
     }
     return Schema(columns=columns), rows
 
 
 def people_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
-    """The same table where three rows in a line belong to one person, of which two count.
+    """The same table where three rows in a line belong to one person, of which two
+    count.
 
     >>> schema, rows = people_table(4)
     >>> schema.unit.max_rows, rows["person"]
@@ -109,34 +140,49 @@ def run_trial(
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Trial | None:
     """One run; None where the synthesizer refuses beforehand."""
-    curator = open_curator(schema, rows, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    curator = open_curator(
+        schema, rows, epsilon=epsilon, delta=delta, neighbours=neighbours
+    )
     try:
         synthesizer.check(schema, delta=delta)
     except Refused as refusal:
         assert_clear_refusal(synthesizer, refusal)
-        assert curator.left == 1, f"{synthesizer.name}: it refused and had spent something"
+        assert curator.left == 1, (
+            f"{synthesizer.name}: it refused and had spent something"
+        )
         return None
     receipts = RecordingCurator(curator)
     measurements = synthesizer.measure(
-        cast(CuratorProtocol, receipts), Workload.of_order(curator.schema), ignore_progress
+        cast(CuratorProtocol, receipts),
+        Workload.of_order(curator.schema),
+        ignore_progress,
     )
     model = synthesizer.estimate(curator.schema, measurements, np.random.default_rng(7))
     return Trial(curator.schema, curator, measurements, model, receipts.sold)
 
 
 def unused_cost_part(synthesizer: Synthesizer, trial: Trial) -> Fraction:
-    """The part of what was paid for marginals that no model depends on: never handed over, or other values give the same model."""
+    """The part of what was paid for marginals that no model depends on: never handed
+    over, or other values give the same model.
+    """
     paid = sum((m.cost.amount for m in trial.sold), Fraction(0))
     handed = {id(m) for m in trial.measurements}
-    wasted = sum((m.cost.amount for m in trial.sold if id(m) not in handed), Fraction(0))
+    wasted = sum(
+        (m.cost.amount for m in trial.sold if id(m) not in handed), Fraction(0)
+    )
     before = _pair_marginals(trial.schema, trial.model)
     for i, m in enumerate(trial.measurements):
         if m.cost.amount == 0:
             continue
         values = m.values.copy()
-        values.flat[-1] += 1000 + values.sum()  # far more rows than there are, where the last code is
+        values.flat[-1] += (
+            1000 + values.sum()
+        )  # far more rows than there are, where the last code is
         items = trial.measurements.items
-        other = replace(trial.measurements, items=(*items[:i], replace(m, values=values), *items[i + 1 :]))
+        other = replace(
+            trial.measurements,
+            items=(*items[:i], replace(m, values=values), *items[i + 1 :]),
+        )
         model = synthesizer.estimate(trial.schema, other, np.random.default_rng(7))
         if np.array_equal(before, _pair_marginals(trial.schema, model)):
             wasted += m.cost.amount
@@ -146,11 +192,15 @@ def unused_cost_part(synthesizer: Synthesizer, trial: Trial) -> Fraction:
 def _pair_marginals(schema: Schema, model: Model) -> NDArray[np.float64]:
     """The marginals of all pairs, one behind the other."""
     pairs = combinations(schema, min(2, len(schema)))
-    return np.concatenate([[model.total], *(model.marginal(pair).ravel() for pair in pairs)])
+    return np.concatenate(
+        [[model.total], *(model.marginal(pair).ravel() for pair in pairs)]
+    )
 
 
 def assert_sound_model(synthesizer: Synthesizer, trial: Trial | None) -> None:
-    """Marginals are non-negative and sum to the total; samples have the rows asked for and codes inside their domains."""
+    """Marginals are non-negative and sum to the total; samples have the rows asked for
+    and codes inside their domains.
+    """
     if trial is None:
         return
     schema, model, name = trial.schema, trial.model, synthesizer.name
@@ -163,30 +213,50 @@ def assert_sound_model(synthesizer: Synthesizer, trial: Trial | None) -> None:
         assert marginal.shape == schema.sizes(clique), (
             f"{name}: the marginal of {clique} has another shape than the schema"
         )
-        assert np.all(marginal >= 0), f"{name}: the marginal of {clique} has a negative count"
+        assert np.all(marginal >= 0), (
+            f"{name}: the marginal of {clique} has a negative count"
+        )
         off = abs(float(marginal.sum()) - model.total)
-        assert off <= 1e-6 * max(model.total, 1), f"{name}: the marginal of {clique} does not sum to the total"
+        assert off <= 1e-6 * max(model.total, 1), (
+            f"{name}: the marginal of {clique} does not sum to the total"
+        )
     for rows in {0, 1, 137, default_rows(model)}:
-        assert_sample_fits(synthesizer, schema, model.sample(rows, np.random.default_rng(1)), rows)
+        assert_sample_fits(
+            synthesizer, schema, model.sample(rows, np.random.default_rng(1)), rows
+        )
 
 
-def assert_sample_fits(synthesizer: Synthesizer, schema: Schema, sample: Codes, rows: int) -> None:
-    """A sample has the schema's columns, the rows asked for, codes inside their domains, and no row that is declared impossible."""
-    assert list(sample) == list(schema), f"{synthesizer.name}: sampled columns are not the schema's, in its order"
+def assert_sample_fits(
+    synthesizer: Synthesizer, schema: Schema, sample: Codes, rows: int
+) -> None:
+    """A sample has the schema's columns, the rows asked for, codes inside their
+    domains, and no row that is declared impossible.
+    """
+    assert list(sample) == list(schema), (
+        f"{synthesizer.name}: sampled columns are not the schema's, in its order"
+    )
     for column, codes in sample.items():
         where = f'{synthesizer.name}: sampled column "{column}"'
         assert isinstance(codes, np.ndarray), f"{where} is no array"
         assert np.issubdtype(codes.dtype, np.integer), f"{where} holds no codes"
-        assert codes.shape == (rows,), f"{where} has {codes.size} rows, {rows} were asked for"
-        inside = not rows or (int(codes.min()) >= 0 and int(codes.max()) < schema.codecs[column].size)
+        assert codes.shape == (rows,), (
+            f"{where} has {codes.size} rows, {rows} were asked for"
+        )
+        inside = not rows or (
+            int(codes.min()) >= 0 and int(codes.max()) < schema.codecs[column].size
+        )
         assert inside, f"{where} has a code outside its domain"
     never = impossible_rows(impossible_masks(schema), sample, rows)
-    assert not never.any(), f"{synthesizer.name}: sampled a row that the schema declares impossible"
+    assert not never.any(), (
+        f"{synthesizer.name}: sampled a row that the schema declares impossible"
+    )
 
 
 def is_same_sample(first: Codes, second: Codes) -> bool:
     """Whether two samples are the same rows."""
-    return list(first) == list(second) and all(np.array_equal(first[name], second[name]) for name in first)
+    return list(first) == list(second) and all(
+        np.array_equal(first[name], second[name]) for name in first
+    )
 
 
 def assert_clear_refusal(synthesizer: Synthesizer, refusal: Refused) -> None:
@@ -194,5 +264,9 @@ def assert_clear_refusal(synthesizer: Synthesizer, refusal: Refused) -> None:
     text = str(refusal)
     assert text, f"{synthesizer.name}: a refusal without a word"
     assert "\n" not in text, f"{synthesizer.name}: a refusal of several lines"
-    assert "Nothing was spent" in text, f'{synthesizer.name}: a refusal does not say "Nothing was spent": {text}'
-    assert text.count(". ") >= 1, f"{synthesizer.name}: a refusal names no remedy: {text}"
+    assert "Nothing was spent" in text, (
+        f'{synthesizer.name}: a refusal does not say "Nothing was spent": {text}'
+    )
+    assert text.count(". ") >= 1, (
+        f"{synthesizer.name}: a refusal names no remedy: {text}"
+    )

@@ -1,1 +1,3 @@
-"""From rows to release, and what it would cost: the verbs behind the command line and `import understudy`."""
+"""From rows to release, and what it would cost: the verbs behind the command line and
+`import understudy`.
+"""

@@ -1,12 +1,16 @@
 """Whose account a run is charged to when nobody names one.
 
-It is `<file>.ledger` beside the file. The same rows under another name would get another, empty account, and a cap would be none. What
-can be seen of that without a digest of rows, which would say something about them, is refused or said:
+It is `<file>.ledger` beside the file. The same rows under another name would get
+another, empty account, and a cap would be none. What can be seen of that without a
+digest of rows, which would say something about them, is refused or said:
 
-  * a symbolic link has the account of the file it leads to; one that has an account under its own name is refused;
+  * a symbolic link has the account of the file it leads to; one that has an account
+    under its own name is refused;
   * a hard link whose other name, in the same folder, has an account is refused;
-  * a new account beside that of a file that is gone, which may have been renamed, is refused;
-  * any other new account is announced, since a copy, or a name in another folder, cannot be recognised.
+  * a new account beside that of a file that is gone, which may have been renamed, is
+    refused;
+  * any other new account is announced, since a copy, or a name in another folder,
+    cannot be recognised.
 """
 
 from __future__ import annotations
@@ -22,9 +26,15 @@ from understudy.tables.sources.source import TableSource, table_kind
 
 
 def open_ledger(
-    path: str | Path | None, source: TableSource, *, dataset: str | None, neighbours: Neighbours, schema: Schema
+    path: str | Path | None,
+    source: TableSource,
+    *,
+    dataset: str | None,
+    neighbours: Neighbours,
+    schema: Schema,
 ) -> Ledger:
-    """The ledger asked for, or an uncapped one beside the file that records the running total.
+    """The ledger asked for, or an uncapped one beside the file that records the running
+    total.
 
     A ledger of a file's own name is its account, whatever its owner calls the dataset.
     """
@@ -32,7 +42,11 @@ def open_ledger(
     where = Path(path) if path is not None else source.ledger_path
     if path is None:
         refuse_second_account(source)
-    if dataset is None and where.exists() and (path is not None or source.path is not None):
+    if (
+        dataset is None
+        and where.exists()
+        and (path is not None or source.path is not None)
+    ):
         book = Ledger.open(where)
         book.expect(neighbours=neighbours, unit=unit)
         return book
@@ -42,17 +56,28 @@ def open_ledger(
 
 def unit_words(schema: Schema) -> str:
     """Whom an account protects, as a ledger writes it down."""
-    return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
+    return (
+        schema.unit.noun
+        if schema.unit.id is None
+        else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
+    )
 
 
 def announce_account(source: TableSource) -> str | None:
-    """What is said before a new account is made for a table; None where it has one. Refused where another may be its account."""
+    """What is said before a new account is made for a table; None where it has one.
+    Refused where another may be its account.
+    """
     refuse_second_account(source)
     book = source.ledger_path
     if book.exists():
         return None
     names = 1 if source.path is None else source.path.stat().st_nlink
-    linked = f" {source.title} has {names} names (hard links), and each has an account of its own." if names > 1 else ""
+    linked = (
+        f" {source.title} has {names} names (hard links), and each has an account of"
+        " its own."
+        if names > 1
+        else ""
+    )
     return (
         f"{NEW_ACCOUNT_NOTE}, without a cap, is made for {source.title}: {book}."
         f"{linked} If these rows have an account already, name it (--ledger)"
@@ -60,7 +85,9 @@ def announce_account(source: TableSource) -> str | None:
 
 
 def refuse_second_account(source: TableSource) -> None:
-    """Refuse an account by default where another one is, or may well be, that of the same rows."""
+    """Refuse an account by default where another one is, or may well be, that of the
+    same rows.
+    """
     if source.path is None:
         return
     _refuse_account_of_link(source.path, source.ledger_path)
@@ -72,11 +99,16 @@ def refuse_second_account(source: TableSource) -> None:
 
 def _refuse_account_of_link(path: Path, book: Path) -> None:
     own = _ledger_of(path)
-    if not path.is_symlink() or not own.exists() or (book.exists() and own.samefile(book)):
+    if (
+        not path.is_symlink()
+        or not own.exists()
+        or (book.exists() and own.samefile(book))
+    ):
         return
     raise Refused(
-        f"{path.name} is a link to {book.stem}, and an account lies under each name or only under the link's: name the one to"
-        f" charge (--ledger {own}), or move it to {book}. Nothing was spent."
+        f"{path.name} is a link to {book.stem}, and an account lies under each name or"
+        f" only under the link's: name the one to charge (--ledger {own}), or move it"
+        f" to {book}. Nothing was spent."
     )
 
 
@@ -88,8 +120,9 @@ def _refuse_account_of_alias(real: Path) -> None:
         other = book.with_suffix("")
         if other.is_file() and other.samefile(real):
             raise Refused(
-                f"{real.name} and {other.name} are one file under two names, and {book.name} is its account:"
-                f" name it (--ledger {book}). Nothing was spent."
+                f"{real.name} and {other.name} are one file under two names, and"
+                f" {book.name} is its account: name it (--ledger {book}). Nothing was"
+                " spent."
             )
 
 
@@ -99,8 +132,9 @@ def _refuse_account_of_gone(title: str, book: Path) -> None:
         gone = other.with_suffix("")
         if table_kind(gone) is not None:
             raise Refused(
-                f"{other.name} is the account of {gone.name}, which is not there any more. If {title} is that table under another name,"
-                f" rename the ledger too or name it (--ledger {other}); if not, open an account for it:"
+                f"{other.name} is the account of {gone.name}, which is not there any"
+                f" more. If {title} is that table under another name, rename the ledger"
+                f" too or name it (--ledger {other}); if not, open an account for it:"
                 f" understudy ledger init {book.name} --epsilon E. Nothing was spent."
             )
 

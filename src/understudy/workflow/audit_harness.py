@@ -1,9 +1,13 @@
-"""A hearing: the real curator on two neighbouring tables, every question of one run answered many times on each. For audits alone.
+"""A hearing: the real curator on two neighbouring tables, every question of one run
+answered many times on each. For audits alone.
 
-A claim is about one answer; to see how answers are distributed, an auditor needs many of the same question at the price of one. So the till
-here takes the price once and lets the mechanism draw as often as the auditor likes, on either table; everything before and behind
-it is the curator's own code. What the auditor keeps of an answer is its score, the log-likelihood ratio of the two tables by the
-stated law, and of additive noise its spread. Nothing of this is private: both tables are made up, or the custodian's own to look at.
+A claim is about one answer; to see how answers are distributed, an auditor needs many
+of the same question at the price of one. So the till here takes the price once and lets
+the mechanism draw as often as the auditor likes, on either table; everything before and
+behind it is the curator's own code. What the auditor keeps of an answer is its score,
+the log-likelihood ratio of the two tables by the stated law, and of additive noise its
+spread. Nothing of this is private: both tables are made up, or the custodian's own to
+look at.
 """
 
 from __future__ import annotations
@@ -26,7 +30,12 @@ from understudy.curator.context import MechanismContext, TableProtocol
 from understudy.curator.mechanisms.scores import CHOICE_SCORES, SCORE_GRID
 from understudy.curator.payment import NoisyAnswer, Payments
 from understudy.curator.simulation.canaries import EncodedRows
-from understudy.evaluation.risk.audit import Floats, NoiseSpread, likelihood_ratio, log_odds
+from understudy.evaluation.risk.audit import (
+    Floats,
+    NoiseSpread,
+    likelihood_ratio,
+    log_odds,
+)
 from understudy.noise import draw_noise
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, ignore_progress
@@ -62,10 +71,14 @@ class _PooledNoise:
     def __init__(self) -> None:
         self.open = True
         self.ahead = 1
-        """Answers to this question that are still to come: wide noise is drawn one by one, and slowly."""
+        """Answers to this question that are still to come: wide noise is drawn one by
+        one, and slowly.
+        """
         self._pools: dict[tuple[Law, Fraction], tuple[NDArray[np.int64], int]] = {}
 
-    def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def __call__(
+        self, law: Law, scale: Fraction, shape: tuple[int, ...]
+    ) -> NDArray[np.int64]:
         wanted = prod(shape)
         if not self.open:
             return np.zeros(shape, np.int64)
@@ -73,7 +86,12 @@ class _PooledNoise:
             return draw_noise(law, scale, shape)
         pool, at = self._pools.get((law, scale), (np.zeros(0, np.int64), 0))
         if at + wanted > len(pool):
-            pool, at = draw_noise(law, scale, (min(MAX_NOISE_POOL_DRAWS, wanted * self.ahead),)), 0
+            pool, at = (
+                draw_noise(
+                    law, scale, (min(MAX_NOISE_POOL_DRAWS, wanted * self.ahead),)
+                ),
+                0,
+            )
         self._pools[law, scale] = pool, at + wanted
         return pool[at : at + wanted].reshape(shape)
 
@@ -94,7 +112,9 @@ class UnchargedRun:
 
 @dataclass
 class AuditHarness:
-    """What a run of questions gave: the summed scores of its answers on either table, and the spread of its noise."""
+    """What a run of questions gave: the summed scores of its answers on either table,
+    and the spread of its noise.
+    """
 
     schema: Schema
     neighbours: Neighbours
@@ -110,8 +130,17 @@ class AuditHarness:
     def __post_init__(self) -> None:
         self.here, self.there = np.zeros(self.times), np.zeros(self.times)
 
-    def room(self, here: EncodedRows, there: EncodedRows, filter: Filter, *, epsilon: Fraction) -> MechanismContext:
-        """A room in which every question is heard on both tables; what is answered comes from `here`."""
+    def room(
+        self,
+        here: EncodedRows,
+        there: EncodedRows,
+        filter: Filter,
+        *,
+        epsilon: Fraction,
+    ) -> MechanismContext:
+        """A room in which every question is heard on both tables; what is answered
+        comes from `here`.
+        """
         pair, tap = _NeighbourPair(here, there), _PooledNoise()
         return MechanismContext(
             table=cast(TableProtocol, pair),
@@ -125,7 +154,13 @@ class AuditHarness:
 
 
 class _AuditPayments(Payments):
-    def __init__(self, hearing: AuditHarness, pair: _NeighbourPair, tap: _PooledNoise, filter: Filter) -> None:
+    def __init__(
+        self,
+        hearing: AuditHarness,
+        pair: _NeighbourPair,
+        tap: _PooledNoise,
+        filter: Filter,
+    ) -> None:
         super().__init__(UnchargedRun(), filter)
         self._hearing, self._pair, self._tap = hearing, pair, tap
 
@@ -155,9 +190,13 @@ class _AuditPayments(Payments):
             for start in range(0, times, ANSWERS_PER_BATCH):
                 size = min(ANSWERS_PER_BATCH, times - start)
                 self._tap.ahead = (2 - world) * times - start
-                scores[start : start + size] += score([draw(exact) for _ in range(size)], world == 1)
+                scores[start : start + size] += score(
+                    [draw(exact) for _ in range(size)], world == 1
+                )
                 part = (world + start / times) / 2
-                self._hearing.progress("hearing", before + part * (self._spent - before))
+                self._hearing.progress(
+                    "hearing", before + part * (self._spent - before)
+                )
         self._hearing.questions += 1
         return answer
 
@@ -192,7 +231,11 @@ class _AuditPayments(Payments):
         law = cast(Law, request["law"])
         parts = []
         for name in centres[0]:
-            scale = cast(Fraction, request["cliques"][int(name)][2] if "cliques" in request else request["scale"])  # type: ignore[index]
+            if "cliques" in request:
+                asked = request["cliques"][int(name)][2]  # type: ignore[index]
+            else:
+                asked = request["scale"]
+            scale = cast(Fraction, asked)
             if not scale:
                 continue  # exact, because all neighbours agree on it
             a, b = (np.asarray(c[name]).astype(np.int64) for c in centres)
@@ -203,7 +246,9 @@ class _AuditPayments(Payments):
         def score_answers(answers: list[NoisyAnswer], other: bool) -> Floats:
             total = np.zeros(len(answers))
             for name, scale, a, b, spread in parts:
-                values = np.stack([np.asarray(answer[name]).astype(np.int64) for answer in answers])
+                values = np.stack(
+                    [np.asarray(answer[name]).astype(np.int64) for answer in answers]
+                )
                 spread.add(values - (b if other else a))
                 total += likelihood_ratio(values, a, b, law, scale)
             return total
@@ -213,15 +258,30 @@ class _AuditPayments(Payments):
     def _cells(
         self, request: Mapping[str, object], centres: tuple[NoisyAnswer, NoisyAnswer]
     ) -> Callable[[list[NoisyAnswer], bool], Floats]:
-        """Scores of cells that passed a threshold; the spread of those that always do, because no threshold cuts theirs off."""
+        """Scores of cells that passed a threshold; the spread of those that always do,
+        because no threshold cuts theirs off.
+        """
         law, scale = cast(Law, request["law"]), cast(Fraction, request["scale"])
-        far = cast(int, request["threshold"]) + ALWAYS_SHOWN_DEVIATIONS * noise_deviation(law, scale)
+        far = cast(
+            int, request["threshold"]
+        ) + ALWAYS_SHOWN_DEVIATIONS * noise_deviation(law, scale)
         known = [
-            {tuple(code): int(n) for code, n in zip(c["codes"].tolist(), c["counts"].tolist(), strict=True)}
+            {
+                tuple(code): int(n)
+                for code, n in zip(
+                    c["codes"].tolist(), c["counts"].tolist(), strict=True
+                )
+            }
             for c in centres
         ]
-        always = [code for code in known[0] if code in known[1] and min(known[0][code], known[1][code]) > far]
-        here, there = (np.array([cells[code] for code in always], np.int64) for cells in known)
+        always = [
+            code
+            for code in known[0]
+            if code in known[1] and min(known[0][code], known[1][code]) > far
+        ]
+        here, there = (
+            np.array([cells[code] for code in always], np.int64) for cells in known
+        )
         spread = NoiseSpread(law=law, moved=there - here)
         if always:
             self._hearing.spreads.append(spread)
@@ -230,8 +290,16 @@ class _AuditPayments(Payments):
             total = np.zeros(len(answers))
             values = np.zeros((len(answers), len(always)), np.int64)
             for i, answer in enumerate(answers):
-                shown = {tuple(c): int(n) for c, n in zip(answer["codes"].tolist(), answer["counts"], strict=True)}
-                total[i] = sum(CERTAIN_CELL_SCORE * ((code in known[1]) - (code in known[0])) for code in shown)
+                shown = {
+                    tuple(c): int(n)
+                    for c, n in zip(
+                        answer["codes"].tolist(), answer["counts"], strict=True
+                    )
+                }
+                total[i] = sum(
+                    CERTAIN_CELL_SCORE * ((code in known[1]) - (code in known[0]))
+                    for code in shown
+                )
                 values[i] = [shown.get(code, 0) for code in always]
             if always:
                 spread.add(values - (there if other else here))
@@ -241,9 +309,14 @@ class _AuditPayments(Payments):
         return score_answers
 
     def _choice_log_odds(
-        self, request: Mapping[str, object], here: NDArray[np.int64], there: NDArray[np.int64]
+        self,
+        request: Mapping[str, object],
+        here: NDArray[np.int64],
+        there: NDArray[np.int64],
     ) -> Floats:
-        """Log-odds of each candidate between the two tables, by the stated ε and sensitivity."""
+        """Log-odds of each candidate between the two tables, by the stated ε and
+        sensitivity.
+        """
         hearing, candidates = self._hearing, cast(list[Any], request["candidates"])
         rows = hearing.schema.unit.max_rows
         if request.get("score") in CHOICE_SCORES:
@@ -252,7 +325,10 @@ class _AuditPayments(Payments):
             moved = max(
                 int(factor)
                 * rule.sensitivity(
-                    hearing.neighbours, rows, rows=public_rows, shape=hearing.schema.sizes(tuple(clique))
+                    hearing.neighbours,
+                    rows,
+                    rows=public_rows,
+                    shape=hearing.schema.sizes(tuple(clique)),
                 )
                 for clique, _, factor, _ in candidates
             )

@@ -1,8 +1,10 @@
-"""How long a run would take, how much memory, and how far off it might be: a dress rehearsal on imagined rows, on this machine.
+"""How long a run would take, how much memory, and how far off it might be: a dress
+rehearsal on imagined rows, on this machine.
 
-The rehearsal has walked the real curator through the real synthesizer on an imagined population of the stated size, so its model is there
-to be timed: fitted once, sampled a little, and those rows counted as real ones would be. What grows with rows is scaled up to all of
-them. No real row takes part, and no assumption about the machine.
+The rehearsal has walked the real curator through the real synthesizer on an imagined
+population of the stated size, so its model is there to be timed: fitted once, sampled a
+little, and those rows counted as real ones would be. What grows with rows is scaled up
+to all of them. No real row takes part, and no assumption about the machine.
 """
 
 from __future__ import annotations
@@ -34,19 +36,25 @@ RESIDENT_BYTES = 230 * 2**20
 """Bytes that the interpreter and its libraries take before any work."""
 
 REAL_TABLE_SLOWDOWN = 1.4
-"""Times as long as in the rehearsal that measuring and fitting take: real tables are less regular, and a fit of them takes more passes."""
+"""Times as long as in the rehearsal that measuring and fitting take: real tables are
+less regular, and a fit of them takes more passes.
+"""
 
 MODEL_CELL_BYTES, ROW_CODE_BYTES, WRITTEN_VALUE_BYTES = 120, 3, 16
-"""Bytes at the peak: for each cell of the model while it is fitted, for each code of a row, for each value written out."""
+"""Bytes at the peak: for each cell of the model while it is fitted, for each code of a
+row, for each value written out.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What a run would take on this machine, and what an imagined one missed by.
 
-    `seconds` by stage; `memory` in bytes at the peak. How far pairs are off in the mean depends on how much columns depend on each other:
-    `least` if they do not at all, so that only the noise on single columns matters, `error` in the imagined run, whose columns depend on
-    each other much. `independent` is what the imagined run would be off by if every column stood alone.
+    `seconds` by stage; `memory` in bytes at the peak. How far pairs are off in the mean
+    depends on how much columns depend on each other: `least` if they do not at all, so
+    that only the noise on single columns matters, `error` in the imagined run, whose
+    columns depend on each other much. `independent` is what the imagined run would be
+    off by if every column stood alone.
     """
 
     seconds: dict[str, float]
@@ -62,9 +70,16 @@ class Forecast:
 
 
 def forecast_run(
-    schema: Schema, method: Synthesizer, measured: Measurements, *, rows: int, measuring: float
+    schema: Schema,
+    method: Synthesizer,
+    measured: Measurements,
+    *,
+    rows: int,
+    measuring: float,
 ) -> tuple[Forecast, PortableModel]:
-    """Fit the rehearsed measurements, try the pace, and compare with the imagined population."""
+    """Fit the rehearsed measurements, try the pace, and compare with the imagined
+    population.
+    """
     rng = np.random.default_rng(0)
     began = time.perf_counter()
     model = method.estimate(schema, measured, rng)
@@ -85,7 +100,9 @@ def forecast_run(
     counting = opening + (time.perf_counter() - began) * rows / some
     error, independent = _mean_pair_distances(Population(schema, rows), model)
     least = min(_independent_distance(schema, measured, rows), error)
-    cells = sum(array.size for array in model.to_parts()[1].values()) + sum(m.values.size for m in measured)
+    cells = sum(array.size for array in model.to_parts()[1].values()) + sum(
+        m.values.size for m in measured
+    )
     return (
         Forecast(
             seconds={
@@ -106,17 +123,28 @@ def forecast_run(
 
 
 def _independent_distance(schema: Schema, measured: Measurements, rows: int) -> float:
-    """Mean distance of pairs whose columns are independent: what noise does to the two columns, which add up at most."""
+    """Mean distance of pairs whose columns are independent: what noise does to the two
+    columns, which add up at most.
+    """
     pooled = PooledResiduals.of(schema, measured)
     off = []
     for name, cells in zip(schema, schema.sizes(tuple(schema)), strict=True):
         size = MEAN_ABS_NORMAL * float(np.sqrt(pooled.variance((name,))).mean())
-        off.append(min(cells / 2 * min(size, min_noise_size(measured, (name,), cells)) / rows, 1.0))
+        off.append(
+            min(
+                cells / 2 * min(size, min_noise_size(measured, (name,), cells)) / rows,
+                1.0,
+            )
+        )
     return min(1.0, min(len(off), 2) * float(np.mean(off)))
 
 
-def _mean_pair_distances(people: Population, model: PortableModel) -> tuple[float, float]:
-    """Mean total variation distance over pairs: of the model, and of the product of the columns."""
+def _mean_pair_distances(
+    people: Population, model: PortableModel
+) -> tuple[float, float]:
+    """Mean total variation distance over pairs: of the model, and of the product of the
+    columns.
+    """
     names = list(people.schema)
     cliques: list[Clique] = list(combinations(names, 2)) or [(name,) for name in names]
     step = max(1, len(cliques) // MAX_FORECAST_PAIRS)
@@ -125,7 +153,9 @@ def _mean_pair_distances(people: Population, model: PortableModel) -> tuple[floa
         true = people.counts(clique).astype(np.float64)
         rows = max(float(true.sum()), 1.0)
         found = model.marginal(clique)
-        off.append(np.abs(found / max(float(found.sum()), 1e-300) - true / rows).sum() / 2)
+        off.append(
+            np.abs(found / max(float(found.sum()), 1e-300) - true / rows).sum() / 2
+        )
         if len(clique) == 2:
             product = np.outer(true.sum(axis=1), true.sum(axis=0)) / rows**2
             alone.append(np.abs(true / rows - product).sum() / 2)

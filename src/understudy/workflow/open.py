@@ -1,4 +1,6 @@
-"""Opening: what a table says about itself before anything is spent, and whether a schema fits it."""
+"""Opening: what a table says about itself before anything is spent, and whether a
+schema fits it.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,14 @@ from understudy.tables import TableSource, open_table
 Word = TypeVar("Word", bound=StrEnum)
 
 MIN_EPSILON_PER_ROW = Fraction(1, 10**5)
-"""Smallest ε of a pure run for each row of a unit. Scales end at 2⁵⁰: a fiftieth of this ε, shared by the distances of ten thousand pairs
-on their finer grid, stays below."""
+"""Smallest ε of a pure run for each row of a unit. Scales end at 2⁵⁰: a fiftieth of
+this ε, shared by the distances of ten thousand pairs on their finer grid, stays below.
+"""
 
 MIN_MU_PER_ROW = Fraction(2, 10**9)
-"""Smallest μ of a GDP run for each row of a unit, and of a zCDP run with ρ = μ²/2, by the same reckoning: roots of parts add up."""
+"""Smallest μ of a GDP run for each row of a unit, and of a zCDP run with ρ = μ²/2, by
+the same reckoning: roots of parts add up.
+"""
 
 
 def member_of(kind: type[Word], value: str, noun: str) -> Word:
@@ -45,7 +50,9 @@ def member_of(kind: type[Word], value: str, noun: str) -> Word:
     try:
         return kind(value)
     except ValueError:
-        raise Refused(f"A {noun} is one of {', '.join(kind)}. Nothing was spent") from None
+        raise Refused(
+            f"A {noun} is one of {', '.join(kind)}. Nothing was spent"
+        ) from None
 
 
 def open_source(
@@ -56,51 +63,69 @@ def open_source(
     multiline: bool = False,
     only_csv: bool = True,
 ) -> TableSource:
-    """The table behind a path or frame; a source is taken as it is. How a CSV file is read goes with no other table, unless `only_csv`
-    is False: then it is for those of several tables that are CSV files."""
+    """The table behind a path or frame; a source is taken as it is. How a CSV file is
+    read goes with no other table, unless `only_csv` is False: then it is for those of
+    several tables that are CSV files.
+    """
     if isinstance(data, TableSource):
         return data
     if delimiter is None and encoding is None and not multiline:
         return open_table(data)
-    source = open_table(data, delimiter=delimiter, encoding=encoding or "utf-8", multiline=multiline)
+    source = open_table(
+        data, delimiter=delimiter, encoding=encoding or "utf-8", multiline=multiline
+    )
     if only_csv and source.kind != "csv":
         source.close()
         raise TableError(
-            f"{source.title}: is no CSV file, so delimiter, encoding and multiline say nothing about it. Leave them out. Nothing was read"
+            f"{source.title}: is no CSV file, so delimiter, encoding and multiline say"
+            " nothing about it. Leave them out. Nothing was read"
         )
     return source
 
 
 def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schema:
-    """The schema given, checked against the table's header; without one, columns whose types a paid vote decides.
+    """The schema given, checked against the table's header; without one, columns whose
+    types a paid vote decides.
 
-    The types in which a frame or file stores its columns are not taken for declarations: one empty cell turns a pandas column of whole
-    numbers into floats, one odd cell turns what a reader inferred into texts. Only what has no text at all (lists, structures, bytes) is
-    told by its stored type, and left out.
+    The types in which a frame or file stores its columns are not taken for
+    declarations: one empty cell turns a pandas column of whole numbers into floats, one
+    odd cell turns what a reader inferred into texts. Only what has no text at all
+    (lists, structures, bytes) is told by its stored type, and left out.
     """
     if schema is None:
         source.check_header()
-        return Schema(columns=tuple(_undeclared_column(source, name) for name in source.names))
+        return Schema(
+            columns=tuple(_undeclared_column(source, name) for name in source.names)
+        )
     if not isinstance(schema, Schema | str | Path):
         raise SchemaError(
-            "A schema is a Schema or the path of a schema file; parse_schema reads its text. Nothing was spent"
+            "A schema is a Schema or the path of a schema file; parse_schema reads its"
+            " text. Nothing was spent"
         )
-    known = check_readable(schema) if isinstance(schema, Schema) else load_schema(schema)
+    known = (
+        check_readable(schema) if isinstance(schema, Schema) else load_schema(schema)
+    )
     for column in known.columns:
         if column.name not in source.names:
             needed = column.is_modelled or column.name == known.unit.id
             if needed:
                 raise TableError(
-                    f'{source.title}: column "{column.name}" is in the schema and not in the table. Nothing was spent'
+                    f'{source.title}: column "{column.name}" is in the schema and not'
+                    " in the table. Nothing was spent"
                 )
     place = {name: at for at, name in enumerate(source.names)}
-    # As the table has them, so that rows come back in the order they went in; the header is public.
-    columns = sorted(known.columns, key=lambda column: place.get(column.name, len(place)))
+    # As the table has them, so that rows come back in the order they went in; the
+    # header is public.
+    columns = sorted(
+        known.columns, key=lambda column: place.get(column.name, len(place))
+    )
     return replace(known, columns=tuple(columns))
 
 
 def describe_left_out(source: TableSource, schema: Schema, *, given: bool) -> str:
-    """Which columns of a table take no part, and why; nothing where all do. Names are public: the header says them."""
+    """Which columns of a table take no part, and why; nothing where all do. Names are
+    public: the header says them.
+    """
     known = {column.name: column for column in schema.columns}
     reasons: dict[str, list[str]] = {}
     for name in source.names:
@@ -112,34 +137,52 @@ def describe_left_out(source: TableSource, schema: Schema, *, given: bool) -> st
         elif given:
             why = "by the schema"
         else:
-            why = "identifiers by their names" if isinstance(column, Identifier) else "of types that are not released"
+            why = (
+                "identifiers by their names"
+                if isinstance(column, Identifier)
+                else "of types that are not released"
+            )
         reasons.setdefault(why, []).append(name)
-    return "; ".join(f"{join_first_names(names)} ({why})" for why, names in reasons.items())
+    return "; ".join(
+        f"{join_first_names(names)} ({why})" for why, names in reasons.items()
+    )
 
 
 def check_readable(schema: Schema) -> Schema:
-    """The schema, refused where a file of it could not be read: a release of it would be paid for and then lost."""
+    """The schema, refused where a file of it could not be read: a release of it would
+    be paid for and then lost.
+    """
     try:
         schema_from_dict(schema_to_dict(schema))
     except SchemaError as error:
         said = str(error).removeprefix("schema: ").rstrip(".")
-        raise Refused(f"A release with this schema could not be read again. {said}. Nothing was spent") from None
+        raise Refused(
+            f"A release with this schema could not be read again. {said}. Nothing was"
+            " spent"
+        ) from None
     return schema
 
 
 def refuse_tiny(filter: Filter, max_rows: int) -> None:
-    """Refuse a budget at which noise would be wider than any that is drawn, whatever part of it an answer gets."""
+    """Refuse a budget at which noise would be wider than any that is drawn, whatever
+    part of it an answer gets.
+    """
     least = MIN_EPSILON_PER_ROW * max_rows
     if filter.accounting is Accounting.PURE:
         if filter.total < least:
             raise Refused(
-                f"With ε below {float(least):g} every answer would be noise alone. Use a larger ε, or allow a small δ such as 1e-9."
-                " Nothing was spent"
+                f"With ε below {float(least):g} every answer would be noise alone. Use"
+                " a larger ε, or allow a small δ such as 1e-9. Nothing was spent"
             )
         return
-    mu_squared = filter.total if filter.accounting is Accounting.GDP else 2 * filter.total
+    mu_squared = (
+        filter.total if filter.accounting is Accounting.GDP else 2 * filter.total
+    )
     if mu_squared < (MIN_MU_PER_ROW * max_rows) ** 2:
-        raise Refused("With so small an ε and δ every answer would be noise alone. Use a larger ε. Nothing was spent")
+        raise Refused(
+            "With so small an ε and δ every answer would be noise alone. Use a larger"
+            " ε. Nothing was spent"
+        )
 
 
 def _undeclared_column(source: TableSource, name: str) -> Column:
@@ -150,5 +193,9 @@ def _undeclared_column(source: TableSource, name: str) -> Column:
 
 
 def without_notes(schema: Schema) -> Schema:
-    """The schema as a release may carry it: what a draft noted beside a column is for its owner."""
-    return replace(schema, columns=tuple(replace(column, note="") for column in schema.columns))
+    """The schema as a release may carry it: what a draft noted beside a column is for
+    its owner.
+    """
+    return replace(
+        schema, columns=tuple(replace(column, note="") for column in schema.columns)
+    )

@@ -1,4 +1,6 @@
-"""A plan in words: a line for each thing it says, a few of them, or a page for a notebook."""
+"""A plan in words: a line for each thing it says, a few of them, or a page for a
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,16 @@ def plan_lines(plan: Plan) -> list[str]:
         text += ["", *_marginal_lines(plan)]
         if plan.rows is None:
             text.append(
-                "Say the number of rows (--rows) to see how far noise alone would move each, how long a run takes, and what it needs."
+                "Say the number of rows (--rows) to see how far noise alone would move"
+                " each, how long a run takes, and what it needs."
             )
         text += _forecast_lines(plan)
     if plan.assumed:
-        text += ["", "Assumed here, learned in the run:", *(f"  {line}" for line in plan.assumed)]
+        text += [
+            "",
+            "Assumed here, learned in the run:",
+            *(f"  {line}" for line in plan.assumed),
+        ]
     if plan.basis:
         text += ["", "What this rests on:", *(f"  {line}" for line in plan.basis)]
     text += [
@@ -42,13 +49,20 @@ def plan_lines(plan: Plan) -> list[str]:
 
 def plan_summary(plan: Plan) -> list[str]:
     """The lines that matter most."""
-    return [*_spending_lines(plan), *(line for line in _forecast_lines(plan) if line and not line.startswith(" "))]
+    return [
+        *_spending_lines(plan),
+        *(line for line in _forecast_lines(plan) if line and not line.startswith(" ")),
+    ]
 
 
 def plan_html(plan: Plan) -> str:
-    """The whole of it for a notebook, with a figure of what ε means in the place of its bar."""
+    """The whole of it for a notebook, with a figure of what ε means in the place of its
+    bar.
+    """
     said = plan.meaning
-    text = escape("\n".join(line for line in plan_lines(plan) if said.bar() not in line))
+    text = escape(
+        "\n".join(line for line in plan_lines(plan) if said.bar() not in line)
+    )
     return f'<pre style="white-space:pre-wrap">{text}</pre>{said.figure()}'
 
 
@@ -56,25 +70,51 @@ def _epsilon_search_lines(plan: Plan) -> list[str]:
     """Which ε was found, where an accuracy was asked for."""
     if plan.accuracy is None:
         return []
-    this = f"ε = {float(plan.budget.epsilon):g} is the smallest found, in steps of about a fifth,"
+    this = (
+        f"ε = {float(plan.budget.epsilon):g} is the smallest found, in steps of about a"
+        " fifth,"
+    )
     if plan.noise is None:
-        return [f"{this} but no noise on columns or pairs is foreseen, so nothing says whether it is enough."]
+        return [
+            f"{this} but no noise on columns or pairs is foreseen, so nothing says"
+            " whether it is enough."
+        ]
     kinds = [(word, plan.noise_of(i)) for i, word in enumerate(("columns", "pairs"), 1)]
-    each = join_words([f"{word} alone {100 * noise:.2g} %" for word, noise in kinds if noise is not None])
+    each = join_words(
+        [
+            f"{word} alone {100 * noise:.2g} %"
+            for word, noise in kinds
+            if noise is not None
+        ]
+    )
     what = "columns and pairs" if plan.has_pairs else "columns"
     return [
-        f"{this} at which noise alone moves measured {what} by at most {100 * plan.accuracy:g} % of the rows in the median:"
-        f" here {100 * plan.noise:.2g} %{f' ({each})' if each else ''}."
+        f"{this} at which noise alone moves measured {what} by at most"
+        f" {100 * plan.accuracy:g} % of the rows in the median: here"
+        f" {100 * plan.noise:.2g} %{f' ({each})' if each else ''}."
     ]
 
 
 def _spending_lines(plan: Plan) -> list[str]:
-    price = "" if plan.accounting == "pure" else f" ({format_amount(GUARANTEE_SYMBOLS[plan.accounting], plan.amount)})"
-    text = [*_epsilon_search_lines(plan), f"{plan.synthesizer} would spend {plan.budget}{price}."]
+    price = (
+        ""
+        if plan.accounting == "pure"
+        else f" ({format_amount(GUARANTEE_SYMBOLS[plan.accounting], plan.amount)})"
+    )
+    text = [
+        *_epsilon_search_lines(plan),
+        f"{plan.synthesizer} would spend {plan.budget}{price}.",
+    ]
     if plan.discovery:
-        text.append(f"learning  {format_percent(float(plan.discovery))} of it, for what the schema leaves open")
+        text.append(
+            f"learning  {format_percent(float(plan.discovery))} of it, for what the"
+            " schema leaves open"
+        )
     if plan.marginals:
-        text.append(f"measuring {format_count(len(plan.marginals), 'marginal')}, {format_count(plan.cells, 'cell')}")
+        text.append(
+            f"measuring {format_count(len(plan.marginals), 'marginal')},"
+            f" {format_count(plan.cells, 'cell')}"
+        )
     return text
 
 
@@ -85,18 +125,31 @@ def _marginal_lines(plan: Plan) -> list[str]:
         expected = plan.expected(m)
         noise = "" if m.deviation is None else f"± {m.deviation:.3g}"
         moved = "" if expected is None else format_percent(expected)
-        rows.append([" × ".join(m.clique) or "(total)", f"{m.cells:,}", noise, format_percent(float(m.share)), moved])
+        rows.append(
+            [
+                " × ".join(m.clique) or "(total)",
+                f"{m.cells:,}",
+                noise,
+                format_percent(float(m.share)),
+                moved,
+            ]
+        )
     left = len(plan.marginals) - len(shown)
-    text = align_columns(rows if plan.rows else [row[:-1] for row in rows], right=[1, 2, 3, 4])
+    text = align_columns(
+        rows if plan.rows else [row[:-1] for row in rows], right=[1, 2, 3, 4]
+    )
     if left > 0:
         text.append(f"and {left} smaller")
     if plan.rows:
         hidden = (
-            "; at 100 % noise hides the table, and only its sums are of use" if "100 %" in {r[-1] for r in rows} else ""
+            "; at 100 % noise hides the table, and only its sums are of use"
+            if "100 %" in {r[-1] for r in rows}
+            else ""
         )
         text.append(
-            f"moved by noise: the share of rows that noise alone puts into a wrong cell of the table as measured{hidden}. A fit believes a"
-            " table only as far as its noise deserves, so what is released is closer, as said below."
+            "moved by noise: the share of rows that noise alone puts into a wrong cell"
+            f" of the table as measured{hidden}. A fit believes a table only as far as"
+            " its noise deserves, so what is released is closer, as said below."
         )
     return text
 
@@ -107,32 +160,48 @@ def _forecast_lines(plan: Plan) -> list[str]:
     ones, twos = plan.group(1), plan.group(2)
     if ones is not None:
         also = "" if twos is None else f", {twos:,} in a table of two columns"
-        text += ["", f"smallest group that survives the noise: {format_count(ones, 'row')} in one column{also}"]
+        text += [
+            "",
+            (
+                f"smallest group that survives the noise: {format_count(ones, 'row')}"
+                f" in one column{also}"
+            ),
+        ]
     made = plan.forecast
     if made is None or plan.noise is None:
         return text
     text.append(
-        f"this machine would need about {_duration_phrase(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB"
+        f"this machine would need about {_duration_phrase(made.total_seconds)} and"
+        f" {-(-made.memory // 2**20):,} MiB"
     )
     moved = (
-        f"noise alone would move a measured {_noise_phrase(plan)} of the rows in the median, all answers taken together"
+        f"noise alone would move a measured {_noise_phrase(plan)} of the rows in the"
+        " median, all answers taken together"
     )
     if not plan.has_pairs:
         return [*text, moved]
     text.append(
-        f"{moved}; all in all, pairs of columns would be off by {format_percent(made.least)} to {format_percent(made.error)}"
+        f"{moved}; all in all, pairs of columns would be off by"
+        f" {format_percent(made.least)} to {format_percent(made.error)}"
     )
     text.append(
-        "  (the one if columns do not depend on each other at all, the other in a rehearsal on imagined rows in which they depend so"
-        f" much that columns on their own would be off by {format_percent(made.independent)})"
+        "  (the one if columns do not depend on each other at all, the other in a"
+        " rehearsal on imagined rows in which they depend so much that columns on"
+        f" their own would be off by {format_percent(made.independent)})"
     )
     return text
 
 
 def _noise_phrase(plan: Plan) -> str:
-    """What noise does to columns and pairs; where only coarser bins are measured, to these."""
+    """What noise does to columns and pairs; where only coarser bins are measured, to
+    these.
+    """
     found = {"column": plan.noise_of(1), "pair": plan.noise_of(2)}
-    said = [f"{word} by {format_percent(noise)}" for word, noise in found.items() if noise is not None]
+    said = [
+        f"{word} by {format_percent(noise)}"
+        for word, noise in found.items()
+        if noise is not None
+    ]
     return join_words(said or [f"table by {format_percent(plan.noise or 0.0)}"])
 
 

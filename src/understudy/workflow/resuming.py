@@ -1,9 +1,12 @@
 """Taking up a run: what is checked of the table it is taken up on, and what cannot be.
 
-A run that is resumed replays the answers it has stored and asks the rest of the rows it is given now. That costs nothing new whatever the
-rows are: every answer was charged, and the noise on it was drawn for the rows it was asked of. But answers about two tables make a release
-of neither. What is public about a table (its name, its kind, the names of its columns) is written beside the reservation and compared.
-Whether the rows are the same is not: a digest of rows would be an exact fact about them, in a file that holds none.
+A run that is resumed replays the answers it has stored and asks the rest of the rows it
+is given now. That costs nothing new whatever the rows are: every answer was charged,
+and the noise on it was drawn for the rows it was asked of. But answers about two tables
+make a release of neither. What is public about a table (its name, its kind, the names
+of its columns) is written beside the reservation and compared. Whether the rows are the
+same is not: a digest of rows would be an exact fact about them, in a file that holds
+none.
 """
 
 from __future__ import annotations
@@ -17,34 +20,55 @@ from understudy.errors import Refused
 from understudy.tables import TableSource
 
 UNCHECKED_ROWS_NOTE = (
-    "answers it had stored are used again, the rest is asked of the rows as they are now. The table has the name, kind and columns of"
-    " before; that its rows are the same is for you to know, no digest of them is kept"
+    "answers it had stored are used again, the rest is asked of the rows as they are"
+    " now. The table has the name, kind and columns of before; that its rows are the"
+    " same is for you to know, no digest of them is kept"
 )
 """What is said to whoever resumes a run."""
 
 
 def describe_table(source: TableSource) -> dict[str, str]:
-    """What is public about a table, as a reservation keeps it; of its columns a digest of their names."""
-    return {"name": source.title, "kind": source.kind, "columns": digest_of(list(source.names))}
+    """What is public about a table, as a reservation keeps it; of its columns a digest
+    of their names.
+    """
+    return {
+        "name": source.title,
+        "kind": source.kind,
+        "columns": digest_of(list(source.names)),
+    }
 
 
 def resume_run(
-    book: Ledger, name: str, source: TableSource, *, budget: Budget, delta: object, accounting: Accounting | None
+    book: Ledger,
+    name: str,
+    source: TableSource,
+    *,
+    budget: Budget,
+    delta: object,
+    accounting: Accounting | None,
 ) -> LedgerRun:
-    """The run of that name, refused where it was begun with another budget or accounting, or on a table that is visibly another one."""
+    """The run of that name, refused where it was begun with another budget or
+    accounting, or on a table that is visibly another one.
+    """
     run = book.resume(name)
-    if run.budget != Budget(budget.epsilon, run.budget.delta if delta is None else budget.delta):
-        raise Refused(f"Run {name} was begun with {run.budget}: take it up with these. Nothing was spent.")
+    if run.budget != Budget(
+        budget.epsilon, run.budget.delta if delta is None else budget.delta
+    ):
+        raise Refused(
+            f"Run {name} was begun with {run.budget}: take it up with these. Nothing"
+            " was spent."
+        )
     if accounting not in (None, run.filter.accounting):
         raise Refused(
-            f"Run {name} uses {run.filter.accounting.value} accounting: resume it without "
-            f"--accounting, or with this one. Nothing was spent."
+            f"Run {name} uses {run.filter.accounting.value} accounting: resume it"
+            " without --accounting, or with this one. Nothing was spent."
         )
     now, before = describe_table(source), run.table or {}
     changed = [fact for fact in now if fact in before and now[fact] != before[fact]]
     if changed:
         what = "other columns" if changed[0] == "columns" else f"another {changed[0]}"
         raise Refused(
-            f"Run {name} was begun on a table with {what}: take it up on that one, as it was. Nothing was spent."
+            f"Run {name} was begun on a table with {what}: take it up on that one, as"
+            " it was. Nothing was spent."
         )
     return run

@@ -1,8 +1,10 @@
-"""Shadow releases: the release made anew, many times, with one person and without, by the same synthesizer at the same budget.
+"""Shadow releases: the release made anew, many times, with one person and without, by
+the same synthesizer at the same budget.
 
-For the custodian's own attack on membership. The curator is the real one, its noise too; answers come from a practice run, charge nothing
-and are thrown away. The schema is the release's, closed: what it cost to learn it is not spent again, so shadows tell a little more than
-the release itself does.
+For the custodian's own attack on membership. The curator is the real one, its noise
+too; answers come from a practice run, charge nothing and are thrown away. The schema is
+the release's, closed: what it cost to learn it is not spent again, so shadows tell a
+little more than the release itself does.
 """
 
 from __future__ import annotations
@@ -17,35 +19,57 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator, MechanismContext, Payments, TableProtocol
 from understudy.curator.simulation.canaries import EncodedRows
 from understudy.errors import Refused
-from understudy.evaluation.risk.membership import Codes, attack_by_shadows, codes_of_table, find_rarest_row
+from understudy.evaluation.risk.membership import (
+    Codes,
+    attack_by_shadows,
+    codes_of_table,
+    find_rarest_row,
+)
 from understudy.findings import Finding, Progress, Unavailable, ignore_progress
 from understudy.releases import Release
 from understudy.releases.guarantee import GuaranteeKind
 from understudy.synthesizers import Synthesizer, make
 from understudy.synthesizers import ignore_progress as unheard
-from understudy.synthesizers.workload import WorkloadTarget, check_targets, parse_targets
+from understudy.synthesizers.workload import (
+    WorkloadTarget,
+    check_targets,
+    parse_targets,
+)
 from understudy.tables import Table, TableSource
 from understudy.workflow.audit_harness import UnchargedRun
 from understudy.workflow.synthesize import filter_for, measure_closed_schema
 
 
-def shadow_release_maker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:
-    """Rows of codes to so many synthetic rows of codes, as the release was made. Charges nothing."""
+def shadow_release_maker(
+    release: Release, rows: int, rng: np.random.Generator
+) -> Callable[[Codes], Codes]:
+    """Rows of codes to so many synthetic rows of codes, as the release was made.
+    Charges nothing.
+    """
     promise, schema = release.guarantee, release.schema
     if promise.kind is not GuaranteeKind.PRIVATE or promise.accounting is None:
-        raise Unavailable("the release was made without a budget, so there is none to make it anew with")
+        raise Unavailable(
+            "the release was made without a budget, so there is none to make it anew"
+            " with"
+        )
     if schema.unit.id is not None:
-        raise Unavailable("rows were bounded per unit by a secret draw, which shadow releases do not repeat")
+        raise Unavailable(
+            "rows were bounded per unit by a secret draw, which shadow releases do not"
+            " repeat"
+        )
     if promise.neighbours is not Neighbours.ADD_REMOVE:
         raise Unavailable(
-            "the release hides whose row it is, not that there is one; shadows are told apart by a row more"
+            "the release hides whose row it is, not that there is one; shadows are told"
+            " apart by a row more"
         )
     method, wanted = configured_synthesizer(release)
     budget = Budget.of(promise.epsilon, promise.delta)
 
     def make_shadow(codes: Codes) -> Codes:
         filter = filter_for(budget, schema, method, promise.accounting)
-        table = EncodedRows(schema, {name: np.asarray(codes[name], np.int64) for name in schema})
+        table = EncodedRows(
+            schema, {name: np.asarray(codes[name], np.int64) for name in schema}
+        )
         room = MechanismContext(
             table=cast(TableProtocol, table),
             till=Payments(UnchargedRun(), filter),
@@ -54,25 +78,37 @@ def shadow_release_maker(release: Release, rows: int, rng: np.random.Generator) 
             epsilon=budget.epsilon,
             max_rows=1,
         )
-        measured = measure_closed_schema(Curator(room, schema), method, unheard, wanted=wanted)
-        # The same number of rows with and without the person, who is not to be told by that alone.
+        measured = measure_closed_schema(
+            Curator(room, schema), method, unheard, wanted=wanted
+        )
+        # The same number of rows with and without the person, who is not to be told by
+        # that alone.
         return cast(Codes, method.estimate(schema, measured, rng).sample(rows, rng))
 
     return make_shadow
 
 
-def configured_synthesizer(release: Release) -> tuple[Synthesizer, tuple[WorkloadTarget, ...]]:
-    """The synthesizer as it was set, and what it was asked to be good at; unavailable where the release does not hold all of it."""
+def configured_synthesizer(
+    release: Release,
+) -> tuple[Synthesizer, tuple[WorkloadTarget, ...]]:
+    """The synthesizer as it was set, and what it was asked to be good at; unavailable
+    where the release does not hold all of it.
+    """
     options = dict(release.options)
     if options.pop("public_table", None) is not None:
-        raise Unavailable("the release was made with the help of a public table, which it does not hold")
+        raise Unavailable(
+            "the release was made with the help of a public table, which it does not"
+            " hold"
+        )
     told = options.pop("workload", None)
     try:
         wanted = parse_targets(str(told).split("; ")) if told is not None else ()
         check_targets(wanted, release.schema)
         return make(release.synthesizer, **options), wanted
     except Refused:
-        raise Unavailable("what its synthesizer was told cannot be read back from the release") from None
+        raise Unavailable(
+            "what its synthesizer was told cannot be read back from the release"
+        ) from None
 
 
 def attack_by_shadow_releases(
@@ -87,7 +123,9 @@ def attack_by_shadow_releases(
     """Shadow releases with and without the person whose values are rarest."""
     missing = [name for name in release.schema if name not in source.names]
     if missing:
-        raise Unavailable(f'column "{missing[0]}" of the release is not in the real table')
+        raise Unavailable(
+            f'column "{missing[0]}" of the release is not in the real table'
+        )
     rows = codes_of_table(Table(source, release.schema))
     make_one = shadow_release_maker(release, len(next(iter(rows.values()))), rng)
     done = 0

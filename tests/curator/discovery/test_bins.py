@@ -6,7 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.curator.discovery.bins import MAX_LEARNED_GRAIN, cut_column, find_bin_starts, join_grain
+from understudy.curator.discovery.bins import (
+    MAX_LEARNED_GRAIN,
+    cut_column,
+    find_bin_starts,
+    join_grain,
+)
 from understudy.curator.discovery.tree_counts import CountTree, TreeLeaves, TreeLevel
 from understudy.schema import Integer, codec_of
 
@@ -14,12 +19,18 @@ from understudy.schema import Integer, codec_of
 def leaves(counts, widths=None, variance=1.0):
     counts = np.asarray(counts, float)
     widths = np.ones(len(counts), np.int64) if widths is None else np.asarray(widths)
-    return TreeLeaves(np.concatenate([[0], np.cumsum(widths)]), counts, np.full(len(counts), float(variance)))
+    return TreeLeaves(
+        np.concatenate([[0], np.cumsum(widths)]),
+        counts,
+        np.full(len(counts), float(variance)),
+    )
 
 
 def test_bins_hold_about_as_many_rows_each():
     rng = np.random.default_rng(1)
-    counts = np.bincount(np.minimum(rng.exponential(60, 20_000), 499).astype(int), minlength=500)
+    counts = np.bincount(
+        np.minimum(rng.exponential(60, 20_000), 499).astype(int), minlength=500
+    )
     starts = find_bin_starts(leaves(counts), most=20, least=10.0)
     assert len(starts) <= 20
     held = np.add.reduceat(counts, starts)
@@ -44,12 +55,18 @@ def test_what_noise_could_have_made_is_no_bin():
 
 def test_fences_begin_bins():
     counts = np.full(100, 10.0)
-    starts = find_bin_starts(leaves(counts), most=4, least=4.0, fences=[15, 65]).tolist()
+    starts = find_bin_starts(
+        leaves(counts), most=4, least=4.0, fences=[15, 65]
+    ).tolist()
     assert {15, 65} <= set(starts)
 
 
 def test_a_wide_tail_is_cut_finer_than_its_rows_say():
-    starts = find_bin_starts(leaves([1000.0] * 20 + [60.0] * 40, [10] * 20 + [1000] * 40), most=24, least=50.0)
+    starts = find_bin_starts(
+        leaves([1000.0] * 20 + [60.0] * 40, [10] * 20 + [1000] * 40),
+        most=24,
+        least=50.0,
+    )
     assert (starts >= 200).sum() >= 4
 
 
@@ -63,7 +80,9 @@ def test_even_counts_need_no_grain_and_a_peak_does():
 
 def test_grain_is_never_more_than_its_limit():
     rng = np.random.default_rng(2)
-    begin, _ = join_grain(leaves(rng.integers(0, 10**6, 4000), variance=1e-9), np.array([0, 2000]))
+    begin, _ = join_grain(
+        leaves(rng.integers(0, 10**6, 4000), variance=1e-9), np.array([0, 2000])
+    )
     assert len(begin) <= MAX_LEARNED_GRAIN
 
 
@@ -76,8 +95,17 @@ def test_grain_is_never_more_than_its_limit():
 def test_whatever_the_noise_says_the_column_is_sound(counts, most, least, walls):
     cells = len(counts)
     starts = np.arange(cells) * 7
-    tree = CountTree((TreeLevel(starts, starts + 7, np.zeros(cells, np.int64), np.array(counts)),), 100.0)
-    column = cut_column(Integer(name="x", min=0, max=7 * cells - 1), tree, most=most, least=least, fences=walls)
+    tree = CountTree(
+        (TreeLevel(starts, starts + 7, np.zeros(cells, np.int64), np.array(counts)),),
+        100.0,
+    )
+    column = cut_column(
+        Integer(name="x", min=0, max=7 * cells - 1),
+        tree,
+        most=most,
+        least=least,
+        fences=walls,
+    )
     assert column.learned == ("bins",)
     inner = {w for w in walls if 0 < w < 7 * cells}
     assert inner <= set(column.bins)
@@ -90,7 +118,9 @@ def test_whatever_the_noise_says_the_column_is_sound(counts, most, least, walls)
 
 
 def test_counts_that_cancel_out_but_for_rounding_are_an_empty_bin():
-    """0.1 + 0.2 − 0.3 is above zero by a rounding error: nobody is there, and no share-out of it can be found."""
+    """0.1 + 0.2 − 0.3 is above zero by a rounding error: nobody is there, and no
+    share-out of it can be found.
+    """
     leaves = TreeLeaves(np.arange(4), np.array([0.1, 0.2, -0.3]), np.full(3, 1e-9))
     starts, weights = join_grain(leaves, np.array([0]))
     assert starts[0] == 0

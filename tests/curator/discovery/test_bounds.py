@@ -12,7 +12,11 @@ from kit.curator.contexts import neighbouring, no_noise, room_of
 from kit.privacy.world import Remembered
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.discovery.bounds import FALSE_ALARM_CHANCE, MAGNITUDE_EDGES, learn_bounds
+from understudy.curator.discovery.bounds import (
+    FALSE_ALARM_CHANCE,
+    MAGNITUDE_EDGES,
+    learn_bounds,
+)
 from understudy.schema import Integer, Schema
 
 OPEN = Schema(columns=(Integer(name="x"),))
@@ -24,14 +28,17 @@ def found(values, **options):
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-@pytest.mark.parametrize(("low", "high"), [(17, 90), (-1000, -10), (1990, 2024), (0, 0), (-5, 10**12)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(17, 90), (-1000, -10), (1990, 2024), (0, 0), (-5, 10**12)]
+)
 def test_bounds_hold_nearly_all_values_and_little_more(low, high, accounting):
     rng = np.random.default_rng(3)
     values = rng.integers(low, high + 1, 5000)
     a, b = found([int(v) for v in values], accounting=accounting)
     assert np.mean((values >= a) & (values <= b)) > 0.95
-    # Noise may take a bin too many, and does so now and then (next test); without it, bounds end where the outermost magnitudes do,
-    # or at zero where these are far apart.
+    # Noise may take a bin too many, and does so now and then (next test); without it,
+    # bounds end where the outermost magnitudes do, or at zero where these are far
+    # apart.
     a, b = found([int(v) for v in values], accounting=accounting, noise=no_noise)
     grid = np.array(MAGNITUDE_EDGES)
     assert a >= grid[grid <= low][-1]
@@ -39,35 +46,64 @@ def test_bounds_hold_nearly_all_values_and_little_more(low, high, accounting):
 
 
 def test_an_empty_bin_stands_out_as_seldom_as_is_said():
-    """Once in a thousand runs, wherever it lies: seven or more in three hundred would be a false alarm of 1e-6."""
+    """Once in a thousand runs, wherever it lies: seven or more in three hundred would
+    be a false alarm of 1e-6.
+    """
     alarms = sum(found([]) is not None for _ in range(300))
-    assert stats.binomtest(alarms, 300, float(FALSE_ALARM_CHANCE), alternative="greater").pvalue > 1e-6
+    assert (
+        stats.binomtest(
+            alarms, 300, float(FALSE_ALARM_CHANCE), alternative="greater"
+        ).pvalue
+        > 1e-6
+    )
 
 
 def test_one_extreme_value_does_not_show():
-    """Forty plain values beside it, each often: bounds reach beyond a thousand as seldom as they do without it."""
+    """Forty plain values beside it, each often: bounds reach beyond a thousand as
+    seldom as they do without it.
+    """
     values = list(range(20, 60)) * 5
     alarms = sum(found([*values, 10**15], epsilon=10)[1] > 1000 for _ in range(100))
-    assert stats.binomtest(alarms, 100, float(FALSE_ALARM_CHANCE), alternative="greater").pvalue > 1e-6
-    assert found([*values, *[10**15] * 200], epsilon=10)[1] > 1000  # so it could be seen
+    assert (
+        stats.binomtest(
+            alarms, 100, float(FALSE_ALARM_CHANCE), alternative="greater"
+        ).pvalue
+        > 1e-6
+    )
+    assert (
+        found([*values, *[10**15] * 200], epsilon=10)[1] > 1000
+    )  # so it could be seen
 
 
 def test_a_thin_end_beside_what_stands_out_is_not_clipped():
-    """Ages of which the young are few: no bin of theirs stands out alone, but clipped they would all be fifteen."""
+    """Ages of which the young are few: no bin of theirs stands out alone, but clipped
+    they would all be fifteen.
+    """
     rng = np.random.default_rng(6)
-    ages = [int(a) for a in np.concatenate([rng.integers(0, 16, 1200), rng.integers(16, 90, 6000)])]
+    ages = [
+        int(a)
+        for a in np.concatenate([rng.integers(0, 16, 1200), rng.integers(16, 90, 6000)])
+    ]
     table, clipped = Remembered(room_of([{"x": a} for a in ages], OPEN).table), []
     for _ in range(40):
         room = replace(room_of([], OPEN), table=table)
         low, high = learn_bounds(room, "x", amount=room.till.left / 100)
         clipped.append(np.mean([a < low or a > high for a in ages]))
-    # A run clips 4.6 % ± 2.1 %, and would clip 10.0 % ± 3.3 % if bins beside did not count: the mean of forty is six deviations from both.
+    # A run clips 4.6 % ± 2.1 %, and would clip 10.0 % ± 3.3 % if bins beside did not
+    # count: the mean of forty is six deviations from both.
     assert np.mean(clipped) < 0.068
 
 
 def test_bounds_of_values_from_few_to_many_reach_to_zero():
-    """A year or an age of adults begins where it begins; an amount from ten to a thousand may as well be nought."""
-    spans = {(10, 999): (0, 1023), (-999, -10): (-1024, 0), (20, 90): (20, 95), (1990, 2024): (1920, 2047)}
+    """A year or an age of adults begins where it begins; an amount from ten to a
+    thousand may as well be nought.
+    """
+    spans = {
+        (10, 999): (0, 1023),
+        (-999, -10): (-1024, 0),
+        (20, 90): (20, 95),
+        (1990, 2024): (1920, 2047),
+    }
     for (low, high), expected in spans.items():
         assert found(list(range(low, high + 1)) * 10, noise=no_noise) == expected
     both = found(list(range(-500, 1000)) * 10, noise=no_noise)
@@ -94,6 +130,9 @@ def test_a_row_lies_in_at_most_one_bin_of_each_histogram(relation):
     universe = [{"x": v} for v in (None, 0, -1, 1, 2, -(2**61), 2**61)]
     for here, there in neighbouring(universe, 3, relation):
         a, b = (
-            room_of(rows, OPEN, noise=no_noise).table.lattice_counts("x", MAGNITUDE_EDGES) for rows in (here, there)
+            room_of(rows, OPEN, noise=no_noise).table.lattice_counts(
+                "x", MAGNITUDE_EDGES
+            )
+            for rows in (here, there)
         )
         assert np.abs(a - b).sum() <= (1 if relation is Neighbours.ADD_REMOVE else 2)

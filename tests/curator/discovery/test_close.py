@@ -13,7 +13,12 @@ import pytest
 from kit.curator.contexts import no_noise, room_of
 from understudy.accounting.cost import Accounting
 from understudy.curator import Curator
-from understudy.curator.discovery.close import LOST_COLUMN_NOTE, _with_bounds, close_schema, discovery_shares
+from understudy.curator.discovery.close import (
+    LOST_COLUMN_NOTE,
+    _with_bounds,
+    close_schema,
+    discovery_shares,
+)
 from understudy.errors import Refused
 from understudy.schema import (
     Boolean,
@@ -33,9 +38,17 @@ from understudy.synthesizers import ignore_progress
 
 RNG = np.random.default_rng(5)
 ROWS = [
-    {"age": str(int(a)), "place": str(p), "born": str(date(1990, 1, 1 + int(a) % 28)), "smoker": str(s)}
+    {
+        "age": str(int(a)),
+        "place": str(p),
+        "born": str(date(1990, 1, 1 + int(a) % 28)),
+        "smoker": str(s),
+    }
     for a, p, s in zip(
-        RNG.integers(18, 80, 6000), RNG.choice(["A", "B", "C"], 6000), RNG.choice(["yes", "no"], 6000), strict=True
+        RNG.integers(18, 80, 6000),
+        RNG.choice(["A", "B", "C"], 6000),
+        RNG.choice(["yes", "no"], 6000),
+        strict=True,
     )
 ]
 
@@ -49,38 +62,60 @@ def test_a_closed_schema_with_bins_costs_nothing():
     schema = Schema(columns=columns)
     room = room_of([], schema)
     before = room.till.left
-    closed, known, _ = close_schema(room, schema, amount=before, delta=Fraction(0), progress=ignore_progress)
+    closed, known, _ = close_schema(
+        room, schema, amount=before, delta=Fraction(0), progress=ignore_progress
+    )
     assert closed == schema
     assert room.till.left == before
     assert len(known) == len(known.sparse) == 0
 
 
 def test_an_open_schema_is_closed_within_the_share():
-    schema = Schema(columns=tuple(UndeclaredColumn(name=n) for n in ("age", "place", "born", "smoker")))
-    room = room_of(ROWS, schema, epsilon=4, noise=no_noise)  # what noise adds by chance is test_learned's business
+    schema = Schema(
+        columns=tuple(
+            UndeclaredColumn(name=n) for n in ("age", "place", "born", "smoker")
+        )
+    )
+    room = room_of(
+        ROWS, schema, epsilon=4, noise=no_noise
+    )  # what noise adds by chance is test_learned's business
     custody = Curator(room, schema)
     before = room.till.left
-    closed = custody.discover(share=Fraction(1, 2), delta=room.till.left_delta, progress=ignore_progress)
-    assert [closed[n].type for n in closed] == ["integer", "categorical", "date", "categorical"]
+    closed = custody.discover(
+        share=Fraction(1, 2), delta=room.till.left_delta, progress=ignore_progress
+    )
+    assert [closed[n].type for n in closed] == [
+        "integer",
+        "categorical",
+        "date",
+        "categorical",
+    ]
     assert closed["place"].values == ("A", "B", "C")
     assert 8 <= closed["age"].min <= 28
     assert 68 <= closed["age"].max <= 127
     assert all(closed[n].learned for n in closed)
-    # Of the columns without a type two turned out to need no bins, so their part was not spent.
+    # Of the columns without a type two turned out to need no bins, so their part was
+    # not spent.
     assert Fraction(25, 100) * before <= before - room.till.left <= before / 2
     assert [s.clique for s in custody.known.sparse] == [("place",), ("smoker",)]
     assert closed["smoker"].values == ("no", "yes")
 
 
 def test_numbers_with_a_word_among_them_are_numbers_with_a_missing_code():
-    """Incomes of which a fifth is "N": as a list of labels nearly all of them would be "other"."""
+    """Incomes of which a fifth is "N": as a list of labels nearly all of them would be
+    "other".
+    """
     incomes = RNG.lognormal(10, 0.7, 6000).round().astype(int)
     rows = [{"income": "N" if i % 5 == 0 else str(v)} for i, v in enumerate(incomes)]
     schema = Schema(columns=(UndeclaredColumn(name="income"),))
     room = room_of(rows, schema, epsilon=4, noise=no_noise)
     before = room.till.left
     closed, known, table = close_schema(
-        room, schema, amount=before / 2, delta=room.till.left_delta, progress=ignore_progress
+        room,
+        schema,
+        amount=before / 2,
+        delta=room.till.left_delta,
+        progress=ignore_progress,
     )
     income = closed["income"]
     assert isinstance(income, Integer)
@@ -95,11 +130,18 @@ def test_numbers_with_a_word_among_them_are_numbers_with_a_missing_code():
 
 
 def test_labels_with_numbers_among_them_stay_labels():
-    rows = [{"code": f"{'ABCDEFGHIJ'[i % 10]}{i % 40:02}" if i % 2 else str(250 + i % 12)} for i in range(6000)]
+    rows = [
+        {"code": f"{'ABCDEFGHIJ'[i % 10]}{i % 40:02}" if i % 2 else str(250 + i % 12)}
+        for i in range(6000)
+    ]
     schema = Schema(columns=(UndeclaredColumn(name="code"),))
     room = room_of(rows, schema, epsilon=4, noise=no_noise)
     closed, *_ = close_schema(
-        room, schema, amount=room.till.left / 2, delta=room.till.left_delta, progress=ignore_progress
+        room,
+        schema,
+        amount=room.till.left / 2,
+        delta=room.till.left_delta,
+        progress=ignore_progress,
     )
     assert isinstance(closed["code"], Categorical)
     assert len(closed["code"].values) == 26
@@ -123,33 +165,55 @@ def test_declared_bounds_stand():
     schema = Schema(columns=(Integer(name="age", min=18),))
     rows = [{"age": int(r["age"])} for r in ROWS]
     room = room_of(rows, schema)
-    closed, *_ = close_schema(room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress)
+    closed, *_ = close_schema(
+        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+    )
     assert closed["age"].min == 18
 
 
 def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
     schema = Schema(columns=(Integer(name="age"), Integer(name="flag")))
     rows = [{"age": 30 + i, "flag": None} for i in range(3)]
-    room = room_of([*rows, *[{"age": 40, "flag": i % 2} for i in range(2000)]], schema, noise=no_noise)
-    closed, *_ = close_schema(room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress)
+    room = room_of(
+        [*rows, *[{"age": 40, "flag": i % 2} for i in range(2000)]],
+        schema,
+        noise=no_noise,
+    )
+    closed, *_ = close_schema(
+        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+    )
     assert [closed[name].note for name in closed] == ["", ""]
-    assert (closed["flag"].min, closed["flag"].max) == (0, 1)  # which is what a lost one has
+    assert (closed["flag"].min, closed["flag"].max) == (
+        0,
+        1,
+    )  # which is what a lost one has
     room = room_of(rows, schema, noise=no_noise)
-    closed, *_ = close_schema(room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress)
-    assert [closed[name].note for name in closed] == [LOST_COLUMN_NOTE, LOST_COLUMN_NOTE]
+    closed, *_ = close_schema(
+        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+    )
+    assert [closed[name].note for name in closed] == [
+        LOST_COLUMN_NOTE,
+        LOST_COLUMN_NOTE,
+    ]
 
 
 def test_learned_dates_stay_on_the_calendar():
     schema = Schema(columns=(Date(name="day"),))
     room = room_of([{"day": date(9999, 12, 31)}] * 5000, schema)
-    closed, *_ = close_schema(room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress)
+    closed, *_ = close_schema(
+        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+    )
     assert closed["day"].max <= date(9999, 12, 31)
 
 
-@pytest.mark.parametrize("column", [Date(name="day"), Datetime(name="day")], ids=lambda column: column.type)
+@pytest.mark.parametrize(
+    "column", [Date(name="day"), Datetime(name="day")], ids=lambda column: column.type
+)
 @pytest.mark.parametrize("beyond", [2**50, -(2**50)])
 def test_bounds_that_noise_alone_found_beyond_the_calendar_are_its_ends(column, beyond):
-    """Once in a thousand runs on few rows an empty bin stands out, wherever it lies; a paid run does not end in an error for it."""
+    """Once in a thousand runs on few rows an empty bin stands out, wherever it lies; a
+    paid run does not end in an error for it.
+    """
     found = _with_bounds(column, beyond, beyond + 2**40)
     assert found.is_closed
     assert found.min.year == found.max.year == (9999 if beyond > 0 else 1)
@@ -160,12 +224,17 @@ def test_bounds_that_noise_alone_found_beyond_the_calendar_are_its_ends(column, 
     [
         (Integer(name="x", dtype="TINYINT"), (-128, 127)),
         (Integer(name="x", dtype="uint8", step=10), (0, 250)),
-        (Real(name="x", dtype="DECIMAL(4,2)", step=Fraction(1, 10)), (Fraction(-999, 10), Fraction(999, 10))),
+        (
+            Real(name="x", dtype="DECIMAL(4,2)", step=Fraction(1, 10)),
+            (Fraction(-999, 10), Fraction(999, 10)),
+        ),
     ],
     ids=lambda part: getattr(part, "dtype", ""),
 )
 def test_bounds_reach_no_further_than_what_the_column_is_stored_as(column, ends):
-    """Noise in one far bin would widen the type that comes back: once in a hundred runs on ten columns."""
+    """Noise in one far bin would widen the type that comes back: once in a hundred runs
+    on ten columns.
+    """
     found = _with_bounds(column, -(2**50), 2**50)
     assert (found.min, found.max) == ends
     assert _with_bounds(column, 2**50, 2**51).min == ends[1]
@@ -175,15 +244,25 @@ def test_delta_zero_with_open_categories_is_refused_and_free():
     schema = Schema(columns=(Categorical(name="place"),))
     room = room_of([], schema, accounting=Accounting.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*δ = 0.*Nothing was spent"):
-        close_schema(room, schema, amount=Fraction(1, 2), delta=Fraction(0), progress=ignore_progress)
+        close_schema(
+            room,
+            schema,
+            amount=Fraction(1, 2),
+            delta=Fraction(0),
+            progress=ignore_progress,
+        )
     assert room.till.left == 1
 
 
-@pytest.mark.parametrize(("declared", "values"), [({"max": 10}, 1000), ({"min": 1000}, 10)])
+@pytest.mark.parametrize(
+    ("declared", "values"), [({"max": 10}, 1000), ({"min": 1000}, 10)]
+)
 def test_a_declared_bound_stands_even_where_the_values_lie_beyond_it(declared, values):
     schema = Schema(columns=(Integer(name="x", **declared),))
     room = room_of([{"x": values}] * 5000, schema)
-    closed, *_ = close_schema(room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress)
+    closed, *_ = close_schema(
+        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+    )
     assert all(getattr(closed["x"], name) == bound for name, bound in declared.items())
     assert closed["x"].min <= closed["x"].max
 
@@ -191,21 +270,35 @@ def test_a_declared_bound_stands_even_where_the_values_lie_beyond_it(declared, v
 def test_bounds_at_the_end_of_the_lattice_are_bounds():
     schema = Schema(columns=(Integer(name="x"),))
     room = room_of([{"x": -(2**62) + 1}] * 5000, schema)
-    closed, *_ = close_schema(room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress)
+    closed, *_ = close_schema(
+        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+    )
     assert closed["x"].is_closed
 
 
 INCOME = Integer(name="income", min=0, max=10**6)
-INCOMES = [{"income": int(v)} for v in np.where(RNG.random(6000) < 0.4, 0, RNG.lognormal(10, 0.7, 6000)).clip(0, 10**6)]
+INCOMES = [
+    {"income": int(v)}
+    for v in np.where(RNG.random(6000) < 0.4, 0, RNG.lognormal(10, 0.7, 6000)).clip(
+        0, 10**6
+    )
+]
 
 
 @pytest.mark.parametrize("accounting", Accounting)
 def test_a_bounded_column_gets_bins_whose_counts_are_kept(accounting):
     schema = Schema(columns=(INCOME, Boolean(name="smoker")))
-    room = room_of([{**row, "smoker": True} for row in INCOMES], schema, accounting=accounting, epsilon=4)
+    room = room_of(
+        [{**row, "smoker": True} for row in INCOMES],
+        schema,
+        accounting=accounting,
+        epsilon=4,
+    )
     custody = Curator(room, schema)
     before = room.till.left
-    closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=ignore_progress)
+    closed = custody.discover(
+        share=Fraction(1, 5), delta=Fraction(0), progress=ignore_progress
+    )
     assert before - room.till.left <= before / 5
     assert closed["income"].learned == ("bins",)
     assert closed["income"].bins[:2] == (0, 1)  # those without income
@@ -222,7 +315,9 @@ def test_every_bit_of_the_share_for_bins_is_used():
     schema = Schema(columns=(INCOME,))
     room = room_of(INCOMES, schema)
     before = room.till.left
-    close_schema(room, schema, amount=before / 5, delta=Fraction(0), progress=ignore_progress)
+    close_schema(
+        room, schema, amount=before / 5, delta=Fraction(0), progress=ignore_progress
+    )
     assert Fraction(99, 100) * before / 5 <= before - room.till.left <= before / 5
 
 
@@ -230,7 +325,11 @@ def test_bought_bounds_are_followed_by_bought_bins():
     schema = Schema(columns=(Integer(name="income"),))
     room = room_of(INCOMES, schema, epsilon=4)
     closed, known, _ = close_schema(
-        room, schema, amount=room.till.left / 2, delta=Fraction(0), progress=ignore_progress
+        room,
+        schema,
+        amount=room.till.left / 2,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert closed["income"].learned == ("bounds", "bins")
     assert ("income",) in known
@@ -238,21 +337,36 @@ def test_bought_bounds_are_followed_by_bought_bins():
 
 def test_bins_begin_where_a_condition_turns():
     schema = Schema(
-        columns=(INCOME, Boolean(name="poor")), impossible=(parse_predicate("income > 12345 and poor = true"),)
+        columns=(INCOME, Boolean(name="poor")),
+        impossible=(parse_predicate("income > 12345 and poor = true"),),
     )
     room = room_of([{**row, "poor": False} for row in INCOMES], schema)
-    closed, *_ = close_schema(room, schema, amount=room.till.left / 5, delta=Fraction(0), progress=ignore_progress)
+    closed, *_ = close_schema(
+        room,
+        schema,
+        amount=room.till.left / 5,
+        delta=Fraction(0),
+        progress=ignore_progress,
+    )
     assert 12346 in closed["income"].bins
     assert closed.zeros(("income", "poor")).any()
 
 
-@pytest.mark.parametrize("rows", [[], [{"income": 5}], [{"income": None}] * 50, [{"income": 77}] * 2])
+@pytest.mark.parametrize(
+    "rows", [[], [{"income": 5}], [{"income": None}] * 50, [{"income": 77}] * 2]
+)
 def test_an_empty_or_tiny_table_gets_bins_like_any_other(rows):
-    """What noise says is all there is to say: nothing fails, and the column does not tell how few there were."""
+    """What noise says is all there is to say: nothing fails, and the column does not
+    tell how few there were.
+    """
     schema = Schema(columns=(INCOME,))
     room = room_of(rows, schema)
     closed, known, _ = close_schema(
-        room, schema, amount=room.till.left / 5, delta=Fraction(0), progress=ignore_progress
+        room,
+        schema,
+        amount=room.till.left / 5,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert closed["income"].is_closed
     assert len(known) == 1
@@ -262,7 +376,11 @@ def test_a_constant_column_has_its_value_and_tells_so_only_by_counts():
     schema = Schema(columns=(INCOME,))
     room = room_of([{"income": 31_415}] * 6000, schema)
     closed, known, _ = close_schema(
-        room, schema, amount=room.till.left / 5, delta=Fraction(0), progress=ignore_progress
+        room,
+        schema,
+        amount=room.till.left / 5,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert 31_415 in closed["income"].bins
     assert 31_416 in closed["income"].bins
@@ -278,7 +396,11 @@ def test_more_columns_mean_fewer_bins_for_each():
         total = room.till.left
         part = sum(discovery_shares(Schema(columns=columns)), Fraction(0))
         closed, *_ = close_schema(
-            room, Schema(columns=columns), amount=total * part, delta=Fraction(0), progress=ignore_progress
+            room,
+            Schema(columns=columns),
+            amount=total * part,
+            delta=Fraction(0),
+            progress=ignore_progress,
         )
         found[others] = len(closed["income"].bins)
     assert found[30] < found[1]
@@ -288,7 +410,11 @@ def test_it_is_told_how_much_lies_beyond_the_bounds():
     narrow = Integer(name="income", min=0, max=20_000)
     room = room_of(INCOMES, Schema(columns=(narrow,)), epsilon=4, noise=no_noise)
     closed, *_ = close_schema(
-        room, Schema(columns=(narrow,)), amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+        room,
+        Schema(columns=(narrow,)),
+        amount=room.till.left,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     beyond = sum(row["income"] > 20_000 for row in INCOMES)
     told = re.search(r"about ([\d,]+) above", closed["income"].note)
@@ -297,10 +423,17 @@ def test_it_is_told_how_much_lies_beyond_the_bounds():
 
 
 def test_nothing_is_told_where_nothing_stands_out():
-    for column in (INCOME, replace(INCOME, max=20_000, outside=OutOfBoundsPolicy.MISSING)):
+    for column in (
+        INCOME,
+        replace(INCOME, max=20_000, outside=OutOfBoundsPolicy.MISSING),
+    ):
         room = room_of(INCOMES, Schema(columns=(column,)), noise=no_noise)
         closed, *_ = close_schema(
-            room, Schema(columns=(column,)), amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+            room,
+            Schema(columns=(column,)),
+            amount=room.till.left,
+            delta=Fraction(0),
+            progress=ignore_progress,
         )
         assert closed["income"].note == ""
 
@@ -319,9 +452,18 @@ def test_bins_get_twice_an_even_share_and_a_fifth_of_the_run_at_most():
 
 
 def test_a_column_without_a_type_that_turns_out_to_need_no_bins_leaves_its_part():
-    """Of four columns one needs bins: it has twice an even share, and the rest of the fifth is not spent."""
-    schema = Schema(columns=tuple(UndeclaredColumn(name=n) for n in ("age", "place", "born", "smoker")))
-    rows = [{**row, "age": str(i % 9), "born": str(i * 7919 % 100_003)} for i, row in enumerate(ROWS)]
+    """Of four columns one needs bins: it has twice an even share, and the rest of the
+    fifth is not spent.
+    """
+    schema = Schema(
+        columns=tuple(
+            UndeclaredColumn(name=n) for n in ("age", "place", "born", "smoker")
+        )
+    )
+    rows = [
+        {**row, "age": str(i % 9), "born": str(i * 7919 % 100_003)}
+        for i, row in enumerate(ROWS)
+    ]
     room = room_of(rows, schema, epsilon=4)
     before = room.till.left
     closed, *_ = close_schema(
@@ -332,4 +474,6 @@ def test_a_column_without_a_type_that_turns_out_to_need_no_bins_leaves_its_part(
         progress=ignore_progress,
     )
     assert [name for name in closed if "bins" in closed[name].learned] == ["born"]
-    assert Fraction(45, 100) * before < before - room.till.left <= Fraction(1, 2) * before
+    assert (
+        Fraction(45, 100) * before < before - room.till.left <= Fraction(1, 2) * before
+    )

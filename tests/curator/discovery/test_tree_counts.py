@@ -26,7 +26,9 @@ def test_the_levels_agree_as_least_squares_says():
     rng = np.random.default_rng(2)
     top, low = rng.integers(50, 90, 3), rng.integers(0, 12, 30)
     design = np.vstack([np.kron(np.eye(3), np.ones((1, 10))), np.eye(30)])
-    expected, *_ = np.linalg.lstsq(design, np.concatenate([top, low]).astype(float), rcond=None)
+    expected, *_ = np.linalg.lstsq(
+        design, np.concatenate([top, low]).astype(float), rcond=None
+    )
     assert np.allclose(grown(top, low).leaves().counts, expected)
 
 
@@ -35,7 +37,9 @@ def test_a_cell_that_was_not_cut_stays_as_it_is():
     tree = CountTree(
         (
             TreeLevel(starts, starts + 10, np.zeros(2, np.int64), np.array([100, 7])),
-            TreeLevel(np.arange(10), np.arange(1, 11), np.zeros(10, np.int64), np.full(10, 10)),
+            TreeLevel(
+                np.arange(10), np.arange(1, 11), np.zeros(10, np.int64), np.full(10, 10)
+            ),
         ),
         4.0,
     )
@@ -48,7 +52,9 @@ def test_noise_alone_is_smoothed_away():
     """Of 400 groups of cells that differ by noise alone, few are taken for uneven."""
     rng = np.random.default_rng(3)
     lows = 50 + np.rint(rng.normal(0, 3, (50, 80))).astype(int)
-    kept = [len(grown(low.reshape(8, 10).sum(1), low, 9.0).smooth().counts) for low in lows]
+    kept = [
+        len(grown(low.reshape(8, 10).sum(1), low, 9.0).smooth().counts) for low in lows
+    ]
     assert sum(kept) - 50 < 0.05 * 4000
 
 

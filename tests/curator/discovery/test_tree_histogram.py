@@ -32,7 +32,9 @@ def table(values, column=WIDE, **options):
     return room_of([{"x": v} for v in values], Schema(columns=(column,)), **options)
 
 
-@pytest.mark.parametrize("values", [65, 100, MAX_SINGLE_VALUES, MAX_SINGLE_VALUES + 1, 10**4, 10**9, 2**62])
+@pytest.mark.parametrize(
+    "values", [65, 100, MAX_SINGLE_VALUES, MAX_SINGLE_VALUES + 1, 10**4, 10**9, 2**62]
+)
 def test_the_levels_go_down_to_single_values_in_steps_that_fit(values):
     steps = level_widths(values)
     assert steps[-1] == 1
@@ -57,7 +59,10 @@ def test_a_value_that_many_rows_share_is_found_wherever_it_lies(accounting):
 def test_the_leaves_cover_the_range_from_end_to_end(low, size):
     column = Integer(name="x", min=low, max=low + size - 1)
     room = table([low, low + size - 1] * 2000, column)
-    for cells in (tree := descend_tree(room, column, amount=room.till.left)).leaves(), tree.smooth():
+    for cells in (
+        (tree := descend_tree(room, column, amount=room.till.left)).leaves(),
+        tree.smooth(),
+    ):
         assert cells.edges[0] == low
         assert cells.edges[-1] == low + size
         assert (cells.widths > 0).all()
@@ -91,15 +96,25 @@ def test_a_level_never_has_more_cells_than_are_looked_into():
 @pytest.mark.parametrize("relation", Neighbours)
 def test_a_row_lies_in_at_most_one_cell_of_a_level(relation, outside):
     column = Integer(name="x", min=0, max=99, outside=outside)
-    starts, ends = np.array([0, 10, 40, 90]), np.array([10, 20, 60, 100])  # with gaps between them
+    starts, ends = (
+        np.array([0, 10, 40, 90]),
+        np.array([10, 20, 60, 100]),
+    )  # with gaps between them
     universe = [{"x": v} for v in (None, "word", -5, 0, 15, 30, 59, 95, 1000)]
     furthest = 0
     for pair in neighbouring(universe, 2, relation):
-        rooms = [room_of(rows, Schema(columns=(column,)), neighbours=relation, noise=no_noise) for rows in pair]
+        rooms = [
+            room_of(
+                rows, Schema(columns=(column,)), neighbours=relation, noise=no_noise
+            )
+            for rows in pair
+        ]
         claim = rooms[0].unit_vector()
         scale = rooms[0].scale(rooms[0].till.left, claim)
         cost = price(rooms[0].law, scale, claim, rooms[0].accounting)
-        here, there = (_measure_cells(room, column, starts, ends, scale, cost) for room in rooms)
+        here, there = (
+            _measure_cells(room, column, starts, ends, scale, cost) for room in rooms
+        )
         assert np.abs(here - there).sum() <= claim.l1
         assert ((here - there) ** 2).sum() <= claim.l2_squared
         furthest = max(furthest, int(np.abs(here - there).sum()))
@@ -124,17 +139,25 @@ class Remembering:
 
 
 def test_what_is_asked_depends_on_noisy_answers_alone():
-    """Resumed over other rows, a descent asks the same questions: nothing but its answers decided them."""
+    """Resumed over other rows, a descent asks the same questions: nothing but its
+    answers decided them.
+    """
     first, second = Remembering(), None
     trees = []
     for values in ([271_828] * 3000 + list(range(3000)), [5] * 9):
         run = first if second is None else second
-        room = replace(table(values), till=Payments(run, replace(allowance(1, "1e-6", Accounting.GDP))))
+        room = replace(
+            table(values),
+            till=Payments(run, replace(allowance(1, "1e-6", Accounting.GDP))),
+        )
         trees.append(descend_tree(room, WIDE, amount=Fraction(1, 100)))
         second = Remembering(first.answers)
     assert first.charged == len(trees[0].levels) > 1
     assert run.charged == 0
-    assert all(np.array_equal(a.counts, b.counts) for a, b in zip(trees[0].levels, trees[1].levels, strict=True))
+    assert all(
+        np.array_equal(a.counts, b.counts)
+        for a, b in zip(trees[0].levels, trees[1].levels, strict=True)
+    )
 
 
 def test_what_lies_beyond_a_bound_counts_as_the_bound():

@@ -8,8 +8,21 @@ import pytest
 from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.discovery.types import elect_lattice_type, elect_type, learn_types
-from understudy.schema import Categorical, Date, Datetime, Integer, Real, Schema, Time, UndeclaredColumn
+from understudy.curator.discovery.types import (
+    elect_lattice_type,
+    elect_type,
+    learn_types,
+)
+from understudy.schema import (
+    Categorical,
+    Date,
+    Datetime,
+    Integer,
+    Real,
+    Schema,
+    Time,
+    UndeclaredColumn,
+)
 from understudy.tables import TYPE_CANDIDATES
 
 SAMPLES = {
@@ -24,12 +37,16 @@ SAMPLES = {
 
 def elected(cells, epsilon=50):
     schema = Schema(columns=(UndeclaredColumn(name="x"),))
-    room = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)  # so little noise that the tolerance decides
+    room = room_of(
+        [{"x": c} for c in cells], schema, epsilon=epsilon
+    )  # so little noise that the tolerance decides
     return learn_types(room, [schema["x"]], amount=room.till.left)[0].column
 
 
 @pytest.mark.parametrize("kind", SAMPLES, ids=lambda k: k.__name__)
-@pytest.mark.parametrize("odd", [[], ["surprise"], ["2024-01-01"], ["3.14159"], [""] * 300])
+@pytest.mark.parametrize(
+    "odd", [[], ["surprise"], ["2024-01-01"], ["3.14159"], [""] * 300]
+)
 def test_a_few_odd_cells_do_not_flip_a_type(kind, odd):
     cells = SAMPLES[kind] * 700 + odd
     assert type(elected(cells)) is kind
@@ -42,7 +59,12 @@ def test_decimals_are_counted():
 def test_zeros_and_ones_stay_numbers_and_yes_and_no_stay_words():
     """A release spells a cell as the file does."""
     bits = elected(["0", "1", "1"] * 700)
-    assert (type(bits), bits.min, bits.max, bits.learned) == (Integer, 0, 1, ("type", "bounds"))
+    assert (type(bits), bits.min, bits.max, bits.learned) == (
+        Integer,
+        0,
+        1,
+        ("type", "bounds"),
+    )
     assert type(elected(["yes", "no"] * 700)) is Categorical
 
 
@@ -52,8 +74,12 @@ def test_a_mostly_zero_column_is_not_taken_for_yes_and_no():
 
 @pytest.mark.parametrize("cells", [[], ["12"], [""] * 200])
 def test_nothing_to_go_by_gives_a_list_of_labels(cells):
-    """But for noise beyond four deviations in one of twelve candidates: once in two thousand votes, so no four times in thirty."""
-    others = sum(not isinstance(elected(cells, epsilon=1), Categorical) for _ in range(30))
+    """But for noise beyond four deviations in one of twelve candidates: once in two
+    thousand votes, so no four times in thirty.
+    """
+    others = sum(
+        not isinstance(elected(cells, epsilon=1), Categorical) for _ in range(30)
+    )
     assert others < 4
 
 
@@ -62,12 +88,22 @@ def test_nothing_to_go_by_gives_a_list_of_labels(cells):
 def test_no_row_moves_more_than_one_vote_a_column(relation, accounting):
     names = ("a", "b")
     schema = Schema(columns=tuple(UndeclaredColumn(name=n) for n in names))
-    universe = [{"a": x, "b": y} for x, y in [("1", ""), ("x", "2.5"), ("2020-01-01", "true"), (None, "0")]]
+    universe = [
+        {"a": x, "b": y}
+        for x, y in [("1", ""), ("x", "2.5"), ("2020-01-01", "true"), (None, "0")]
+    ]
     for here, there in neighbouring(universe, 4, relation):
-        a, b = (room_of(rows, schema, noise=no_noise).table.votes(names) for rows in (here, there))
+        a, b = (
+            room_of(rows, schema, noise=no_noise).table.votes(names)
+            for rows in (here, there)
+        )
         moved = np.abs(a - b)
-        assert moved.sum() <= (1 if relation is Neighbours.ADD_REMOVE else 2) * len(names)
-        assert moved.sum(axis=1).max() <= (1 if relation is Neighbours.ADD_REMOVE else 2)
+        assert moved.sum() <= (1 if relation is Neighbours.ADD_REMOVE else 2) * len(
+            names
+        )
+        assert moved.sum(axis=1).max() <= (
+            1 if relation is Neighbours.ADD_REMOVE else 2
+        )
 
 
 def split(cells, epsilon=50):
@@ -77,14 +113,18 @@ def split(cells, epsilon=50):
     return learn_types(room, [schema["x"]], amount=room.till.left)[0]
 
 
-@pytest.mark.parametrize("kind", [Integer, Real, Date, Datetime, Time], ids=lambda k: k.__name__)
+@pytest.mark.parametrize(
+    "kind", [Integer, Real, Date, Datetime, Time], ids=lambda k: k.__name__
+)
 def test_words_beside_values_leave_open_what_the_values_would_make(kind):
     found = split(SAMPLES[kind] * 500 + ["N"] * 400 + ["refused"] * 300)
     assert type(found.column) is Categorical
     assert type(found.beside) is kind
     assert abs(found.words - 700) < 50
     coded = found.with_missing_codes(
-        ["12:30:00", "N", "refused"] if kind is Time else ["12", "N", "refused"], [500, 400, 300], 1.0
+        ["12:30:00", "N", "refused"] if kind is Time else ["12", "N", "refused"],
+        [500, 400, 300],
+        1.0,
     )
     if kind in (Integer, Real, Time):
         assert coded.missing == ("N", "refused")
@@ -92,12 +132,18 @@ def test_words_beside_values_leave_open_what_the_values_would_make(kind):
 
 
 def test_a_column_of_one_kind_leaves_nothing_open():
-    for cells in (SAMPLES[Integer] * 700, SAMPLES[Categorical][:2] * 700, ["yes", "no"] * 700):
+    for cells in (
+        SAMPLES[Integer] * 700,
+        SAMPLES[Categorical][:2] * 700,
+        ["yes", "no"] * 700,
+    ):
         assert split(cells).beside is None
 
 
 def test_words_are_codes_only_where_they_are_few_and_account_for_all_votes():
-    found = split(["12", "345"] * 800 + [f"word{i % 40}" for i in range(1000)] + ["N"] * 1000)
+    found = split(
+        ["12", "345"] * 800 + [f"word{i % 40}" for i in range(1000)] + ["N"] * 1000
+    )
     assert (
         found.with_missing_codes(["12", "345", "N"], [800, 800, 1000], 1.0) is None
     )  # a thousand words would be lost, and no number otherwise
@@ -106,7 +152,9 @@ def test_words_are_codes_only_where_they_are_few_and_account_for_all_votes():
         found.with_missing_codes(["N", *many], [1000, *[25] * 40], 1.0) is None
     )  # a list of labels, some of them numbers
     few = split(["12", "345"] * 800 + ["N"] * 1000)
-    assert few.with_missing_codes(["12", "345", "N"], [800, 800, 1000], 1.0).missing == ("N",)
+    assert few.with_missing_codes(
+        ["12", "345", "N"], [800, 800, 1000], 1.0
+    ).missing == ("N",)
     assert (
         few.with_missing_codes(["12", "345"], [800, 800], 1.0) is None
     )  # no word is shown that could be one, and all numbers are

@@ -18,10 +18,13 @@ QUARTILES = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 
 @pytest.mark.parametrize("accounting", Accounting)
 def test_quartiles_of_many_rows_are_close(accounting):
-    room = room_of([{"x": i % 1001} for i in range(20_020)], SCHEMA, accounting=accounting)
+    room = room_of(
+        [{"x": i % 1001} for i in range(20_020)], SCHEMA, accounting=accounting
+    )
     before = room.till.left
     found = choose_quantiles(room, SCHEMA["x"], QUARTILES, amount=before)
-    # EM loses at most (2Δ/ε)(ln|lattice| + 15) ranks but for e^-15; a rank is 1/20 of a lattice step
+    # EM loses at most (2Δ/ε)(ln|lattice| + 15) ranks but for e^-15; a rank is 1/20 of a
+    # lattice step
     assert all(abs(index - 250 * (i + 1)) < 60 for i, index in enumerate(found))
     assert before * Fraction(99, 100) <= before - room.till.left <= before
 
@@ -29,4 +32,6 @@ def test_quartiles_of_many_rows_are_close(accounting):
 def test_without_bounds_it_is_refused():
     schema = Schema(columns=(Integer(name="income"),))
     with pytest.raises(Refused, match=r"income.*bounds: learn"):
-        choose_quantiles(room_of([], schema), schema["income"], QUARTILES, amount=Fraction(1, 100))
+        choose_quantiles(
+            room_of([], schema), schema["income"], QUARTILES, amount=Fraction(1, 100)
+        )

@@ -14,17 +14,26 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator
 from understudy.curator.mechanisms.scores import SCORE_GRID
-from understudy.curator.mechanisms.select_marginal import choose_clique, measure_distances
+from understudy.curator.mechanisms.select_marginal import (
+    choose_clique,
+    measure_distances,
+)
 from understudy.errors import Refused
 from understudy.measurements import Centring, Identity, Partition
 from understudy.schema import Boolean, Categorical, Schema
 
-SCHEMA = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
+SCHEMA = Schema(
+    columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False))
+)
 UNIVERSE = [{"a": x, "b": y} for x in (False, True) for y in (False, True)]
 
 
 def estimates(value: float) -> dict[tuple[str, ...], np.ndarray]:
-    return {("a",): np.array([value, value]), ("b",): np.array([1.0, 0.0]), ("a", "b"): np.full((2, 2), value / 2)}
+    return {
+        ("a",): np.array([value, value]),
+        ("b",): np.array([1.0, 0.0]),
+        ("a", "b"): np.full((2, 2), value / 2),
+    }
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -32,29 +41,47 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
     for here, there in neighbouring(UNIVERSE, 4, relation):
         found = []
         for rows in (here, there):
-            room = room_of(rows, SCHEMA, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
+            room = room_of(
+                rows,
+                SCHEMA,
+                neighbours=relation,
+                accounting=Accounting.PURE,
+                delta=0,
+                noise=no_noise,
+            )
             found.append(measure_distances(room, estimates(0.3), amount=Fraction(1)))
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         one = next(iter(found[0].values()))
-        assert moved <= one.scale  # ε = 1 and scale = Δ₁/ε, so the scale is the assumed Δ₁
+        assert (
+            moved <= one.scale
+        )  # ε = 1 and scale = Δ₁/ε, so the scale is the assumed Δ₁
 
 
 def test_distances_are_those_to_the_rounded_estimate():
     room = room_of([UNIVERSE[0]] * 7, SCHEMA, noise=no_noise)
-    found = measure_distances(room, {("a",): np.array([1 / 3, 0.0])}, amount=room.till.left)
+    found = measure_distances(
+        room, {("a",): np.array([1 / 3, 0.0])}, amount=room.till.left
+    )
     assert found[("a",)].value == 7 * SCORE_GRID - round(SCORE_GRID / 3)
     assert float(found[("a",)]) == found[("a",)].value / SCORE_GRID
 
 
 def test_the_choice_follows_the_exponential_law():
-    """Two candidates whose scores differ by 4: odds e^(4ε/2); checked by a binomial test at 1e-6."""
+    """Two candidates whose scores differ by 4: odds e^(4ε/2); checked by a binomial
+    test at 1e-6.
+    """
     from scipy import stats
 
     rows = [UNIVERSE[1]] * 4  # a false, b true
-    wanted = {("a",): np.array([4.0, 0.0]), ("b",): np.array([2.0, 2.0])}  # distances 0 and 4
+    wanted = {
+        ("a",): np.array([4.0, 0.0]),
+        ("b",): np.array([2.0, 2.0]),
+    }  # distances 0 and 4
     repeats = 4000
     room = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=repeats, delta=0)
-    picks = Counter(choose_clique(room, wanted, amount=Fraction(1)) for _ in range(repeats))
+    picks = Counter(
+        choose_clique(room, wanted, amount=Fraction(1)) for _ in range(repeats)
+    )
     chance = exp(4 / 2) / (1 + exp(4 / 2))
     assert stats.binomtest(picks[("b",)], repeats, chance).pvalue > 1e-6
     broken = exp(4) / (1 + exp(4))  # the factor 2 forgotten
@@ -65,13 +92,19 @@ def test_weights_and_penalties_change_the_choice():
     rows = [UNIVERSE[0]] * 100
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 0.0])}
     room = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=100, delta=0)
-    assert choose_clique(room, wanted, amount=Fraction(10), penalties=[100.0, 0.0]) == ("b",)
-    assert choose_clique(room, wanted, amount=Fraction(10), weights=[1.0, 0.01]) == ("a",)
+    assert choose_clique(room, wanted, amount=Fraction(10), penalties=[100.0, 0.0]) == (
+        "b",
+    )
+    assert choose_clique(room, wanted, amount=Fraction(10), weights=[1.0, 0.01]) == (
+        "a",
+    )
 
 
 def test_one_candidate_is_chosen_and_none_is_refused():
     room = room_of([], SCHEMA)
-    assert choose_clique(room, {("a",): np.zeros(2)}, amount=room.till.left / 2) == ("a",)
+    assert choose_clique(room, {("a",): np.zeros(2)}, amount=room.till.left / 2) == (
+        "a",
+    )
     left = room.till.left
     with pytest.raises(Refused, match="Nothing was spent"):
         choose_clique(room, {}, amount=left)
@@ -79,10 +112,16 @@ def test_one_candidate_is_chosen_and_none_is_refused():
 
 
 LONG = Schema(
-    columns=(Categorical(name="a", values=("p", "q", "r"), nullable=False), Boolean(name="b", nullable=False))
+    columns=(
+        Categorical(name="a", values=("p", "q", "r"), nullable=False),
+        Boolean(name="b", nullable=False),
+    )
 )
 CODES = [{"a": x, "b": y} for x in "pqr" for y in (False, True)]
-COARSE = {("a", "b"): (Partition((0, 1, 1)), Identity(2)), ("a",): (Partition((0, 0, 1)),)}
+COARSE = {
+    ("a", "b"): (Partition((0, 1, 1)), Identity(2)),
+    ("a",): (Partition((0, 0, 1)),),
+}
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -91,17 +130,33 @@ def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(re
     for here, there in neighbouring(CODES, 3, relation):
         found = []
         for rows in (here, there):
-            room = room_of(rows, LONG, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
-            found.append(measure_distances(room, wanted, amount=Fraction(1), maps=COARSE))
+            room = room_of(
+                rows,
+                LONG,
+                neighbours=relation,
+                accounting=Accounting.PURE,
+                delta=0,
+                noise=no_noise,
+            )
+            found.append(
+                measure_distances(room, wanted, amount=Fraction(1), maps=COARSE)
+            )
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         assert moved <= next(iter(found[0].values())).scale
 
 
 def test_a_coarse_distance_is_that_of_coarse_counts():
-    rows = [{"a": "p", "b": True}] * 5 + [{"a": "q", "b": True}] * 3 + [{"a": "r", "b": False}] * 2
+    rows = (
+        [{"a": "p", "b": True}] * 5
+        + [{"a": "q", "b": True}] * 3
+        + [{"a": "r", "b": False}] * 2
+    )
     room = room_of(rows, LONG, noise=no_noise)
     found = measure_distances(
-        room, {("a", "b"): np.array([[0.0, 5.0], [2.0, 0.0]])}, amount=room.till.left, maps=COARSE
+        room,
+        {("a", "b"): np.array([[0.0, 5.0], [2.0, 0.0]])},
+        amount=room.till.left,
+        maps=COARSE,
     )
     assert float(found[("a", "b")]) == 3
 
@@ -112,7 +167,10 @@ def test_coarse_distances_that_cannot_be_are_refused_and_free():
     custody = Curator(room, LONG)
     for maps, shape in [
         ({("a",): (Partition((0, 1)),)}, (2,)),  # for another column
-        ({("a",): (Partition((0, 1, 1)),)}, (3,)),  # the estimate is fine, the map coarse
+        (
+            {("a",): (Partition((0, 1, 1)),)},
+            (3,),
+        ),  # the estimate is fine, the map coarse
         ({("a",): (Centring(3),)}, (3,)),
     ]:
         with pytest.raises(Refused, match="Nothing was spent"):

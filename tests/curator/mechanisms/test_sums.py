@@ -23,16 +23,30 @@ def schema_of(low: int, high: int) -> Schema:
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize(("low", "high"), [(0, 3), (-2, 1), (2, 4), (-4, -2)])
 @pytest.mark.parametrize("origin", [0, 2])
-def test_no_neighbour_moves_a_sum_by_more_than_its_price_assumes(low, high, origin, relation):
-    """ε = Δ/scale in a pure run, so scale · ε tells which Δ the price assumed; values beyond the bounds are clipped."""
+def test_no_neighbour_moves_a_sum_by_more_than_its_price_assumes(
+    low, high, origin, relation
+):
+    """ε = Δ/scale in a pure run, so scale · ε tells which Δ the price assumed; values
+    beyond the bounds are clipped.
+    """
     schema = schema_of(low, high)
     universe = [{"x": v} for v in (None, low - 5, low, high, high + 5)]
     for here, there in neighbouring(universe, 3, relation):
         one, two = (
-            room_of(rows, schema, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
+            room_of(
+                rows,
+                schema,
+                neighbours=relation,
+                accounting=Accounting.PURE,
+                delta=0,
+                noise=no_noise,
+            )
             for rows in (here, there)
         )
-        a, b = (measure_sum(r, schema["x"], amount=Fraction(1), origin=origin) for r in (one, two))
+        a, b = (
+            measure_sum(r, schema["x"], amount=Fraction(1), origin=origin)
+            for r in (one, two)
+        )
         assert abs(a.value - b.value) <= a.scale * a.cost.amount
 
 
@@ -44,7 +58,14 @@ def test_the_claim_is_reached():
         moved, scale = 0, Fraction(0)
         for here, there in neighbouring(universe, 2, relation):
             rooms = (
-                room_of(rows, schema, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
+                room_of(
+                    rows,
+                    schema,
+                    neighbours=relation,
+                    accounting=Accounting.PURE,
+                    delta=0,
+                    noise=no_noise,
+                )
                 for rows in (here, there)
             )
             a, b = (measure_sum(r, schema["x"], amount=Fraction(1)) for r in rooms)
@@ -54,15 +75,25 @@ def test_the_claim_is_reached():
 
 def test_a_sum_beyond_64_bits_does_not_wrap():
     schema = schema_of(0, 2**50)
-    room = room_of([{"x": 2**50}] * 20_000, schema, epsilon=10, noise=no_noise)  # noise within 2^50
-    assert measure_sum(room, schema["x"], amount=room.till.left).value == 20_000 * 2**50 > 2**63
+    room = room_of(
+        [{"x": 2**50}] * 20_000, schema, epsilon=10, noise=no_noise
+    )  # noise within 2^50
+    assert (
+        measure_sum(room, schema["x"], amount=room.till.left).value
+        == 20_000 * 2**50
+        > 2**63
+    )
 
 
 def test_a_mean_lies_inside_the_bounds_whatever_the_noise():
     schema = schema_of(10, 20)
     for _ in range(200):
         room = room_of([{"x": 12}] * 3, schema)
-        assert 10 <= measure_mean(room, schema["x"], amount=room.till.left / 100).index <= 20
+        assert (
+            10
+            <= measure_mean(room, schema["x"], amount=room.till.left / 100).index
+            <= 20
+        )
 
 
 def test_a_mean_is_close_where_the_rows_are_many():
@@ -71,7 +102,8 @@ def test_a_mean_is_close_where_the_rows_are_many():
     values = rng.integers(0, 101, 20_000)
     room = room_of([{"x": int(v)} for v in values], schema)
     found = measure_mean(room, schema["x"], amount=room.till.left)
-    # sd of the sum is 50 σ with σ = √2/μ, about 10.7 at ε = 1, δ = 1e-6: an error of 0.2 is more than 5 sd of 0.027
+    # sd of the sum is 50 σ with σ = √2/μ, about 10.7 at ε = 1, δ = 1e-6: an error of
+    # 0.2 is more than 5 sd of 0.027
     assert abs(float(found.index) - values.mean()) < 0.2
 
 

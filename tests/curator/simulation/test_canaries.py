@@ -14,7 +14,13 @@ SCHEMA = Schema(
         Boolean(name="smoker", nullable=False),
     )
 )
-LABELS = [("red", False), ("blue", True), ("blue", True), ("green", False), ("blue", False)]
+LABELS = [
+    ("red", False),
+    ("blue", True),
+    ("blue", True),
+    ("green", False),
+    ("blue", False),
+]
 CLIQUES = [(), ("colour",), ("smoker", "colour")]
 
 
@@ -37,7 +43,11 @@ def same(one, other):
     assert one.rows() == other.rows()
     for a, b in zip(one.counts(CLIQUES), other.counts(CLIQUES), strict=True):
         assert np.array_equal(a, b)
-    for a, b in zip(one.sparse_counts(("smoker", "colour")), other.sparse_counts(("smoker", "colour")), strict=True):
+    for a, b in zip(
+        one.sparse_counts(("smoker", "colour")),
+        other.sparse_counts(("smoker", "colour")),
+        strict=True,
+    ):
         assert np.array_equal(a, b)
 
 

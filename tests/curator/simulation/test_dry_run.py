@@ -1,4 +1,6 @@
-"""A rehearsal imagines as many people as a run would find, and noise hides as many of them."""
+"""A rehearsal imagines as many people as a run would find, and noise hides as many of
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,17 @@ from understudy.schema import Boolean, Date, Integer, Schema
 
 
 def spread(column: Integer, *edges: int) -> list[int]:
-    return DryRunTable(Schema(columns=(column,)), people=1000).lattice_counts("x", edges).tolist()
+    return (
+        DryRunTable(Schema(columns=(column,)), people=1000)
+        .lattice_counts("x", edges)
+        .tolist()
+    )
 
 
 def test_people_lie_evenly_between_the_bounds_and_nowhere_else() -> None:
-    assert spread(Integer(name="x", min=-50, max=49), -(2**62), -50, 0, 1, 50, 2**62) == [0, 500, 10, 490, 0]
+    assert spread(
+        Integer(name="x", min=-50, max=49), -(2**62), -50, 0, 1, 50, 2**62
+    ) == [0, 500, 10, 490, 0]
     assert sum(spread(Integer(name="x", min=0, max=6), *range(8))) == 1000
 
 
@@ -26,7 +34,9 @@ def test_people_lie_evenly_between_the_bounds_and_nowhere_else() -> None:
         (Integer(name="x", max=-1), -ASSUMED_RANGE),
     ],
 )
-def test_a_bound_that_is_declared_is_where_the_assumed_range_begins_or_ends(column: Integer, first: int) -> None:
+def test_a_bound_that_is_declared_is_where_the_assumed_range_begins_or_ends(
+    column: Integer, first: int
+) -> None:
     assert spread(column, first, first + ASSUMED_RANGE) == [1000]
 
 
@@ -34,7 +44,18 @@ def test_a_bound_that_is_declared_is_where_the_assumed_range_begins_or_ends(colu
 def test_a_plan_learns_as_many_bins_as_its_rows_and_noise_allow(
     epsilon: object, rows: int, least: int, most: int
 ) -> None:
-    columns = (Integer(name="x", min=0, max=9_999), Date(name="y"), Boolean(name="z"), Boolean(name="w"))
-    made = us.plan(Schema(columns=columns), epsilon=epsilon, rows=rows, synthesizer="independent", outlook=False)
+    columns = (
+        Integer(name="x", min=0, max=9_999),
+        Date(name="y"),
+        Boolean(name="z"),
+        Boolean(name="w"),
+    )
+    made = us.plan(
+        Schema(columns=columns),
+        epsilon=epsilon,
+        rows=rows,
+        synthesizer="independent",
+        outlook=False,
+    )
     cells = {m.clique[0]: m.cells for m in made.marginals}
     assert least <= cells["x"] <= most

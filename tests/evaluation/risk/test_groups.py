@@ -41,14 +41,20 @@ def test_the_three_groups() -> None:
 
 def test_a_wider_radius_hides_more_and_a_larger_crowd_fewer() -> None:
     smoker, age = [0] * 8 + [1], [30] * 6 + [60, 90] + [30]
-    assert counted(smoker, age, radius={"age": 60.0}) == {"low": 8, "medium": 0, "high": 1}
+    assert counted(smoker, age, radius={"age": 60.0}) == {
+        "low": 8,
+        "medium": 0,
+        "high": 1,
+    }
     assert counted(smoker, age, least=7) == {"low": 0, "medium": 8, "high": 1}
     assert counted(smoker, age, least=8) == {"low": 0, "medium": 0, "high": 9}
 
 
 def test_some_are_judged_among_all() -> None:
     everybody = people([0] * 20, [30] * 20)
-    found = assess_risk_groups(everybody.take(slice(0, 3)), ["smoker"], population=everybody)
+    found = assess_risk_groups(
+        everybody.take(slice(0, 3)), ["smoker"], population=everybody
+    )
     assert (found.value, found.facts["records"], found.facts["of"]) == (0.0, 3, 20)
 
 

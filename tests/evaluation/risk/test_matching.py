@@ -1,4 +1,6 @@
-"""Matching within a radius: 1/s by hand, brute force, an identical copy, and independent copies."""
+"""Matching within a radius: 1/s by hand, brute force, an identical copy, and
+independent copies.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,14 @@ NONE = np.zeros(0)
 
 
 def quasi(labels: list[int], numbers: list[float]) -> QuasiIdentifiers:
-    return QuasiIdentifiers(np.array(labels, np.int64)[:, None], np.array(numbers)[:, None])
+    return QuasiIdentifiers(
+        np.array(labels, np.int64)[:, None], np.array(numbers)[:, None]
+    )
 
 
-def brute(targets: QuasiIdentifiers, copies: list[QuasiIdentifiers], radius: float) -> np.ndarray:
+def brute(
+    targets: QuasiIdentifiers, copies: list[QuasiIdentifiers], radius: float
+) -> np.ndarray:
     """P_ij, mean over copies of 1/s where j matches i."""
     chances = np.zeros((targets.rows, copies[0].rows))
     for copy in copies:
@@ -68,9 +74,14 @@ def test_ties_share_and_nobody_is_nobody() -> None:
 def test_against_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, radius = 60, 4.0
-    real = quasi(rng.integers(0, 3, n).tolist(), rng.integers(0, 60, n).astype(float).tolist())
+    real = quasi(
+        rng.integers(0, 3, n).tolist(), rng.integers(0, 60, n).astype(float).tolist()
+    )
     copies = [
-        QuasiIdentifiers(np.where(rng.random((n, 1)) < 0.9, real.labels, 0), real.numbers + rng.integers(-6, 7, (n, 1)))
+        QuasiIdentifiers(
+            np.where(rng.random((n, 1)) < 0.9, real.labels, 0),
+            real.numbers + rng.integers(-6, 7, (n, 1)),
+        )
         for _ in range(3)
     ]
     chances = brute(real, copies, radius)
@@ -80,7 +91,9 @@ def test_against_brute_force(seed: int) -> None:
     best = (chances >= top[:, None] - 1e-9) & (top[:, None] > 0)
     assert found.ties.tolist() == best.sum(axis=1).tolist()
     assert found.right.tolist() == np.diag(best).tolist()
-    beliefs = [brute(real, [copy], radius).max(axis=1) for copy in copies]  # 1/s in each copy
+    beliefs = [
+        brute(real, [copy], radius).max(axis=1) for copy in copies
+    ]  # 1/s in each copy
     assert found.belief == pytest.approx(np.mean(beliefs, axis=0))
 
 
@@ -91,7 +104,8 @@ def test_a_missing_number_matches_a_missing_one_alone() -> None:
 
 
 def test_groups_by_hand() -> None:
-    # Six alike; one whose labels are shared by them but whose number is far; one on its own.
+    # Six alike; one whose labels are shared by them but whose number is far; one on its
+    # own.
     people = quasi([0] * 7 + [1], [30, 30, 30, 30, 30, 31, 80, 30])
     found = assign_risk_groups(people, np.array([2.0]), least=5)
     assert found.tolist() == [RiskLevel.LOW] * 6 + [RiskLevel.MEDIUM, RiskLevel.HIGH]
@@ -101,13 +115,20 @@ def test_groups_are_about_the_whole_population() -> None:
     everybody = quasi([0] * 10, [30.0] * 10)
     few = quasi([0, 0], [30.0, 30.0])
     assert assign_risk_groups(few, np.array([1.0])).tolist() == [RiskLevel.HIGH] * 2
-    assert assign_risk_groups(few, np.array([1.0]), population=everybody).tolist() == [RiskLevel.LOW] * 2
+    assert (
+        assign_risk_groups(few, np.array([1.0]), population=everybody).tolist()
+        == [RiskLevel.LOW] * 2
+    )
 
 
 def test_the_mean_of_copies_is_an_attack_of_its_own() -> None:
     """Each copy is too far off to match; their mean is not."""
     real = quasi([0, 0], [30, 60])
-    copies = [quasi([0, 0], [20, 50]), quasi([0, 1], [40, 70]), quasi([0, 0], [30.4, 60.2])]
+    copies = [
+        quasi([0, 0], [20, 50]),
+        quasi([0, 1], [40, 70]),
+        quasi([0, 0], [30.4, 60.2]),
+    ]
     mean = average_copies(copies)
     assert mean.numbers[:, 0] == pytest.approx([30.133, 60.067], abs=1e-3)
     assert mean.labels[:, 0].tolist() == [0, 0]
@@ -119,7 +140,9 @@ def test_the_mean_of_copies_is_an_attack_of_its_own() -> None:
     assert gone.labels[0, 0] == 1
 
 
-KEYED = Schema(columns=(*SCHEMA.columns, Identifier(name="id")), impossible=SCHEMA.impossible)
+KEYED = Schema(
+    columns=(*SCHEMA.columns, Identifier(name="id")), impossible=SCHEMA.impossible
+)
 
 
 def keyed(rows: list, order: list[int]) -> Records:
@@ -130,7 +153,15 @@ def keyed(rows: list, order: list[int]) -> Records:
     columns = list(zip(*[(*rows[i], f"p{i}") for i in order], strict=True))
     names = [column.name for column in KEYED.columns]
     return Table(
-        open_table(pa.table({name: pa.array(list(cells)) for name, cells in zip(names, columns, strict=True)})), KEYED
+        open_table(
+            pa.table(
+                {
+                    name: pa.array(list(cells))
+                    for name, cells in zip(names, columns, strict=True)
+                }
+            )
+        ),
+        KEYED,
     ).records(key="id")
 
 
@@ -138,7 +169,9 @@ def test_an_identical_copy_is_found_wholly_whatever_its_order() -> None:
     rows = [(i, "F", "low", float(10 * i), True) for i in range(15, 95)]
     real = keyed(rows, list(range(80)))
     copy = keyed(rows, list(np.random.default_rng(1).permutation(80)))
-    found = assess_reidentification(real, [copy, copy], ["age", "sex"], radius={"age": 0})
+    found = assess_reidentification(
+        real, [copy, copy], ["age", "sex"], radius={"age": 0}
+    )
     assert found.value == 1
     assert found.facts["true_match_rate"] == 1
     assert found.facts["expected_matches"] == 80
@@ -152,11 +185,16 @@ def test_an_identical_copy_is_found_wholly_whatever_its_order() -> None:
         {name: np.roll(places, 1) for name, places in twin.places.items()},
         real.keys,
     )
-    assert assess_reidentification(real, [rolled], ["age", "sex"], radius={"age": 0}).value == 0
+    assert (
+        assess_reidentification(real, [rolled], ["age", "sex"], radius={"age": 0}).value
+        == 0
+    )
 
 
 def test_independent_copies_find_people_as_often_as_chance() -> None:
-    """With labels alone and rows drawn anew, the right row is met with chance 1/s among n: mean I = (number of classes)/n."""
+    """With labels alone and rows drawn anew, the right row is met with chance 1/s among
+    n: mean I = (number of classes)/n.
+    """
     rng = np.random.default_rng(4)
     n, kinds = 400, 4
     own = []
@@ -164,7 +202,8 @@ def test_independent_copies_find_people_as_often_as_chance() -> None:
         real = QuasiIdentifiers(rng.integers(0, kinds, (n, 1)), np.zeros((n, 0)))
         copy = QuasiIdentifiers(rng.integers(0, kinds, (n, 1)), np.zeros((n, 0)))
         own.append(match_targets(real, [copy], NONE).own.mean())
-    # I_i is 1/s with chance 1/kinds, and s is about n/kinds: a mean of 1/n, and a spread that the runs themselves show.
+    # I_i is 1/s with chance 1/kinds, and s is about n/kinds: a mean of 1/n, and a
+    # spread that the runs themselves show.
     assert abs(np.mean(own) - 1 / n) < 5 * np.std(own) / np.sqrt(60) + 1e-5
 
 
@@ -189,21 +228,27 @@ def test_what_cannot_be_matched() -> None:
         assess_reidentification(real, [table([]).records()], ["age"])
 
 
-# A simulation whose risks are known: Jiang, Raftery, Steele, Wang, "Balancing inferential integrity and disclosure risk via model targeted
-# masking and multiple imputation", 2022. 500 people; the synthesis is linear in z and the truth is not; a match is the
-# same x₂ and an x₁ within 0.1. The figures are those of an independent implementation over 40 data sets.
+# A simulation whose risks are known: Jiang, Raftery, Steele, Wang, "Balancing
+# inferential integrity and disclosure risk via model targeted masking and multiple
+# imputation", 2022. 500 people; the synthesis is linear in z and the truth is not; a
+# match is the same x₂ and an x₁ within 0.1. The figures are those of an independent
+# implementation over 40 data sets.
 
 
 def simulated(rng: np.random.Generator, n: int = 500) -> tuple[np.ndarray, ...]:
     z, (a, b) = rng.uniform(-2, 2, n), rng.uniform(-0.5, 0.5, (2, n))
     x1 = rng.normal(z**2 + 2 * a, 1)
-    x2 = rng.random(n) < expit(z**2 + x1**2 + x1 * z + 2 * np.where(rng.random(n) < 0.5, a, b))
+    x2 = rng.random(n) < expit(
+        z**2 + x1**2 + x1 * z + 2 * np.where(rng.random(n) < 0.5, a, b)
+    )
     o = rng.normal(0.5 * (z + x1 + x2), 1) > 0
     return z, x1, x2.astype(np.int64), o.astype(np.int64)
 
 
 def drawn_by_regression(rng: np.random.Generator, z, x1, x2, o) -> QuasiIdentifiers:
-    """Proper draws: least squares for x₁, then a logistic regression for x₂ on the x₁ that was drawn."""
+    """Proper draws: least squares for x₁, then a logistic regression for x₂ on the x₁
+    that was drawn.
+    """
     import statsmodels.api as sm
 
     known = np.column_stack([np.ones_like(z), z, o])
@@ -212,10 +257,15 @@ def drawn_by_regression(rng: np.random.Generator, z, x1, x2, o) -> QuasiIdentifi
     spread = np.sqrt(((x1 - known @ slopes) ** 2).sum() / rng.chisquare(len(z) - 3))
     slopes = slopes + spread * np.linalg.cholesky(inverse) @ rng.normal(size=3)
     first = known @ slopes + spread * rng.normal(size=len(z))
-    fitted = sm.GLM(x2, np.column_stack([known, x1]), family=sm.families.Binomial()).fit()
+    fitted = sm.GLM(
+        x2, np.column_stack([known, x1]), family=sm.families.Binomial()
+    ).fit()
     odds = fitted.params + np.linalg.cholesky(fitted.cov_params()) @ rng.normal(size=4)
     return QuasiIdentifiers(
-        (rng.random(len(z)) < expit(np.column_stack([known, first]) @ odds)).astype(np.int64)[:, None], first[:, None]
+        (rng.random(len(z)) < expit(np.column_stack([known, first]) @ odds)).astype(
+            np.int64
+        )[:, None],
+        first[:, None],
     )
 
 
@@ -223,16 +273,29 @@ def drawn_by_trees(rng: np.random.Generator, z, x1, x2, o) -> QuasiIdentifiers:
     """Donors from the leaves of trees grown on a bootstrap of the rows."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    shape = {"min_samples_leaf": 5, "min_samples_split": 15, "max_depth": 30, "random_state": 0}
+    shape = {
+        "min_samples_leaf": 5,
+        "min_samples_split": 15,
+        "max_depth": 30,
+        "random_state": 0,
+    }
     known, some = np.column_stack([z, o]), rng.integers(0, len(z), len(z))
     tree = DecisionTreeRegressor(**shape).fit(known[some], x1[some])
     leaves, donors = tree.apply(known[some]), x1[some]
     homes = {leaf: donors[leaves == leaf] for leaf in np.unique(leaves)}
-    first = np.array([homes[leaf][rng.integers(len(homes[leaf]))] for leaf in tree.apply(known)])
+    first = np.array(
+        [homes[leaf][rng.integers(len(homes[leaf]))] for leaf in tree.apply(known)]
+    )
     some = rng.integers(0, len(z), len(z))
-    second = DecisionTreeClassifier(**shape).fit(np.column_stack([known, x1])[some], x2[some])
-    chance = second.predict_proba(np.column_stack([known, first]))[:, list(second.classes_).index(1)]
-    return QuasiIdentifiers((rng.random(len(z)) < chance).astype(np.int64)[:, None], first[:, None])
+    second = DecisionTreeClassifier(**shape).fit(
+        np.column_stack([known, x1])[some], x2[some]
+    )
+    chance = second.predict_proba(np.column_stack([known, first]))[
+        :, list(second.classes_).index(1)
+    ]
+    return QuasiIdentifiers(
+        (rng.random(len(z)) < chance).astype(np.int64)[:, None], first[:, None]
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,7 +307,9 @@ def drawn_by_trees(rng: np.random.Generator, z, x1, x2, o) -> QuasiIdentifiers:
         (drawn_by_trees, 20, 0.031, 0.013),
     ],
 )
-def test_a_simulation_of_known_risk(make, copies: int, alone: float, mean: float) -> None:
+def test_a_simulation_of_known_risk(
+    make, copies: int, alone: float, mean: float
+) -> None:
     rng, found = np.random.default_rng(1), []
     for _ in range(6):
         world = simulated(rng)

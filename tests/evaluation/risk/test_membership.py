@@ -1,4 +1,6 @@
-"""Membership: the likelihood ratio in closed form, density ratios and shadow releases on data where the answer is known."""
+"""Membership: the likelihood ratio in closed form, density ratios and shadow releases
+on data where the answer is known.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,15 @@ from understudy.tables import Records
 
 FREE = Cost(Accounting.GDP, Fraction(1))
 PEOPLE = 2000
-CELLS = Schema(columns=(Categorical(name="cell", values=tuple(f"v{i}" for i in range(2 * PEOPLE)), nullable=False),))
+CELLS = Schema(
+    columns=(
+        Categorical(
+            name="cell",
+            values=tuple(f"v{i}" for i in range(2 * PEOPLE)),
+            nullable=False,
+        ),
+    )
+)
 
 
 class Exact:
@@ -47,12 +57,28 @@ def people(first: int, last: int) -> Records:
 
 
 def measured(
-    counts: np.ndarray, sigma: float, seed: int, *, law: Law = Law.DISCRETE_GAUSSIAN, stated: float | None = None
+    counts: np.ndarray,
+    sigma: float,
+    seed: int,
+    *,
+    law: Law = Law.DISCRETE_GAUSSIAN,
+    stated: float | None = None,
 ) -> Measurement:
     rng = np.random.default_rng(seed)
-    noise = rng.laplace(0, sigma, len(counts)) if law is Law.DISCRETE_LAPLACE else rng.normal(0, sigma, len(counts))
+    noise = (
+        rng.laplace(0, sigma, len(counts))
+        if law is Law.DISCRETE_LAPLACE
+        else rng.normal(0, sigma, len(counts))
+    )
     values = counts + np.round(noise).astype(np.int64)
-    return Measurement(("cell",), (Identity(len(counts)),), values, law, Fraction(stated or sigma), FREE)
+    return Measurement(
+        ("cell",),
+        (Identity(len(counts)),),
+        values,
+        law,
+        Fraction(stated or sigma),
+        FREE,
+    )
 
 
 def attack(sigma: float, seed: int, *, stated: float | None = None):
@@ -83,7 +109,10 @@ def test_no_attack_beats_the_bound_and_a_broken_release_does() -> None:
     # μ = 1/4 is (1, 1e-6)-private with room to spare; μ = 7 is not.
     for sigma, broken in ((4.0, False), (0.15, True)):
         parts = attack(sigma, 2).parts
-        assert [part.facts["low"] > part.facts["bound"] for part in parts] == [broken, broken]
+        assert [part.facts["low"] > part.facts["bound"] for part in parts] == [
+            broken,
+            broken,
+        ]
 
 
 def test_laplace_moves_a_likelihood_by_at_most_its_epsilon() -> None:
@@ -95,11 +124,16 @@ def test_laplace_moves_a_likelihood_by_at_most_its_epsilon() -> None:
 
 def test_a_ratio_by_hand_on_every_kind_of_axis() -> None:
     schema = Schema(
-        columns=tuple(Categorical(name=name, values=("x", "y", "z"), nullable=False) for name in ("a", "b"))
+        columns=tuple(
+            Categorical(name=name, values=("x", "y", "z"), nullable=False)
+            for name in ("a", "b")
+        )
     )
     rng = np.random.default_rng(5)
     counts = rng.integers(0, 5, (3, 3))
-    rows = Records(schema, {"a": np.array([0, 2], np.uint8), "b": np.array([1, 1], np.uint8)}, {})
+    rows = Records(
+        schema, {"a": np.array([0, 2], np.uint8), "b": np.array([1, 1], np.uint8)}, {}
+    )
     for maps in (
         (Identity(3), Identity(3)),
         (Partition((0, 0, 1)), Identity(3)),
@@ -107,16 +141,25 @@ def test_a_ratio_by_hand_on_every_kind_of_axis() -> None:
         (Centring(3), Centring(3)),
     ):
         exact = apply_maps(maps, counts)
-        assert np.array_equal(exact, np.einsum("ia,jb,ab->ij", maps[0].matrix(), maps[1].matrix(), counts))
+        assert np.array_equal(
+            exact, np.einsum("ia,jb,ab->ij", maps[0].matrix(), maps[1].matrix(), counts)
+        )
         values = exact + rng.integers(-3, 4, exact.shape)
-        measurement = Measurement(("a", "b"), maps, values, Law.DISCRETE_GAUSSIAN, Fraction(2), FREE)
+        measurement = Measurement(
+            ("a", "b"), maps, values, Law.DISCRETE_GAUSSIAN, Fraction(2), FREE
+        )
         for inside in (True, False):
             found = likelihood_ratios(measurement, counts, rows, inside=inside)
             for i in range(2):
                 alone = np.zeros((3, 3), np.int64)
                 alone[rows.codes["a"][i], rows.codes["b"][i]] = 1
-                with_, without = (counts, counts - alone) if inside else (counts + alone, counts)
-                logs = [-((values - apply_maps(maps, c)) ** 2).sum() / 8 for c in (with_, without)]
+                with_, without = (
+                    (counts, counts - alone) if inside else (counts + alone, counts)
+                )
+                logs = [
+                    -((values - apply_maps(maps, c)) ** 2).sum() / 8
+                    for c in (with_, without)
+                ]
                 assert found[i] == pytest.approx(logs[0] - logs[1])
 
 
@@ -127,16 +170,34 @@ def test_a_copy_is_denser_at_its_own_people_and_fresh_rows_are_not() -> None:
     copy = attack_by_density(SCHEMA, members, members, holdout, cliques=names, rng=rng)
     assert copy.interval[0] > 0.6
     areas = [
-        attack_by_density(SCHEMA, table(made(500, s)).records(), members, holdout, cliques=names, rng=rng).value
+        attack_by_density(
+            SCHEMA,
+            table(made(500, s)).records(),
+            members,
+            holdout,
+            cliques=names,
+            rng=rng,
+        ).value
         for s in range(3, 9)
     ]
     assert abs(np.mean(areas) - 0.5) < 0.05
-    assert attack_by_density(SCHEMA, members, members, holdout, rng=rng).facts["cliques"] == 15
+    assert (
+        attack_by_density(SCHEMA, members, members, holdout, rng=rng).facts["cliques"]
+        == 15
+    )
 
 
 def test_strangers_with_rare_values_are_strangers_whatever_the_sizes() -> None:
-    """Cells that neither table has say nothing, however many rows each has; the broken twin adds half a row instead and is biased."""
-    letters = Schema(columns=(Categorical(name="a", values=tuple(f"v{i}" for i in range(400)), nullable=False),))
+    """Cells that neither table has say nothing, however many rows each has; the broken
+    twin adds half a row instead and is biased.
+    """
+    letters = Schema(
+        columns=(
+            Categorical(
+                name="a", values=tuple(f"v{i}" for i in range(400)), nullable=False
+            ),
+        )
+    )
     rng = np.random.default_rng(4)
 
     def drawn(n: int) -> Records:
@@ -152,7 +213,12 @@ def test_strangers_with_rare_values_are_strangers_whatever_the_sizes() -> None:
 
 
 def test_shadows_tell_a_copy_and_not_a_release_that_ignores_its_rows() -> None:
-    schema = Schema(columns=tuple(Categorical(name=name, values=tuple("pqrst"), nullable=False) for name in "abc"))
+    schema = Schema(
+        columns=tuple(
+            Categorical(name=name, values=tuple("pqrst"), nullable=False)
+            for name in "abc"
+        )
+    )
     rng = np.random.default_rng(2)
     rows = {name: rng.integers(0, 4, 60).astype(np.uint8) for name in "abc"}
     for name in "abc":
@@ -176,10 +242,20 @@ def test_shadows_tell_a_copy_and_not_a_release_that_ignores_its_rows() -> None:
 def test_an_area_against_all_pairs_and_its_interval_covers() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 6, 30).astype(float), rng.integers(0, 6, 20).astype(float)
-    assert area_under_roc(a, b) == pytest.approx(np.mean([(x > y) + (x == y) / 2 for x in a for y in b]))
+    assert area_under_roc(a, b) == pytest.approx(
+        np.mean([(x > y) + (x == y) / 2 for x in a for y in b])
+    )
     held = 0
     for _ in range(300):
-        found = roc_finding("x", "X", rng.normal(1, 1, 80), rng.normal(0, 1, 80), guarantee=None, facts={}, note="")
+        found = roc_finding(
+            "x",
+            "X",
+            rng.normal(1, 1, 80),
+            rng.normal(0, 1, 80),
+            guarantee=None,
+            facts={},
+            note="",
+        )
         held += found.interval[0] <= norm.cdf(1 / np.sqrt(2)) <= found.interval[1]
     assert held > 260  # of 300; at 95 % fewer has a chance under 1e-6
     assert "100 people" in found.parts[0].reason
@@ -190,4 +266,6 @@ def test_what_it_takes() -> None:
     with pytest.raises(Unavailable, match="holdout"):
         attack_by_density(SCHEMA, rows, rows, rows, rng=np.random.default_rng(1))
     with pytest.raises(Unavailable, match="no noisy measurement"):
-        attack_by_measurements(Exact(np.zeros(2)), [], people(0, 9), people(9, 20), guarantee=None)
+        attack_by_measurements(
+            Exact(np.zeros(2)), [], people(0, 9), people(9, 20), guarantee=None
+        )

@@ -1,4 +1,6 @@
-"""Rates: Wilson's interval covers, what the control gets is taken off, and a certain attack is no error."""
+"""Rates: Wilson's interval covers, what the control gets is taken off, and a certain
+attack is no error.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from understudy.evaluation.risk.rates import Rate, Risk, max_true_positive_rate, residual_risk
+from understudy.evaluation.risk.rates import (
+    Rate,
+    Risk,
+    max_true_positive_rate,
+    residual_risk,
+)
 
 
 def test_wilson_by_hand_and_at_the_ends() -> None:
@@ -20,7 +27,11 @@ def test_wilson_by_hand_and_at_the_ends() -> None:
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.9])
 def test_the_interval_covers(p: float) -> None:
     n = 200
-    covered = sum(binom.pmf(k, n, p) for k in range(n + 1) if Rate(k, n).interval()[0] <= p <= Rate(k, n).interval()[1])
+    covered = sum(
+        binom.pmf(k, n, p)
+        for k in range(n + 1)
+        if Rate(k, n).interval()[0] <= p <= Rate(k, n).interval()[1]
+    )
     assert covered > 0.92
 
 
@@ -30,9 +41,13 @@ def test_the_interval_of_a_risk_covers_at_least_as_often_as_it_says() -> None:
     true = residual_risk(members, control)
     held = 0
     for _ in range(400):
-        low, high = Risk(Rate(int(rng.binomial(n, members)), n), Rate(int(rng.binomial(n, control)), n)).interval()
+        low, high = Risk(
+            Rate(int(rng.binomial(n, members)), n),
+            Rate(int(rng.binomial(n, control)), n),
+        ).interval()
         held += low <= true <= high
-    # At 95 % a count below 356 of 400 has a chance under 1e-6; the interval is wider than it need be.
+    # At 95 % a count below 356 of 400 has a chance under 1e-6; the interval is wider
+    # than it need be.
     assert held >= 356
     assert binom.cdf(355, 400, 0.95) < 1e-6
 

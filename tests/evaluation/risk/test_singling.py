@@ -17,10 +17,14 @@ def test_a_copy_singles_out_and_independent_rows_do_not() -> None:
     rng = np.random.default_rng(1)
     copy = assess_singling_out(members, control, members, COLUMNS, rng=rng)
     assert copy.value == 1  # what fits one row of a copy fits one person
-    other = assess_singling_out(members, control, table(made(800, 3)).records(), COLUMNS, rng=rng)
+    other = assess_singling_out(
+        members, control, table(made(800, 3)).records(), COLUMNS, rng=rng
+    )
     assert other.interval[0] < 0.02
     assert other.interval[1] > -0.02
-    assert other.facts["control"] > 0.1  # rare is rare everywhere: without the control this would look like a leak
+    assert (
+        other.facts["control"] > 0.1
+    )  # rare is rare everywhere: without the control this would look like a leak
 
 
 def test_a_copy_links_halves_and_independent_rows_do_not() -> None:
@@ -28,7 +32,9 @@ def test_a_copy_links_halves_and_independent_rows_do_not() -> None:
     rng = np.random.default_rng(1)
     copy = assess_linkability(members, control, members, COLUMNS, rng=rng)
     assert copy.interval[0] > 0.1
-    other = assess_linkability(members, control, table(made(500, 3)).records(), COLUMNS, rng=rng)
+    other = assess_linkability(
+        members, control, table(made(500, 3)).records(), COLUMNS, rng=rng
+    )
     assert other.interval[0] < 0.02
     assert len(other.parts) == 3
 

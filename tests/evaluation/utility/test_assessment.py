@@ -1,4 +1,6 @@
-"""The whole assessment: mixed types and missing cells, an identical copy, an empty table, a missing extra."""
+"""The whole assessment: mixed types and missing cells, an identical copy, an empty
+table, a missing extra.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def test_every_family_is_there_and_json_holds_it() -> None:
         "marginals", "queries", "dependence", "counts", "constraints", "propensity", "estimates", "tasks",
     }  # fmt: skip
     assert not [finding.name for finding in found if not finding.is_computed]
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["marking"] == INTERNAL_MARKING
+    assert (
+        json.loads(json.dumps(found.to_dict(), allow_nan=False))["marking"]
+        == INTERNAL_MARKING
+    )
     assert [done for _, done in stages] == sorted(done for _, done in stages)
     assert stages[-1] == ("done", 1.0)
     assert found.facts["rows_synthetic"] == 250
@@ -45,7 +50,10 @@ def test_every_family_is_there_and_json_holds_it() -> None:
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     here, there = table(made(200, 1)), table(made(200, 2))
-    one, two = (assess_utility(here, there, SCHEMA, seed=4, targets=["married"]) for _ in range(2))
+    one, two = (
+        assess_utility(here, there, SCHEMA, seed=4, targets=["married"])
+        for _ in range(2)
+    )
     assert [finding.value for finding in one] == [finding.value for finding in two]
 
 
@@ -58,7 +66,9 @@ def test_an_empty_table_is_no_reason_to_stop() -> None:
     assert not found["tasks"].is_computed
 
 
-def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     real_import = builtins.__import__
 
     def without(name: str, *args: object, **kwargs: object) -> object:
@@ -67,8 +77,13 @@ def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(monkeypatch
         return real_import(name, *args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    found = assess_utility(table(made(100, 1)), table(made(100, 2)), SCHEMA, formulas=["income ~ age"])
+    found = assess_utility(
+        table(made(100, 1)), table(made(100, 2)), SCHEMA, formulas=["income ~ age"]
+    )
     assert found["tvd_2"].is_computed
     assert found["propensity_logistic"].is_computed
     for name in ("propensity_cart", "estimates_1", "tasks"):
-        assert 'pip install ".[evaluate]" in the folder of Understudy' in found[name].reason
+        assert (
+            'pip install ".[evaluate]" in the folder of Understudy'
+            in found[name].reason
+        )

@@ -1,4 +1,6 @@
-"""The k-marginal score at its ends, and the sub-sampling equivalent against drawn samples."""
+"""The k-marginal score at its ends, and the sub-sampling equivalent against drawn
+samples.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from understudy.evaluation.utility.kmarginal import (
 )
 from understudy.schema import Boolean, Schema
 
-BITS = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
+BITS = Schema(
+    columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False))
+)
 
 
 def two(*cells: int) -> Counts:
@@ -40,9 +44,13 @@ def test_mean_deviation_against_every_sample(cells: tuple[int, ...]) -> None:
     owners = np.repeat(np.arange(len(cells)), cells)
     for sample in range(1, len(owners) + 1):
         drawn = list(combinations(range(len(owners)), sample))
-        counts = np.array([np.bincount(owners[list(s)], minlength=len(cells)) for s in drawn])
+        counts = np.array(
+            [np.bincount(owners[list(s)], minlength=len(cells)) for s in drawn]
+        )
         expected = np.abs(counts - sample * np.array(cells) / len(owners)).mean(axis=0)
-        assert sampling_deviation(np.array(cells), sample) == pytest.approx(expected, abs=1e-12)
+        assert sampling_deviation(np.array(cells), sample) == pytest.approx(
+            expected, abs=1e-12
+        )
 
 
 def test_a_sample_of_a_fifth_is_worth_a_fifth() -> None:
@@ -50,11 +58,18 @@ def test_a_sample_of_a_fifth_is_worth_a_fifth() -> None:
     joint = rng.multinomial(4000, rng.dirichlet(np.ones(60)))
     target = expected_sample_l1([joint], 800)
     assert equivalent_share([joint], target) == pytest.approx(0.2, abs=1 / 4000)
-    drawn = [np.abs(rng.multivariate_hypergeometric(joint, 800) / 800 - joint / 4000).sum() for _ in range(400)]
-    # The mean of 400 draws; its standard error is known from them, and five of those is one false alarm in a million.
+    drawn = [
+        np.abs(rng.multivariate_hypergeometric(joint, 800) / 800 - joint / 4000).sum()
+        for _ in range(400)
+    ]
+    # The mean of 400 draws; its standard error is known from them, and five of those is
+    # one false alarm in a million.
     assert abs(np.mean(drawn) - target) < 5 * np.std(drawn) / 20
     # The broken twin, sampling with replacement, is farther off.
-    twin = [np.abs(rng.multinomial(800, joint / 4000) / 800 - joint / 4000).sum() for _ in range(400)]
+    twin = [
+        np.abs(rng.multinomial(800, joint / 4000) / 800 - joint / 4000).sum()
+        for _ in range(400)
+    ]
     assert abs(np.mean(twin) - target) > 5 * np.std(twin) / 20
 
 

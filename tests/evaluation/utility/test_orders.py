@@ -14,7 +14,9 @@ BITS = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"
 
 
 def parity(sign: int) -> Counts:
-    """Three bits whose sum is even, or odd: every pair is uniform either way, the triples have nothing in common."""
+    """Three bits whose sum is even, or odd: every pair is uniform either way, the
+    triples have nothing in common.
+    """
     joint = np.zeros((2, 2, 2), np.int64)
     for cell in np.ndindex(2, 2, 2):
         joint[cell] = 10 * (sum(cell) % 2 == sign)
@@ -32,15 +34,22 @@ def test_every_pair_and_the_triples_that_were_drawn() -> None:
     real, synthetic = table(made(300, 1)), table(made(200, 2, related=False))
     pairs = assess_marginals(real, synthetic, SCHEMA, 2)
     assert pairs.facts["cliques"] == pairs.facts["of"] == 10
-    triples = assess_marginals(real, synthetic, SCHEMA, 3, most=4, rng=np.random.default_rng(1))
+    triples = assess_marginals(
+        real, synthetic, SCHEMA, 3, most=4, rng=np.random.default_rng(1)
+    )
     assert len(triples.parts) == 4
     assert triples.facts["of"] == 10
     assert triples.parts[0].value == triples.facts["largest"]
-    assert triples.value == pytest.approx(np.mean([part.value for part in triples.parts]))
+    assert triples.value == pytest.approx(
+        np.mean([part.value for part in triples.parts])
+    )
 
 
 def test_cliques_are_drawn_without_repetition_and_all_are_reachable() -> None:
-    drawn = [choose_cliques(SCHEMA, 2, most=3, rng=np.random.default_rng(seed)) for seed in range(60)]
+    drawn = [
+        choose_cliques(SCHEMA, 2, most=3, rng=np.random.default_rng(seed))
+        for seed in range(60)
+    ]
     assert all(len(set(cliques)) == 3 for cliques in drawn)
     assert {clique for cliques in drawn for clique in cliques} == set(
         choose_cliques(SCHEMA, 2, most=None, rng=np.random.default_rng())

@@ -7,7 +7,11 @@ import pytest
 
 from kit.people import SCHEMA, made, table
 from understudy.evaluation.utility import marginals
-from understudy.evaluation.utility.ranges import assess_range_queries, draw_code_range, draw_queries
+from understudy.evaluation.utility.ranges import (
+    assess_range_queries,
+    draw_code_range,
+    draw_queries,
+)
 from understudy.findings import Unavailable
 
 
@@ -43,15 +47,21 @@ def test_a_stretch_holds_neighbours_and_no_missing_cell() -> None:
     assert all(draw_code_range(SCHEMA.codecs["sex"], rng).any() for _ in range(50))
 
 
-def test_large_boxes_are_answered_from_the_cells_that_occur(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_boxes_are_answered_from_the_cells_that_occur(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     here, there = table(made(200, 1)), table(made(150, 2))
     dense = assess_range_queries(here, there, SCHEMA, queries=60)
     monkeypatch.setattr(marginals, "MAX_DENSE_MARGINAL_CELLS", 5)
-    assert assess_range_queries(here, there, SCHEMA, queries=60).value == pytest.approx(dense.value)
+    assert assess_range_queries(here, there, SCHEMA, queries=60).value == pytest.approx(
+        dense.value
+    )
 
 
 def test_the_farthest_are_told_in_words_and_an_empty_table_is_refused() -> None:
-    found = assess_range_queries(table(made(200, 1)), table(made(200, 2, related=False)), SCHEMA, queries=80)
+    found = assess_range_queries(
+        table(made(200, 1)), table(made(200, 2, related=False)), SCHEMA, queries=80
+    )
     values = [part.value for part in found.parts]
     assert values == sorted(values, reverse=True)
     assert " and " in found.parts[0].name

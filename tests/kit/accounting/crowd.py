@@ -1,8 +1,11 @@
-"""Many processes that spend from one ledger until it is empty; prints what each was given. Run as a program.
+"""Many processes that spend from one ledger until it is empty; prints what each was
+given. Run as a program.
 
-The ledger may be given under several names, with colons between: each process takes one of them.
+The ledger may be given under several names, with colons between: each process takes one
+of them.
 
-With a fourth number the ledger has no cap, and each process looks at the total before it spends: the mistake a crowd must find.
+With a fourth number the ledger has no cap, and each process looks at the total before
+it spends: the mistake a crowd must find.
 """
 
 import json
@@ -23,11 +26,15 @@ def spend(path, most, looked_at):
         while True:
             units = chance.randint(1, most)
             try:
-                if looked_at is not None and ledger.totals().epsilon + Fraction(units, 10**9) > Fraction(
-                    looked_at, 10**9
-                ):
+                if looked_at is not None and ledger.totals().epsilon + Fraction(
+                    units, 10**9
+                ) > Fraction(looked_at, 10**9):
                     raise BudgetExceeded
-                ledger.reserve(Budget(Fraction(units, 10**9), Fraction(0)), event="crowd", analyst=str(os.getpid()))
+                ledger.reserve(
+                    Budget(Fraction(units, 10**9), Fraction(0)),
+                    event="crowd",
+                    analyst=str(os.getpid()),
+                )
                 given += units
             except BudgetExceeded:
                 most = units - 1  # smaller bites until not one unit is left
@@ -44,7 +51,10 @@ def main(paths, people, most, looked_at=None):
         if os.fork() == 0:
             os.close(gate_in)
             os.read(gate_out, 1)  # returns when every process exists
-            os.write(results_in, f"{spend(names[person % len(names)], most, looked_at)}\n".encode())
+            os.write(
+                results_in,
+                f"{spend(names[person % len(names)], most, looked_at)}\n".encode(),
+            )
             os._exit(0)
     os.close(gate_in)
     os.close(results_in)

@@ -1,8 +1,10 @@
-"""A child that answers questions from a ledger is killed at random moments, over and over; prints what was found. Run as a program.
+"""A child that answers questions from a ledger is killed at random moments, over and
+over; prints what was found. Run as a program.
 
-`honest` charges, draws, stores and then answers. `mutant` answers first and charges afterwards: the loop must find it out.
-Every other child opens the ledger by a symbolic link. The file alone is copied as `cp` does, while the child runs and again when
-it is dead: a copy holds every answer that was given before, or is refused as damaged.
+`honest` charges, draws, stores and then answers. `mutant` answers first and charges
+afterwards: the loop must find it out. Every other child opens the ledger by a symbolic
+link. The file alone is copied as `cp` does, while the child runs and again when it is
+dead: a copy holds every answer that was given before, or is refused as damaged.
 """
 
 import json
@@ -42,7 +44,9 @@ def answer_for_ever(path, out, honest):
 
 
 def kill_one(path, honest, chance, sign):
-    """What one child said before it was killed, and how much of that before a copy was taken."""
+    """What one child said before it was killed, and how much of that before a copy was
+    taken.
+    """
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -52,7 +56,9 @@ def kill_one(path, honest, chance, sign):
         finally:
             os._exit(0)
     os.close(write)
-    if sign == signal.SIGINT or chance.random() < 0.8:  # mostly while answering, sometimes while opening or reserving
+    if (
+        sign == signal.SIGINT or chance.random() < 0.8
+    ):  # mostly while answering, sometimes while opening or reserving
         select.select([read], [], [], 5)
     time.sleep(chance.uniform(0, 0.012))
     os.set_blocking(read, False)
@@ -62,7 +68,10 @@ def kill_one(path, honest, chance, sign):
     os.set_blocking(read, True)
     copy_alone(path)
     os.kill(child, sign)
-    while os.waitpid(child, os.WNOHANG) == (0, 0):  # an interrupt may land where the interpreter drops it: press again
+    while os.waitpid(child, os.WNOHANG) == (
+        0,
+        0,
+    ):  # an interrupt may land where the interpreter drops it: press again
         time.sleep(0.002)
         os.kill(child, sign)
     with os.fdopen(read, "rb") as rest:
@@ -80,7 +89,9 @@ def check_copy(path, said, found):
     copy = path.with_suffix(".copy")
     try:
         with Ledger.open(copy) as ledger:
-            stored = {(e.run, str(e.step)) for e in ledger.entries() if e.kind == "answer"}
+            stored = {
+                (e.run, str(e.step)) for e in ledger.entries() if e.kind == "answer"
+            }
         found["copies"] += 1
         found["forgotten"] += sum((name, step) not in stored for name, step, _ in said)
     except LedgerError:
@@ -91,27 +102,37 @@ def check_copy(path, said, found):
 
 def main(folder, kills, honest, sign):
     chance = random.Random(7)
-    counted = "answers unpaid changed paid_not_answered replayed lost copies forgotten torn"
+    counted = (
+        "answers unpaid changed paid_not_answered replayed lost copies forgotten torn"
+    )
     found = dict.fromkeys(counted.split(), 0)
     for kill in range(kills):
         path = Path(folder, f"{kill // 10}.ledger")
         if kill % 10 == 0:
             Ledger.create(path, dataset="killed").close()
             path.with_suffix(".link").symlink_to(path)
-        said, early = kill_one(path.with_suffix(".link") if kill % 2 else path, honest, chance, sign)
+        said, early = kill_one(
+            path.with_suffix(".link") if kill % 2 else path, honest, chance, sign
+        )
         if honest:
             check_copy(path, said[:early], found)
             copy_alone(path)
             check_copy(path, said, found)
-        with Ledger.open(path) as ledger:  # opening checks the chain, the totals and every stored answer
+        with Ledger.open(
+            path
+        ) as ledger:  # opening checks the chain, the totals and every stored answer
             charged = {(e.run, e.step) for e in ledger.entries() if e.kind == "charge"}
             runs = {run.id: run for run in ledger.runs()}
-            found["lost"] += ledger.totals().epsilon != sum(run.budget.epsilon for run in runs.values())
+            found["lost"] += ledger.totals().epsilon != sum(
+                run.budget.epsilon for run in runs.values()
+            )
             for name, step, payload in said:
                 found["answers"] += 1
                 found["unpaid"] += name not in runs or (name, int(step)) not in charged
                 if honest:  # the same question after the crash: the stored answer, and no new spend
-                    again = ledger.resume(name).answer(int(step), digest_of(["step", int(step)]))
+                    again = ledger.resume(name).answer(
+                        int(step), digest_of(["step", int(step)])
+                    )
                     found["changed"] += again != bytes.fromhex(payload)
                     found["replayed"] += 1
             if said:
@@ -121,5 +142,12 @@ def main(folder, kills, honest, sign):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "honest", signal.Signals[sys.argv[4]])
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background jobs ignore it
+    main(
+        sys.argv[1],
+        int(sys.argv[2]),
+        sys.argv[3] == "honest",
+        signal.Signals[sys.argv[4]],
+    )

@@ -1,4 +1,6 @@
-"""Rooms for tests: real prices and filters, a practice run instead of a ledger, and the noise a test asks for."""
+"""Rooms for tests: real prices and filters, a practice run instead of a ledger, and the
+noise a test asks for.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,17 @@ class Practice:
 
 
 def no_noise(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Shows what a mechanism computes before noise: the only way to brute-force a sensitivity."""
+    """Shows what a mechanism computes before noise: the only way to brute-force a
+    sensitivity.
+    """
     return np.zeros(shape, np.int64)
 
 
 @cache
 def allowance(epsilon: object, delta: object, accounting: Accounting) -> Filter:
-    """What a run may spend; half of δ is set aside for thresholds where the accounting needs the other half."""
+    """What a run may spend; half of δ is set aside for thresholds where the accounting
+    needs the other half.
+    """
     budget = Budget.of(epsilon, delta)
     half = Fraction(0) if accounting is Accounting.PURE else budget.delta / 2
     return Filter.of(budget, accounting=accounting, threshold_delta=half)
@@ -72,7 +78,9 @@ def room_of(
     )
 
 
-def neighbouring(universe: Sequence[Row], most: int, neighbours: Neighbours) -> Iterator[tuple[list[Row], list[Row]]]:
+def neighbouring(
+    universe: Sequence[Row], most: int, neighbours: Neighbours
+) -> Iterator[tuple[list[Row], list[Row]]]:
     """Every dataset of at most `most` rows with every neighbour that one row makes."""
     for n in range(most):
         for rows in combinations_with_replacement(range(len(universe)), n):

@@ -1,4 +1,6 @@
-"""The curator's primitives written out in plain Python over a list of rows: slow, obvious, and the measure of the real tables."""
+"""The curator's primitives written out in plain Python over a list of rows: slow,
+obvious, and the measure of the real tables.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ class Listed:
 
     def _cells(self, clique: Sequence[str]) -> Counter[tuple[int, ...]]:
         codecs = self._schema.codecs
-        return Counter(tuple(codecs[name].code(row[name]) for name in clique) for row in self._rows)
+        return Counter(
+            tuple(codecs[name].code(row[name]) for name in clique) for row in self._rows
+        )
 
     def counts(self, cliques: Sequence[tuple[str, ...]]) -> list[NDArray[np.int64]]:
         tables = []
@@ -69,7 +73,9 @@ class Listed:
             tables.append(dense)
         return tables
 
-    def sparse_counts(self, clique: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sparse_counts(
+        self, clique: tuple[str, ...]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         cells = sorted(self._cells(clique).items())
         codes = np.array([cell for cell, _ in cells], np.int64).reshape(-1, len(clique))
         return codes, np.array([n for _, n in cells], np.int64)
@@ -77,7 +83,11 @@ class Listed:
     def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
         described = self._schema[column]
         assert isinstance(described, Categorical)
-        seen = Counter(str(v) for row in self._rows if (v := row[column]) not in (None, "", *described.missing))
+        seen = Counter(
+            str(v)
+            for row in self._rows
+            if (v := row[column]) not in (None, "", *described.missing)
+        )
         return list(seen), np.array(list(seen.values()), np.int64)
 
     def _indices(self, column: str) -> list[int]:
@@ -87,12 +97,18 @@ class Listed:
         for row in self._rows:
             cell = to_plain_cell(row[column])
             with suppress(ValueError):
-                found.append(described.index_of(described.parse(cell) if isinstance(cell, str) else cell))
+                found.append(
+                    described.index_of(
+                        described.parse(cell) if isinstance(cell, str) else cell
+                    )
+                )
         return found
 
     def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         seen = sorted(Counter(self._indices(column)).items())
-        return np.array([i for i, _ in seen], np.int64), np.array([n for _, n in seen], np.int64)
+        return np.array([i for i, _ in seen], np.int64), np.array(
+            [n for _, n in seen], np.int64
+        )
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
         counts = np.zeros(len(edges) - 1, np.int64)
@@ -117,7 +133,9 @@ class Listed:
     def sizes(self) -> NDArray[np.int64]:
         unit = self._schema.unit
         each = (
-            Counter(row[unit.id] for row in self._rows) if unit.id is not None else dict(enumerate([1] * self.rows()))
+            Counter(row[unit.id] for row in self._rows)
+            if unit.id is not None
+            else dict(enumerate([1] * self.rows()))
         )
         found = np.zeros(unit.max_rows, np.int64)
         for rows in each.values():
@@ -126,7 +144,10 @@ class Listed:
 
     def broken(self) -> int:
         codecs = self._schema.codecs
-        return sum(any(holds_for_row(p, row, codecs) for _, p in self._schema.named_breaches) for row in self._rows)
+        return sum(
+            any(holds_for_row(p, row, codecs) for _, p in self._schema.named_breaches)
+            for row in self._rows
+        )
 
     def described(self, schema: Schema) -> Listed:
         return Listed(self._rows, schema)

@@ -1,4 +1,6 @@
-"""Bombs: small files that unpack to very much. Each is built in a moment, because its parts are repeated after they were packed."""
+"""Bombs: small files that unpack to very much. Each is built in a moment, because its
+parts are repeated after they were packed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ PART = 1 << 24
 
 
 def packed(path: Path, row: bytes, size: int, header: bytes = b"age,sex\n") -> Path:
-    """A `.gz` or `.zst` file of a header and the same row over and over; packed pieces one after the other are one file."""
+    """A `.gz` or `.zst` file of a header and the same row over and over; packed pieces
+    one after the other are one file.
+    """
     pack = gzip.compress if path.suffix == ".gz" else _zstd
     path.write_bytes(pack(header) + pack(row * (PART // len(row))) * (size // PART))
     return path
@@ -34,7 +38,9 @@ def _zstd(data: bytes) -> bytes:
 def groups(path: Path, table: pa.Table, times: int, **options: object) -> Path:
     """A Parquet file whose footer lists its one group of rows many times over."""
     written = io.BytesIO()
-    parquet.write_table(table, written, compression="zstd", row_group_size=table.num_rows, **options)
+    parquet.write_table(
+        table, written, compression="zstd", row_group_size=table.num_rows, **options
+    )
     data = written.getvalue()
     size = int.from_bytes(data[-8:-4], "little")
     fields = thrift.read_struct(data[-8 - size : -8])
@@ -48,19 +54,25 @@ def groups(path: Path, table: pa.Table, times: int, **options: object) -> Path:
 
 def long_texts(path: Path, times: int) -> Path:
     """Twenty texts of a million bytes each, so many times."""
-    return groups(path, pa.table({"age": ["x" * 10**6] * 20}), times, use_dictionary=False)
+    return groups(
+        path, pa.table({"age": ["x" * 10**6] * 20}), times, use_dictionary=False
+    )
 
 
 def one_long_text(path: Path, rows: int) -> Path:
     """One text of a million bytes that stands in every row, and once in the file."""
-    text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * 10**6]))
+    text = pa.DictionaryArray.from_arrays(
+        pa.array([0] * rows, pa.int32()), pa.array(["x" * 10**6])
+    )
     parquet.write_table(pa.table({"age": text}), path, compression="zstd")
     return path
 
 
 def long_lists(path: Path, times: int) -> Path:
     """A list of ten million numbers, so many times."""
-    numbers = pa.ListArray.from_arrays(pa.array([0, 10**7], pa.int32()), pa.array(np.zeros(10**7, np.int8)))
+    numbers = pa.ListArray.from_arrays(
+        pa.array([0, 10**7], pa.int32()), pa.array(np.zeros(10**7, np.int8))
+    )
     return groups(path, pa.table({"age": numbers}), times)
 
 
@@ -72,13 +84,21 @@ def constant(path: Path, times: int) -> Path:
 def stated(path: Path, rows: int) -> Path:
     """A small Parquet file that says it has very many rows of one value."""
     out = io.BytesIO()
-    column = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int8()), pa.array(["x"]))])
+    column = pa.chunked_array(
+        [
+            pa.DictionaryArray.from_arrays(
+                pa.array([0] * 1000, pa.int8()), pa.array(["x"])
+            )
+        ]
+    )
     parquet.write_table(pa.table({"age": column}), out)
     data = out.getvalue()
     size = int.from_bytes(data[-8:-4], "little")
     head, foot = data[: -8 - size], data[-8 - size : -8]
     said, many = _varint(1000), _varint(rows)
-    foot = foot.replace(b"\x16" + said, b"\x16" + many)  # field of 64 bits: the numbers of rows and of values
+    foot = foot.replace(
+        b"\x16" + said, b"\x16" + many
+    )  # field of 64 bits: the numbers of rows and of values
     path.write_bytes(head + foot + len(foot).to_bytes(4, "little") + data[-4:])
     return path
 

@@ -1,4 +1,6 @@
-"""Damaged files: real ones that were cut, flipped, glued, re-encoded, blown up or renamed. The same number gives the same file."""
+"""Damaged files: real ones that were cut, flipped, glued, re-encoded, blown up or
+renamed. The same number gives the same file.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,16 @@ NAMES = (
     "#1",
     "\t",
 )
-ENCODINGS = ("latin-1", "utf-16", "utf-16-le", "utf-32", "cp037", "shift_jis", "utf-8-sig", "utf-7")
+ENCODINGS = (
+    "latin-1",
+    "utf-16",
+    "utf-16-le",
+    "utf-32",
+    "cp037",
+    "shift_jis",
+    "utf-8-sig",
+    "utf-7",
+)
 
 
 def rows(rng: random.Random, count: int = 30) -> list[list[str]]:
@@ -68,7 +79,14 @@ def rows(rng: random.Random, count: int = 30) -> list[list[str]]:
     for i in range(count):
         born = f"19{rng.randint(30, 99)}-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}"
         made.append(
-            [str(i), str(rng.randint(18, 90)), rng.choice("FM"), f"{rng.random() * 10:.2f}", born, f"{CANARY} müde"]
+            [
+                str(i),
+                str(rng.randint(18, 90)),
+                rng.choice("FM"),
+                f"{rng.random() * 10:.2f}",
+                born,
+                f"{CANARY} müde",
+            ]
         )
     return made
 
@@ -104,7 +122,13 @@ def fill(data: bytes, rng: random.Random) -> bytes:
     return data[:a] + bytes([rng.choice((0, 255, 34, 10, 44))]) * (b - a) + data[b:]
 
 
-ANY: tuple[Callable[[bytes, random.Random], bytes], ...] = (cut, flip, insert, shuffle, fill)
+ANY: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    cut,
+    flip,
+    insert,
+    shuffle,
+    fill,
+)
 
 
 def recode(data: bytes, rng: random.Random) -> bytes:
@@ -115,7 +139,9 @@ def ragged(data: bytes, rng: random.Random) -> bytes:
     lines = data.split(b"\n")
     for _ in range(5):
         at = rng.randrange(len(lines))
-        lines[at] = lines[at].replace(b",", rng.choice((b"", b",,", b"\t", b";")), rng.randint(1, 4))
+        lines[at] = lines[at].replace(
+            b",", rng.choice((b"", b",,", b"\t", b";")), rng.randint(1, 4)
+        )
     return b"\n".join(lines)
 
 
@@ -137,11 +163,15 @@ def wide(data: bytes, rng: random.Random) -> bytes:
 
 
 def breaks(data: bytes, rng: random.Random) -> bytes:
-    return data.replace(b"\n", rng.choice((b"\r", b"\r\n", b"\n\r", b"\n\n", b"\x0b", b"\xe2\x80\xa8")))
+    return data.replace(
+        b"\n", rng.choice((b"\r", b"\r\n", b"\n\r", b"\n\n", b"\x0b", b"\xe2\x80\xa8"))
+    )
 
 
 def quotes(data: bytes, rng: random.Random) -> bytes:
-    return data.replace(b"F", b'"F', rng.randint(1, 5)).replace(b"-", b'"-"', rng.randint(0, 3))
+    return data.replace(b"F", b'"F', rng.randint(1, 5)).replace(
+        b"-", b'"-"', rng.randint(0, 3)
+    )
 
 
 CSV_ONLY = (recode, ragged, renamed, huge, breaks, quotes)
@@ -171,12 +201,19 @@ def plain_parquet(which: int) -> bytes:
     })  # fmt: skip
     assert table.column_names == names
     out = io.BytesIO()
-    parquet.write_table(table, out, compression=("snappy", "gzip", "zstd", "none")[which], row_group_size=20 + which)
+    parquet.write_table(
+        table,
+        out,
+        compression=("snappy", "gzip", "zstd", "none")[which],
+        row_group_size=20 + which,
+    )
     return out.getvalue()
 
 
 def parquet_file(number: int) -> tuple[str, bytes]:
-    """A damaged Parquet file; every third is damaged in its footer, where the types and places of everything stand."""
+    """A damaged Parquet file; every third is damaged in its footer, where the types and
+    places of everything stand.
+    """
     rng = random.Random(f"parquet {number}")
     data = plain_parquet(number % 4)
     if number % 3 == 0:
@@ -196,7 +233,13 @@ def schema_file(number: int) -> tuple[str, bytes]:
     text = rng.choice((SCHEMA, *ALL.values())).encode()
     if number % 40 == 5:
         return "schema.yaml", rng.choice(
-            (b"[" * 20_000, b"a: &a [*a]", b"- " * 9_000, b"? " * 9_000, b"!!python/object:os.system x")
+            (
+                b"[" * 20_000,
+                b"a: &a [*a]",
+                b"- " * 9_000,
+                b"? " * 9_000,
+                b"!!python/object:os.system x",
+            )
         )
     for _ in range(rng.randint(1, 3)):
         text = rng.choice((*ANY, recode, breaks, quotes))(text, rng)
@@ -206,7 +249,11 @@ def schema_file(number: int) -> tuple[str, bytes]:
 @functools.cache
 def plain_release(folder: str) -> bytes:
     schema = parse_schema(SCHEMA)
-    release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=9.0))
+    release = Release(
+        guarantee=Guarantee.without_data(),
+        schema=schema,
+        model=ProductModel.uniform(schema, total=9.0),
+    )
     path = Path(folder, "plain.understudy")
     release.save(path)
     data = path.read_bytes()

@@ -1,6 +1,8 @@
-"""Opens small files that ask for much, one after the other, in a process of its own, and prints what each took.
+"""Opens small files that ask for much, one after the other, in a process of its own,
+and prints what each took.
 
-Seconds are of computing, and megabytes those beyond what the process had before: both are the case's own, on a machine however busy.
+Seconds are of computing, and megabytes those beyond what the process had before: both
+are the case's own, on a machine however busy.
 """
 
 from __future__ import annotations
@@ -31,11 +33,15 @@ SECONDS = 5.0
 MEGABYTES = 500
 SPACE = 8 << 30
 SEARCHED_RULES = 1
-"""Rules among which contradictions are searched for: a run does that on its owner's schema, and takes seconds for many long ones."""
+"""Rules among which contradictions are searched for: a run does that on its owner's
+schema, and takes seconds for many long ones.
+"""
 
 
 def use_schema(path: Path) -> str | None:
-    """Read a schema, ours and as anybody's; write it down, say what is public, and sample a few rows by it alone."""
+    """Read a schema, ours and as anybody's; write it down, say what is public, and
+    sample a few rows by it alone.
+    """
     said, found = None, None
     for read in (load_schema, lambda where: load_format(where).schema):
         try:
@@ -52,12 +58,16 @@ def use_schema(path: Path) -> str | None:
 
 
 def _sample(schema: Schema) -> None:
-    """Refuse rules that leave no row, as every run does, and use a release for which no row was read."""
+    """Refuse rules that leave no row, as every run does, and use a release for which no
+    row was read.
+    """
     try:
         if len(schema.rules) <= SEARCHED_RULES:
             refuse_contradictions(schema)
         model = ProductModel.uniform(schema, 100.0)
-        use_release(Release(guarantee=Guarantee.without_data(), schema=schema, model=model))
+        use_release(
+            Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
+        )
     except UnderstudyError:
         pass
 
@@ -98,7 +108,9 @@ def case(kind: str, number: int, folder: Path) -> dict[str, object]:
     if kind == "ledger":
         name, data = sizes.ledger_file(number, folder)
     else:
-        name, data = {"schema": sizes.schema_file, "release": sizes.release_file}[kind](number)
+        name, data = {"schema": sizes.schema_file, "release": sizes.release_file}[kind](
+            number
+        )
     path = folder / f"{number}-{name}"
     path.write_bytes(data)
     del data
@@ -131,7 +143,10 @@ def main(kind: str, first: int, last: int) -> None:
             try:
                 facts = case(kind, number, Path(room))
             except BaseException as error:
-                facts = {"case": number, "wrong": f"{type(error).__name__}: {error}"[:500]}
+                facts = {
+                    "case": number,
+                    "wrong": f"{type(error).__name__}: {error}"[:500],
+                }
             print(damage.described(facts), flush=True)
         signal.setitimer(signal.ITIMER_PROF, 0)
 

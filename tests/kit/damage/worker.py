@@ -1,7 +1,9 @@
-"""Opens damaged files one after the other, in a process of its own that may not run away, and prints one line for each.
+"""Opens damaged files one after the other, in a process of its own that may not run
+away, and prints one line for each.
 
-A case that computes for more than five seconds ends the process (a timer of the system, so that native code is ended too); one that
-takes more memory than it may ends in an error, or ends the process. Either way the one who waits sees which case it was.
+A case that computes for more than five seconds ends the process (a timer of the system,
+so that native code is ended too); one that takes more memory than it may ends in an
+error, or ends the process. Either way the one who waits sees which case it was.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ WHOLE_PATH = 500
 
 
 class Reused(Engine):
-    """A real engine that opens case after case: making one takes longer than reading a small file. Sealed to the room of the cases."""
+    """A real engine that opens case after case: making one takes longer than reading a
+    small file. Sealed to the room of the cases.
+    """
 
     room = Path()
     last: Reused | None = None
@@ -57,7 +61,9 @@ class Reused(Engine):
 
     @classmethod
     def lend(cls) -> Reused:
-        """The engine of the case before, emptied, where it still answers; else a new one."""
+        """The engine of the case before, emptied, where it still answers; else a new
+        one.
+        """
         if cls.last is not None and not cls.last.emptied():
             cls.last.end()
             cls.last = None
@@ -67,7 +73,9 @@ class Reused(Engine):
         return cls.last
 
     def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
-        """As ever, but for one setting: the files of all cases may be read. Notes what is made."""
+        """As ever, but for one setting: the files of all cases may be read. Notes what
+        is made.
+        """
         if query.startswith("SET allowed_directories"):
             query = f"SET allowed_directories = [{quoting.text_literals((str(self.directory), str(self.room)))}]"
         if (made := MADE.match(query)) is not None:
@@ -79,7 +87,9 @@ class Reused(Engine):
         assert all(self.room in path.parents for path in paths)
 
     def emptied(self) -> bool:
-        """Forget the relations of a case. Whatever a damaged file did to the database, the next case must not feel it."""
+        """Forget the relations of a case. Whatever a damaged file did to the database,
+        the next case must not feel it.
+        """
         try:
             while self.made:
                 name, kind = self.made.popitem()
@@ -140,7 +150,18 @@ def commanded(path: Path) -> str | None:
     schema.write_text(damage.SCHEMA)
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-        words = ["synthesize", path, "--schema", schema, "--epsilon", 1, "--synthesizer", "independent", "-o", out]
+        words = [
+            "synthesize",
+            path,
+            "--schema",
+            schema,
+            "--epsilon",
+            1,
+            "--synthesizer",
+            "independent",
+            "-o",
+            out,
+        ]
         code = run([str(word) for word in words])
     if code == 0:
         return None
@@ -152,13 +173,25 @@ def commanded(path: Path) -> str | None:
 
 
 def case(kind: str, number: int, folder: Path) -> dict[str, object]:
-    maker = {"csv": damage.csv, "parquet": damage.parquet_file, "schema": damage.schema_file}
-    name, data = maker[kind](number) if kind in maker else damage.release_file(number, str(folder))
-    path = folder / f"{number}-{name}"  # a database may remember what it read of a file by its name
+    maker = {
+        "csv": damage.csv,
+        "parquet": damage.parquet_file,
+        "schema": damage.schema_file,
+    }
+    name, data = (
+        maker[kind](number)
+        if kind in maker
+        else damage.release_file(number, str(folder))
+    )
+    path = (
+        folder / f"{number}-{name}"
+    )  # a database may remember what it read of a file by its name
     path.write_bytes(data)
     fresh = number % FRESH == 0
     table = opened if fresh else reopened
-    reader = {"csv": table, "parquet": table, "schema": described, "release": released}[kind]
+    reader = {"csv": table, "parquet": table, "schema": described, "release": released}[
+        kind
+    ]
     said = [reader(path)]
     if kind in ("csv", "parquet") and number % WHOLE_PATH == 0:
         with tempfile.TemporaryDirectory(dir=folder) as alone:
@@ -186,16 +219,25 @@ def main(kind: str, first: int, last: int, step: int) -> None:
             try:
                 facts = case(kind, number, folder)
             except BaseException as error:
-                facts = {"case": number, "wrong": f"{type(error).__name__}: {error}"[:500]}
+                facts = {
+                    "case": number,
+                    "wrong": f"{type(error).__name__}: {error}"[:500],
+                }
             print(damage.described(facts), flush=True)
         signal.setitimer(signal.ITIMER_PROF, 0)
     print(damage.described({"peak": peak()}), flush=True)
 
 
 def peak() -> int:
-    """The most kilobytes that this process had in memory. The system's other count begins with what its parent held."""
+    """The most kilobytes that this process had in memory. The system's other count
+    begins with what its parent held.
+    """
     status = Path("/proc/self/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
+    return int(
+        next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[
+            1
+        ]
+    )
 
 
 def blast(paths: list[str]) -> None:
@@ -204,7 +246,10 @@ def blast(paths: list[str]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
     for path in paths:
         signal.setitimer(signal.ITIMER_PROF, REFUSAL_SECONDS)
-        print(damage.described({"case": Path(path).name, "said": opened(Path(path))}), flush=True)
+        print(
+            damage.described({"case": Path(path).name, "said": opened(Path(path))}),
+            flush=True,
+        )
     signal.setitimer(signal.ITIMER_PROF, 0)
     print(damage.described({"case": "peak", "peak": peak()}), flush=True)
 

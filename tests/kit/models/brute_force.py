@@ -26,19 +26,36 @@ def brute(sizes, cliques, potentials):
     found = {}
     for clique in cliques:
         kept = [name for name in columns if name in clique]
-        table = weights.sum(axis=tuple(i for i, name in enumerate(columns) if name not in clique)) / mass
+        table = (
+            weights.sum(
+                axis=tuple(i for i, name in enumerate(columns) if name not in clique)
+            )
+            / mass
+        )
         found[clique] = table.transpose([kept.index(name) for name in clique])
     return found, float(np.log(mass) + top)
 
 
-def query(schema: Schema, clique: Clique, maps: tuple[AxisMap, ...]) -> NDArray[np.float64]:
-    """The measurement as one matrix over the whole table, columns in the schema's order."""
+def query(
+    schema: Schema, clique: Clique, maps: tuple[AxisMap, ...]
+) -> NDArray[np.float64]:
+    """The measurement as one matrix over the whole table, columns in the schema's
+    order.
+    """
     matrix = np.ones((1, 1))
     order = [name for name in schema if name in clique]
     for name in schema:
         (n,) = schema.sizes((name,))
-        axis = maps[clique.index(name)].matrix().astype(float) if name in clique else np.ones((1, n))
+        axis = (
+            maps[clique.index(name)].matrix().astype(float)
+            if name in clique
+            else np.ones((1, n))
+        )
         matrix = np.kron(matrix, axis)
     out = [maps[clique.index(name)].out for name in order]
-    rows = np.arange(math.prod(out)).reshape(out).transpose([order.index(name) for name in clique])
+    rows = (
+        np.arange(math.prod(out))
+        .reshape(out)
+        .transpose([order.index(name) for name in clique])
+    )
     return matrix[rows.ravel()]

@@ -9,7 +9,14 @@ from scipy.stats import binom
 
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
-from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements, SparseMeasurement
+from understudy.measurements import (
+    AxisMap,
+    Clique,
+    Identity,
+    Measurement,
+    Measurements,
+    SparseMeasurement,
+)
 from understudy.schema import Categorical, Schema
 
 ALPHA = 1e-6
@@ -21,7 +28,9 @@ FREE = Cost(Accounting.PURE, Fraction(1))
 def schema_of(*sizes: int, rows: int | None = None) -> Schema:
     """Columns a, b, c, … with these numbers of codes."""
     columns = tuple(
-        Categorical(name=name, values=tuple(f"{name}{i}" for i in range(size)), nullable=False)
+        Categorical(
+            name=name, values=tuple(f"{name}{i}" for i in range(size)), nullable=False
+        )
         for name, size in zip("abcdefghijklmnopqrstuvwxyz", sizes, strict=False)
     )
     return Schema(columns=columns, rows=rows)
@@ -42,12 +51,23 @@ def measured(
 
 
 def shown(
-    clique: Clique, codes: object, values: object, *, scale: Fraction | int = 1, threshold: int = 0
+    clique: Clique,
+    codes: object,
+    values: object,
+    *,
+    scale: Fraction | int = 1,
+    threshold: int = 0,
 ) -> SparseMeasurement:
     """A sparse measurement with these cells."""
     cells = np.array(codes, np.int64).reshape(-1, len(clique))
     return SparseMeasurement(
-        clique, cells, np.array(values, np.int64), threshold, Law.DISCRETE_LAPLACE, Fraction(scale), FREE
+        clique,
+        cells,
+        np.array(values, np.int64),
+        threshold,
+        Law.DISCRETE_LAPLACE,
+        Fraction(scale),
+        FREE,
     )
 
 
@@ -60,6 +80,11 @@ def listed(*items: Measurement | SparseMeasurement) -> Measurements:
 
 
 def surprising(hits: int, trials: int, chance: float, *, tests: int = 1) -> bool:
-    """Whether so many hits are too few or too many for a chance, at ALPHA over this many tests."""
+    """Whether so many hits are too few or too many for a chance, at ALPHA over this
+    many tests.
+    """
     level = ALPHA / (2 * tests)
-    return bool(binom.cdf(hits, trials, chance) < level or binom.sf(hits - 1, trials, chance) < level)
+    return bool(
+        binom.cdf(hits, trials, chance) < level
+        or binom.sf(hits - 1, trials, chance) < level
+    )

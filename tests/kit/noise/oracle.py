@@ -1,4 +1,6 @@
-"""What the laws are, said a second time: mpmath at 400 bits, by formulas other than those of the package."""
+"""What the laws are, said a second time: mpmath at 400 bits, by formulas other than
+those of the package.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,52 @@ ALPHA = 1e-6
 PRECISION = 400
 
 SCALES = [
-    *(Fraction(n, d) for n, d in ((1, 100), (1, 20), (1, 7), (1, 3), (1, 2), (2, 3), (9, 10), (1, 1), (8, 7), (3, 2))),
-    *(Fraction(n, 2**20) for n in (1, 331_351, 999_999, 1_048_577, 1_500_001, 2_345_678, 3_000_001, 4_100_000)),
-    *(Fraction(n, 2**20) for n in (5_555_555, 7_654_321, 14_417_920, 20_202_021, 33_333_333, 52_428_801)),
-    *(Fraction(n, d) for n, d in ((2, 1), (5, 2), (3, 1), (31, 8), (399, 100), (4, 1), (401, 100), (5, 1), (22, 3))),
+    *(
+        Fraction(n, d)
+        for n, d in (
+            (1, 100),
+            (1, 20),
+            (1, 7),
+            (1, 3),
+            (1, 2),
+            (2, 3),
+            (9, 10),
+            (1, 1),
+            (8, 7),
+            (3, 2),
+        )
+    ),
+    *(
+        Fraction(n, 2**20)
+        for n in (
+            1,
+            331_351,
+            999_999,
+            1_048_577,
+            1_500_001,
+            2_345_678,
+            3_000_001,
+            4_100_000,
+        )
+    ),
+    *(
+        Fraction(n, 2**20)
+        for n in (5_555_555, 7_654_321, 14_417_920, 20_202_021, 33_333_333, 52_428_801)
+    ),
+    *(
+        Fraction(n, d)
+        for n, d in (
+            (2, 1),
+            (5, 2),
+            (3, 1),
+            (31, 8),
+            (399, 100),
+            (4, 1),
+            (401, 100),
+            (5, 1),
+            (22, 3),
+        )
+    ),
     *(Fraction(n) for n in (8, 10, 16, 25, 50, 100)),
     Fraction(1000),
 ]
@@ -42,13 +86,20 @@ def tail_list(law: Law, scale: Fraction, count: int) -> list[mpmath.mpf]:
             t = mpmath.exp(-1 / s)
             return [t ** (k + 1) / (1 + t) for k in range(count)]
         if law is Law.ROUNDED_GAUSSIAN:
-            return [mpmath.erfc((k + mpmath.mpf(1) / 2) / (s * mpmath.sqrt(2))) / 2 for k in range(count)]
+            return [
+                mpmath.erfc((k + mpmath.mpf(1) / 2) / (s * mpmath.sqrt(2))) / 2
+                for k in range(count)
+            ]
         q = mpmath.exp(-1 / (2 * s * s))
         # Σ_j q^(j²) in its other form (Poisson summation) where that converges faster
         if s < 1:
             total = mpmath.jtheta(3, 0, q)
         else:
-            total = s * mpmath.sqrt(2 * mpmath.pi) * mpmath.jtheta(3, 0, mpmath.exp(-2 * (mpmath.pi * s) ** 2))
+            total = (
+                s
+                * mpmath.sqrt(2 * mpmath.pi)
+                * mpmath.jtheta(3, 0, mpmath.exp(-2 * (mpmath.pi * s) ** 2))
+            )
         tails, upto = [], (total + 1) / (2 * total)
         for k in range(count):
             tails.append(1 - upto)
@@ -73,14 +124,18 @@ def probabilities(law: Law, scale: Fraction, reach: int) -> NDArray[np.float64]:
 
 
 def fit(draws: NDArray[np.int64], p: NDArray[np.float64]) -> float:
-    """Chi-square p-value that `draws` (any integers, clipped) follow P(k) = p[k + reach]."""
+    """Chi-square p-value that `draws` (any integers, clipped) follow P(k) = p[k +
+    reach].
+    """
     reach = (p.size - 1) // 2
     seen = np.bincount(np.clip(draws, -reach, reach) + reach, minlength=p.size)
     return goodness(seen, p)
 
 
 def goodness(seen: NDArray[np.int64], p: NDArray[np.float64]) -> float:
-    """P-value of counts against probabilities: chi-square on the cells expected 20 times, Poisson on the rest together."""
+    """P-value of counts against probabilities: chi-square on the cells expected 20
+    times, Poisson on the rest together.
+    """
     expected = p * seen.sum()
     rare = expected < 20
     few = int(seen[rare].sum())
@@ -93,7 +148,11 @@ def goodness(seen: NDArray[np.int64], p: NDArray[np.float64]) -> float:
 
 
 def repeats(draws: NDArray[np.int64], p: NDArray[np.float64]) -> float:
-    """P-value that the second half of `draws` meets the first no more often than independent draws would."""
+    """P-value that the second half of `draws` meets the first no more often than
+    independent draws would.
+    """
     half = draws.size // 2
     met = int(np.count_nonzero(draws[:half] == draws[half : 2 * half]))
-    return float(stats.binomtest(met, half, float((p**2).sum()), alternative="greater").pvalue)
+    return float(
+        stats.binomtest(met, half, float((p**2).sum()), alternative="greater").pvalue
+    )

@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 
 class Scripted:
-    """Gives out listed 64-bit words in order, whether asked for words or for bits, and counts what was asked."""
+    """Gives out listed 64-bit words in order, whether asked for words or for bits, and
+    counts what was asked.
+    """
 
     def __init__(self, *words: int) -> None:
         self._left = list(words)

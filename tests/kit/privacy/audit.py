@@ -1,14 +1,17 @@
-"""Lower bounds on privacy loss from what a mechanism returned: an auditor who sees outputs on two neighbouring tables and nothing else.
+"""Lower bounds on privacy loss from what a mechanism returned: an auditor who sees
+outputs on two neighbouring tables and nothing else.
 
-All bounds hold with probability 1 - ALPHA. A threshold is given beforehand, or chosen on one half of the outputs and judged on the other,
-so looking for the most telling one costs no validity. False positive and false negative rates get Clopper-Pearson upper bounds at ALPHA/2
-each; then, for any test with those rates,
+All bounds hold with probability 1 - ALPHA. A threshold is given beforehand, or chosen
+on one half of the outputs and judged on the other, so looking for the most telling one
+costs no validity. False positive and false negative rates get Clopper-Pearson upper
+bounds at ALPHA/2 each; then, for any test with those rates,
 
   GDP    μ ≥ Φ⁻¹(1 - FPR) - Φ⁻¹(FNR)                                              Nasr et al., "Tight auditing", 2023
   pure   ε ≥ max(ln((1 - δ - FPR)/FNR), ln((1 - δ - FNR)/FPR))                     Kairouz, Oh, Viswanath 2015
   zCDP   ρ ≥ max over α of D_α(test on one side ‖ test on the other)/α             Bun, Steinke 2016: post-processing
 
-`recomputed` is the second look: the loss that the noise actually added would cause, from returned minus exact counts.
+`recomputed` is the second look: the loss that the noise actually added would cause,
+from returned minus exact counts.
 """
 
 from __future__ import annotations
@@ -36,12 +39,15 @@ ORDERS = np.array([1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32])
 
 Floats = NDArray[np.float64]
 Bound = Callable[[Floats, Floats], Floats]
-"""What false positive and false negative rates, both from above, prove about the loss."""
+"""What false positive and false negative rates, both from above, prove about the loss.
+"""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was proven about a loss, and what was claimed, in the same measure: μ, ε, ρ or δ."""
+    """What was proven about a loss, and what was claimed, in the same measure: μ, ε, ρ
+    or δ.
+    """
 
     lower: float
     claim: float
@@ -54,7 +60,9 @@ class Audit:
     @property
     def share(self) -> float:
         """How much of the claim was seen."""
-        return self.lower / self.claim if self.claim else (inf if self.lower > 0 else 0.0)
+        return (
+            self.lower / self.claim if self.claim else (inf if self.lower > 0 else 0.0)
+        )
 
 
 def at_most(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
@@ -65,10 +73,18 @@ def at_most(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
     return np.where(hits >= trials, 1.0, upper)
 
 
-def lower_bound(here: Floats, there: Floats, bound: Bound, alpha: float = ALPHA, *, at: float | None = None) -> float:
+def lower_bound(
+    here: Floats,
+    there: Floats,
+    bound: Bound,
+    alpha: float = ALPHA,
+    *,
+    at: float | None = None,
+) -> float:
     """The best bound by a threshold on scores; high scores speak for `there`.
 
-    The threshold is chosen on the first half and judged on the second; one that is given beforehand is judged on everything.
+    The threshold is chosen on the first half and judged on the second; one that is
+    given beforehand is judged on everything.
     """
     here, there = np.asarray(here, np.float64), np.asarray(there, np.float64)
     cuts = (len(here) // 2, len(there) // 2)
@@ -79,39 +95,79 @@ def lower_bound(here: Floats, there: Floats, bound: Bound, alpha: float = ALPHA,
     def bounds(first: Floats, second: Floats, at: Floats) -> Floats:
         wrong = len(first) - np.searchsorted(np.sort(first), at, side="left")
         missed = np.searchsorted(np.sort(second), at, side="left")
-        rates = at_most(wrong, len(first), alpha / 2), at_most(missed, len(second), alpha / 2)
+        rates = (
+            at_most(wrong, len(first), alpha / 2),
+            at_most(missed, len(second), alpha / 2),
+        )
         with np.errstate(all="ignore"):
             return np.nan_to_num(bound(*rates), nan=0.0, neginf=0.0, posinf=inf)
 
     if at is not None:
         return max(0.0, float(bounds(here, there, np.array([at]))[0]))
     chosen = pooled[int(np.argmax(bounds(here[: cuts[0]], there[: cuts[1]], pooled)))]
-    return max(0.0, float(bounds(here[cuts[0] :], there[cuts[1] :], np.array([chosen]))[0]))
+    return max(
+        0.0, float(bounds(here[cuts[0] :], there[cuts[1] :], np.array([chosen]))[0])
+    )
 
 
-def gdp(here: Floats, there: Floats, claim: float, *, at: float | None = None, alpha: float = ALPHA) -> Audit:
+def gdp(
+    here: Floats,
+    there: Floats,
+    claim: float,
+    *,
+    at: float | None = None,
+    alpha: float = ALPHA,
+) -> Audit:
     """μ."""
-    return Audit(lower_bound(here, there, lambda p, m: special.ndtri(1 - p) - special.ndtri(m), alpha, at=at), claim)
+    return Audit(
+        lower_bound(
+            here,
+            there,
+            lambda p, m: special.ndtri(1 - p) - special.ndtri(m),
+            alpha,
+            at=at,
+        ),
+        claim,
+    )
 
 
 def pure(
-    here: Floats, there: Floats, claim: float, *, delta: float = 0.0, at: float | None = None, alpha: float = ALPHA
+    here: Floats,
+    there: Floats,
+    claim: float,
+    *,
+    delta: float = 0.0,
+    at: float | None = None,
+    alpha: float = ALPHA,
 ) -> Audit:
     """ε at a δ."""
 
     def bound(p: Floats, m: Floats) -> Floats:
-        return np.maximum(np.log(np.maximum(1 - delta - p, 0) / m), np.log(np.maximum(1 - delta - m, 0) / p))
+        return np.maximum(
+            np.log(np.maximum(1 - delta - p, 0) / m),
+            np.log(np.maximum(1 - delta - m, 0) / p),
+        )
 
     return Audit(lower_bound(here, there, bound, alpha, at=at), claim)
 
 
-def zcdp(here: Floats, there: Floats, claim: float, *, at: float | None = None, alpha: float = ALPHA) -> Audit:
+def zcdp(
+    here: Floats,
+    there: Floats,
+    claim: float,
+    *,
+    at: float | None = None,
+    alpha: float = ALPHA,
+) -> Audit:
     """ρ."""
 
     def divergence(p: Floats, q: Floats) -> Floats:
         """max over α of D_α(Bernoulli(p) ‖ Bernoulli(q)) / α, for p ≥ q."""
         a = ORDERS[:, None]
-        logs = np.logaddexp(a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q))
+        logs = np.logaddexp(
+            a * np.log(p) + (1 - a) * np.log(q),
+            a * np.log1p(-p) + (1 - a) * np.log1p(-q),
+        )
         return np.where(p > q, (logs / (a - 1) / a).max(axis=0), 0.0)
 
     def bound(p: Floats, m: Floats) -> Floats:
@@ -122,36 +178,66 @@ def zcdp(here: Floats, there: Floats, claim: float, *, at: float | None = None, 
 
 def delta_of(shown: int, trials: int, claim: float, alpha: float = ALPHA) -> Audit:
     """δ of an event that the neighbour can never show."""
-    below = 0.0 if shown == 0 else float(stats.beta.ppf(alpha, shown, trials - shown + 1))
+    below = (
+        0.0 if shown == 0 else float(stats.beta.ppf(alpha, shown, trials - shown + 1))
+    )
     return Audit(below, claim)
 
 
-def audited(here: Floats, there: Floats, cost: Cost, *, at: float | None = None, alpha: float = ALPHA) -> Audit:
+def audited(
+    here: Floats,
+    there: Floats,
+    cost: Cost,
+    *,
+    at: float | None = None,
+    alpha: float = ALPHA,
+) -> Audit:
     """The audit in the accounting of a claimed cost."""
     match cost.accounting:
         case Accounting.GDP:
             return gdp(here, there, sqrt(cost.amount), at=at, alpha=alpha)
         case Accounting.PURE:
-            return pure(here, there, float(cost.amount), delta=float(cost.delta), at=at, alpha=alpha)
+            return pure(
+                here,
+                there,
+                float(cost.amount),
+                delta=float(cost.delta),
+                at=at,
+                alpha=alpha,
+            )
         case Accounting.ZCDP:
             return zcdp(here, there, float(cost.amount), at=at, alpha=alpha)
 
 
-def seen(here: Floats, there: Floats, cost: Cost, *, at: float | None = None, alpha: float = ALPHA) -> float:
+def seen(
+    here: Floats,
+    there: Floats,
+    cost: Cost,
+    *,
+    at: float | None = None,
+    alpha: float = ALPHA,
+) -> float:
     """How much of the claim an audit sees.
 
-    A test with two outcomes sees only part of a ρ, so there it is the μ of Gaussian noise with that ρ.
+    A test with two outcomes sees only part of a ρ, so there it is the μ of Gaussian
+    noise with that ρ.
     """
     if cost.accounting is Accounting.ZCDP:
         return gdp(here, there, sqrt(2 * cost.amount), at=at, alpha=alpha).share
     return audited(here, there, cost, at=at, alpha=alpha).share
 
 
-def by_outcome(here: Sequence[object], there: Sequence[object]) -> tuple[Floats, Floats]:
-    """Scores for outcomes without an order: the log-ratio of how often each was seen, learned on the first halves alone."""
+def by_outcome(
+    here: Sequence[object], there: Sequence[object]
+) -> tuple[Floats, Floats]:
+    """Scores for outcomes without an order: the log-ratio of how often each was seen,
+    learned on the first halves alone.
+    """
     first, second = Counter(here[: len(here) // 2]), Counter(there[: len(there) // 2])
     rank = {o: np.log((second[o] + 0.5) / (first[o] + 0.5)) for o in {*first, *second}}
-    return np.array([rank.get(o, 0.0) for o in here]), np.array([rank.get(o, 0.0) for o in there])
+    return np.array([rank.get(o, 0.0) for o in here]), np.array(
+        [rank.get(o, 0.0) for o in there]
+    )
 
 
 # The exact laws
@@ -166,14 +252,23 @@ def log_mass(law: Law, scale: Fraction, k: NDArray[np.int64]) -> Floats:
         case Law.DISCRETE_GAUSSIAN:
             return -k * k / (2 * s * s)
         case Law.ROUNDED_GAUSSIAN:
-            low, high = special.log_ndtr(-(k - 0.5) / s), special.log_ndtr(-(k + 0.5) / s)
+            low, high = (
+                special.log_ndtr(-(k - 0.5) / s),
+                special.log_ndtr(-(k + 0.5) / s),
+            )
             return low + np.log(-np.expm1(high - low))
 
 
 def likelihood_ratio(
-    values: NDArray[np.int64], here: NDArray[np.int64], there: NDArray[np.int64], law: Law, scale: Fraction
+    values: NDArray[np.int64],
+    here: NDArray[np.int64],
+    there: NDArray[np.int64],
+    law: Law,
+    scale: Fraction,
 ) -> Floats:
-    """log P(values | there) - log P(values | here) of noisy vectors, one for each along the first axis: the best statistic there is."""
+    """log P(values | there) - log P(values | here) of noisy vectors, one for each along
+    the first axis: the best statistic there is.
+    """
     values = np.asarray(values)
     ratio = log_mass(law, scale, values - there) - log_mass(law, scale, values - here)
     return ratio.reshape(len(values), -1).sum(axis=1)
@@ -195,7 +290,9 @@ def goodness(noise: NDArray[np.int64], law: Law, scale: Fraction) -> float:
             held = 0.0
     bins = np.searchsorted(np.array(edges[:-1]), noise, side="left")
     expected = np.bincount(
-        np.searchsorted(np.array(edges[:-1]), support, side="left"), weights=mass, minlength=len(edges)
+        np.searchsorted(np.array(edges[:-1]), support, side="left"),
+        weights=mass,
+        minlength=len(edges),
     )
     seen = np.bincount(bins, minlength=len(edges))
     return float(stats.chisquare(seen, expected * len(noise)).pvalue)
@@ -203,7 +300,9 @@ def goodness(noise: NDArray[np.int64], law: Law, scale: Fraction) -> float:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """The loss that noise of the observed spread would cause: an interval with error ALPHA, and the claim."""
+    """The loss that noise of the observed spread would cause: an interval with error
+    ALPHA, and the claim.
+    """
 
     low: float
     high: float
@@ -221,18 +320,32 @@ class Recomputed:
 
 
 def recomputed(
-    noise: NDArray[np.int64], law: Law, *, l1: float, l2: float, cost: Cost, alpha: float = ALPHA
+    noise: NDArray[np.int64],
+    law: Law,
+    *,
+    l1: float,
+    l2: float,
+    cost: Cost,
+    alpha: float = ALPHA,
 ) -> Recomputed:
-    """ε, μ or ρ recomputed from returned minus exact counts. Both ends hold for any number of cells, each with error alpha / 2.
+    """ε, μ or ρ recomputed from returned minus exact counts. Both ends hold for any
+    number of cells, each with error alpha / 2.
 
-    Too little noise: squares are not negative, so their mean falls t below its expectation with probability at most exp(−n t² / (2 E[x⁴]))
-    (Maurer, "A bound on the deviation probability for sums of non-negative random variables", 2003). Too much: Chernoff's bound, of squares
-    under a Gaussian law and of sizes under Laplace's, whose squares have no exponential moments. The ends are the scales at which the
+    Too little noise: squares are not negative, so their mean falls t below its
+    expectation with probability at most exp(−n t² / (2 E[x⁴])) (Maurer, "A bound on the
+    deviation probability for sums of non-negative random variables", 2003). Too much:
+    Chernoff's bound, of squares under a Gaussian law and of sizes under Laplace's,
+    whose squares have no exponential moments. The ends are the scales at which the
     noise would just not be too little, and just not be too much.
     """
     noise = np.abs(np.asarray(noise, np.float64).ravel())
-    claim = sqrt(cost.amount) if cost.accounting is Accounting.GDP else float(cost.amount)
-    ends = (_end(noise, law, alpha / 2, at_least) for at_least in (_is_too_little, _is_just_enough))
+    claim = (
+        sqrt(cost.amount) if cost.accounting is Accounting.GDP else float(cost.amount)
+    )
+    ends = (
+        _end(noise, law, alpha / 2, at_least)
+        for at_least in (_is_too_little, _is_just_enough)
+    )
     losses = [_loss(scale, law, l1, l2, cost.accounting) for scale in ends]
     return Recomputed(losses[0], losses[1], claim)
 
@@ -241,7 +354,9 @@ FAR = 1e6
 """Scale beyond which noise is taken for boundless."""
 
 SMOOTH = 30
-"""Scale from which Gaussian noise on integers has the moments of Gaussian noise, but for the twelfth that rounding adds."""
+"""Scale from which Gaussian noise on integers has the moments of Gaussian noise, but
+for the twelfth that rounding adds.
+"""
 
 TILTS = np.logspace(-4, np.log10(0.5), 40)
 """How far Chernoff's bound tilts a law, as parts of what its tail allows."""
@@ -250,7 +365,9 @@ Verdict = Callable[[Floats, Law, float, float], bool]
 
 
 def _end(noise: Floats, law: Law, alpha: float, beyond: Verdict) -> float:
-    """The scale at which a verdict turns from no to yes: for too little noise, and for noise that is not too much."""
+    """The scale at which a verdict turns from no to yes: for too little noise, and for
+    noise that is not too much.
+    """
     low, high = 0.05, 0.1
     while high < FAR and not beyond(noise, law, high, alpha):
         low, high = high, 2 * high
@@ -258,7 +375,9 @@ def _end(noise: Floats, law: Law, alpha: float, beyond: Verdict) -> float:
         return inf
     for _ in range(24):  # to a part in ten million, on the side that raises no alarm
         middle = (low + high) / 2
-        low, high = (low, middle) if beyond(noise, law, middle, alpha) else (middle, high)
+        low, high = (
+            (low, middle) if beyond(noise, law, middle, alpha) else (middle, high)
+        )
     return high if beyond is _is_too_little else low
 
 
@@ -278,7 +397,9 @@ def _moments(law: Law, scale: float) -> tuple[float, float]:
         second = 2 * q / (1 - q) ** 2
         return second, second * (1 + 10 * q + q * q) / (1 - q) ** 2
     if scale > SMOOTH:
-        return scale**2 + (1 / 12 if law is Law.ROUNDED_GAUSSIAN else 0), 3 * scale**4 + scale**2
+        return scale**2 + (
+            1 / 12 if law is Law.ROUNDED_GAUSSIAN else 0
+        ), 3 * scale**4 + scale**2
     k, mass = _masses(law, scale)
     return float(np.exp(mass) @ k**2), float(np.exp(mass) @ k**4)
 
@@ -294,10 +415,14 @@ def _tilted(law: Law, scale: float) -> tuple[Floats, Floats]:
     """How far a law is tilted, and the logarithms of its mass then."""
     if law is Law.DISCRETE_LAPLACE:
         q = np.exp(-1 / scale)
-        grown = np.exp((TILTS - 1) / scale)  # q · exp(tilt), which on its own overflows where the scale is small
+        grown = np.exp(
+            (TILTS - 1) / scale
+        )  # q · exp(tilt), which on its own overflows where the scale is small
         return TILTS / scale, np.log((1 - q) / (1 + q) * (1 + grown) / (1 - grown))
     tilt = TILTS / (2 * scale**2)
-    if scale > SMOOTH:  # rounding adds a twelfth to the variance, a sixth of it where the law is tilted most
+    if (
+        scale > SMOOTH
+    ):  # rounding adds a twelfth to the variance, a sixth of it where the law is tilted most
         return tilt, -np.log1p(-TILTS) / 2 + tilt / 4
     k, mass = _masses(law, scale)
     return tilt, special.logsumexp(np.outer(tilt, k**2) + mass, axis=1)
@@ -305,11 +430,15 @@ def _tilted(law: Law, scale: float) -> tuple[Floats, Floats]:
 
 def _is_just_enough(noise: Floats, law: Law, scale: float, alpha: float) -> bool:
     tilt, logs = _tilted(law, scale)
-    size = float(noise.mean()) if law is Law.DISCRETE_LAPLACE else float((noise**2).mean())
+    size = (
+        float(noise.mean()) if law is Law.DISCRETE_LAPLACE else float((noise**2).mean())
+    )
     return float((logs - tilt * size).min()) * len(noise) > np.log(alpha)
 
 
-def _loss(scale: float, law: Law, l1: float, l2: float, accounting: Accounting) -> float:
+def _loss(
+    scale: float, law: Law, l1: float, l2: float, accounting: Accounting
+) -> float:
     if scale in (0, inf):
         return inf if scale == 0 else 0.0
     if accounting is Accounting.PURE:

@@ -1,7 +1,8 @@
-"""Cells that break their own type: what a file or a frame can hold in a column, and the column's declared type cannot.
+"""Cells that break their own type: what a file or a frame can hold in a column, and the
+column's declared type cannot.
 
-Each is a column of Arrow's with two plain cells and a third that is either plain or broken, built from its buffers because no library would
-make it otherwise.
+Each is a column of Arrow's with two plain cells and a third that is either plain or
+broken, built from its buffers because no library would make it otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from understudy.schema import Categorical, Column, Date, Datetime, Integer, Real
 
 TEXT = Categorical(name="x", values=("F", "M"), other="other")
 NUMBER = Real(name="x", min=Fraction(0), max=Fraction(300), step=Fraction(1, 10))
-MOMENT = Datetime(name="x", min=datetime(2000, 1, 1), max=datetime(2030, 12, 31), resolution=timedelta(hours=1))
+MOMENT = Datetime(
+    name="x",
+    min=datetime(2000, 1, 1),
+    max=datetime(2030, 12, 31),
+    resolution=timedelta(hours=1),
+)
 DAY = Date(name="x", min=date(1900, 1, 1), max=date(2030, 12, 31))
 CLOCK = Time(name="x", resolution=timedelta(minutes=15))
 WHOLE = Integer(name="x", min=0, max=9)
@@ -24,7 +30,9 @@ WHOLE = Integer(name="x", min=0, max=9)
 
 @dataclass(frozen=True)
 class Broken:
-    """A column that can be broken: what it declares, what its cells are stored as, two plain cells, and the broken one."""
+    """A column that can be broken: what it declares, what its cells are stored as, two
+    plain cells, and the broken one.
+    """
 
     name: str
     column: Column
@@ -40,22 +48,35 @@ class Broken:
         """The column with this third cell."""
         values = [*self.plain, last]
         if pa.types.is_decimal(self.declared):
-            raw = b"".join(int(v).to_bytes(self.declared.byte_width, "little", signed=True) for v in values)  # type: ignore[call-overload]
+            raw = b"".join(
+                int(v).to_bytes(self.declared.byte_width, "little", signed=True)
+                for v in values
+            )  # type: ignore[call-overload]
             return pa.Array.from_buffers(self.declared, 3, [None, pa.py_buffer(raw)])
         held = pa.array(values, self.stored)
         if pa.types.is_dictionary(self.declared):
-            texts = pa.array([*dict.fromkeys(values)], self.stored).view(self.declared.value_type)
+            texts = pa.array([*dict.fromkeys(values)], self.stored).view(
+                self.declared.value_type
+            )
             places = [list(dict.fromkeys(values)).index(v) for v in values]
-            return pa.DictionaryArray.from_arrays(pa.array(places, self.declared.index_type), texts)
+            return pa.DictionaryArray.from_arrays(
+                pa.array(places, self.declared.index_type), texts
+            )
         if pa.types.is_list(self.declared):
-            return pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), held.view(self.declared.value_type))
+            return pa.ListArray.from_arrays(
+                pa.array([0, 1, 2, 3], pa.int32()), held.view(self.declared.value_type)
+            )
         if pa.types.is_struct(self.declared):
-            return pa.StructArray.from_arrays([held.view(self.declared.field(0).type)], ["a"])
+            return pa.StructArray.from_arrays(
+                [held.view(self.declared.field(0).type)], ["a"]
+            )
         return held.view(self.declared)
 
     def pair(self) -> tuple[pa.Table, pa.Table]:
         """Two tables that differ in one cell: both plain, and with the broken one."""
-        return pa.table({"x": self.array(self.plain[0])}), pa.table({"x": self.array(self.odd)})
+        return pa.table({"x": self.array(self.plain[0])}), pa.table(
+            {"x": self.array(self.odd)}
+        )
 
 
 def _stamp(unit: str) -> tuple[int, int]:
@@ -99,9 +120,17 @@ IN_DUCKDB = {
     "uhugeint": (WHOLE, "5::UHUGEINT", f"{2 * HUGE + 1}::UHUGEINT"),
     "list of hugeints": (WHOLE, "[5::HUGEINT]", f"[-{HUGE}::HUGEINT - 1]"),
     "moment": (MOMENT, "TIMESTAMP '2024-03-01 10:00:00'", "TIMESTAMP 'infinity'"),
-    "first moment": (MOMENT, "TIMESTAMP '2024-03-01 10:00:00'", "TIMESTAMP '290309-12-22 (BC) 00:00:00'"),
+    "first moment": (
+        MOMENT,
+        "TIMESTAMP '2024-03-01 10:00:00'",
+        "TIMESTAMP '290309-12-22 (BC) 00:00:00'",
+    ),
     "seconds": (MOMENT, "TIMESTAMP_S '2024-03-01 10:00:00'", "TIMESTAMP_S '-infinity'"),
-    "instant": (MOMENT, "TIMESTAMPTZ '2024-03-01 10:00:00+00'", "TIMESTAMPTZ 'infinity'"),
+    "instant": (
+        MOMENT,
+        "TIMESTAMPTZ '2024-03-01 10:00:00+00'",
+        "TIMESTAMPTZ 'infinity'",
+    ),
     "day": (DAY, "DATE '2024-03-01'", "DATE '-infinity'"),
     "clock": (CLOCK, "TIME '10:15:00'", "TIME '24:00:00'"),
     "interval": (TEXT, "INTERVAL 1 DAY", "INTERVAL '178000000' YEARS"),

@@ -1,4 +1,6 @@
-"""Canaries: values that occur nowhere else in the world, and a scanner that finds them in anything a run leaves behind."""
+"""Canaries: values that occur nowhere else in the world, and a scanner that finds them
+in anything a run leaves behind.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Cage:
 
     def real(self) -> str:
         """A number with decimals, far from all others."""
-        self.reals.append(f"{9_000_000 + secrets.randbelow(10**6)}.{secrets.randbelow(10**6):06d}7")
+        self.reals.append(
+            f"{9_000_000 + secrets.randbelow(10**6)}.{secrets.randbelow(10**6):06d}7"
+        )
         return self.reals[-1]
 
     def day(self) -> date:
@@ -51,11 +55,17 @@ class Cage:
     def patterns(self) -> dict[str, bytes]:
         """Every canary in every spelling it could hide in."""
         found: dict[str, bytes] = {}
-        for text in (*self.texts, *map(str, self.numbers), *self.reals, *(d.isoformat() for d in self.days)):
+        for text in (
+            *self.texts,
+            *map(str, self.numbers),
+            *self.reals,
+            *(d.isoformat() for d in self.days),
+        ):
             found[text] = text.encode()
             found[f"{text} (two bytes each)"] = text.encode("utf-16-le")
             found[f"{text} (four bytes each)"] = text.encode("utf-32-le")
-            # Base64 has three alignments; the middle of each is the same wherever the text starts.
+            # Base64 has three alignments; the middle of each is the same wherever the
+            # text starts.
             for shift in range(3):
                 code = base64.b64encode(b"\0" * shift + text.encode())
                 found[f"{text} (base64, {shift})"] = code[(8 if shift else 0) : -4]
@@ -72,7 +82,14 @@ class Cage:
     def found_in(self, data: bytes) -> list[str]:
         """Canaries in these bytes, or in anything packed inside them."""
         patterns = self.patterns()
-        return sorted({name for layer in layers(data) for name, pattern in patterns.items() if pattern in layer})
+        return sorted(
+            {
+                name
+                for layer in layers(data)
+                for name, pattern in patterns.items()
+                if pattern in layer
+            }
+        )
 
 
 def layers(data: bytes) -> Iterator[bytes]:
@@ -85,11 +102,17 @@ def layers(data: bytes) -> Iterator[bytes]:
                 yield from layers(archive.read(name))
     elif data[:15] == b"SQLite format 3":
         connection = sqlite3.connect(":memory:")
-        connection.deserialize(data[:18] + b"\1\1" + data[20:])  # not in write-ahead mode, which needs a file
-        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        connection.deserialize(
+            data[:18] + b"\1\1" + data[20:]
+        )  # not in write-ahead mode, which needs a file
+        for (table,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        ).fetchall():
             for row in connection.execute(f"SELECT * FROM {table}"):
                 for value in row:
-                    yield from layers(value if isinstance(value, bytes) else str(value).encode())
+                    yield from layers(
+                        value if isinstance(value, bytes) else str(value).encode()
+                    )
         connection.close()
     elif data[:4] == b"PAR1":
         yield str(pyarrow.parquet.read_table(io.BytesIO(data)).to_pydict()).encode()
@@ -97,8 +120,12 @@ def layers(data: bytes) -> Iterator[bytes]:
         yield zlib.decompress(data, 31, MOST)
 
 
-def scan(cage: Cage, folder: Path, *, but: set[Path] = frozenset()) -> dict[str, list[str]]:
-    """Canaries by file, in a folder and all below it, file names included; `but` are the files they were put into."""
+def scan(
+    cage: Cage, folder: Path, *, but: set[Path] = frozenset()
+) -> dict[str, list[str]]:
+    """Canaries by file, in a folder and all below it, file names included; `but` are
+    the files they were put into.
+    """
     found = {}
     for path in sorted(folder.rglob("*")):
         if path in but or not path.is_file():

@@ -1,4 +1,6 @@
-"""What the curator can be asked, each with a pair of neighbouring tables on which one row matters as much as it can."""
+"""What the curator can be asked, each with a pair of neighbouring tables on which one
+row matters as much as it can.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from understudy.curator.mechanisms.marginals import measure_marginals
 from understudy.curator.mechanisms.select_marginal import measure_distances
 from understudy.curator.mechanisms.sums import measure_mean, measure_sum
 from understudy.measurements import AxisMap, Centring, Identity, Partition
-from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, UndeclaredColumn, parse_schema
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Integer,
+    Lattice,
+    Schema,
+    UndeclaredColumn,
+    parse_schema,
+)
 from understudy.synthesizers import SYNTHESIZERS, Workload, ignore_progress
 
 ADD_REMOVE, REPLACE = Neighbours
@@ -34,7 +44,9 @@ COLOURS = Schema(
         Boolean(name="smoker", nullable=False),
     )
 )
-PEOPLE: list[Row] = [{"colour": c, "smoker": s} for c in ("red", "green", "blue") for s in (False, True)]
+PEOPLE: list[Row] = [
+    {"colour": c, "smoker": s} for c in ("red", "green", "blue") for s in (False, True)
+]
 NUMBERS = Schema(columns=(Integer(name="x", min=0, max=10),))
 RANGE = Schema(columns=(Integer(name="x", min=0, max=99),))
 OPEN = Schema(columns=(Integer(name="x"),))
@@ -46,7 +58,9 @@ EPSILON = {PURE: 3, GDP: 10, ZCDP: 10}
 
 @dataclass(frozen=True)
 class Case:
-    """A question whose answer is integers plus noise, and two neighbours. `tight`: the claim is reached on them."""
+    """A question whose answer is integers plus noise, and two neighbours. `tight`: the
+    claim is reached on them.
+    """
 
     name: str
     ask: Ask
@@ -64,33 +78,59 @@ class Case:
 
     @property
     def options(self) -> Mapping[str, object]:
-        return {"relation": self.relation, "accounting": self.accounting, "epsilon": EPSILON[self.accounting]}
+        return {
+            "relation": self.relation,
+            "accounting": self.accounting,
+            "epsilon": EPSILON[self.accounting],
+        }
 
 
 def marginal(clique: tuple[str, ...], maps: tuple[AxisMap, ...] | None = None) -> Ask:
     """All of the budget on one marginal."""
 
     def ask(room: MechanismContext, schema: Schema) -> object:
-        return measure_marginals(room, schema, [clique], amount=room.till.left, maps=None if maps is None else [maps])
+        return measure_marginals(
+            room,
+            schema,
+            [clique],
+            amount=room.till.left,
+            maps=None if maps is None else [maps],
+        )
 
     return ask
 
 
-def worst_pair(ask: Ask, relation: Neighbours, accounting: Accounting) -> tuple[list[Row], list[Row]]:
-    """The neighbours among all tables of at most two people between which the exact answer moves furthest."""
+def worst_pair(
+    ask: Ask, relation: Neighbours, accounting: Accounting
+) -> tuple[list[Row], list[Row]]:
+    """The neighbours among all tables of at most two people between which the exact
+    answer moves furthest.
+    """
 
     found: dict[str, np.ndarray] = {}
 
     def exact(rows: list[Row]) -> np.ndarray:
         key = repr(rows)
         if key not in found:
-            heard = hear(ask, rows, COLOURS, times=1, relation=relation, accounting=accounting, noise=no_noise)
+            heard = hear(
+                ask,
+                rows,
+                COLOURS,
+                times=1,
+                relation=relation,
+                accounting=accounting,
+                noise=no_noise,
+            )
             found[key] = heard[0].stacked("0")
         return found[key]
 
     def moved(pair: tuple[list[Row], list[Row]]) -> float:
         here, there = map(exact, pair)
-        return float(np.abs(there - here).sum() if accounting is PURE else ((there - here) ** 2).sum())
+        return float(
+            np.abs(there - here).sum()
+            if accounting is PURE
+            else ((there - here) ** 2).sum()
+        )
 
     return max(neighbouring(PEOPLE, 2, relation), key=moved)
 
@@ -109,9 +149,22 @@ def marginals() -> list[Case]:
     for name, maps in MAPS.items():
         for relation in Neighbours:
             for accounting in Accounting if name == "counts" else (GDP,):
-                ask, effort = marginal(("colour", "smoker"), maps), 1.5 if accounting is PURE else 1.0
+                ask, effort = (
+                    marginal(("colour", "smoker"), maps),
+                    1.5 if accounting is PURE else 1.0,
+                )
                 pair = worst_pair(ask, relation, accounting)
-                found.append(Case(f"marginal, {name}", ask, COLOURS, *pair, relation, accounting, effort=effort))
+                found.append(
+                    Case(
+                        f"marginal, {name}",
+                        ask,
+                        COLOURS,
+                        *pair,
+                        relation,
+                        accounting,
+                        effort=effort,
+                    )
+                )
     return found
 
 
@@ -119,7 +172,10 @@ def whole(what: Callable[..., object], *args: object, **options: object) -> Ask:
     """All of the budget on one question."""
 
     def ask(room: MechanismContext, schema: Schema) -> object:
-        columns = [schema[a] if isinstance(a, str) and isinstance(schema[a], Lattice) else a for a in args]
+        columns = [
+            schema[a] if isinstance(a, str) and isinstance(schema[a], Lattice) else a
+            for a in args
+        ]
         return what(room, *columns, amount=room.till.left, **options)
 
     return ask
@@ -130,18 +186,24 @@ def performed(name: str) -> Ask:
 
     def ask(room: MechanismContext, schema: Schema) -> object:
         custody = Curator(room, schema)
-        return SYNTHESIZERS[name]().measure(CuratorView(custody), Workload.of_order(schema), ignore_progress)
+        return SYNTHESIZERS[name]().measure(
+            CuratorView(custody), Workload.of_order(schema), ignore_progress
+        )
 
     return ask
 
 
 def cells(room: MechanismContext, schema: Schema) -> object:
-    """One level of a descent: cells with gaps between them, the last of which holds all that lies beyond the bound."""
+    """One level of a descent: cells with gaps between them, the last of which holds all
+    that lies beyond the bound.
+    """
     column, one = schema["x"], room.unit_vector()
     assert isinstance(column, Lattice)
     scale = room.scale(room.till.left, one)
     cost = price(room.law, scale, one, room.accounting)
-    return _measure_cells(room, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost)
+    return _measure_cells(
+        room, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost
+    )
 
 
 def x(*values: int | None) -> list[Row]:
@@ -154,7 +216,11 @@ def besides_of(what: Callable[..., object]) -> Ask:
     def ask(room: MechanismContext, schema: Schema) -> object:
         days = [schema[name] for name in schema if schema[name].type == "date"]
         args = (
-            (schema, *days) if what is extras.learn_weekdays else (schema,) if what is extras.learn_unit_sizes else ()
+            (schema, *days)
+            if what is extras.learn_weekdays
+            else (schema,)
+            if what is extras.learn_unit_sizes
+            else ()
         )
         return what(room, *args, amount=room.till.left)
 
@@ -176,7 +242,9 @@ rules: [x < 1]
 """)
 """In which every row of `visits` breaks a rule."""
 
-DAYS = parse_schema("columns: {day: {type: date, min: 2024-01-01, max: 2024-12-31, weekdays: learn}}")
+DAYS = parse_schema(
+    "columns: {day: {type: date, min: 2024-01-01, max: 2024-12-31, weekdays: learn}}"
+)
 
 FAR = {("colour",): np.array([10.0, 0.0, 0.0]), ("smoker",): np.array([10.0, 0.0])}
 NEAR = {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}
@@ -187,15 +255,47 @@ EDGES = tuple(range(65))
 
 CASES = [
     *marginals(),
-    *(Case("total", marginal(()), COLOURS, [FIRST], [FIRST, LAST], ADD_REMOVE, c) for c in Accounting),
-    *(Case("sum", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
-    Case("sum", whole(measure_sum, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE),
-    Case("sum, clipped", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE),
-    Case("mean", whole(measure_mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
-    Case("mean", whole(measure_mean, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE, tight=False),
+    *(
+        Case("total", marginal(()), COLOURS, [FIRST], [FIRST, LAST], ADD_REMOVE, c)
+        for c in Accounting
+    ),
     *(
         Case(
-            "errors", whole(measure_distances, NEAR), COLOURS, [], [FIRST], ADD_REMOVE, c, effort=4 if c is PURE else 1
+            "sum",
+            whole(measure_sum, "x"),
+            NUMBERS,
+            x(3),
+            x(3, 10),
+            ADD_REMOVE,
+            c,
+            effort=1.5,
+        )
+        for c in (PURE, GDP)
+    ),
+    Case("sum", whole(measure_sum, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE),
+    Case(
+        "sum, clipped", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE
+    ),
+    Case("mean", whole(measure_mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
+    Case(
+        "mean",
+        whole(measure_mean, "x"),
+        NUMBERS,
+        x(3, 0),
+        x(3, 10),
+        REPLACE,
+        tight=False,
+    ),
+    *(
+        Case(
+            "errors",
+            whole(measure_distances, NEAR),
+            COLOURS,
+            [],
+            [FIRST],
+            ADD_REMOVE,
+            c,
+            effort=4 if c is PURE else 1,
         )
         for c in (PURE, GDP)
     ),
@@ -218,7 +318,14 @@ CASES = [
         REPLACE,
         effort=1.2,
     ),
-    Case("bounds, pieces", whole(_measure_histogram, column="x", edges=EDGES), OPEN, x(3), x(3, 9), ADD_REMOVE),
+    Case(
+        "bounds, pieces",
+        whole(_measure_histogram, column="x", edges=EDGES),
+        OPEN,
+        x(3),
+        x(3, 9),
+        ADD_REMOVE,
+    ),
     Case(
         "bounds, pieces",
         whole(_measure_histogram, column="x", edges=EDGES),
@@ -228,24 +335,81 @@ CASES = [
         REPLACE,
         effort=1.5,
     ),
-    *(Case("bins", cells, RANGE, x(3), x(3, 950), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
+    *(
+        Case("bins", cells, RANGE, x(3), x(3, 950), ADD_REMOVE, c, effort=1.5)
+        for c in (PURE, GDP)
+    ),
     Case("bins", cells, RANGE, x(3, 3), x(3, 95), REPLACE, effort=1.5),
     *(
-        Case("vote", whole(learn_types, list(UNTYPED.columns)), UNTYPED, [], [BALLOT], ADD_REMOVE, c, effort=3)
+        Case(
+            "vote",
+            whole(learn_types, list(UNTYPED.columns)),
+            UNTYPED,
+            [],
+            [BALLOT],
+            ADD_REMOVE,
+            c,
+            effort=3,
+        )
         for c in (PURE, GDP)
     ),
-    Case("vote", whole(learn_types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE, effort=1.5),
+    Case(
+        "vote",
+        whole(learn_types, list(UNTYPED.columns)),
+        UNTYPED,
+        [BALLOT],
+        [OTHER],
+        REPLACE,
+        effort=1.5,
+    ),
     *(
-        Case("rows per unit", besides_of(extras.learn_unit_sizes), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        Case(
+            "rows per unit",
+            besides_of(extras.learn_unit_sizes),
+            VISITS,
+            visits(a=2),
+            visits(a=2, b=3),
+            ADD_REMOVE,
+            c,
+        )
         for c in (PURE, GDP)
     ),
-    Case("rows per unit", besides_of(extras.learn_unit_sizes), VISITS, visits(a=2, b=1), visits(a=2, b=3), REPLACE),
+    Case(
+        "rows per unit",
+        besides_of(extras.learn_unit_sizes),
+        VISITS,
+        visits(a=2, b=1),
+        visits(a=2, b=3),
+        REPLACE,
+    ),
     *(
-        Case("broken rows", besides_of(extras.count_broken_rows), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        Case(
+            "broken rows",
+            besides_of(extras.count_broken_rows),
+            VISITS,
+            visits(a=2),
+            visits(a=2, b=3),
+            ADD_REMOVE,
+            c,
+        )
         for c in (PURE, GDP)
     ),
-    Case("weekdays", besides_of(extras.learn_weekdays), DAYS, days(3), days(3, 7), ADD_REMOVE),
-    Case("weekdays", besides_of(extras.learn_weekdays), DAYS, days(3, 5), days(3, 7), REPLACE),
+    Case(
+        "weekdays",
+        besides_of(extras.learn_weekdays),
+        DAYS,
+        days(3),
+        days(3, 7),
+        ADD_REMOVE,
+    ),
+    Case(
+        "weekdays",
+        besides_of(extras.learn_weekdays),
+        DAYS,
+        days(3, 5),
+        days(3, 7),
+        REPLACE,
+    ),
 ]
 """Every mechanism that adds noise to integers, both relations."""
 
@@ -261,8 +425,12 @@ PERFORMANCES = [
         effort=2.5 if name == "independent" else 1.5,
     )
     for name in ("independent", "histogram", "gaussian", "residual")
-    for relation, here, there in ((ADD_REMOVE, [FIRST], [FIRST, LAST]), (REPLACE, [FIRST, FIRST], [FIRST, LAST]))
+    for relation, here, there in (
+        (ADD_REMOVE, [FIRST], [FIRST, LAST]),
+        (REPLACE, [FIRST, FIRST], [FIRST, LAST]),
+    )
     for accounting in (PURE, GDP)
 ]
-"""Every synthesizer that asks the same whatever it is answered, with all it asks. The sparse one is audited on its own, adaptive ones in
-test_paths."""
+"""Every synthesizer that asks the same whatever it is answered, with all it asks. The
+sparse one is audited on its own, adaptive ones in test_paths.
+"""

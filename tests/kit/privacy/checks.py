@@ -1,4 +1,6 @@
-"""Checks that a sound curator passes and a broken one does not. `test_mutants` breaks it on purpose, one way at a time."""
+"""Checks that a sound curator passes and a broken one does not. `test_mutants` breaks
+it on purpose, one way at a time.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,28 @@ import numpy as np
 
 from kit.curator.contexts import room_of
 from kit.curator.listed import Listed
-from kit.privacy.audit import ALPHA, alike, audited, delta_of, goodness, likelihood_ratio, recomputed, seen
-from kit.privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PEOPLE, PURE, REPLACE, Case
+from kit.privacy.audit import (
+    ALPHA,
+    alike,
+    audited,
+    delta_of,
+    goodness,
+    likelihood_ratio,
+    recomputed,
+    seen,
+)
+from kit.privacy.cases import (
+    ADD_REMOVE,
+    CASES,
+    COLOURS,
+    FIRST,
+    GDP,
+    LAST,
+    PEOPLE,
+    PURE,
+    REPLACE,
+    Case,
+)
 from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, deaf, parts, rehearsed
 from kit.privacy.world import additive, hear
 from understudy.accounting.budget import Budget
@@ -34,30 +56,48 @@ AMOUNT = {PURE: Fraction(4), GDP: Fraction(393, 1000) * 16}
 """What a choice at ε = 4 costs."""
 
 POWER = 1e-3
-"""Level of the bounds that show how much an audit sees. Only whether it sees enough hangs on it; a breach is judged at ALPHA."""
+"""Level of the bounds that show how much an audit sees. Only whether it sees enough
+hangs on it; a breach is judged at ALPHA.
+"""
 
-PAIRED = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
+PAIRED = Schema(
+    columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False))
+)
 NEITHER, BOTH = {"a": False, "b": False}, {"a": True, "b": True}
 PLACES = Schema(columns=(Categorical(name="place"),))
 
 
 def cut(cost: Cost) -> float:
-    """The most telling threshold of a likelihood ratio: the middle for Gaussian noise, as far as it goes for Laplace."""
+    """The most telling threshold of a likelihood ratio: the middle for Gaussian noise,
+    as far as it goes for Laplace.
+    """
     return 0.999 * float(cost.amount) if cost.accounting is PURE else 0.0
 
 
-def check_case(case: Case, times: int, *, tight: float = 0.8, alpha: float = POWER) -> None:
-    """An answer tells no more than its price, and nearly as much where the price is tight."""
+def check_case(
+    case: Case, times: int, *, tight: float = 0.8, alpha: float = POWER
+) -> None:
+    """An answer tells no more than its price, and nearly as much where the price is
+    tight.
+    """
     options = {"times": int(times * case.effort), **case.options}
-    here, there, cost = additive(case.ask, case.here, case.there, case.schema, **options)
+    here, there, cost = additive(
+        case.ask, case.here, case.there, case.schema, **options
+    )
     assert not audited(here, there, cost, at=cut(cost)).violated
     if case.tight:
         assert seen(here, there, cost, at=cut(cost), alpha=alpha) > tight
 
 
-def named(name: str, relation: Neighbours = ADD_REMOVE, accounting: Accounting = GDP) -> Case:
+def named(
+    name: str, relation: Neighbours = ADD_REMOVE, accounting: Accounting = GDP
+) -> Case:
     """One of the cases."""
-    return next(c for c in CASES if (c.name, c.relation, c.accounting) == (name, relation, accounting))
+    return next(
+        c
+        for c in CASES
+        if (c.name, c.relation, c.accounting) == (name, relation, accounting)
+    )
 
 
 class Chequered:
@@ -72,17 +112,34 @@ class Chequered:
 
 def squared(side: int) -> Schema:
     """Two columns of so many values each."""
-    return Schema(columns=tuple(Categorical(name=n, values=tuple(map(str, range(side))), nullable=False) for n in "ab"))
+    return Schema(
+        columns=tuple(
+            Categorical(name=n, values=tuple(map(str, range(side))), nullable=False)
+            for n in "ab"
+        )
+    )
 
 
 def check_cells(accounting: Accounting, side: int, *, tight: float = 0.8) -> None:
-    """Every cell of one large marginal carries the noise that was paid for, the empty ones too."""
+    """Every cell of one large marginal carries the noise that was paid for, the empty
+    ones too.
+    """
     schema, table = squared(side), Chequered(side)
-    room = replace(room_of([], schema, accounting=accounting, epsilon=8 if accounting is PURE else 40), table=table)
-    measured = measure_marginals(room, schema, [("a", "b")], amount=room.till.left / 4)[0]
+    room = replace(
+        room_of(
+            [], schema, accounting=accounting, epsilon=8 if accounting is PURE else 40
+        ),
+        table=table,
+    )
+    measured = measure_marginals(room, schema, [("a", "b")], amount=room.till.left / 4)[
+        0
+    ]
     empty, full = measured.values[table.exact == 0], measured.values[table.exact == 1]
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
-    scores = [likelihood_ratio(v[:, None], zero, one, measured.law, measured.scale) for v in (empty, full)]
+    scores = [
+        likelihood_ratio(v[:, None], zero, one, measured.law, measured.scale)
+        for v in (empty, full)
+    ]
     assert not audited(*scores, measured.cost, at=cut(measured.cost)).violated
     assert seen(*scores, measured.cost, at=cut(measured.cost)) > tight
     for noise in (empty, full - 1):
@@ -96,7 +153,9 @@ def check_fresh_noise() -> None:
     """Two answers of one request, and two requests, share no noise."""
     schema, table = squared(40), Chequered(40)
     room = replace(room_of([], schema), table=table)
-    one, other = measure_marginals(room, schema, [("a", "b")] * 2, amount=room.till.left / 2)
+    one, other = measure_marginals(
+        room, schema, [("a", "b")] * 2, amount=room.till.left / 2
+    )
     later = measure_marginals(room, schema, [("a", "b")] * 2, amount=room.till.left)[0]
     assert alike(one.values - table.exact, other.values - table.exact) > ALPHA
     assert alike(one.values - table.exact, later.values - table.exact) > ALPHA
@@ -105,7 +164,8 @@ def check_fresh_noise() -> None:
 def chosen(
     relation: Neighbours, accounting: Accounting, *, at: float, times: int
 ) -> tuple[np.ndarray, np.ndarray, Cost]:
-    """Whether the first of two was chosen, on neighbours between which its score rises by Δ and the other's falls by Δ.
+    """Whether the first of two was chosen, on neighbours between which its score rises
+    by Δ and the other's falls by Δ.
 
     `at` is the middle of the log-odds, which move by ε around it.
     """
@@ -117,16 +177,29 @@ def chosen(
     def ask(room: MechanismContext, schema: Schema) -> object:
         return choose_clique(room, estimates, amount=AMOUNT[accounting])
 
-    options = {"relation": relation, "accounting": accounting, "epsilon": 4 if accounting is PURE else 40}
-    heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
+    options = {
+        "relation": relation,
+        "accounting": accounting,
+        "epsilon": 4 if accounting is PURE else 40,
+    }
+    heard = [
+        hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)
+    ]
     return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
 
 
 def check_outcomes(
-    mechanism: Callable[..., tuple], relation: Neighbours, accounting: Accounting, times: int, *, tight: float = 0.8
+    mechanism: Callable[..., tuple],
+    relation: Neighbours,
+    accounting: Accounting,
+    times: int,
+    *,
+    tight: float = 0.8,
 ) -> None:
     """A choice tells no more than its price, and nearly as much."""
-    here, there, cost = mechanism(relation, accounting, at=-3.0 if accounting is PURE else 0.0, times=times)
+    here, there, cost = mechanism(
+        relation, accounting, at=-3.0 if accounting is PURE else 0.0, times=times
+    )
     audit = audited(here, there, cost, at=0.5)
     assert not audit.violated
     assert audit.share > tight
@@ -139,7 +212,15 @@ def check_new_label(times: int = 10_000) -> None:
     def ask(room: MechanismContext, schema: Schema) -> object:
         return learn_labels(room, "place", amount=room.till.left, delta=delta)
 
-    (heard,) = hear(ask, [{"place": "x"}], PLACES, times=times, accounting=PURE, epsilon=2, delta=delta)
+    (heard,) = hear(
+        ask,
+        [{"place": "x"}],
+        PLACES,
+        times=times,
+        accounting=PURE,
+        epsilon=2,
+        delta=delta,
+    )
     shown = sum(len(a["counts"]) > 0 for a in heard.answers)
     assert not delta_of(shown, times, float(heard.cost.delta)).violated
 
@@ -163,7 +244,9 @@ def watched(ledger: Ledger, run: LedgerRun) -> tuple[Watch, MechanismContext]:
     watch = Watch(ledger.path)
     return watch, MechanismContext(
         table=Listed(PEOPLE, COLOURS),
-        till=Payments(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))),
+        till=Payments(
+            run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
+        ),
         neighbours=ADD_REMOVE,
         accounting=run.filter.accounting,
         epsilon=run.budget.epsilon,
@@ -176,7 +259,10 @@ def total(room: MechanismContext) -> int:
 
 
 def books() -> Iterator[Ledger]:
-    with TemporaryDirectory() as folder, Ledger.create(Path(folder, "people.ledger"), dataset="people") as ledger:
+    with (
+        TemporaryDirectory() as folder,
+        Ledger.create(Path(folder, "people.ledger"), dataset="people") as ledger,
+    ):
         yield ledger
 
 
@@ -189,7 +275,9 @@ def check_charged_first() -> None:
 
 
 def check_no_charge_no_answer() -> None:
-    """Where the charge fails, for whatever reason, there is no answer and nothing was drawn."""
+    """Where the charge fails, for whatever reason, there is no answer and nothing was
+    drawn.
+    """
     for ledger in books():
         run = ledger.reserve(Budget.of(1, 0), event="test")
         watch, room = watched(ledger, run)
@@ -207,7 +295,9 @@ def check_new_run_pays_and_draws() -> None:
     for ledger in books():
         found = []
         for _ in range(20):
-            _, room = watched(ledger, ledger.reserve(Budget.of("0.01", 0), event="test"))
+            _, room = watched(
+                ledger, ledger.reserve(Budget.of("0.01", 0), event="test")
+            )
             found.append(total(room))
         kinds = [e.kind for e in ledger.entries()]
         assert kinds.count("charge") == kinds.count("answer") == 20
@@ -217,7 +307,9 @@ def check_new_run_pays_and_draws() -> None:
 # Whole runs with a deaf curator
 
 
-def released(rows: list[list[str]], **options: object) -> tuple[dict[str, bytes], bytes]:
+def released(
+    rows: list[list[str]], **options: object
+) -> tuple[dict[str, bytes], bytes]:
     """What a release and its synthetic rows hold when no answer depends on rows."""
     with TemporaryDirectory() as folder, deaf():
         path = Path(folder, "people.csv")
@@ -225,14 +317,24 @@ def released(rows: list[list[str]], **options: object) -> tuple[dict[str, bytes]
         age = replace(
             SCHEMA["age"], bins=(0, 18, 65, 121)
         )  # declared: bins that are learned are an answer of their own
-        release = rehearsed(path, Schema(columns=(SCHEMA["sex"], SCHEMA["city"], age)), **options)
+        release = rehearsed(
+            path, Schema(columns=(SCHEMA["sex"], SCHEMA["city"], age)), **options
+        )
         release.write(Path(folder, "out.csv"), seed=1)
         return parts(release), Path(folder, "out.csv").read_bytes()
 
 
 def check_release_is_deaf() -> None:
-    """Two tables that differ in everything give the same release when no answer depends on rows."""
+    """Two tables that differ in everything give the same release when no answer depends
+    on rows.
+    """
     assert released([PLAIN] * 3) == released([OTHER] * 40)
 
 
-__all__ = [name for name in dir() if name.startswith("check_")] + ["FIRST", "LAST", "chosen", "cut", "named"]
+__all__ = [name for name in dir() if name.startswith("check_")] + [
+    "FIRST",
+    "LAST",
+    "chosen",
+    "cut",
+    "named",
+]

@@ -1,4 +1,6 @@
-"""Failure on demand: an exception at the first call of a chosen function, from the moment a run reserves its budget."""
+"""Failure on demand: an exception at the first call of a chosen function, from the
+moment a run reserves its budget.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def site(code: CodeType) -> str | None:
 
 @contextmanager
 def calls() -> Iterator[list[str]]:
-    """Notes every function of the package that is called from the reservation on, in the order of first calls."""
+    """Notes every function of the package that is called from the reservation on, in
+    the order of first calls.
+    """
     seen: dict[str, None] = {}
     begun = False
 

@@ -1,7 +1,9 @@
-"""The neighbour-pair harness: a whole run on a table, the same run replayed on a neighbour, everything that comes out compared.
+"""The neighbour-pair harness: a whole run on a table, the same run replayed on a
+neighbour, everything that comes out compared.
 
-A `Trial` is one real run. `Trial.replay` puts its answers to a neighbour and returns a `Comparison`: every output that differs, and the
-movement of every question beside its price. A sound product has no difference and no ratio above one, whatever the neighbour.
+A `Trial` is one real run. `Trial.replay` puts its answers to a neighbour and returns a
+`Comparison`: every output that differs, and the movement of every question beside its
+price. A sound product has no difference and no ratio above one, whatever the neighbour.
 """
 
 from __future__ import annotations
@@ -19,7 +21,14 @@ from tempfile import mkdtemp
 
 from pyarrow import parquet
 
-from kit.privacy.replay import ROUNDING, Movement, Question, Strayed, compare_movements, keep_questions
+from kit.privacy.replay import (
+    ROUNDING,
+    Movement,
+    Question,
+    Strayed,
+    compare_movements,
+    keep_questions,
+)
 from kit.privacy.runs import account, chance
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
@@ -51,7 +60,13 @@ COMPLETE = Schema(
         Categorical(name="sex", values=("F", "M")),
         Categorical(name="city", values=("Oslo", "Rome"), other="elsewhere"),
         Integer(name="age", min=0, max=120, bins=(0, 30, 50, 121)),
-        Real(name="weight", min=Fraction(0), max=Fraction(300), step=Fraction(1, 10), bins=(0, 600, 800, 3001)),
+        Real(
+            name="weight",
+            min=Fraction(0),
+            max=Fraction(300),
+            step=Fraction(1, 10),
+            bins=(0, 600, 800, 3001),
+        ),
         Boolean(name="smoker"),
         Text(name="remarks"),
     )
@@ -100,7 +115,9 @@ count_broken: true
 def with_unit(schema: Schema, max_rows: int = 2) -> Schema:
     """The same where the guarantee protects whoever an id stands for."""
     columns = (
-        schema.columns if any(c.name == "id" for c in schema.columns) else (Identifier(name="id"), *schema.columns)
+        schema.columns
+        if any(c.name == "id" for c in schema.columns)
+        else (Identifier(name="id"), *schema.columns)
     )
     return replace(schema, columns=columns, unit=Unit(id="id", max_rows=max_rows))
 
@@ -134,7 +151,11 @@ class Setting:
     """A table of other people that everybody may see."""
 
     def __str__(self) -> str:
-        named = self.synthesizer if isinstance(self.synthesizer, str) else self.synthesizer.name
+        named = (
+            self.synthesizer
+            if isinstance(self.synthesizer, str)
+            else self.synthesizer.name
+        )
         return f"{named}, {self.relation}, {self.accounting}, {self.known}"
 
     @property
@@ -154,27 +175,52 @@ Outputs = dict[str, object]
 
 
 def release_outputs(release: Release, folder: Path) -> Outputs:
-    """Every file that is made of a release, byte for byte, and everything it says about itself."""
-    found: Outputs = {f"release/{name}": data for name, data in archive_members(to_bytes(release)).items()}
+    """Every file that is made of a release, byte for byte, and everything it says about
+    itself.
+    """
+    found: Outputs = {
+        f"release/{name}": data
+        for name, data in archive_members(to_bytes(release)).items()
+    }
     for name in ("synthetic.csv", "synthetic.parquet"):
         rows = release.write(folder / name, seed=ROW_SEED)
         found[name] = (rows, (folder / name).read_bytes())
     found |= parquet_outputs(folder / "synthetic.parquet")
     found["frame"] = None if release.frame is None else frame_text(release)
-    found["guarantee"] = (release.guarantee.sentence(), release.guarantee.details(), repr(release.guarantee))
-    found["card"] = (release.card.sentence(), release.card.lines(), release.card._repr_html_())
+    found["guarantee"] = (
+        release.guarantee.sentence(),
+        release.guarantee.details(),
+        repr(release.guarantee),
+    )
+    found["card"] = (
+        release.card.sentence(),
+        release.card.lines(),
+        release.card._repr_html_(),
+    )
     found["words"] = chance(repr(release) + release._repr_html_())
     found["notes"] = release.notes
     return found
 
 
 def archive_members(data: bytes) -> dict[str, object]:
-    """What a release file holds, and everything its directory says of each member, but for what differs between any two runs."""
+    """What a release file holds, and everything its directory says of each member, but
+    for what differs between any two runs.
+    """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
-        found: dict[str, object] = {info.filename: archive.read(info) for info in members}
+        found: dict[str, object] = {
+            info.filename: archive.read(info) for info in members
+        }
         found["directory"] = [
-            (i.filename, i.date_time, i.compress_type, i.external_attr, i.extra, i.comment, i.create_version)
+            (
+                i.filename,
+                i.date_time,
+                i.compress_type,
+                i.external_attr,
+                i.extra,
+                i.comment,
+                i.create_version,
+            )
             for i in members
         ]
         found["comment"] = archive.comment
@@ -196,14 +242,18 @@ def parquet_outputs(path: Path) -> Outputs:
 def frame_text(release: Release) -> str:
     """A synthetic table of the kind that came in: its types, its cells."""
     made = release.sample(seed=ROW_SEED)
-    types = getattr(made, "dtypes", None) if not hasattr(made, "schema") else made.schema
+    types = (
+        getattr(made, "dtypes", None) if not hasattr(made, "schema") else made.schema
+    )
     cells = made.to_csv() if hasattr(made, "to_csv") else str(made)
     return f"{type(made)} {types!s} {cells}"
 
 
 def json_text(release: Release, folder: Path, ledger: Path) -> str:
     """What `--json` prints about a run."""
-    told = run_facts(release, book=ledger, output=Path("out.csv"), release=None, rows=release.rows)
+    told = run_facts(
+        release, book=ledger, output=Path("out.csv"), release=None, rows=release.rows
+    )
     with redirect_stdout(io.StringIO()) as shown:
         report_json(told)
     return chance(shown.getvalue().replace(str(folder), ""))
@@ -222,7 +272,10 @@ class Outcome:
 
 
 def perform_run(
-    build: Callable[[Path], object], setting: Setting, folder: Path, replayed: list[Question] | None = None
+    build: Callable[[Path], object],
+    setting: Setting,
+    folder: Path,
+    replayed: list[Question] | None = None,
 ) -> Outcome:
     """A whole run in a folder of its own; an error is an output like any other."""
     outputs: Outputs = {}
@@ -232,7 +285,11 @@ def perform_run(
     data = build(folder)
     try:
         with keep_questions(replayed) as questions:
-            method = make(setting.synthesizer) if isinstance(setting.synthesizer, str) else setting.synthesizer
+            method = (
+                make(setting.synthesizer)
+                if isinstance(setting.synthesizer, str)
+                else setting.synthesizer
+            )
             release = synthesize(
                 data,
                 setting.schema,
@@ -255,13 +312,17 @@ def perform_run(
     except Strayed:
         raise
     except UnderstudyError as error:
-        outputs["error"] = f"{type(error).__name__}: {chance(str(error).replace(str(folder), ''))}"
+        outputs["error"] = (
+            f"{type(error).__name__}: {chance(str(error).replace(str(folder), ''))}"
+        )
     except Exception as error:  # whatever else stops a run shows too
         outputs["error"] = f"{type(error).__name__}: {error}"
     outputs["progress"] = told
     outputs["ledger"] = account(ledger) if ledger.exists() else None
     outputs["files"] = sorted(
-        path.name for path in folder.iterdir() if not path.name.startswith(("people.csv", "people.tsv"))
+        path.name
+        for path in folder.iterdir()
+        if not path.name.startswith(("people.csv", "people.tsv"))
     )
     return Outcome(outputs, questions)
 
@@ -307,7 +368,9 @@ SHOWN_CHARACTERS = 60
 def first_difference(one: object, other: object) -> str:
     left, right = repr(one), repr(other)
     pairs = zip(left, right, strict=False)
-    at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))
+    at = next(
+        (i for i, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right))
+    )
     start = max(0, at - SHOWN_CHARACTERS)
     return f"…{left[start : at + SHOWN_CHARACTERS]}… / …{right[start : at + SHOWN_CHARACTERS]}…"
 
@@ -322,24 +385,37 @@ class Trial:
     replays: int = 0
 
     @classmethod
-    def begin(cls, build: Callable[[Path], object], setting: Setting, folder: Path) -> Trial:
+    def begin(
+        cls, build: Callable[[Path], object], setting: Setting, folder: Path
+    ) -> Trial:
         """Run on the table for real. `build` makes it, in a folder."""
         place = Path(mkdtemp(dir=folder))
-        return cls(setting, folder, perform_run(build, setting, new_folder(place, "run")))
+        return cls(
+            setting, folder, perform_run(build, setting, new_folder(place, "run"))
+        )
 
     def replay(self, build: Callable[[Path], object]) -> Comparison:
         """The same questions and answers on another table."""
         place = Path(mkdtemp(dir=self.folder))
         try:
-            there = perform_run(build, self.setting, new_folder(place, "run"), self.here.questions)
+            there = perform_run(
+                build, self.setting, new_folder(place, "run"), self.here.questions
+            )
         except Strayed as strayed:
             return Comparison([str(strayed)])
         finally:
             shutil.rmtree(place)
         found = differences(self.here.outputs, there.outputs)
         if len(self.here.questions) != len(there.questions):
-            return Comparison([*found, f"{len(self.here.questions)} questions / {len(there.questions)}"])
-        return Comparison(found, compare_movements(self.here.questions, there.questions))
+            return Comparison(
+                [
+                    *found,
+                    f"{len(self.here.questions)} questions / {len(there.questions)}",
+                ]
+            )
+        return Comparison(
+            found, compare_movements(self.here.questions, there.questions)
+        )
 
 
 def new_folder(parent: Path, name: str) -> Path:

@@ -1,13 +1,19 @@
-"""Schemas that discovery arrives at, thousands of times over: tables on which a schema hangs by one row, and what its distribution tells.
+"""Schemas that discovery arrives at, thousands of times over: tables on which a schema
+hangs by one row, and what its distribution tells.
 
-A learned schema is an answer like any other. The auditor sees it whole (types, bounds, lists, bins, notes, in the canonical form in which
-it is saved), for many runs on each of two neighbouring tables, and looks for an event that is likelier on one than the price allows:
+A learned schema is an answer like any other. The auditor sees it whole (types, bounds,
+lists, bins, notes, in the canonical form in which it is saved), for many runs on each
+of two neighbouring tables, and looks for an event that is likelier on one than the
+price allows:
 
-  * a third of the schemas says what to look for (a linear score of what schemas have in them), a third where to cut, a third is judged;
-  * rates get Clopper-Pearson bounds, and what thresholds cost is taken off: δ of each rate in a Gaussian run, whose answers are within δ of
-    answers that keep μ; δ of the sum in a pure one.
+  * a third of the schemas says what to look for (a linear score of what schemas have in
+    them), a third where to cut, a third is judged;
+  * rates get Clopper-Pearson bounds, and what thresholds cost is taken off: δ of each
+    rate in a Gaussian run, whose answers are within δ of answers that keep μ; δ of the
+    sum in a pure one.
 
-The price is that of the answers a schema depends on. Counts of the bins that were found are bought last and are no part of a schema.
+The price is that of the answers a schema depends on. Counts of the bins that were found
+are bought last and are no part of a schema.
 """
 
 from __future__ import annotations
@@ -48,7 +54,9 @@ Rows = Sequence[tuple[Row, int]]
 
 
 class Few:
-    """A table of many rows and few different ones: each is counted once, by the oracle in plain Python, and taken as often as it occurs."""
+    """A table of many rows and few different ones: each is counted once, by the oracle
+    in plain Python, and taken as often as it occurs.
+    """
 
     def __init__(self, rows: Rows, schema: Schema) -> None:
         self._parts = [(Listed([row], schema), times) for row, times in rows]
@@ -58,14 +66,19 @@ class Few:
         return sum(times for _, times in self._parts)
 
     def counts(self, cliques: Sequence[tuple[str, ...]]) -> list[np.ndarray]:
-        found = [[times * counts for counts in one.counts(cliques)] for one, times in self._parts]
+        found = [
+            [times * counts for counts in one.counts(cliques)]
+            for one, times in self._parts
+        ]
         return [sum(of[1:], of[0]) for of in zip(*found, strict=True)]
 
     def votes(self, columns: Sequence[str]) -> np.ndarray:
         return sum(times * one.votes(columns) for one, times in self._parts)
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> np.ndarray:
-        return sum(times * one.lattice_counts(column, edges) for one, times in self._parts)
+        return sum(
+            times * one.lattice_counts(column, edges) for one, times in self._parts
+        )
 
     def lattice(self, column: str) -> tuple[np.ndarray, np.ndarray]:
         indices, times = self._merged(lambda one: one.lattice(column))
@@ -74,7 +87,9 @@ class Few:
     def labels(self, column: str) -> tuple[list[str], np.ndarray]:
         return self._merged(lambda one: one.labels(column))
 
-    def _merged(self, ask: Callable[[Listed], tuple[Sequence, np.ndarray]]) -> tuple[list, np.ndarray]:
+    def _merged(
+        self, ask: Callable[[Listed], tuple[Sequence, np.ndarray]]
+    ) -> tuple[list, np.ndarray]:
         held: dict = {}
         for one, times in self._parts:
             for value, count in zip(*ask(one), strict=True):
@@ -105,7 +120,9 @@ class Learning:
 
 @dataclass(frozen=True)
 class Learned:
-    """The schemas of many runs, and the largest price that a run paid for what its schema depends on."""
+    """The schemas of many runs, and the largest price that a run paid for what its
+    schema depends on.
+    """
 
     schemas: list[Schema]
     cost: Cost
@@ -113,7 +130,9 @@ class Learned:
 
 @contextmanager
 def swift() -> Iterator[None]:
-    """What prices and thresholds are is worked out once: they depend on public numbers alone, and runs repeat them."""
+    """What prices and thresholds are is worked out once: they depend on public numbers
+    alone, and runs repeat them.
+    """
     mechanisms, discovery = understudy.curator.mechanisms, understudy.curator.discovery
     with pytest.MonkeyPatch.context() as patch:
         for module, names in (
@@ -130,11 +149,17 @@ def swift() -> Iterator[None]:
 
 
 def dearest(one: Cost, other: Cost) -> Cost:
-    """What either of two runs may have paid at most: how far a run goes is part of its answers."""
-    return Cost(one.accounting, max(one.amount, other.amount), max(one.delta, other.delta))
+    """What either of two runs may have paid at most: how far a run goes is part of its
+    answers.
+    """
+    return Cost(
+        one.accounting, max(one.amount, other.amount), max(one.delta, other.delta)
+    )
 
 
-def learn(case: Learning, rows: Rows, times: int, *, noise: object | None = None) -> Learned:
+def learn(
+    case: Learning, rows: Rows, times: int, *, noise: object | None = None
+) -> Learned:
     """The schemas that discovery arrives at, with all of its budget."""
     found, cost = [], None
     budget = Budget.of(case.epsilon, case.delta)
@@ -148,8 +173,14 @@ def learn(case: Learning, rows: Rows, times: int, *, noise: object | None = None
     )
     filter = allowance(case.epsilon, case.delta, case.accounting)
     for _ in range(times):
-        custody = Curator(replace(room, till=Payments(Practice(), replace(filter))), case.schema)
-        found.append(custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress))
+        custody = Curator(
+            replace(room, till=Payments(Practice(), replace(filter))), case.schema
+        )
+        found.append(
+            custody.discover(
+                share=Fraction(1), delta=custody.left_delta, progress=ignore_progress
+            )
+        )
         paid = [one for asked, one in custody.charges if asked != "marginals"]
         total = sum(paid[1:], paid[0])
         cost = total if cost is None else dearest(cost, total)
@@ -157,15 +188,21 @@ def learn(case: Learning, rows: Rows, times: int, *, noise: object | None = None
     return Learned(found, cost)
 
 
-def hanging(make: Callable[[int], Learning], least: int = 1, most: int = 400) -> Learning:
-    """The neighbours between which the schema would turn if there were no noise: with noise it turns by chance there.
+def hanging(
+    make: Callable[[int], Learning], least: int = 1, most: int = 400
+) -> Learning:
+    """The neighbours between which the schema would turn if there were no noise: with
+    noise it turns by chance there.
 
     `make(k)` has k rows of a kind on one side, and one more on the other.
     """
 
     def turns(k: int) -> bool:
         case = make(k)
-        one, other = (learn(case, rows, 1, noise=no_noise).schemas[0] for rows in (case.here, case.there))
+        one, other = (
+            learn(case, rows, 1, noise=no_noise).schemas[0]
+            for rows in (case.here, case.there)
+        )
         return one != other
 
     return make(next(k for k in range(least, most) if turns(k)))
@@ -181,10 +218,19 @@ def canonical(schema: Schema) -> str:
 
 
 def features(schema: Schema) -> dict[tuple[object, ...], float]:
-    """What an auditor looks at: everything a schema says, piece by piece, and how much of it."""
+    """What an auditor looks at: everything a schema says, piece by piece, and how much
+    of it.
+    """
     found: dict[tuple[object, ...], float] = {("whole", canonical(schema)): 1.0}
     for column in schema.columns:
-        of, said = column.name, [("type", column.type), ("learned", column.learned), ("note", bool(column.note))]
+        of, said = (
+            column.name,
+            [
+                ("type", column.type),
+                ("learned", column.learned),
+                ("note", bool(column.note)),
+            ],
+        )
         if isinstance(column, Categorical):
             said += [("values", column.values), ("other", column.other)]
             found[of, "many values"] = len(column.values or ())
@@ -207,7 +253,9 @@ SEEN = 10
 
 
 def scores(here: Sequence[Schema], there: Sequence[Schema]) -> tuple[Floats, Floats]:
-    """How much each schema speaks for the second table, as learned on the first thirds: linear discriminant analysis of their pieces."""
+    """How much each schema speaks for the second table, as learned on the first thirds:
+    linear discriminant analysis of their pieces.
+    """
     pieces = [[features(schema) for schema in schemas] for schemas in (here, there)]
     third = len(here) // 3
     often: dict[tuple[object, ...], int] = {}
@@ -215,7 +263,12 @@ def scores(here: Sequence[Schema], there: Sequence[Schema]) -> tuple[Floats, Flo
         for one in side[:third]:
             for piece in one:
                 often[piece] = often.get(piece, 0) + 1
-    places = {piece: i for i, piece in enumerate(sorted((p for p, n in often.items() if n >= SEEN), key=repr))}
+    places = {
+        piece: i
+        for i, piece in enumerate(
+            sorted((p for p, n in often.items() if n >= SEEN), key=repr)
+        )
+    }
     tables = []
     for side in pieces:
         table = np.zeros((len(side), len(places)))
@@ -225,14 +278,26 @@ def scores(here: Sequence[Schema], there: Sequence[Schema]) -> tuple[Floats, Flo
                     table[i, places[piece]] = amount
         tables.append(table)
     first = [table[:third] for table in tables]
-    spread = sum(np.cov(part, rowvar=False, ddof=0).reshape(len(places), -1) for part in first) / 2
+    spread = (
+        sum(
+            np.cov(part, rowvar=False, ddof=0).reshape(len(places), -1)
+            for part in first
+        )
+        / 2
+    )
     ridge = np.diag(np.diag(spread) + 1e-3) * 0.1
-    weights = np.linalg.solve(spread + ridge, first[1].mean(axis=0) - first[0].mean(axis=0))
+    weights = np.linalg.solve(
+        spread + ridge, first[1].mean(axis=0) - first[0].mean(axis=0)
+    )
     return tables[0] @ weights, tables[1] @ weights
 
 
-def judged(here: Sequence[Schema], there: Sequence[Schema], cost: Cost, *, alpha: float = ALPHA) -> Audit:
-    """What the schemas of two neighbours prove about the loss, in the accounting of its price; both directions are looked at."""
+def judged(
+    here: Sequence[Schema], there: Sequence[Schema], cost: Cost, *, alpha: float = ALPHA
+) -> Audit:
+    """What the schemas of two neighbours prove about the loss, in the accounting of its
+    price; both directions are looked at.
+    """
     third = len(here) // 3
     one, other = (part[third:].round(9) for part in scores(here, there))
     looks = [(one, other), (-other, -one)]
@@ -241,12 +306,16 @@ def judged(here: Sequence[Schema], there: Sequence[Schema], cost: Cost, *, alpha
 
 
 def _audited(here: Floats, there: Floats, cost: Cost, alpha: float) -> Audit:
-    """As `audited`; but in a Gaussian run each rate may be off by the δ of its thresholds."""
+    """As `audited`; but in a Gaussian run each rate may be off by the δ of its
+    thresholds.
+    """
     delta = float(cost.delta)
     if cost.accounting is Accounting.GDP:
 
         def bound(p: Floats, m: Floats) -> Floats:
-            return special.ndtri(np.maximum(1 - p - delta, 0)) - special.ndtri(np.minimum(m + delta, 1))
+            return special.ndtri(np.maximum(1 - p - delta, 0)) - special.ndtri(
+                np.minimum(m + delta, 1)
+            )
 
         return Audit(lower_bound(here, there, bound, alpha), sqrt(cost.amount))
     return audited(here, there, cost, alpha=alpha)

@@ -1,8 +1,10 @@
-"""Neighbouring tables made by an adversary, for every kind of source: the rows in plain Python, and how each source is built of them.
+"""Neighbouring tables made by an adversary, for every kind of source: the rows in plain
+Python, and how each source is built of them.
 
-A table is a list of rows; a row is a dict of Python values, or the bytes of a line that only a CSV file can hold. `CHANGES` are the odd
-rows. Sources in `SOURCES` fix their storage types, so that a row can change nothing but cells. `STORAGE_PAIRS` are tables whose storage
-types some library inferred from the rows.
+A table is a list of rows; a row is a dict of Python values, or the bytes of a line that
+only a CSV file can hold. `CHANGES` are the odd rows. Sources in `SOURCES` fix their
+storage types, so that a row can change nothing but cells. `STORAGE_PAIRS` are tables
+whose storage types some library inferred from the rows.
 """
 
 from __future__ import annotations
@@ -21,7 +23,17 @@ import polars
 import pyarrow
 from pyarrow import parquet
 
-from kit.privacy.odd import CATEGORIES, DATES, KEYS, MISSING, MOMENTS, NUMBERS, ODD, QUOTED, RAGGED
+from kit.privacy.odd import (
+    CATEGORIES,
+    DATES,
+    KEYS,
+    MISSING,
+    MOMENTS,
+    NUMBERS,
+    ODD,
+    QUOTED,
+    RAGGED,
+)
 from understudy.accounting.neighbours import Neighbours
 from understudy.tables import open_table
 
@@ -62,8 +74,14 @@ def person(number: int, **cells: object) -> Row:
 
 
 def people(count: int, *, rows_each: int = 1) -> list[Row]:
-    """So many people; with `rows_each`, some have one row and some as many as this, of different ages."""
-    return [person(i, age=20 + (7 * i + 23 * j) % 60) for i in range(count) for j in range(1 + i % rows_each)]
+    """So many people; with `rows_each`, some have one row and some as many as this, of
+    different ages.
+    """
+    return [
+        person(i, age=20 + (7 * i + 23 * j) % 60)
+        for i in range(count)
+        for j in range(1 + i % rows_each)
+    ]
 
 
 # Odd rows
@@ -71,7 +89,9 @@ def people(count: int, *, rows_each: int = 1) -> list[Row]:
 
 @dataclass(frozen=True)
 class Change:
-    """What one person's rows look like. `where` says which sources can hold them: any, csv, typed or object."""
+    """What one person's rows look like. `where` says which sources can hold them: any,
+    csv, typed or object.
+    """
 
     name: str
     rows: tuple[Line, ...]
@@ -106,16 +126,59 @@ ANYWHERE = [
     Change("a copy of somebody", (person(0),)),
     Change("nothing but empty cells", (dict.fromkeys(NAMES),)),
     *odd_cells(
-        "any", sex=[None, "", "Z", LONG_LABEL, "=1+1", 'say "hi"', "x, y", "\N{SNOWMAN}" * 40, "other", "NULL", "f"]
+        "any",
+        sex=[
+            None,
+            "",
+            "Z",
+            LONG_LABEL,
+            "=1+1",
+            'say "hi"',
+            "x, y",
+            "\N{SNOWMAN}" * 40,
+            "other",
+            "NULL",
+            "f",
+        ],
     ),
-    *odd_cells("any", city=[None, "Paris", "elsewhere", " Oslo", "two\u2028lines", "\u202eOslo"]),
+    *odd_cells(
+        "any",
+        city=[None, "Paris", "elsewhere", " Oslo", "two\u2028lines", "\u202eOslo"],
+    ),
     *odd_cells("any", age=[None, 0, -1, 121, 2**62, -(2**62), 2**63 - 1, -(2**63)]),
     *odd_cells(
-        "any", weight=[None, float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 1e-308, 0.0, -0.0, 71.23456789]
+        "any",
+        weight=[
+            None,
+            float("nan"),
+            float("inf"),
+            float("-inf"),
+            1e308,
+            -1e308,
+            1e-308,
+            0.0,
+            -0.0,
+            71.23456789,
+        ],
     ),
-    *odd_cells("any", born=[None, date(1, 1, 1), date(9999, 12, 31), date(1582, 10, 10), date(2024, 2, 29)]),
     *odd_cells(
-        "any", seen=[None, datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999), datetime(1677, 9, 21)]
+        "any",
+        born=[
+            None,
+            date(1, 1, 1),
+            date(9999, 12, 31),
+            date(1582, 10, 10),
+            date(2024, 2, 29),
+        ],
+    ),
+    *odd_cells(
+        "any",
+        seen=[
+            None,
+            datetime(1, 1, 1),
+            datetime(9999, 12, 31, 23, 59, 59, 999999),
+            datetime(1677, 9, 21),
+        ],
     ),
     *odd_cells("any", smoker=[None]),
     *odd_cells("any", remarks=[None, LONG_LABEL, "a\\", "a'b;--", "{}"]),
@@ -124,9 +187,33 @@ ANYWHERE = [
 """Rows that every source can hold."""
 
 IN_CSV = [
-    *odd_cells("csv", sex=CATEGORIES, city=CATEGORIES, age=[*NUMBERS, *ODD, *MISSING], weight=NUMBERS, born=DATES),
-    *odd_cells("csv", seen=MOMENTS, smoker=ODD, id=KEYS, remarks=['he said"', '"', "a\tb", "a;b"]),
-    *lines([*RAGGED, *QUOTED, b"", b"\r", b"\x00" * 9, b"\xff" * 50, b",".join([b"1"] * 9), ",".join(NAMES).encode()]),
+    *odd_cells(
+        "csv",
+        sex=CATEGORIES,
+        city=CATEGORIES,
+        age=[*NUMBERS, *ODD, *MISSING],
+        weight=NUMBERS,
+        born=DATES,
+    ),
+    *odd_cells(
+        "csv",
+        seen=MOMENTS,
+        smoker=ODD,
+        id=KEYS,
+        remarks=['he said"', '"', "a\tb", "a;b"],
+    ),
+    *lines(
+        [
+            *RAGGED,
+            *QUOTED,
+            b"",
+            b"\r",
+            b"\x00" * 9,
+            b"\xff" * 50,
+            b",".join([b"1"] * 9),
+            ",".join(NAMES).encode(),
+        ]
+    ),
 ]
 """Rows of text: a header again, half quotes, too many cells, bytes of no encoding."""
 
@@ -143,17 +230,53 @@ class Mute:
 
 IN_OBJECTS = [
     *odd_cells(
-        "object", sex=[3, 2.5, b"F", ["F"], {"F": 1}, True, NOT_IN_PARQUET, Mute(), date(2024, 1, 1), pandas.NA]
+        "object",
+        sex=[
+            3,
+            2.5,
+            b"F",
+            ["F"],
+            {"F": 1},
+            True,
+            NOT_IN_PARQUET,
+            Mute(),
+            date(2024, 1, 1),
+            pandas.NA,
+        ],
     ),
     *odd_cells(
-        "object", age=["young", "40", 40.5, 2**70, Decimal("40.000"), b"40", [40], Mute(), pandas.NaT, np.float32(40)]
+        "object",
+        age=[
+            "young",
+            "40",
+            40.5,
+            2**70,
+            Decimal("40.000"),
+            b"40",
+            [40],
+            Mute(),
+            pandas.NaT,
+            np.float32(40),
+        ],
     ),
-    *odd_cells("object", weight=["heavy", Decimal("71.123456789012345"), 10**400, "1/2", 1 + 2j]),
     *odd_cells(
-        "object", born=["2024-02-30", 20240101, datetime(2024, 1, 1, 5), pandas.Timestamp("2024-01-01", tz="UTC"), "5"]
+        "object",
+        weight=["heavy", Decimal("71.123456789012345"), 10**400, "1/2", 1 + 2j],
     ),
     *odd_cells(
-        "object", smoker=["yes", 2, "maybe", np.bool_(True), 0.0], city=[("Oslo",), frozenset({"Oslo"}), object]
+        "object",
+        born=[
+            "2024-02-30",
+            20240101,
+            datetime(2024, 1, 1, 5),
+            pandas.Timestamp("2024-01-01", tz="UTC"),
+            "5",
+        ],
+    ),
+    *odd_cells(
+        "object",
+        smoker=["yes", 2, "maybe", np.bool_(True), 0.0],
+        city=[("Oslo",), frozenset({"Oslo"}), object],
     ),
 ]
 """Cells of a wrong type in columns of Python objects."""
@@ -164,19 +287,36 @@ CHANGES = [*ANYWHERE, *IN_CSV, *IN_OBJECTS]
 def crowd(rows: int, **cells: object) -> Change:
     """One person with so many rows, which differ."""
     return Change(
-        f"{rows} rows of one id" + "".join(f", {name} = {value!r:.20}" for name, value in cells.items()),
-        tuple(person(NEWCOMER, age=20 + 5 * i, sex="FM"[i % 2], **cells) for i in range(rows)),
+        f"{rows} rows of one id"
+        + "".join(f", {name} = {value!r:.20}" for name, value in cells.items()),
+        tuple(
+            person(NEWCOMER, age=20 + 5 * i, sex="FM"[i % 2], **cells)
+            for i in range(rows)
+        ),
     )
 
 
-CROWDS = [crowd(1), crowd(2), crowd(9), crowd(40), crowd(9, weight=None), crowd(3, city=LONG_LABEL), crowd(9, id=None)]
+CROWDS = [
+    crowd(1),
+    crowd(2),
+    crowd(9),
+    crowd(40),
+    crowd(9, weight=None),
+    crowd(3, city=LONG_LABEL),
+    crowd(9, id=None),
+]
 """What one person can do where the unit is an id."""
 
 PLACES = ("first", "middle", "last")
 
 
 def neighbour(
-    rows: Sequence[Line], change: Change, relation: Neighbours, place: str, *, by_id: bool = False
+    rows: Sequence[Line],
+    change: Change,
+    relation: Neighbours,
+    place: str,
+    *,
+    by_id: bool = False,
 ) -> list[Line]:
     """The table with one person more, or with one person's rows exchanged for theirs."""
     at = {"first": 0, "middle": len(rows) // 2, "last": len(rows)}[place]
@@ -184,7 +324,11 @@ def neighbour(
         return [*rows[:at], *change.rows, *rows[at:]]
     gone = rows[min(at, len(rows) - 1)]
     assert not isinstance(gone, bytes)
-    leaves = [row is gone or (by_id and not isinstance(row, bytes) and row["id"] == gone["id"]) for row in rows]
+    leaves = [
+        row is gone
+        or (by_id and not isinstance(row, bytes) and row["id"] == gone["id"])
+        for row in rows
+    ]
     before = [row for row, left in zip(rows[:at], leaves, strict=False) if not left]
     after = [row for row, left in zip(rows[at:], leaves[at:], strict=True) if not left]
     return [*before, *change.rows, *after]
@@ -208,11 +352,20 @@ def csv_line(row: Line, delimiter: str, *, always_quoted: bool) -> bytes:
         return row
     texts = [cell_text(value) for value in row.values()]
     special = {delimiter, '"', "\r", "\n"}
-    shown = ['"' + t.replace('"', '""') + '"' if always_quoted or special & set(t) else t for t in texts]
+    shown = [
+        '"' + t.replace('"', '""') + '"' if always_quoted or special & set(t) else t
+        for t in texts
+    ]
     return delimiter.join(shown).encode("utf-8", "surrogatepass")
 
 
-def csv_bytes(rows: Sequence[Line], *, delimiter: str = ",", end: bytes = b"\n", always_quoted: bool = False) -> bytes:
+def csv_bytes(
+    rows: Sequence[Line],
+    *,
+    delimiter: str = ",",
+    end: bytes = b"\n",
+    always_quoted: bool = False,
+) -> bytes:
     header = delimiter.join(NAMES).encode()
     body = [csv_line(row, delimiter, always_quoted=always_quoted) for row in rows]
     return end.join([header, *body]) + end
@@ -221,7 +374,9 @@ def csv_bytes(rows: Sequence[Line], *, delimiter: str = ",", end: bytes = b"\n",
 def csv_file(name: str = "people.csv", **dialect: object) -> Source:
     def build(rows: Sequence[Line], folder: Path) -> object:
         data = csv_bytes(rows, **dialect)  # type: ignore[arg-type]
-        (folder / name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+        (folder / name).write_bytes(
+            gzip.compress(data, mtime=0) if name.endswith(".gz") else data
+        )
         return folder / name
 
     return build
@@ -249,25 +404,42 @@ def in_arrow_backed_pandas(rows: Sequence[Line]) -> pandas.DataFrame:
 
 
 def in_nullable_pandas(rows: Sequence[Line]) -> pandas.DataFrame:
-    kinds = {"age": "Int64", "weight": "Float64", "smoker": "boolean", "seen": "datetime64[us]"}
+    kinds = {
+        "age": "Int64",
+        "weight": "Float64",
+        "smoker": "boolean",
+        "seen": "datetime64[us]",
+    }
     kinds |= dict.fromkeys(("id", "sex", "city", "remarks"), "string")
     return (
         stored(rows)
         .to_pandas(date_as_object=True)
         .astype({"age": object})
-        .assign(**{name: pandas.array(stored(rows)[name].to_pylist(), dtype=kind) for name, kind in kinds.items()})
+        .assign(
+            **{
+                name: pandas.array(stored(rows)[name].to_pylist(), dtype=kind)
+                for name, kind in kinds.items()
+            }
+        )
     )
 
 
 def in_object_pandas(rows: Sequence[Line]) -> pandas.DataFrame:
     """Every column Python objects."""
     columns = {name: [dict(row)[name] for row in rows] for name in NAMES}  # type: ignore[arg-type]
-    return pandas.DataFrame({name: pandas.Series(values, dtype=object) for name, values in columns.items()})
+    return pandas.DataFrame(
+        {name: pandas.Series(values, dtype=object) for name, values in columns.items()}
+    )
 
 
 def in_object_polars(rows: Sequence[Line]) -> polars.DataFrame:
     columns = {name: [dict(row)[name] for row in rows] for name in NAMES}  # type: ignore[arg-type]
-    return polars.DataFrame([polars.Series(name, values, dtype=polars.Object) for name, values in columns.items()])
+    return polars.DataFrame(
+        [
+            polars.Series(name, values, dtype=polars.Object)
+            for name, values in columns.items()
+        ]
+    )
 
 
 def parquet_of_pandas(rows: Sequence[Line], folder: Path) -> object:
@@ -321,8 +493,15 @@ SOURCES = CSV_SOURCES | TYPED_SOURCES | OBJECT_SOURCES
 def holds(source: str, change: Change) -> bool:
     """Whether a source can hold such rows at all."""
     if source == "csv, multiline" and change.where == "csv":
-        return not any(isinstance(row, bytes) or '"' in "".join(map(cell_text, row.values())) for row in change.rows)
-    fits = {"any": True, "csv": source in CSV_SOURCES, "object": source in OBJECT_SOURCES}
+        return not any(
+            isinstance(row, bytes) or '"' in "".join(map(cell_text, row.values()))
+            for row in change.rows
+        )
+    fits = {
+        "any": True,
+        "csv": source in CSV_SOURCES,
+        "object": source in OBJECT_SOURCES,
+    }
     return fits[change.where]
 
 
@@ -331,7 +510,9 @@ def holds(source: str, change: Change) -> bool:
 
 @dataclass(frozen=True)
 class StoragePair:
-    """Two neighbouring tables of one source in which a library inferred the types. `column` is the one whose type hangs by a row."""
+    """Two neighbouring tables of one source in which a library inferred the types.
+    `column` is the one whose type hangs by a row.
+    """
 
     name: str
     column: str
@@ -352,7 +533,9 @@ def inferred_arrow(rows: Sequence[Line]) -> pyarrow.Table:
 
 
 def inferred_polars(rows: Sequence[Line]) -> polars.DataFrame:
-    return polars.DataFrame({name: [dict(row)[name] for row in rows] for name in NAMES}, strict=False)  # type: ignore[arg-type]
+    return polars.DataFrame(
+        {name: [dict(row)[name] for row in rows] for name in NAMES}, strict=False
+    )  # type: ignore[arg-type]
 
 
 def narrowed(rows: Sequence[Line]) -> pandas.DataFrame:
@@ -390,17 +573,27 @@ INFERRED: dict[str, Source] = {
     "pandas": lambda rows, _: inferred_pandas(rows),
     "pandas, narrowed": lambda rows, _: narrowed(rows),
     "pandas, convert_dtypes": lambda rows, _: inferred_pandas(rows).convert_dtypes(),
-    "pandas, category": lambda rows, _: inferred_pandas(rows).astype({"sex": "category", "city": "category"}),
+    "pandas, category": lambda rows, _: inferred_pandas(rows).astype(
+        {"sex": "category", "city": "category"}
+    ),
     "pyarrow": lambda rows, _: inferred_arrow(rows),
     "pyarrow, dictionaries": lambda rows, _: inferred_arrow(rows).set_column(
         1, "sex", inferred_arrow(rows)["sex"].dictionary_encode()
     ),
     "polars": lambda rows, _: inferred_polars(rows),
     "duckdb": sniffed_csv,
-    "parquet of pandas": lambda rows, folder: write_pandas(inferred_pandas(rows), folder),
-    "parquet of pandas, narrowed": lambda rows, folder: write_pandas(narrowed(rows), folder),
-    "parquet of pyarrow": lambda rows, folder: write_arrow(inferred_arrow(rows), folder),
-    "parquet of polars": lambda rows, folder: write_polars(inferred_polars(rows), folder),
+    "parquet of pandas": lambda rows, folder: write_pandas(
+        inferred_pandas(rows), folder
+    ),
+    "parquet of pandas, narrowed": lambda rows, folder: write_pandas(
+        narrowed(rows), folder
+    ),
+    "parquet of pyarrow": lambda rows, folder: write_arrow(
+        inferred_arrow(rows), folder
+    ),
+    "parquet of polars": lambda rows, folder: write_polars(
+        inferred_polars(rows), folder
+    ),
     "parquet of duckdb": parquet_of_sniffed,
 }
 PLAINLY = people(6)
@@ -417,17 +610,39 @@ HANGING: list[tuple[str, str, Sequence[Row], Row]] = [
     ("an age of two bytes", "age", PLAINLY, person(6, age=700)),
     ("an age of eight bytes", "age", PLAINLY, person(6, age=2**40)),
     ("half a year", "age", PLAINLY, person(6, age=40.5)),
-    ("a weight of more digits", "weight", IN_DECIMALS, person(6, weight=Decimal("51.125"))),
-    ("a weight before the point of more digits", "weight", IN_DECIMALS, person(6, weight=Decimal("123456.5"))),
-    ("a whole weight", "weight", [person(i, weight=70 + i) for i in range(6)], person(6, weight=70.5)),
-    ("a moment of finer unit", "seen", PLAINLY, person(6, seen=datetime(2024, 1, 1, 1, 1, 1, 123456))),
+    (
+        "a weight of more digits",
+        "weight",
+        IN_DECIMALS,
+        person(6, weight=Decimal("51.125")),
+    ),
+    (
+        "a weight before the point of more digits",
+        "weight",
+        IN_DECIMALS,
+        person(6, weight=Decimal("123456.5")),
+    ),
+    (
+        "a whole weight",
+        "weight",
+        [person(i, weight=70 + i) for i in range(6)],
+        person(6, weight=70.5),
+    ),
+    (
+        "a moment of finer unit",
+        "seen",
+        PLAINLY,
+        person(6, seen=datetime(2024, 1, 1, 1, 1, 1, 123456)),
+    ),
     ("the first row of all", "age", [], person(6)),
 ]
 """What hangs by a row: its name, the column, the table, and the row."""
 
 
 def can_infer(name: str, what: str) -> bool:
-    """Whether the library makes a table of such rows at all: Arrow's refuse to mix whole numbers, halves and texts."""
+    """Whether the library makes a table of such rows at all: Arrow's refuse to mix
+    whole numbers, halves and texts.
+    """
     return not (what == "half a year" and "pyarrow" in name)
 
 
@@ -437,4 +652,6 @@ STORAGE_PAIRS = [
     for what, column, here, odd in HANGING
     if can_infer(source, what)
 ]
-"""Neighbours whose storage types differ by one row, for every source that infers its types."""
+"""Neighbours whose storage types differ by one row, for every source that infers its
+types.
+"""

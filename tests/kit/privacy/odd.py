@@ -1,4 +1,6 @@
-"""Two hundred rows that could change more than themselves: each is added to a plain table, or replaces a row of it."""
+"""Two hundred rows that could change more than themselves: each is added to a plain
+table, or replaces a row of it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from kit.privacy.runs import NAMES, OTHER, PLAIN, csv
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring files, and the columns on which their difference could show. `moved` is how many rows differ at most."""
+    """Two neighbouring files, and the columns on which their difference could show.
+    `moved` is how many rows differ at most.
+    """
 
     kind: str
     number: int
@@ -28,7 +32,9 @@ ROWS = [PLAIN, OTHER, PLAIN, OTHER, OTHER]
 def cell(column: str, text: str) -> list[str]:
     """A plain row with another text in one cell, quoted where a file needs it."""
     row = list(PLAIN)
-    row[NAMES.index(column)] = '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+    row[NAMES.index(column)] = (
+        '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+    )
     return row
 
 
@@ -41,7 +47,20 @@ NUMBERS = [
     * 400, "4611686018427387904",
 ]  # fmt: skip
 MISSING = ["", "NA", "NaN", "null", "None", "?", "-", " "]
-ODD = ["abc", "2020-01-01", "true", "0x1F", "1_000", "1,5", "½", "٣", "12 kg", "++1", "1e", "'42"]
+ODD = [
+    "abc",
+    "2020-01-01",
+    "true",
+    "0x1F",
+    "1_000",
+    "1,5",
+    "½",
+    "٣",
+    "12 kg",
+    "++1",
+    "1e",
+    "'42",
+]
 DATES = [
     "0001-01-01", "9999-12-31", "2020-02-30", "31/12/2020", "2020-13-01", "1582-10-10", "-5000-01-01", "99999-01-01",
     "2020-1-1", "20200101", "2024-02-29", "1899-12-31", "2031-01-01",
@@ -63,14 +82,23 @@ QUOTED = [
 
 
 def pairs() -> list[Pair]:
-    """Every odd row, in turn added and put in another's place, in the middle of a table, an empty one and one of a single row."""
+    """Every odd row, in turn added and put in another's place, in the middle of a
+    table, an empty one and one of a single row.
+    """
     found: list[Pair] = []
 
-    def note(kind: str, row: list[str] | bytes, columns: tuple[str, ...], rows: list[list[str]] = ROWS) -> None:
+    def note(
+        kind: str,
+        row: list[str] | bytes,
+        columns: tuple[str, ...],
+        rows: list[list[str]] = ROWS,
+    ) -> None:
         number, middle = sum(p.kind == kind for p in found), len(rows) // 2
         added = bool(number % 2) or not rows
         there = [*rows[:middle], row, *rows[middle + (not added) :]]
-        found.append(Pair(kind, number, csv(*rows), csv(*there), columns, 1 if added else 2))
+        found.append(
+            Pair(kind, number, csv(*rows), csv(*there), columns, 1 if added else 2)
+        )
 
     for column in ("sex", "city"):
         for text in CATEGORIES:
@@ -95,9 +123,24 @@ def pairs() -> list[Pair]:
     for text in QUOTED:
         note("quoted", text, ("sex", "city"))
     shut = [*ROWS, [*PLAIN[:-1], 'he said"'], OTHER, [*PLAIN[:-1], '"came by bus"']]
-    for text in (b'9,F,Oslo,42,71.5,1980-05-05,,,true,"she', b'"9,F,Oslo', b'9,"F,Oslo', b'9,F,"', b'9,F,Oslo,"""'):
+    for text in (
+        b'9,F,Oslo,42,71.5,1980-05-05,,,true,"she',
+        b'"9,F,Oslo',
+        b'9,"F,Oslo',
+        b'9,F,"',
+        b'9,F,Oslo,"""',
+    ):
         note("stray", text, ("sex", "city"), shut)
-    for row in (PLAIN, OTHER, cell("sex", "Z"), cell("age", "9" * 30), cell("born", ""), b"", b'"', b"9"):
+    for row in (
+        PLAIN,
+        OTHER,
+        cell("sex", "Z"),
+        cell("age", "9" * 30),
+        cell("born", ""),
+        b"",
+        b'"',
+        b"9",
+    ):
         note("empty", row, ("sex", "age"), [])
         note("single", row, ("sex", "age"), [PLAIN])
     return found

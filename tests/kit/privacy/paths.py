@@ -1,10 +1,13 @@
-"""One way through an adaptive run, and every question on it put to all neighbours of the table.
+"""One way through an adaptive run, and every question on it put to all neighbours of
+the table.
 
-What an adaptive synthesizer asks depends on what it was answered, so two runs cannot be compared question by question. One path can: the
-answers so far are fixed, each question is answered many times on the table, and worked out without noise on every neighbour. What
-the run loses on a neighbour is then recomputed from outside: from the spread of returned minus exact answers, from how far those
-answers lie apart, and from the weights that were handed to the sampler of private choices. Prices and sensitivities that the curator
-states are only compared with, never used.
+What an adaptive synthesizer asks depends on what it was answered, so two runs cannot be
+compared question by question. One path can: the answers so far are fixed, each question
+is answered many times on the table, and worked out without noise on every neighbour.
+What the run loses on a neighbour is then recomputed from outside: from the spread of
+returned minus exact answers, from how far those answers lie apart, and from the weights
+that were handed to the sampler of private choices. Prices and sensitivities that the
+curator states are only compared with, never used.
 """
 
 from __future__ import annotations
@@ -47,12 +50,17 @@ SCHEMA = Schema(
     )
 )
 EVERYBODY: list[Row] = [
-    dict(zip(SCHEMA, cells, strict=True)) for cells in product(("red", "green", "blue"), *[(False, True)] * 3)
+    dict(zip(SCHEMA, cells, strict=True))
+    for cells in product(("red", "green", "blue"), *[(False, True)] * 3)
 ]
 PEOPLE: list[Row] = [EVERYBODY[i] for i in (0, 0, 0, 1, 1, 5, 7, 7, 7, 7, 12, 14)]
 """Columns that depend on each other, most cells empty, and nobody who is blue."""
 
-BY_PERSON = replace(SCHEMA, columns=(Identifier(name="person"), *SCHEMA.columns), unit=Unit(id="person", max_rows=2))
+BY_PERSON = replace(
+    SCHEMA,
+    columns=(Identifier(name="person"), *SCHEMA.columns),
+    unit=Unit(id="person", max_rows=2),
+)
 """The same where a person may have two rows."""
 
 MOST = 40
@@ -64,19 +72,32 @@ WIDE = 2_000
 EPSILON = {Accounting.PURE: 3, Accounting.GDP: 10, Accounting.ZCDP: 10}
 
 
-def neighbours_of(rows: Sequence[Row], relation: Neighbours, unit: int = 1) -> list[list[Row]]:
-    """Every table that one person more or less makes, or some of those that one person exchanged makes.
+def neighbours_of(
+    rows: Sequence[Row], relation: Neighbours, unit: int = 1
+) -> list[list[Row]]:
+    """Every table that one person more or less makes, or some of those that one person
+    exchanged makes.
 
-    Someone who has two rows takes both along: alike, which moves a count furthest, and two that differ.
+    Someone who has two rows takes both along: alike, which moves a count furthest, and
+    two that differ.
     """
-    there = [i for i, row in enumerate(rows) if row not in rows[:i] and rows.count(row) >= unit]
-    without = {i: [row for j, row in enumerate(rows) if j not in range(i, i + unit)] for i in there}
+    there = [
+        i
+        for i, row in enumerate(rows)
+        if row not in rows[:i] and rows.count(row) >= unit
+    ]
+    without = {
+        i: [row for j, row in enumerate(rows) if j not in range(i, i + unit)]
+        for i in there
+    }
     newcomers = [[other] * unit for other in EVERYBODY]
     if unit > 1:
         newcomers += [[one, other] for one, other in pairwise(EVERYBODY)]
     if relation is Neighbours.ADD_REMOVE:
         return [*without.values(), *([*rows, *new] for new in newcomers)]
-    exchanged = [[*without[i], *new] for i in there for new in newcomers if rows[i] not in new]
+    exchanged = [
+        [*without[i], *new] for i in there for new in newcomers if rows[i] not in new
+    ]
     return exchanged[:: -(-len(exchanged) // MOST)]
 
 
@@ -98,17 +119,23 @@ class Noise:
     pooled: Pooled = field(default_factory=lambda: Pooled(1_000))
     quiet: bool = False
 
-    def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def __call__(
+        self, law: Law, scale: Fraction, shape: tuple[int, ...]
+    ) -> NDArray[np.int64]:
         if self.quiet:
             return no_noise(law, scale, shape)
         return (
-            draw_noise(law, scale, shape) if scale >= WIDE else self.pooled(law, scale, shape)
+            draw_noise(law, scale, shape)
+            if scale >= WIDE
+            else self.pooled(law, scale, shape)
         )  # wide noise is drawn slowly
 
 
 @dataclass
 class Asked:
-    """A question of the path: what it said it costs, its answers, and the exact answers on the table and its neighbours."""
+    """A question of the path: what it said it costs, its answers, and the exact answers
+    on the table and its neighbours.
+    """
 
     request: Mapping[str, object]
     cost: Cost
@@ -139,11 +166,20 @@ class Asked:
 
 
 class Witness(Payments):
-    """The real till, which answers as it does and notes what every neighbour would have been answered."""
+    """The real till, which answers as it does and notes what every neighbour would have
+    been answered.
+    """
 
-    def __init__(self, filter: Filter, crowd: Crowd, neighbours: int, noise: Noise, times: int) -> None:
+    def __init__(
+        self, filter: Filter, crowd: Crowd, neighbours: int, noise: Noise, times: int
+    ) -> None:
         super().__init__(Practice(), filter)
-        self.crowd, self.neighbours, self.noise, self.times = crowd, neighbours, noise, times
+        self.crowd, self.neighbours, self.noise, self.times = (
+            crowd,
+            neighbours,
+            noise,
+            times,
+        )
         self.path: list[Asked] = []
 
     def pay(
@@ -162,18 +198,24 @@ class Witness(Payments):
 
         answer = super().pay(request, cost, count, many)
         assert asked.answers, "an answer was given that nobody drew"
-        assert answer is asked.answers[-1], "another answer was given than the one that was drawn"
+        assert answer is asked.answers[-1], (
+            "another answer was given than the one that was drawn"
+        )
         self.noise.quiet = True
         for at in range(self.neighbours + 1):
             self.crowd.at = at
             exact = count()
-            asked.exact.append({"scores": np.asarray(exact)} if asked.chooses else draw(exact))
+            asked.exact.append(
+                {"scores": np.asarray(exact)} if asked.chooses else draw(exact)
+            )
         self.crowd.at, self.noise.quiet = 0, False
         self.path.append(asked)
         return answer
 
     def _often(self, asked: Asked) -> int:
-        """Distances have a wide noise that is drawn slowly, and there are many of them in one answer. A choice's law is seen at once."""
+        """Distances have a wide noise that is drawn slowly, and there are many of them
+        in one answer. A choice's law is seen at once.
+        """
         if asked.request["mechanism"] == "errors":
             return 1 + self.times // len(asked.request["candidates"])  # type: ignore[arg-type]
         return 1 if asked.chooses else self.times
@@ -199,7 +241,9 @@ def rates(asked: Asked) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Path:
-    """All that was asked on one way through a run, what the run was allowed, and in which accounting."""
+    """All that was asked on one way through a run, what the run was allowed, and in
+    which accounting.
+    """
 
     asked: Sequence[Asked]
     allowed: Fraction
@@ -207,7 +251,12 @@ class Path:
 
 
 def walk(
-    synthesizer: Synthesizer, relation: Neighbours, accounting: Accounting, *, times: int, schema: Schema = SCHEMA
+    synthesizer: Synthesizer,
+    relation: Neighbours,
+    accounting: Accounting,
+    *,
+    times: int,
+    schema: Schema = SCHEMA,
 ) -> Path:
     """One run of a synthesizer under a witness."""
     budget = Budget.of(EPSILON[accounting], PLENTY[accounting])
@@ -226,64 +275,117 @@ def walk(
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samplers, "cached_cdf_table", _table)
-        synthesizer.measure(CuratorView(Curator(room, schema)), Workload.of_order(schema, 2), ignore_progress)
+        synthesizer.measure(
+            CuratorView(Curator(room, schema)),
+            Workload.of_order(schema, 2),
+            ignore_progress,
+        )
     return Path(till.path, filter.total, accounting)
 
 
 @lru_cache(maxsize=150)
 def _table(law: Law, scale: Fraction) -> CdfTable:
-    """The sampler's own tables, kept for longer than a curator would: the same runs are walked and broken, again and again."""
+    """The sampler's own tables, kept for longer than a curator would: the same runs are
+    walked and broken, again and again.
+    """
     return build_cdf_table(tails_of_law(law, scale))
 
 
 def check_path(path: Path, *, tight: float) -> None:
-    """No neighbour costs more than was paid, question by question and in all; the worst costs nearly as much; every cell has its noise."""
-    low, high = zip(*(loss(asked, path.accounting) for asked in path.asked), strict=True)
+    """No neighbour costs more than was paid, question by question and in all; the worst
+    costs nearly as much; every cell has its noise.
+    """
+    low, high = zip(
+        *(loss(asked, path.accounting) for asked in path.asked), strict=True
+    )
     claims = [float(asked.cost.amount) for asked in path.asked]
     for asked, found, claim in zip(path.asked, low, claims, strict=True):
-        assert max(found) <= claim * (1 + 1e-9), f"{asked.request['mechanism']}: {max(found)} is lost, {claim} was paid"
+        assert max(found) <= claim * (1 + 1e-9), (
+            f"{asked.request['mechanism']}: {max(found)} is lost, {claim} was paid"
+        )
     assert sum(claims) <= path.allowed
     assert np.sum(low, axis=0).max() <= path.allowed
-    assert np.sum(low, axis=0).max() >= tight * sum(claims), "the audit has gone blind, or budget is wasted"
-    assert np.sum(high, axis=0).max() >= 0.99 * tight * float(path.allowed), "much of the budget was not spent"
-    drawn = [(asked, name) for asked in path.asked if not asked.chooses for name in asked.answers[0]]
+    assert np.sum(low, axis=0).max() >= tight * sum(claims), (
+        "the audit has gone blind, or budget is wasted"
+    )
+    assert np.sum(high, axis=0).max() >= 0.99 * tight * float(path.allowed), (
+        "much of the budget was not spent"
+    )
+    drawn = [
+        (asked, name)
+        for asked in path.asked
+        if not asked.chooses
+        for name in asked.answers[0]
+    ]
     for asked, name in drawn:
         if not asked.scale_of(name):
-            assert not asked.moved(name).any(), "what all neighbours agree on is exact, and nothing else"
+            assert not asked.moved(name).any(), (
+                "what all neighbours agree on is exact, and nothing else"
+            )
             assert not asked.noise(name).any()
             continue
         empty = asked.exact[0][name].ravel() == 0
         for part in (empty, ~empty):
             if part.any():
-                fits = fit(asked.noise(name)[:, part], asked.request["law"], asked.scale_of(name))  # type: ignore[arg-type]
-                assert fits > ALPHA / len(drawn) / 2, f"{asked.request['mechanism']}: not the noise that was stated"
+                fits = fit(
+                    asked.noise(name)[:, part],
+                    asked.request["law"],
+                    asked.scale_of(name),
+                )  # type: ignore[arg-type]
+                assert fits > ALPHA / len(drawn) / 2, (
+                    f"{asked.request['mechanism']}: not the noise that was stated"
+                )
 
 
 def fit(noise: NDArray[np.int64], law: Law, scale: Fraction) -> float:
-    """p-value that noise follows its law; a wide one by equally likely bins of its continuous limit, which is off by 1/scale there."""
+    """p-value that noise follows its law; a wide one by equally likely bins of its
+    continuous limit, which is off by 1/scale there.
+    """
     if scale < WIDE:
         return goodness(noise, law, scale)
     limit = stats.laplace if law is Law.DISCRETE_LAPLACE else stats.norm
     places = limit.cdf(noise.ravel() / float(scale))
-    return float(stats.chisquare(np.histogram(places, bins=max(2, min(20, places.size // 25)), range=(0, 1))[0]).pvalue)
+    return float(
+        stats.chisquare(
+            np.histogram(places, bins=max(2, min(20, places.size // 25)), range=(0, 1))[
+                0
+            ]
+        ).pvalue
+    )
 
 
-def loss(asked: Asked, accounting: Accounting) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What a question costs on each neighbour, in the run's accounting: from below and from above."""
+def loss(
+    asked: Asked, accounting: Accounting
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What a question costs on each neighbour, in the run's accounting: from below and
+    from above.
+    """
     if asked.chooses:
         return (found := choice_loss(asked, accounting)), found
     low = high = np.zeros(len(asked.exact) - 1)
     for name in asked.answers[0]:
         if asked.scale_of(name):
-            # How much a unit of distance costs, by the spread of the noise that was added.
-            unit = recomputed(asked.noise(name), asked.request["law"], l1=1, l2=1, cost=asked.cost)  # type: ignore[arg-type]
+            # How much a unit of distance costs, by the spread of the noise that was
+            # added.
+            unit = recomputed(
+                asked.noise(name), asked.request["law"], l1=1, l2=1, cost=asked.cost
+            )  # type: ignore[arg-type]
             moved = asked.moved(name)
-            far = moved.sum(axis=1) if accounting is Accounting.PURE else np.sqrt((moved**2).sum(axis=1))
-            low, high = (total + _amount(side, far, accounting) for total, side in ((low, unit.low), (high, unit.high)))
+            far = (
+                moved.sum(axis=1)
+                if accounting is Accounting.PURE
+                else np.sqrt((moved**2).sum(axis=1))
+            )
+            low, high = (
+                total + _amount(side, far, accounting)
+                for total, side in ((low, unit.low), (high, unit.high))
+            )
     return low, high
 
 
-def _amount(unit: float, far: NDArray[np.float64], accounting: Accounting) -> NDArray[np.float64]:
+def _amount(
+    unit: float, far: NDArray[np.float64], accounting: Accounting
+) -> NDArray[np.float64]:
     if unit == inf:
         return np.where(far > 0, inf, 0.0)
     return (
@@ -296,11 +398,15 @@ def _amount(unit: float, far: NDArray[np.float64], accounting: Accounting) -> ND
 
 
 def choice_loss(asked: Asked, accounting: Accounting) -> NDArray[np.float64]:
-    """Of a choice with weights exp(rate·score): ε = 2·rate·(how far a score moves), whichever way the others move."""
+    """Of a choice with weights exp(rate·score): ε = 2·rate·(how far a score moves),
+    whichever way the others move.
+    """
     return choice_amount(2 * asked.rate * asked.moved("scores").max(axis=1), accounting)
 
 
-def choice_amount(epsilon: NDArray[np.float64], accounting: Accounting) -> NDArray[np.float64]:
+def choice_amount(
+    epsilon: NDArray[np.float64], accounting: Accounting
+) -> NDArray[np.float64]:
     """What a private choice of this ε costs in a accounting."""
     if accounting is Accounting.PURE:
         return epsilon

@@ -1,4 +1,6 @@
-"""Whole runs on real files: what goes in, what comes out, and what of it may differ between two runs."""
+"""Whole runs on real files: what goes in, what comes out, and what of it may differ
+between two runs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,19 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator, MechanismContext, Payments
 from understudy.curator.mechanisms import select_cell, select_marginal
 from understudy.releases import Guarantee, Release
-from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Schema, Text, Time, Unit
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Identifier,
+    Integer,
+    Real,
+    Schema,
+    Text,
+    Time,
+    Unit,
+)
 from understudy.synthesizers import SYNTHESIZERS, ignore_progress
 from understudy.tables import Table, open_table
 from understudy.workflow.synthesize import discover_and_measure
@@ -39,15 +53,42 @@ COLUMNS = (
     Integer(name="age", min=0, max=120),
     Real(name="weight", min=Fraction(0), max=Fraction(300), step=Fraction(1, 10)),
     Date(name="born", min=date(1900, 1, 1), max=date(2030, 12, 31)),
-    Datetime(name="seen", min=datetime(2000, 1, 1), max=datetime(2030, 12, 31), resolution=timedelta(hours=1)),
+    Datetime(
+        name="seen",
+        min=datetime(2000, 1, 1),
+        max=datetime(2030, 12, 31),
+        resolution=timedelta(hours=1),
+    ),
     Time(name="at", resolution=timedelta(minutes=15)),
     Boolean(name="smoker"),
     Text(name="remarks"),
 )
 SCHEMA = Schema(columns=COLUMNS)
 NAMES = [c.name for c in COLUMNS]
-PLAIN = ["7", "F", "Oslo", "42", "71.5", "1980-05-05", "2024-03-01 10:00:00", "10:15:00", "true", "came by bus"]
-OTHER = ["8", "M", "Rome", "63", "80.0", "1961-11-30", "2023-07-09 16:00:00", "16:30:00", "false", "came on foot"]
+PLAIN = [
+    "7",
+    "F",
+    "Oslo",
+    "42",
+    "71.5",
+    "1980-05-05",
+    "2024-03-01 10:00:00",
+    "10:15:00",
+    "true",
+    "came by bus",
+]
+OTHER = [
+    "8",
+    "M",
+    "Rome",
+    "63",
+    "80.0",
+    "1961-11-30",
+    "2023-07-09 16:00:00",
+    "16:30:00",
+    "false",
+    "came on foot",
+]
 
 
 def by_person(most: int = 2) -> Schema:
@@ -57,19 +98,25 @@ def by_person(most: int = 2) -> Schema:
 
 def csv(*rows: Sequence[str] | bytes) -> bytes:
     """A file of these rows; a row of bytes is written as it is."""
-    lines = [",".join(NAMES).encode(), *(r if isinstance(r, bytes) else ",".join(r).encode() for r in rows)]
+    lines = [
+        ",".join(NAMES).encode(),
+        *(r if isinstance(r, bytes) else ",".join(r).encode() for r in rows),
+    ]
     return b"\n".join(lines) + b"\n"
 
 
 @contextmanager
 def deaf() -> Iterator[list[NDArray[np.int64]]]:
-    """Curators that answer every count with the same number, and choose the first there is, whatever the rows say; exact counts are kept.
+    """Curators that answer every count with the same number, and choose the first there
+    is, whatever the rows say; exact counts are kept.
 
     What still depends on the rows then was never paid for.
     """
     asked: list[NDArray[np.int64]] = []
 
-    def noisy(self: MechanismContext, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
+    def noisy(
+        self: MechanismContext, exact: NDArray[np.int64], scale: Fraction
+    ) -> NDArray[np.int64]:
         asked.append(np.array(exact))
         return np.full(np.shape(exact), 3, np.int64)
 
@@ -81,7 +128,9 @@ def deaf() -> Iterator[list[NDArray[np.int64]]]:
 
 
 def chance(text: str) -> str:
-    """Text without what differs between any two runs: their names, their ledgers' digests and the day."""
+    """Text without what differs between any two runs: their names, their ledgers'
+    digests and the day.
+    """
     text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
     text = re.sub(r"(?<![.\w])[0-9a-f]{16}\b", "RUN", text)
     return re.sub(r'"day": "[0-9-]+"', '"day": "DAY"', text)
@@ -98,14 +147,20 @@ def parts(release: Release) -> dict[str, bytes]:
 
 
 def form(release: Release) -> str:
-    """The shape of a release without its numbers: document, arrays' names, types and shapes."""
+    """The shape of a release without its numbers: document, arrays' names, types and
+    shapes.
+    """
     held = parts(release)
     document = json.loads(held.pop("release.json"))
     document["model"] = _without_numbers(document["model"])
     document["card"] = [
         entry["clique"] for entry in document["card"]["entries"]
     ]  # bounds and verdicts follow from noisy numbers
-    arrays = {name: (str(a.dtype), a.shape) for name, data in held.items() for a in [np.load(io.BytesIO(data))]}
+    arrays = {
+        name: (str(a.dtype), a.shape)
+        for name, data in held.items()
+        for a in [np.load(io.BytesIO(data))]
+    }
     return json.dumps([document, sorted(arrays.items())], sort_keys=True)
 
 
@@ -116,7 +171,9 @@ def _without_numbers(value: object) -> object:
 
 
 def written(folder: Path) -> dict[str, str]:
-    """Names and digests of everything in a folder but ledgers, which hold the moment of each entry."""
+    """Names and digests of everything in a folder but ledgers, which hold the moment of
+    each entry.
+    """
     return {
         str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest()
         for p in sorted(folder.rglob("*"))
@@ -125,10 +182,22 @@ def written(folder: Path) -> dict[str, str]:
 
 
 def account(path: Path) -> list[tuple[object, ...]]:
-    """A ledger's entries without moments, names of runs and digests of the chain. What was asked and answered is there by its digest."""
+    """A ledger's entries without moments, names of runs and digests of the chain. What
+    was asked and answered is there by its digest.
+    """
     with Ledger.open(path) as ledger:
         return [
-            (e.number, e.kind, e.event, e.step, e.analyst, e.scope, e.epsilon, e.delta, e.facts)
+            (
+                e.number,
+                e.kind,
+                e.event,
+                e.step,
+                e.analyst,
+                e.scope,
+                e.epsilon,
+                e.delta,
+                e.facts,
+            )
             for e in ledger.entries()
         ]
 
@@ -141,7 +210,9 @@ def rehearsed(
     relation: Neighbours = Neighbours.ADD_REMOVE,
     budget: tuple[object, object] = (1, "1e-6"),
 ) -> Release:
-    """A run without a ledger: the same table, curator, synthesizer and release as `workflow.synthesize` puts together, and faster."""
+    """A run without a ledger: the same table, curator, synthesizer and release as
+    `workflow.synthesize` puts together, and faster.
+    """
     whole = Budget.of(*budget)
     filter = _filter(whole)
     with open_table(data) as source:
@@ -154,7 +225,9 @@ def rehearsed(
             max_rows=schema.unit.max_rows,
         )
         custody = Curator(room, schema)
-        measured = discover_and_measure(custody, SYNTHESIZERS[method](), ignore_progress)
+        measured = discover_and_measure(
+            custody, SYNTHESIZERS[method](), ignore_progress
+        )
     return Release(
         guarantee=Guarantee(
             epsilon=whole.epsilon,
@@ -165,7 +238,9 @@ def rehearsed(
         ),
         schema=custody.schema,
         measurements=measured,
-        model=SYNTHESIZERS[method]().estimate(custody.schema, measured, np.random.default_rng(0)),
+        model=SYNTHESIZERS[method]().estimate(
+            custody.schema, measured, np.random.default_rng(0)
+        ),
         synthesizer=method,
     )
 

@@ -1,8 +1,10 @@
-"""Tables and rooms to audit: small worlds, worst-case neighbours, and a till that lets an auditor hear one question many times.
+"""Tables and rooms to audit: small worlds, worst-case neighbours, and a till that lets
+an auditor hear one question many times.
 
-A claim is about one answer. To see how answers are distributed, the auditor needs many of the same question on the same table, at the
-price of one; that is what `Hearing` is for. It is a till like the real one but for that, and everything before and behind it is the real
-code.
+A claim is about one answer. To see how answers are distributed, the auditor needs many
+of the same question on the same table, at the price of one; that is what `Hearing` is
+for. It is a till like the real one but for that, and everything before and behind it is
+the real code.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ PLENTY = {Accounting.PURE: 0, Accounting.GDP: "1e-6", Accounting.ZCDP: "1e-6"}
 
 
 class Remembered:
-    """A table that works out every exact answer once: its rows do not change, and an audit asks thousands of times."""
+    """A table that works out every exact answer once: its rows do not change, and an
+    audit asks thousands of times.
+    """
 
     def __init__(self, table: TableProtocol) -> None:
         self._table, self._found = table, {}
@@ -59,13 +63,17 @@ class Remembered:
 
 
 class Pooled:
-    """The real noise, drawn a hundred thousand at a time and handed out in order. `often` says for how many answers at once."""
+    """The real noise, drawn a hundred thousand at a time and handed out in order.
+    `often` says for how many answers at once.
+    """
 
     def __init__(self, size: int = 100_000) -> None:
         self._size, self._pools = size, {}
         self.often: int | None = None
 
-    def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def __call__(
+        self, law: Law, scale: Fraction, shape: tuple[int, ...]
+    ) -> NDArray[np.int64]:
         if self.often is not None:
             return draw_noise(law, scale, (self.often, *shape))
         wanted = prod(shape)
@@ -124,13 +132,21 @@ class Hearing(Payments):
         self.heard.append(heard)
         return last
 
-    def _at_once(self, heard: Heard, draw: Callable[[], NoisyAnswer]) -> list[NoisyAnswer]:
-        """The rest in one go: every cell gets as many numbers as there are answers left, and whatever is done to one is done to all.
+    def _at_once(
+        self, heard: Heard, draw: Callable[[], NoisyAnswer]
+    ) -> list[NoisyAnswer]:
+        """The rest in one go: every cell gets as many numbers as there are answers
+        left, and whatever is done to one is done to all.
 
-        None where an answer is a choice, or its shape hangs on its noise: those are drawn one by one.
+        None where an answer is a choice, or its shape hangs on its noise: those are
+        drawn one by one.
         """
         one, left = heard.answers[-1], self.times - ALONE
-        if left <= 0 or not isinstance(self.noise, Pooled) or not {"cliques", "scale"} & heard.request.keys():
+        if (
+            left <= 0
+            or not isinstance(self.noise, Pooled)
+            or not {"cliques", "scale"} & heard.request.keys()
+        ):
             return []
         self.noise.often = left
         try:
@@ -146,7 +162,10 @@ class Hearing(Payments):
                 found[name] = np.broadcast_to(values, (left, *np.shape(values)))
             if np.shape(found[name]) != (left, *np.shape(one[name])):
                 return []
-        return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+        return [
+            dict(zip(found, row, strict=True))
+            for row in zip(*found.values(), strict=True)
+        ]
 
 
 def hear(
@@ -186,21 +205,40 @@ def _filter(budget: Budget, accounting: Accounting) -> Filter:
 
 
 def additive(
-    ask: Ask, here: Sequence[Row], there: Sequence[Row], schema: Schema, *, times: int, **options: object
+    ask: Ask,
+    here: Sequence[Row],
+    there: Sequence[Row],
+    schema: Schema,
+    *,
+    times: int,
+    **options: object,
 ) -> tuple[Floats, Floats, Cost]:
-    """Log-likelihood ratios of all answers to a question that is exact integers plus noise, on two neighbouring tables, and its price.
+    """Log-likelihood ratios of all answers to a question that is exact integers plus
+    noise, on two neighbouring tables, and its price.
 
-    What the integers are is found by asking with no noise at all. Answers to several questions are independent: their ratios add up.
+    What the integers are is found by asking with no noise at all. Answers to several
+    questions are independent: their ratios add up.
     """
-    exact = [hear(ask, rows, schema, times=1, **{**options, "noise": no_noise}) for rows in (here, there)]
+    exact = [
+        hear(ask, rows, schema, times=1, **{**options, "noise": no_noise})
+        for rows in (here, there)
+    ]
     scores = []
     for rows in (here, there):
         heard = hear(ask, rows, schema, times=times, **options)
-        assert [h.request for h in heard] == [h.request for h in exact[0]] == [h.request for h in exact[1]]
+        assert (
+            [h.request for h in heard]
+            == [h.request for h in exact[0]]
+            == [h.request for h in exact[1]]
+        )
         scores.append(
             sum(
                 likelihood_ratio(
-                    h.stacked(name), a.stacked(name)[0], b.stacked(name)[0], h.request["law"], h.scale_of(name)
+                    h.stacked(name),
+                    a.stacked(name)[0],
+                    b.stacked(name)[0],
+                    h.request["law"],
+                    h.scale_of(name),
                 )
                 for h, a, b in zip(heard, *exact, strict=True)
                 for name in h.answers[0]

@@ -1,4 +1,6 @@
-"""Files that nobody's release wrote: damaged, oversized, misnamed, lying, or wrong in one place."""
+"""Files that nobody's release wrote: damaged, oversized, misnamed, lying, or wrong in
+one place.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,15 @@ def flips(data: bytes, count: int, rng: random.Random) -> Iterator[tuple[str, by
 
 
 def cuts(data: bytes, count: int, rng: random.Random) -> Iterator[tuple[str, bytes]]:
-    for at in [0, 1, 4, 21, 22, len(data) - 1, *(rng.randrange(len(data)) for _ in range(count - 6))]:
+    for at in [
+        0,
+        1,
+        4,
+        21,
+        22,
+        len(data) - 1,
+        *(rng.randrange(len(data)) for _ in range(count - 6)),
+    ]:
         yield f"cut at {at}", data[:at]
 
 
@@ -81,14 +91,24 @@ STRANGE: list[Any] = [
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in a document, the root excepted."""
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    children = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    )
     for key, child in children:
         yield (*path, key)
         yield from places(child, (*path, key))
 
 
-def mutated(text: bytes, whole: list[tuple[Any, ...]], rng: random.Random) -> tuple[str, Any]:
-    """A document with one to three of its places (`whole`) changed: replaced, dropped, doubled, renamed or swapped."""
+def mutated(
+    text: bytes, whole: list[tuple[Any, ...]], rng: random.Random
+) -> tuple[str, Any]:
+    """A document with one to three of its places (`whole`) changed: replaced, dropped,
+    doubled, renamed or swapped.
+    """
     document = json.loads(text)
     told: list[str] = []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
@@ -96,14 +116,19 @@ def mutated(text: bytes, whole: list[tuple[Any, ...]], rng: random.Random) -> tu
         parent = document
         for key in path[:-1]:
             parent = parent[key]
-        key, action = path[-1], rng.choice(("replace", "replace", "replace", "drop", "add", "swap"))
+        key, action = (
+            path[-1],
+            rng.choice(("replace", "replace", "replace", "drop", "add", "swap")),
+        )
         told.append(f"{action} {path}")
         if action == "replace":
             parent[key] = copy.deepcopy(rng.choice(STRANGE))
         elif action == "drop":
             del parent[key]
         elif action == "add" and isinstance(parent, dict):
-            parent[rng.choice(("extra", "__class__", "py/object", ""))] = copy.deepcopy(rng.choice(STRANGE))
+            parent[rng.choice(("extra", "__class__", "py/object", ""))] = copy.deepcopy(
+                rng.choice(STRANGE)
+            )
         elif isinstance(parent, list):
             parent.append(copy.deepcopy(rng.choice((*STRANGE, parent[key]))))
         else:
@@ -112,7 +137,9 @@ def mutated(text: bytes, whole: list[tuple[Any, ...]], rng: random.Random) -> tu
     return "; ".join(told), document
 
 
-def documents(data: bytes, count: int, rng: random.Random) -> Iterator[tuple[str, bytes]]:
+def documents(
+    data: bytes, count: int, rng: random.Random
+) -> Iterator[tuple[str, bytes]]:
     members = unzip(data)
     text = members["release.json"]
     whole = list(places(json.loads(text)))
@@ -164,12 +191,20 @@ def arrays(data: bytes, sentinel: str) -> Iterator[tuple[str, bytes]]:
     for told, changed in {
         "a pickled array": npy(grenade, allow_pickle=True),
         "a bare pickle": pickle.dumps(Grenade(sentinel)),
-        "an object dtype over raw bytes": header("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"\0" * 8),
+        "an object dtype over raw bytes": header(
+            "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"\0" * 8
+        ),
         "code in the header": header(f"__import__('os').mkdir({sentinel!r})", fill),
-        "code in the shape": header(shape % f"(__import__('os').mkdir({sentinel!r}),)", b"\0" * 8),
+        "code in the shape": header(
+            shape % f"(__import__('os').mkdir({sentinel!r}),)", b"\0" * 8
+        ),
         "a shape of ten to the twelfth": header(shape % "(1000000000000,)", b"\0" * 64),
-        "a shape that overflows": header(shape % "(4294967296, 4294967296)", b"\0" * 64),
-        "a shape that overflows to fit": header(shape % "(2305843009213693952, 8)", b""),
+        "a shape that overflows": header(
+            shape % "(4294967296, 4294967296)", b"\0" * 64
+        ),
+        "a shape that overflows to fit": header(
+            shape % "(2305843009213693952, 8)", b""
+        ),
         "a negative shape": header(shape % "(-1,)", b"\0" * 64),
         "an empty shape of many": header(shape % "(0, 999999999999)", b""),
         "a shape of forty axes": header(shape % ("(" + "1, " * 40 + ")"), b"\0" * 8),
@@ -208,8 +243,14 @@ def archives(data: bytes, sentinel: str) -> Iterator[tuple[str, bytes]]:
         "__main__.py", "arrays/00099.npy",
     ):  # fmt: skip
         yield f"a member named {name!r}", rezip(members | {name: members[first]})
-    yield "no release.json", rezip({n: d for n, d in members.items() if n != "release.json"})
-    yield "an array that is not there", rezip({n: d for n, d in members.items() if n != first})
+    yield (
+        "no release.json",
+        rezip({n: d for n, d in members.items() if n != "release.json"}),
+    )
+    yield (
+        "an array that is not there",
+        rezip({n: d for n, d in members.items() if n != first}),
+    )
     yield "an empty archive", rezip({})
     yield "a prefix", b"#!/bin/sh\n" + data
     yield "a suffix", data + b"PK"
@@ -230,7 +271,12 @@ def archives(data: bytes, sentinel: str) -> Iterator[tuple[str, bytes]]:
         "a zero bomb",
         rezip(
             members
-            | {first: header("{'descr': '<f8', 'fortran_order': False, 'shape': (5000000,), }", bytes(40_000_000))}
+            | {
+                first: header(
+                    "{'descr': '<f8', 'fortran_order': False, 'shape': (5000000,), }",
+                    bytes(40_000_000),
+                )
+            }
         ),
     )
     yield "a zero bomb of text", rezip(members | {"release.json": b" " * 40_000_000})
@@ -242,7 +288,9 @@ def archives(data: bytes, sentinel: str) -> Iterator[tuple[str, bytes]]:
 def doubled(members: Members, name: str) -> bytes:
     """The same member twice, written by hand: zipfile warns when asked to."""
     other = "arrays/99999.npy"
-    return rezip(members | {other: members[name]}).replace(other.encode(), name.encode())
+    return rezip(members | {other: members[name]}).replace(
+        other.encode(), name.encode()
+    )
 
 
 def linked(members: Members) -> bytes:
@@ -282,7 +330,9 @@ def crowded(count: int) -> bytes:
 
 
 class Watch:
-    """Notes, while it is on, whatever the interpreter reports that loading a file should never do."""
+    """Notes, while it is on, whatever the interpreter reports that loading a file
+    should never do.
+    """
 
     EVENTS = (
         "exec",
@@ -306,7 +356,10 @@ class Watch:
         if not self.on:
             return
         written = (
-            event == "open" and len(arguments) > 1 and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+            event == "open"
+            and len(arguments) > 1
+            and isinstance(arguments[1], str)
+            and set(arguments[1]) & set("wax+")
         )
         if written or event.startswith(self.EVENTS):
             self.seen.append(f"{event} {arguments!r}"[:200])

@@ -16,7 +16,9 @@ class Hostile:
     def _raise(self, *_):
         raise RuntimeError("hostile")
 
-    __eq__ = __hash__ = __str__ = __repr__ = __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = _raise
+    __eq__ = __hash__ = __str__ = __repr__ = __bool__ = __float__ = __int__ = (
+        __index__
+    ) = __len__ = __iter__ = _raise
 
 
 class HostileText(str):

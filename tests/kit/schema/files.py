@@ -1,4 +1,6 @@
-"""Schema files: one that uses every word, a Hypothesis strategy for whole schemas, and YAML as editors read it."""
+"""Schema files: one that uses every word, a Hypothesis strategy for whole schemas, and
+YAML as editors read it.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,20 @@ def schemas(draw):
     """Whole schemas: up to four columns, a unit, rows, predicates that no row may meet."""
     found = draw(st.lists(columns, max_size=4, unique_by=lambda c: c.name))
     ids = [c.name for c in found if isinstance(c, Identifier)]
-    unit = Unit(id=ids[0], max_rows=draw(st.integers(1, 9))) if ids and draw(st.booleans()) else Unit()
+    unit = (
+        Unit(id=ids[0], max_rows=draw(st.integers(1, 9)))
+        if ids and draw(st.booleans())
+        else Unit()
+    )
     numbers = [c.name for c in found if isinstance(c, Integer | Real)]
-    impossible = [parse_predicate(f'"{name.replace(chr(34), chr(34) * 2)}" > 0.5') for name in numbers]
+    impossible = [
+        parse_predicate(f'"{name.replace(chr(34), chr(34) * 2)}" > 0.5')
+        for name in numbers
+    ]
     rows = draw(st.one_of(st.none(), st.integers(0, 10**9)))
-    return Schema(columns=tuple(found), unit=unit, rows=rows, impossible=tuple(impossible))
+    return Schema(
+        columns=tuple(found), unit=unit, rows=rows, impossible=tuple(impossible)
+    )
 
 
 FULL = """
@@ -51,10 +62,15 @@ impossible:
 
 
 class EditorLoader(yaml.SafeLoader):
-    """YAML 1.2 as editors read it: true and false, numbers, null; everything else, and every key, is text."""
+    """YAML 1.2 as editors read it: true and false, numbers, null; everything else, and
+    every key, is text.
+    """
 
     def construct_mapping(self, node, deep=False):
-        return {key.value: self.construct_object(value, deep=True) for key, value in node.value}
+        return {
+            key.value: self.construct_object(value, deep=True)
+            for key, value in node.value
+        }
 
 
 EditorLoader.yaml_implicit_resolvers = {}
@@ -64,8 +80,12 @@ for tag, pattern, first in (
     ("int", r"[-+]?[0-9]+", "-+0123456789"),
     ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
 ):
-    EditorLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), first)
-EditorLoader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
+    EditorLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), first
+    )
+EditorLoader.add_constructor(
+    "tag:yaml.org,2002:int", lambda loader, node: int(node.value)
+)
 
 
 def edited(text):

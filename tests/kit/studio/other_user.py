@@ -1,7 +1,9 @@
-"""Another user of this machine, for tests: a process that gives up being root before it does anything.
+"""Another user of this machine, for tests: a process that gives up being root before it
+does anything.
 
-Where the tests do not run as root there is no becoming somebody else, so `STUDIO_UID` turns the question round: the studio takes itself for
-another user's. What asks is a real connection of a real user either way.
+Where the tests do not run as root there is no becoming somebody else, so `STUDIO_UID`
+turns the question round: the studio takes itself for another user's. What asks is a
+real connection of a real user either way.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ if os.geteuid() == 0:
     os.setuid({OTHER_UID})
 said = json.load(sys.stdin)
 """
-"""Modules are loaded while everything can still be read; secrets come through a pipe, never on the command line."""
+"""Modules are loaded while everything can still be read; secrets come through a pipe,
+never on the command line.
+"""
 
 ASK = """
 connection = http.client.HTTPConnection("127.0.0.1", said["port"], timeout=60)
@@ -52,12 +56,18 @@ print(json.dumps([seen, said["token"] in read]))
 def run_as_other_user(code: str, **said: object) -> Any:
     """What a program of the other user's finds."""
     done = subprocess.run(
-        [sys.executable, "-c", LEAVE + code], input=json.dumps(said), capture_output=True, text=True, check=True
+        [sys.executable, "-c", LEAVE + code],
+        input=json.dumps(said),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
 
-def ask_as_other_user(port: int, path: str, **headers: str) -> tuple[int, str | None, str]:
+def ask_as_other_user(
+    port: int, path: str, **headers: str
+) -> tuple[int, str | None, str]:
     """Status, cookie and text of an answer that the other user got."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     status, cookie, text = run_as_other_user(ASK, port=port, path=path, headers=sent)

@@ -1,4 +1,6 @@
-"""A studio that runs as a person runs it: its own process, its own folder, its own port."""
+"""A studio that runs as a person runs it: its own process, its own folder, its own
+port.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from typing import IO
 
 @dataclass(frozen=True)
 class Place:
-    """A running studio, and a browser's visit to it: its cookie, and what its pages send with a change."""
+    """A running studio, and a browser's visit to it: its cookie, and what its pages
+    send with a change.
+    """
 
     folder: Path
     port: int
@@ -43,7 +47,9 @@ def people(path: Path, rows: int = 200) -> Path:
 
 
 def enter(port: int, token: str) -> tuple[str, str]:
-    """Open the door as a browser does: the cookie it gets, and the secret that stands in its pages."""
+    """Open the door as a browser does: the cookie it gets, and the secret that stands
+    in its pages.
+    """
     headers, _ = get(port, f"/?token={token}")
     cookie = re.match(rf"understudy_studio_{port}=([^;]+)", headers["set-cookie"])
     assert cookie is not None
@@ -58,7 +64,9 @@ def get(port: int, path: str, cookie: str = "") -> tuple[dict[str, str], str]:
     with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         connection.request("GET", path, headers={"Cookie": cookie} if cookie else {})
         answer = connection.getresponse()
-        return {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+        return {
+            name.lower(): value for name, value in answer.getheaders()
+        }, answer.read().decode()
 
 
 def opened(
@@ -69,13 +77,23 @@ def opened(
     browser: str | None = None,
     home: Path | None = None,
 ) -> tuple[subprocess.Popen[str], int, str]:
-    """A studio in a process of its own, its port and its first token. It opens a browser, any command line, where one is named."""
+    """A studio in a process of its own, its port and its first token. It opens a
+    browser, any command line, where one is named.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "studio", str(folder), *([] if browser else ["--no-browser"])],
+        [
+            sys.executable,
+            "-c",
+            program,
+            "studio",
+            str(folder),
+            *([] if browser else ["--no-browser"]),
+        ],
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
-        # Tests run side by side: threads of the algebra library would only wait for each other.
+        # Tests run side by side: threads of the algebra library would only wait for
+        # each other.
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         | ({"BROWSER": browser} if browser else {})
         | ({"HOME": str(home)} if home else {}),

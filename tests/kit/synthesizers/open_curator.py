@@ -24,31 +24,53 @@ THRESHOLDS = Fraction(1, 10)
 
 def text(value: object) -> str | None:
     """A cell as a file would have it."""
-    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return (
+        None
+        if value is None
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
 
 
 @pytest.fixture(scope="session")
 def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurator]:
-    """Opens curators; every one has a run of its own, reserved in the ledger of its neighbour relation."""
+    """Opens curators; every one has a run of its own, reserved in the ledger of its
+    neighbour relation.
+    """
     folder = tmp_path_factory.mktemp("ledgers")
     tables: dict[str, Table] = {}
     with ExitStack() as stack:
         ledgers = {
             relation: stack.enter_context(
-                Ledger.create(folder / f"{relation}.ledger", dataset="made up", neighbours=relation)
+                Ledger.create(
+                    folder / f"{relation}.ledger",
+                    dataset="made up",
+                    neighbours=relation,
+                )
             )
             for relation in Neighbours
         }
 
         def open_one(
-            schema: Schema, rows: TrialRows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+            schema: Schema,
+            rows: TrialRows,
+            *,
+            epsilon: Fraction,
+            delta: Fraction,
+            neighbours: Neighbours,
         ) -> CuratorView:
             budget = Budget.of(epsilon, delta)
             filter = Filter.of(budget, threshold_delta=delta * THRESHOLDS)
-            run = ledgers[neighbours].reserve(budget, event="conformance", filter=filter)
+            run = ledgers[neighbours].reserve(
+                budget, event="conformance", filter=filter
+            )
             key = repr((schema, rows))
             if key not in tables:
-                cells = {name: pa.array(map(text, values), pa.string()) for name, values in rows.items()}
+                cells = {
+                    name: pa.array(map(text, values), pa.string())
+                    for name, values in rows.items()
+                }
                 tables[key] = Table(open_table(pa.table(cells)), schema)
             room = MechanismContext(
                 table=tables[key],

@@ -1,4 +1,6 @@
-"""Synthesizers that measure through a real curator, with everything they ask of it written down."""
+"""Synthesizers that measure through a real curator, with everything they ask of it
+written down.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ class Watched:
     def choose(self, estimates, **options):
         before = self.behind.left
         picked = self.behind.choose(estimates, **options)
-        self.chosen.append({"among": dict(estimates), "picked": picked, "paid": before - self.behind.left, **options})
+        self.chosen.append(
+            {
+                "among": dict(estimates),
+                "picked": picked,
+                "paid": before - self.behind.left,
+                **options,
+            }
+        )
         return picked
 
     def measure(self, cliques, **options):
@@ -32,10 +41,27 @@ class Watched:
         return self.behind.measure(cliques, **options)
 
 
-def run(open_curator, synthesizer, table, *, epsilon=1, delta="1e-6", neighbours=Neighbours.ADD_REMOVE, workload=None):
+def run(
+    open_curator,
+    synthesizer,
+    table,
+    *,
+    epsilon=1,
+    delta="1e-6",
+    neighbours=Neighbours.ADD_REMOVE,
+    workload=None,
+):
     """Let a synthesizer measure: the curator that watched it, and its measurements."""
     schema, rows = table
     curator = Watched(
-        open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
+        open_curator(
+            schema,
+            rows,
+            epsilon=Fraction(epsilon),
+            delta=Fraction(delta),
+            neighbours=neighbours,
+        )
     )
-    return curator, synthesizer.measure(curator, workload or Workload.of_order(schema), ignore_progress)
+    return curator, synthesizer.measure(
+        curator, workload or Workload.of_order(schema), ignore_progress
+    )

@@ -7,7 +7,12 @@ import pytest
 
 from kit.models.build import listed, measured, schema_of
 from understudy.measurements import Centring, Identity, Partition
-from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Term, single_column_terms, terms_of
+from understudy.models.estimates.loss_terms import (
+    MIN_TERM_VARIANCE,
+    Term,
+    single_column_terms,
+    terms_of,
+)
 from understudy.models.estimates.noise_moments import cell_variance
 
 
@@ -28,7 +33,9 @@ def test_merging_changes_the_loss_by_a_constant() -> None:
     (term,) = terms_of(schema, listed(*looks))
 
     def apart(x: np.ndarray) -> float:
-        whole = sum(float(np.sum((x - m.values) ** 2)) / cell_variance(m) for m in looks)
+        whole = sum(
+            float(np.sum((x - m.values) ** 2)) / cell_variance(m) for m in looks
+        )
         return whole - float(np.sum((x - term.values) ** 2)) / term.variance
 
     assert apart(rng.normal(50, 20, 4)) == pytest.approx(apart(np.zeros(4)))
@@ -45,12 +52,19 @@ def test_different_maps_stay_different_questions() -> None:
 
 
 @pytest.mark.parametrize(
-    "maps", [(Partition((0, 1, 0)), Centring(2)), (Centring(4), Identity(3)), (Centring(3), Centring(5))]
+    "maps",
+    [
+        (Partition((0, 1, 0)), Centring(2)),
+        (Centring(4), Identity(3)),
+        (Centring(3), Centring(5)),
+    ],
 )
 def test_a_map_and_its_transpose_are_those_of_the_matrices(maps) -> None:
     rng = np.random.default_rng(1)
     shape, out = [m.size for m in maps], [m.out for m in maps]
-    (term,) = terms_of(schema_of(*shape), listed(measured(("a", "b"), np.ones(out), maps=maps)))
+    (term,) = terms_of(
+        schema_of(*shape), listed(measured(("a", "b"), np.ones(out), maps=maps))
+    )
     dense = np.kron(maps[0].matrix(), maps[1].matrix()).astype(float)
     table, weights = rng.normal(size=shape), rng.normal(size=out)
     assert np.allclose(term.answer(table).ravel(), dense @ table.ravel())
@@ -62,15 +76,30 @@ def test_a_map_and_its_transpose_are_those_of_the_matrices(maps) -> None:
 
 def test_single_columns_are_sums_with_the_noise_of_all_summed_cells() -> None:
     schema = schema_of(2, 3)
-    (term,) = terms_of(schema, listed(measured(("a", "b"), [[1, 2, 3], [4, 5, 6]], scale=4)))
+    (term,) = terms_of(
+        schema, listed(measured(("a", "b"), [[1, 2, 3], [4, 5, 6]], scale=4))
+    )
     a, b = single_column_terms(term)
-    assert (a.clique, a.values.tolist(), a.variance) == (("a",), [6, 15], pytest.approx(3 * term.variance))
-    assert (b.clique, b.values.tolist(), b.variance) == (("b",), [5, 7, 9], pytest.approx(2 * term.variance))
+    assert (a.clique, a.values.tolist(), a.variance) == (
+        ("a",),
+        [6, 15],
+        pytest.approx(3 * term.variance),
+    )
+    assert (b.clique, b.values.tolist(), b.variance) == (
+        ("b",),
+        [5, 7, 9],
+        pytest.approx(2 * term.variance),
+    )
 
 
 def test_a_centred_axis_leaves_nothing_to_sum() -> None:
     schema = schema_of(2, 2)
-    (term,) = terms_of(schema, listed(measured(("a", "b"), [[1, -1], [-2, 2]], maps=(Identity(2), Centring(2)))))
+    (term,) = terms_of(
+        schema,
+        listed(
+            measured(("a", "b"), [[1, -1], [-2, 2]], maps=(Identity(2), Centring(2)))
+        ),
+    )
     assert [t.clique for t in single_column_terms(term)] == [("b",)]
 
 
@@ -79,9 +108,16 @@ def test_exact_answers_keep_a_variance_that_floats_can_work_with() -> None:
     assert term.variance == MIN_TERM_VARIANCE
 
 
-def test_answers_in_rows_are_what_is_left_of_the_cells_when_sums_are_taken_off() -> None:
+def test_answers_in_rows_are_what_is_left_of_the_cells_when_sums_are_taken_off() -> (
+    None
+):
     counts = np.random.default_rng(6).normal(size=(2, 5, 3))
-    term = Term(("a", "b", "c"), (Centring(2), Identity(5), Centring(3)), np.zeros((2, 5, 3)), 9.0)
+    term = Term(
+        ("a", "b", "c"),
+        (Centring(2), Identity(5), Centring(3)),
+        np.zeros((2, 5, 3)),
+        9.0,
+    )
     wanted = counts - counts.mean(axis=0, keepdims=True)
     wanted = wanted - wanted.mean(axis=2, keepdims=True)
     assert np.allclose(term.to_rows(term.answer(counts)), wanted)

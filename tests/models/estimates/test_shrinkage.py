@@ -9,7 +9,9 @@ from understudy.models.estimates.shrinkage import shrink_counts
 
 
 def trial(seed, spread, variance=400.0):
-    """Expected counts, true ones around them with variance spread · expected, and noisy ones."""
+    """Expected counts, true ones around them with variance spread · expected, and noisy
+    ones.
+    """
     rng = np.random.default_rng(seed)
     expected = rng.dirichlet(np.full(300, 0.3)) * 5_000
     true = expected + rng.normal(0, np.sqrt(spread * expected))
@@ -18,7 +20,9 @@ def trial(seed, spread, variance=400.0):
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 1e5])
 def test_shrunken_counts_are_nearer_to_the_truth(spread):
-    """Mean squared error over fifty draws: never above that of the noisy counts, and far below where nothing differs."""
+    """Mean squared error over fifty draws: never above that of the noisy counts, and
+    far below where nothing differs.
+    """
     before = after = 0.0
     for seed in range(50):
         expected, true, noisy, variance = trial(seed, spread)

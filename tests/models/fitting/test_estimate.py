@@ -1,4 +1,6 @@
-"""From measurements to a tree model: edges of the world, limits, zeros, and how close it comes."""
+"""From measurements to a tree model: edges of the world, limits, zeros, and how close
+it comes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from understudy.measurements import Centring, Clique, Identity, Measurement, Par
 from understudy.models.estimates.loss_terms import Term
 from understudy.models.estimates.pooling import likely_total, pool_total
 from understudy.models.estimates.residuals import PooledResiduals
-from understudy.models.fitting.estimate import estimate_tree, fit_measurements, select_fitting_cliques
+from understudy.models.fitting.estimate import (
+    estimate_tree,
+    fit_measurements,
+    select_fitting_cliques,
+)
 from understudy.models.fitting.one_way_prior import denoise_one_ways
 from understudy.schema import Categorical, Schema, parse_predicate
 
@@ -39,9 +45,20 @@ def counted(table: np.ndarray, schema: Schema, clique: Clique) -> np.ndarray:
     return np.bincount(flat, minlength=math.prod(sizes)).reshape(sizes)
 
 
-def look(table: np.ndarray, schema: Schema, clique: Clique, scale: int, rng: np.random.Generator) -> Measurement:
+def look(
+    table: np.ndarray,
+    schema: Schema,
+    clique: Clique,
+    scale: int,
+    rng: np.random.Generator,
+) -> Measurement:
     counts = counted(table, schema, clique)
-    return measured(clique, counts + np.rint(rng.normal(0, scale, counts.shape)), scale=scale, law=Law.ROUNDED_GAUSSIAN)
+    return measured(
+        clique,
+        counts + np.rint(rng.normal(0, scale, counts.shape)),
+        scale=scale,
+        law=Law.ROUNDED_GAUSSIAN,
+    )
 
 
 def test_nothing_measured_is_uniform() -> None:
@@ -52,24 +69,32 @@ def test_nothing_measured_is_uniform() -> None:
 
 def test_one_column_without_shrinkage_is_the_projected_answer() -> None:
     schema = schema_of(3, rows=10)
-    found = fit_measurements(schema, listed(measured(("a",), [7, 5, -3])), shrinkage=0, tolerance=1e-8)
+    found = fit_measurements(
+        schema, listed(measured(("a",), [7, 5, -3])), shrinkage=0, tolerance=1e-8
+    )
     assert found.model.marginal(("a",)) == pytest.approx([6, 4, 0], abs=1e-3)
 
 
 def test_a_total_is_never_negative() -> None:
-    model = estimate_tree(schema_of(3), listed(measured(("a",), [-7, -5, -3], scale=10)))
+    model = estimate_tree(
+        schema_of(3), listed(measured(("a",), [-7, -5, -3], scale=10))
+    )
     assert 0 < model.total < 3 * 10, "what noise leaves possible"
     assert len(model.sample(5, np.random.default_rng(0))["a"]) == 5
 
 
 def test_the_total_is_the_pooled_one_or_the_public_one() -> None:
     looks = listed(measured(("a",), [70, 30, 10], scale=2), measured((), 130, scale=9))
-    assert estimate_tree(schema_of(3), looks).total == pytest.approx(pool_total(schema_of(3), looks)[0])
+    assert estimate_tree(schema_of(3), looks).total == pytest.approx(
+        pool_total(schema_of(3), looks)[0]
+    )
     assert estimate_tree(schema_of(3, rows=101), looks).total == 101
 
 
 def test_a_chain_of_pairs_comes_closer_to_the_truth_than_its_answers() -> None:
-    """Most cells of these tables are empty or nearly so: knowing that counts are not negative, and agree, is worth much."""
+    """Most cells of these tables are empty or nearly so: knowing that counts are not
+    negative, and agree, is worth much.
+    """
     rng = np.random.default_rng(0)
     schema = schema_of(12, 10, 15, 8)
     table = world(0, (12, 10, 15, 8), 2_000)
@@ -78,14 +103,19 @@ def test_a_chain_of_pairs_comes_closer_to_the_truth_than_its_answers() -> None:
     model = estimate_tree(schema, listed(*looks))
     for pair, m in zip(pairs, looks, strict=True):
         truth = counted(table, schema, pair)
-        assert np.abs(model.marginal(pair) - truth).sum() < 0.6 * np.abs(m.values - truth).sum()
+        assert (
+            np.abs(model.marginal(pair) - truth).sum()
+            < 0.6 * np.abs(m.values - truth).sum()
+        )
 
 
 def test_with_little_noise_a_loop_of_pairs_is_matched_to_a_row() -> None:
     schema = schema_of(3, 4, 3)
     table = world(1, (3, 4, 3), 50_000)
     rng = np.random.default_rng(1)
-    looks = listed(*(look(table, schema, pair, 1, rng) for pair in combinations(schema, 2)))
+    looks = listed(
+        *(look(table, schema, pair, 1, rng) for pair in combinations(schema, 2))
+    )
     model = estimate_tree(schema, looks)
     for pair in combinations(schema, 2):
         assert np.abs(model.marginal(pair) - counted(table, schema, pair)).max() < 6
@@ -111,23 +141,34 @@ def test_centred_answers_and_a_total_make_a_marginal() -> None:
         measured(("a",), truth.sum(axis=1)),
         measured(("b",), truth.sum(axis=0)),
     )
-    assert estimate_tree(schema, looks).marginal(("a", "b")) == pytest.approx(truth, abs=2)
+    assert estimate_tree(schema, looks).marginal(("a", "b")) == pytest.approx(
+        truth, abs=2
+    )
 
 
 def test_what_does_not_fit_is_left_out_and_still_counts_for_its_columns() -> None:
     schema = schema_of(5, 5, 5)
     table = world(2, (5, 5, 5), 9_000)
     rng = np.random.default_rng(2)
-    looks = listed(*(look(table, schema, pair, 5, rng) for pair in [("a", "b"), ("b", "c"), ("a", "c")]))
+    looks = listed(
+        *(
+            look(table, schema, pair, 5, rng)
+            for pair in [("a", "b"), ("b", "c"), ("a", "c")]
+        )
+    )
     found = fit_measurements(schema, looks, limit_cells=60)
     assert found.left_out == (("a", "c"),)
     assert found.model.cells <= 60
     one = measured(("c",), counted(table, schema, ("c",)), scale=1)
-    alone = fit_measurements(schema, listed(look(table, schema, ("a", "b"), 5, rng), one), limit_cells=5 + 25)
+    alone = fit_measurements(
+        schema, listed(look(table, schema, ("a", "b"), 5, rng), one), limit_cells=5 + 25
+    )
     assert alone.left_out == ()
     only = fit_measurements(schema, looks, limit_cells=15)
     assert set(only.left_out) == {("a", "b"), ("b", "c"), ("a", "c")}
-    assert np.abs(only.model.marginal(("c",)) - counted(table, schema, ("c",))).max() < 100
+    assert (
+        np.abs(only.model.marginal(("c",)) - counted(table, schema, ("c",))).max() < 100
+    )
 
 
 def test_cliques_asked_for_by_name_must_fit() -> None:
@@ -138,14 +179,36 @@ def test_cliques_asked_for_by_name_must_fit() -> None:
 
 def test_named_cliques_also_hold_what_their_tree_happens_to_hold() -> None:
     schema = schema_of(2, 2, 2)
-    pairs = listed(*(measured(p, [[50, 10], [10, 30]]) for p in combinations(schema, 2)))
+    pairs = listed(
+        *(measured(p, [[50, 10], [10, 30]]) for p in combinations(schema, 2))
+    )
     assert fit_measurements(schema, pairs, cliques=[("a", "b", "c")]).left_out == ()
-    assert fit_measurements(schema, pairs, cliques=[("a", "b")]).left_out == (("a", "c"), ("b", "c"))
+    assert fit_measurements(schema, pairs, cliques=[("a", "b")]).left_out == (
+        ("a", "c"),
+        ("b", "c"),
+    )
 
 
 def test_what_a_tree_happens_to_hold_stays_held_when_the_fit_starts_from_it() -> None:
-    """One of the pairs that close loops is where the fit starts from; a tree made with it closes the other loops by other pairs."""
-    loops = ("ac", "ag", "ah", "bd", "bf", "bh", "cd", "cf", "de", "ef", "eg", "eh", "fg", "fh")
+    """One of the pairs that close loops is where the fit starts from; a tree made with
+    it closes the other loops by other pairs.
+    """
+    loops = (
+        "ac",
+        "ag",
+        "ah",
+        "bd",
+        "bf",
+        "bh",
+        "cd",
+        "cf",
+        "de",
+        "ef",
+        "eg",
+        "eh",
+        "fg",
+        "fh",
+    )
     kept = [tuple(pair) for pair in loops]
     schema = schema_of(*(2,) * 8)
     table = np.random.default_rng(3).integers(0, 2, (8, 4000))
@@ -155,7 +218,10 @@ def test_what_a_tree_happens_to_hold_stays_held_when_the_fit_starts_from_it() ->
     looks = listed(*(look(table, schema, clique, 5, rng) for clique in every))
     found = fit_measurements(schema, looks, cliques=kept, empirical=True)
     for clique in kept:
-        assert np.abs(found.model.marginal(clique) - counted(table, schema, clique)).max() < 100
+        assert (
+            np.abs(found.model.marginal(clique) - counted(table, schema, clique)).max()
+            < 100
+        )
 
 
 def test_an_earlier_estimate_saves_passes() -> None:
@@ -168,13 +234,19 @@ def test_an_earlier_estimate_saves_passes() -> None:
     warm = fit_measurements(schema, listed(*looks), warm=early)
     assert warm.passes < cold.passes
     for pair in combinations(schema, 2):
-        assert warm.model.marginal(pair) == pytest.approx(cold.model.marginal(pair), abs=20)
+        assert warm.model.marginal(pair) == pytest.approx(
+            cold.model.marginal(pair), abs=20
+        )
 
 
 def test_structural_zeros_hold_in_the_model_and_in_every_row() -> None:
-    columns = tuple(Categorical(name=n, values=("x", "y", "z"), nullable=False) for n in "abc")
+    columns = tuple(
+        Categorical(name=n, values=("x", "y", "z"), nullable=False) for n in "abc"
+    )
     rules = ("a = 'x' and b = 'y'", "b = 'z' and c = 'z'", "c = 'y'")
-    schema = Schema(columns=columns, impossible=tuple(map(parse_predicate, rules)), rows=500)
+    schema = Schema(
+        columns=columns, impossible=tuple(map(parse_predicate, rules)), rows=500
+    )
     looks = listed(
         measured(("a",), [200, 200, 100], scale=9),
         measured(("a", "b"), [[90, 0, 80], [70, 60, 70], [50, 40, 40]], scale=9),
@@ -190,8 +262,12 @@ def test_structural_zeros_hold_in_the_model_and_in_every_row() -> None:
 
 @pytest.mark.parametrize("clique", [("a",), ("a", "b"), ()])
 def test_a_schema_that_leaves_nothing_possible_is_refused(clique: Clique) -> None:
-    columns = tuple(Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab")
-    schema = Schema(columns=columns, impossible=tuple(map(parse_predicate, ("a = 'x'", "a = 'y'"))))
+    columns = tuple(
+        Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab"
+    )
+    schema = Schema(
+        columns=columns, impossible=tuple(map(parse_predicate, ("a = 'x'", "a = 'y'")))
+    )
     looks = listed(measured((), 50), measured(clique, np.zeros(schema.sizes(clique))))
     with pytest.raises(Refused, match="impossible"):
         fit_measurements(schema, looks).model.marginal(("a",))
@@ -204,7 +280,9 @@ def test_progress_is_a_share_that_ends_at_one() -> None:
     told: list[tuple[str, float]] = []
     estimate_tree(
         schema,
-        listed(*(look(table, schema, pair, 5, rng) for pair in combinations(schema, 2))),
+        listed(
+            *(look(table, schema, pair, 5, rng) for pair in combinations(schema, 2))
+        ),
         progress=lambda stage, share: told.append((stage, share)),
     )
     rounds = [int(stage.removeprefix("fitting round ")) for stage, _ in told]
@@ -219,14 +297,20 @@ def test_progress_is_a_share_that_ends_at_one() -> None:
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.integers(0, 5))
 def test_any_measurements_make_a_model(seed: int, scale: int, count: int) -> None:
-    """Pure noise, few rows, repeated and nested cliques: always a distribution with the pooled total, and the same one again."""
+    """Pure noise, few rows, repeated and nested cliques: always a distribution with the
+    pooled total, and the same one again.
+    """
     rng = np.random.default_rng(seed)
     schema = schema_of(2, 3, 4, 1)
     looks = []
     for _ in range(count):
         k = int(rng.integers(0, 4))
         clique = tuple(rng.permutation(list(schema))[:k].tolist())
-        looks.append(measured(clique, np.rint(rng.normal(0, scale, schema.sizes(clique))), scale=scale))
+        looks.append(
+            measured(
+                clique, np.rint(rng.normal(0, scale, schema.sizes(clique))), scale=scale
+            )
+        )
     one, two = (estimate_tree(schema, listed(*looks)) for _ in range(2))
     table = one.marginal(tuple(schema))
     assert np.all(table >= 0)
@@ -235,12 +319,17 @@ def test_any_measurements_make_a_model(seed: int, scale: int, count: int) -> Non
 
 
 def test_shrinkage_stays_within_a_few_standard_deviations_of_least_squares() -> None:
-    """Where counts are large nothing needs shrinking: the fit is the least-squares answer up to a part of its noise."""
+    """Where counts are large nothing needs shrinking: the fit is the least-squares
+    answer up to a part of its noise.
+    """
     schema = schema_of(3, 3)
     table = world(5, (3, 3), 90_000)
     m = look(table, schema, ("a", "b"), 20, np.random.default_rng(5))
     pooled = PooledResiduals.of(schema, listed(m))
-    apart = np.abs(estimate_tree(schema, listed(m)).marginal(("a", "b")) - pooled.marginal(("a", "b")))
+    apart = np.abs(
+        estimate_tree(schema, listed(m)).marginal(("a", "b"))
+        - pooled.marginal(("a", "b"))
+    )
     assert np.all(apart < 1.0 * np.sqrt(pooled.variance(("a", "b"))))
 
 
@@ -251,43 +340,82 @@ def test_cliques_that_fit_together_are_all_kept() -> None:
 
 
 def test_a_lean_fit_believes_of_a_column_what_all_of_its_marginals_say():
-    """The column alone was hardly measured; the sums of its pair are five times better, and that is what the model must say."""
+    """The column alone was hardly measured; the sums of its pair are five times better,
+    and that is what the model must say.
+    """
     schema = schema_of(4, 4)
     table = world(3, (4, 4), 2000)
     rng = np.random.default_rng(5)
-    looks = listed(*(look(table, schema, c, s, rng) for c, s in ((("a",), 200), (("b",), 200), (("a", "b"), 20))))
+    looks = listed(
+        *(
+            look(table, schema, c, s, rng)
+            for c, s in ((("a",), 200), (("b",), 200), (("a", "b"), 20))
+        )
+    )
     pooled, model = (
         PooledResiduals.of(schema, looks),
         fit_measurements(schema, looks, empirical=True, tolerance=1e-4).model,
     )
     variance = {name: float(pooled.variance((name,)).mean()) for name in schema}
-    sums = [Term((name,), (Identity(4),), pooled.marginal((name,)), v) for name, v in variance.items()]
+    sums = [
+        Term((name,), (Identity(4),), pooled.marginal((name,)), v)
+        for name, v in variance.items()
+    ]
     even = np.full(4, model.total / 4)
-    for name, column in zip(schema, denoise_one_ways([(t, even) for t in sums]), strict=True):
+    for name, column in zip(
+        schema, denoise_one_ways([(t, even) for t in sums]), strict=True
+    ):
         deviation = math.sqrt(variance[name])
         assert deviation < 60
         assert np.abs(model.marginal((name,)) - column.values).max() < deviation / 2
-        alone = np.abs(looks.items[list(schema).index(name)].values - counted(table, schema, (name,))).mean()
-        assert np.abs(model.marginal((name,)) - counted(table, schema, (name,))).mean() < alone
+        alone = np.abs(
+            looks.items[list(schema).index(name)].values
+            - counted(table, schema, (name,))
+        ).mean()
+        assert (
+            np.abs(model.marginal((name,)) - counted(table, schema, (name,))).mean()
+            < alone
+        )
 
 
 def test_a_column_asked_for_by_differences_too_is_told_once() -> None:
-    """What all measurements say of a column is one term: its differences, heard a second time, would be believed twice."""
+    """What all measurements say of a column is one term: its differences, heard a
+    second time, would be believed twice.
+    """
     schema = schema_of(4, 4)
     table = world(3, (4, 4), 2000)
     rng = np.random.default_rng(6)
     counts = counted(table, schema, ("a",))
-    differences = measured(("a",), 4 * counts - counts.sum(), scale=120, law=Law.ROUNDED_GAUSSIAN, maps=(Centring(4),))
-    looks = listed(look(table, schema, ("a",), 30, rng), differences, look(table, schema, ("a", "b"), 300, rng))
+    differences = measured(
+        ("a",),
+        4 * counts - counts.sum(),
+        scale=120,
+        law=Law.ROUNDED_GAUSSIAN,
+        maps=(Centring(4),),
+    )
+    looks = listed(
+        look(table, schema, ("a",), 30, rng),
+        differences,
+        look(table, schema, ("a", "b"), 300, rng),
+    )
     found = fit_measurements(schema, looks, empirical=True, tolerance=1e-4)
-    assert [maps for (clique, maps) in found.weights if clique == ("a",)] == [(Identity(4),)]
+    assert [maps for (clique, maps) in found.weights if clique == ("a",)] == [
+        (Identity(4),)
+    ]
 
 
 def test_a_column_that_noise_hides_is_even_over_what_is_possible() -> None:
-    """Two of six codes cannot be: of a column that only noise is seen of, the other four share all rows."""
+    """Two of six codes cannot be: of a column that only noise is seen of, the other
+    four share all rows.
+    """
     rules = tuple(map(parse_predicate, ("a = 'a4'", "a = 'a5'")))
     schema = Schema(columns=schema_of(6).columns, impossible=rules, rows=1000)
-    seen = measured(("a",), [5000, -3000, 2500, -4000, 0, 0], scale=100_000, law=Law.ROUNDED_GAUSSIAN)
+    seen = measured(
+        ("a",),
+        [5000, -3000, 2500, -4000, 0, 0],
+        scale=100_000,
+        law=Law.ROUNDED_GAUSSIAN,
+    )
     model = fit_measurements(schema, listed(seen), empirical=True).model
     shares = model.marginal(("a",)) / model.total
     assert np.all(shares[4:] == 0)

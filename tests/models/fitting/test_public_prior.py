@@ -20,16 +20,29 @@ PUBLIC = np.array([[400.0, 100.0], [100.0, 400.0]])
 
 
 def gap(
-    distance: float, *, noise: float = 1.0, public: bool = True, clique: tuple[str, ...] = ("a", "b")
+    distance: float,
+    *,
+    noise: float = 1.0,
+    public: bool = True,
+    clique: tuple[str, ...] = ("a", "b"),
 ) -> EstimateDistance:
     cost = Cost(Accounting.GDP, Fraction(1))
-    paid = Distance(clique, round(distance * GRID), GRID, Law.ROUNDED_GAUSSIAN, Fraction(round(noise * GRID)), cost)
+    paid = Distance(
+        clique,
+        round(distance * GRID),
+        GRID,
+        Law.ROUNDED_GAUSSIAN,
+        Fraction(round(noise * GRID)),
+        cost,
+    )
     table = PUBLIC if len(clique) == 2 else PUBLIC.sum(axis=1)
     return EstimateDistance(paid, np.rint(table * GRID).astype(np.int64), public=public)
 
 
 def model(*gaps: EstimateDistance) -> np.ndarray:
-    """What a fit makes of a noisy look that sees no dependence, and a public table that sees much."""
+    """What a fit makes of a noisy look that sees no dependence, and a public table that
+    sees much.
+    """
     looks = measured(("a", "b"), [[250, 250], [250, 250]], scale=100)
     return estimate_tree(SCHEMA, Measurements((looks,), gaps=gaps)).marginal(("a", "b"))
 
@@ -50,7 +63,13 @@ def test_columns_of_a_clique_in_another_order_are_put_right() -> None:
     skew = np.array([[700.0, 100.0], [150.0, 50.0]])
     made = gap(10)
     turned = EstimateDistance(
-        Distance(("b", "a"), *[getattr(made.distance, f) for f in ("value", "grid", "law", "scale", "cost")]),
+        Distance(
+            ("b", "a"),
+            *[
+                getattr(made.distance, f)
+                for f in ("value", "grid", "law", "scale", "cost")
+            ],
+        ),
         np.rint(skew.T * GRID).astype(np.int64),
         public=True,
     )
@@ -66,6 +85,11 @@ def test_a_distance_is_not_believed_beyond_its_noise() -> None:
 
 
 def test_noisy_distances_are_drawn_to_their_mean() -> None:
-    near, far = prior_terms(SCHEMA, Measurements(gaps=(gap(100, noise=300), gap(300, noise=300, clique=("a",)))))
-    assert near.variance == pytest.approx(212.1**2 / 8, rel=0.01), "the mean, 200, is known to ± 212 only"
+    near, far = prior_terms(
+        SCHEMA,
+        Measurements(gaps=(gap(100, noise=300), gap(300, noise=300, clique=("a",)))),
+    )
+    assert near.variance == pytest.approx(212.1**2 / 8, rel=0.01), (
+        "the mean, 200, is known to ± 212 only"
+    )
     assert far.variance == pytest.approx(212.1**2 / 4, rel=0.01)

@@ -1,4 +1,6 @@
-"""Node marginals: summed in any order of columns, conditioned on what a parent shares, seen from any node."""
+"""Node marginals: summed in any order of columns, conditioned on what a parent shares,
+seen from any node.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,11 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.models.inference.calibrated_tree import Beliefs, divide_or_zero, sum_to_clique
+from understudy.models.inference.calibrated_tree import (
+    Beliefs,
+    divide_or_zero,
+    sum_to_clique,
+)
 from understudy.models.inference.junction_tree import JunctionTree
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5}
@@ -24,7 +30,9 @@ def test_every_clique_of_a_node_is_its_sum_whatever_was_asked_before():
     beliefs = one_node()
     for k in range(4):
         for clique in itertools.permutations("abc", k):
-            np.testing.assert_allclose(beliefs.inside(0, clique), sum_to_clique(JOINT, ("a", "b", "c"), clique))
+            np.testing.assert_allclose(
+                beliefs.inside(0, clique), sum_to_clique(JOINT, ("a", "b", "c"), clique)
+            )
 
 
 def test_a_child_is_conditioned_on_what_it_shares():
@@ -34,12 +42,16 @@ def test_a_child_is_conditioned_on_what_it_shares():
     child = 1 - tree.root
     found = beliefs.conditional(child, beliefs.new_columns(child))
     np.testing.assert_allclose(found.sum(axis=1), 1)
-    np.testing.assert_allclose(beliefs.conditional(tree.root, beliefs.new_columns(tree.root)).sum(), 1)
+    np.testing.assert_allclose(
+        beliefs.conditional(tree.root, beliefs.new_columns(tree.root)).sum(), 1
+    )
 
 
 def test_another_root_keeps_the_tables():
     tree = JunctionTree.of([("a", "b"), ("b", "c")], SIZES)
-    beliefs = Beliefs(tree, tuple(sum_to_clique(JOINT, ("a", "b", "c"), node) for node in tree.nodes))
+    beliefs = Beliefs(
+        tree, tuple(sum_to_clique(JOINT, ("a", "b", "c"), node) for node in tree.nodes)
+    )
     other = beliefs.reroot_at(1 - tree.root)
     assert other.tree.root == 1 - tree.root
     assert other.tables is beliefs.tables

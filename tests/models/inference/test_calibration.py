@@ -25,8 +25,13 @@ def worlds(draw, *, spread: float = 5.0, zeros: bool = False):
     """Sizes, cliques in any order of their columns, and potentials for some of them."""
     names = NAMES[: draw(st.integers(1, 6))]
     sizes = {name: draw(st.integers(1, 4)) for name in names}
-    some = st.lists(st.sampled_from(names), min_size=0, max_size=4, unique=True).map(tuple)
-    cliques = [*draw(st.lists(some, min_size=1, max_size=8, unique=True)), tuple(names[:1])]
+    some = st.lists(st.sampled_from(names), min_size=0, max_size=4, unique=True).map(
+        tuple
+    )
+    cliques = [
+        *draw(st.lists(some, min_size=1, max_size=8, unique=True)),
+        tuple(names[:1]),
+    ]
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     potentials = {}
     for clique in dict.fromkeys(cliques):
@@ -53,7 +58,12 @@ def agree(world) -> None:
         assert found[clique].shape == truth[clique].shape
         np.testing.assert_allclose(found[clique], truth[clique], rtol=1e-8, atol=1e-12)
     for node, belief in zip(ready.tree.nodes, ready.beliefs(potentials), strict=True):
-        np.testing.assert_allclose(belief, brute(sizes, [*cliques, node], potentials)[0][node], rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            belief,
+            brute(sizes, [*cliques, node], potentials)[0][node],
+            rtol=1e-8,
+            atol=1e-12,
+        )
 
 
 @given(worlds())
@@ -75,13 +85,17 @@ def test_so_they_are_where_every_node_is_large(world):
 def test_logarithms_and_shares_agree(world):
     sizes, cliques, potentials = world
     ready = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
-    placed = [(ready.homes[clique], clique, theta) for clique, theta in potentials.items()]
+    placed = [
+        (ready.homes[clique], clique, theta) for clique, theta in potentials.items()
+    ]
     slow, slow_log_z = log_marginals(ready.tree, ready.homes, placed)
     if np.isfinite(slow_log_z):
         found, log_z = ready.run(potentials)
         assert log_z == pytest.approx(slow_log_z, rel=1e-9, abs=1e-9)
         for clique in cliques:
-            np.testing.assert_allclose(found[clique], slow[clique], rtol=1e-8, atol=1e-12)
+            np.testing.assert_allclose(
+                found[clique], slow[clique], rtol=1e-8, atol=1e-12
+            )
 
 
 @given(worlds(zeros=True))
@@ -97,23 +111,31 @@ def test_potentials_beyond_any_float_are_exact_too(data, spread):
 
 
 def test_what_floats_cannot_hold_is_done_in_logarithms():
-    """Two potentials that cancel: each alone says that the second code never is, together they say nothing."""
+    """Two potentials that cancel: each alone says that the second code never is,
+    together they say nothing.
+    """
     steep = np.array([0.0, -900.0])
     sizes = {"a": 2, "b": 2}
     cliques = [("a",), ("a", "b")]
     ready = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
-    found, log_z = ready.run({("a",): steep, ("a", "b"): np.array([[-1000.0, -1000.0], [-100.0, -100.0]])})
+    found, log_z = ready.run(
+        {("a",): steep, ("a", "b"): np.array([[-1000.0, -1000.0], [-100.0, -100.0]])}
+    )
     np.testing.assert_allclose(found["a",], [0.5, 0.5])
     assert log_z == pytest.approx(-1000 + np.log(4))
 
 
 def test_a_chain_of_sixty_columns():
-    """A chain whose neighbours agree with probability 3/4: so do any two neighbours in the result, and every column is even."""
+    """A chain whose neighbours agree with probability 3/4: so do any two neighbours in
+    the result, and every column is even.
+    """
     names = [f"x{i}" for i in range(60)]
     cliques = list(itertools.pairwise(names))
     sizes = dict.fromkeys(names, 2)
     theta = np.log(np.array([[3.0, 1.0], [1.0, 3.0]]))
-    found, log_z = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes).run(dict.fromkeys(cliques, theta))
+    found, log_z = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes).run(
+        dict.fromkeys(cliques, theta)
+    )
     assert log_z == pytest.approx(np.log(2) + 59 * np.log(4))
     for clique in cliques:
         np.testing.assert_allclose(found[clique], [[0.375, 0.125], [0.125, 0.375]])

@@ -1,4 +1,6 @@
-"""Far marginals: joined tables against einsum, pairs and triples against brute force, and the guard."""
+"""Far marginals: joined tables against einsum, pairs and triples against brute force,
+and the guard.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from understudy.errors import Refused
 from understudy.models.inference import elimination
 from understudy.models.inference.calibrated_tree import Beliefs, sum_to_clique
 from understudy.models.inference.calibration import Calibration
-from understudy.models.inference.elimination import eliminate_to_clique, multiply_and_sum, pair_marginals
+from understudy.models.inference.elimination import (
+    eliminate_to_clique,
+    multiply_and_sum,
+    pair_marginals,
+)
 from understudy.models.inference.junction_tree import JunctionTree
 
 SIZES = dict(zip("abcdef", (2, 3, 4, 2, 3, 2), strict=True))
@@ -42,7 +48,9 @@ def chain(seed: int = 0) -> tuple[Beliefs, np.ndarray]:
     potentials = {c: rng.normal(0, 1, [SIZES[n] for n in c]) for c in cliques}
     tree = JunctionTree.of(cliques, SIZES)
     tables = Calibration(tree, cliques, SIZES).beliefs(potentials)
-    return Beliefs(tree, tuple(tables)), brute(SIZES, [tuple("abcdef")], potentials)[0][tuple("abcdef")]
+    return Beliefs(tree, tuple(tables)), brute(SIZES, [tuple("abcdef")], potentials)[0][
+        tuple("abcdef")
+    ]
 
 
 def test_any_columns_are_brought_together():
@@ -50,7 +58,9 @@ def test_any_columns_are_brought_together():
     for k in range(5):
         for clique in itertools.combinations("fedcba", k):
             np.testing.assert_allclose(
-                eliminate_to_clique(beliefs, clique), sum_to_clique(joint, tuple("abcdef"), clique), atol=1e-14
+                eliminate_to_clique(beliefs, clique),
+                sum_to_clique(joint, tuple("abcdef"), clique),
+                atol=1e-14,
             )
 
 
@@ -60,7 +70,9 @@ def test_pairs_share_their_walks_and_come_out_the_same():
     found = pair_marginals(beliefs, pairs)
     assert set(found) == set(pairs)
     for pair, table in found.items():
-        np.testing.assert_allclose(table, sum_to_clique(joint, tuple("abcdef"), pair), atol=1e-14)
+        np.testing.assert_allclose(
+            table, sum_to_clique(joint, tuple("abcdef"), pair), atol=1e-14
+        )
 
 
 def test_parts_that_nothing_ties_together_are_independent():
@@ -69,7 +81,9 @@ def test_parts_that_nothing_ties_together_are_independent():
     beliefs = Beliefs(tree, tuple(tables[node] for node in tree.nodes))
     expected = np.outer(tables["b",], tables["a",])
     np.testing.assert_allclose(eliminate_to_clique(beliefs, ("b", "a")), expected)
-    np.testing.assert_allclose(pair_marginals(beliefs, [("b", "a")])["b", "a"], expected)
+    np.testing.assert_allclose(
+        pair_marginals(beliefs, [("b", "a")])["b", "a"], expected
+    )
 
 
 def test_too_large_a_table_is_refused(monkeypatch):

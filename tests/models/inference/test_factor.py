@@ -46,14 +46,23 @@ def test_products_and_sums_are_those_of_every_cell(seed):
         tables, left = eliminate_columns(factors, order, SIZES)
         assert largest == max((t.table.size for t in tables), default=0)
         axes = tuple(i for i, name in enumerate(SIZES) if name != kept)
-        absent = np.prod([SIZES[name] for name in SIZES if name not in present and name != kept])
-        assert multiply_factors(left, (kept,), SIZES) * absent == pytest.approx(whole.sum(axis=axes))
+        absent = np.prod(
+            [SIZES[name] for name in SIZES if name not in present and name != kept]
+        )
+        assert multiply_factors(left, (kept,), SIZES) * absent == pytest.approx(
+            whole.sum(axis=axes)
+        )
 
 
 def test_each_table_has_its_own_column_last_and_only_open_ones_besides():
     order, _ = elimination_order([("a", "b"), ("b", "c"), ("c", "d")], {"d"}, SIZES)
     tables, _ = eliminate_columns(
-        [Factor(s, np.ones([SIZES[n] for n in s])) for s in (("a", "b"), ("b", "c"), ("c", "d"))], order, SIZES
+        [
+            Factor(s, np.ones([SIZES[n] for n in s]))
+            for s in (("a", "b"), ("b", "c"), ("c", "d"))
+        ],
+        order,
+        SIZES,
     )
     gone: set[str] = set()
     for name, table in zip(order, tables, strict=True):
@@ -63,9 +72,14 @@ def test_each_table_has_its_own_column_last_and_only_open_ones_besides():
 
 
 def test_a_star_is_summed_over_its_middle():
-    assert elimination_order([("a",), ("a", "b"), ("a", "d")], {"b", "d"}, SIZES) == (["a"], 12)
+    assert elimination_order([("a",), ("a", "b"), ("a", "d")], {"b", "d"}, SIZES) == (
+        ["a"],
+        12,
+    )
 
 
 def test_margins_come_in_the_order_asked_for():
     table = np.arange(24.0).reshape(2, 3, 4)
-    assert np.array_equal(sum_factor(Factor(("a", "b", "c"), table), ("c", "a")), table.sum(axis=1).T)
+    assert np.array_equal(
+        sum_factor(Factor(("a", "b", "c"), table), ("c", "a")), table.sum(axis=1).T
+    )

@@ -1,4 +1,6 @@
-"""Junction trees: every clique in a node, every column's nodes connected, and the size known before anything is built."""
+"""Junction trees: every clique in a node, every column's nodes connected, and the size
+known before anything is built.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.models.inference.junction_tree import JunctionTree, add_clique, count_added_cells, forecast_cells
+from understudy.models.inference.junction_tree import (
+    JunctionTree,
+    add_clique,
+    count_added_cells,
+    forecast_cells,
+)
 
 NAMES = "abcdefghij"
 CLIQUES = st.lists(
-    st.lists(st.sampled_from(NAMES), min_size=0, max_size=4, unique=True).map(tuple), min_size=0, max_size=14
+    st.lists(st.sampled_from(NAMES), min_size=0, max_size=4, unique=True).map(tuple),
+    min_size=0,
+    max_size=14,
 )
 SIZES = st.fixed_dictionaries({name: st.integers(1, 9) for name in NAMES})
 
@@ -35,17 +44,27 @@ def check(tree: JunctionTree, cliques: list[tuple[str, ...]]) -> None:
         holding = [i for i, node in enumerate(tree.nodes) if name in node]
         assert sum(name not in tree.separators[i] for i in holding) == 1
     for i, node in enumerate(tree.nodes):
-        assert not any(set(node) <= set(other) for j, other in enumerate(tree.nodes) if i != j)
+        assert not any(
+            set(node) <= set(other) for j, other in enumerate(tree.nodes) if i != j
+        )
 
 
 @given(cliques=CLIQUES, sizes=SIZES)
 def test_every_tree_keeps_its_promises(cliques, sizes):
     tree = JunctionTree.of(cliques, sizes)
     check(tree, cliques)
-    assert forecast_cells(cliques, sizes) == tree.cells == sum(math.prod(sizes[n] for n in node) for node in tree.nodes)
+    assert (
+        forecast_cells(cliques, sizes)
+        == tree.cells
+        == sum(math.prod(sizes[n] for n in node) for node in tree.nodes)
+    )
 
 
-@given(cliques=CLIQUES, sizes=SIZES, extra=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
+@given(
+    cliques=CLIQUES,
+    sizes=SIZES,
+    extra=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True),
+)
 def test_growing_keeps_them_too(cliques, sizes, extra):
     before = JunctionTree.of(cliques, sizes)
     after = add_clique(before, tuple(extra), sizes)
@@ -64,12 +83,16 @@ def test_a_chain_stays_a_chain():
 
 def test_a_ring_is_cut_into_triangles():
     names = [f"x{i}" for i in range(6)]
-    tree = JunctionTree.of([(names[i], names[(i + 1) % 6]) for i in range(6)], dict.fromkeys(names, 3))
+    tree = JunctionTree.of(
+        [(names[i], names[(i + 1) % 6]) for i in range(6)], dict.fromkeys(names, 3)
+    )
     assert sorted(map(len, tree.nodes)) == [3, 3, 3, 3]
 
 
 def test_the_better_of_two_orders_is_taken():
-    """Taking the smallest neighbourhood first, column c goes first and ties the two large columns together: 10,800 cells."""
+    """Taking the smallest neighbourhood first, column c goes first and ties the two
+    large columns together: 10,800 cells.
+    """
     sizes = {"a": 5, "b": 20, "c": 2, "d": 5, "e": 20}
     cliques = [tuple(pair) for pair in ("bc", "bd", "ae", "de", "ab", "ce", "ad")]
     assert JunctionTree.of(cliques, sizes).cells == 2000
@@ -86,7 +109,9 @@ def test_hanging_a_tree_up_elsewhere_changes_nothing_else():
 
 
 def test_the_largest_node_is_the_root():
-    tree = JunctionTree.of([("a", "b"), ("b", "c", "d"), ("e",)], dict.fromkeys("abcde", 4))
+    tree = JunctionTree.of(
+        [("a", "b"), ("b", "c", "d"), ("e",)], dict.fromkeys("abcde", 4)
+    )
     assert set(tree.nodes[tree.root]) == {"b", "c", "d"}
 
 
@@ -96,7 +121,9 @@ def test_axes_rise_in_size():
 
 
 def test_a_hundred_columns_have_an_exact_forecast():
-    """Sizes are whole numbers of any length: no overflow where a clique set is far too large."""
+    """Sizes are whole numbers of any length: no overflow where a clique set is far too
+    large.
+    """
     names = [f"x{i}" for i in range(100)]
     sizes = dict.fromkeys(names, 10)
     assert forecast_cells([tuple(names)], sizes) == 10**100

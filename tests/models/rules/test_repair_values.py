@@ -1,4 +1,6 @@
-"""Settled rows: every rule is kept by the values, also inside a bin, and values stay in their bins while they can."""
+"""Settled rows: every rule is kept by the values, also inside a bin, and values stay in
+their bins while they can.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ rules:
 
 
 def drawn(schema: Schema, rows: int, seed: int = 0, **options):
-    """Rows as a model without any idea of the rules draws them: codes, values before and after they are settled."""
+    """Rows as a model without any idea of the rules draws them: codes, values before
+    and after they are settled.
+    """
     rng = np.random.default_rng(seed)
     codes = ProductModel.uniform(schema, rows).sample(rows, rng)
     loose = {name: schema.codecs[name].decode(codes[name], rng) for name in schema}
@@ -45,22 +49,34 @@ def drawn(schema: Schema, rows: int, seed: int = 0, **options):
         codes,
         loose,
         rng,
-        redraw=lambda name, here: schema.codecs[name].decode(codes[name][here], rng).index,
+        redraw=lambda name, here: (
+            schema.codecs[name].decode(codes[name][here], rng).index
+        ),
         **options,
     )
     return codes, loose, made
 
 
 def bins_of(schema: Schema, name: str, cells: DecodedCells):
-    return np.searchsorted(np.array(schema.codecs[name].bins.edges), cells.index, side="right") - 1
+    return (
+        np.searchsorted(
+            np.array(schema.codecs[name].bins.edges), cells.index, side="right"
+        )
+        - 1
+    )
 
 
 @pytest.mark.parametrize("schema", [DATES, SUMS, CHAIN], ids=["order", "sum", "chain"])
 def test_no_row_of_many_breaks_a_rule(schema):
     codes, loose, made = drawn(schema, 50_000)
-    assert broken_rows(schema, loose, 50_000).sum() > 500, "the test needs something to mend"
+    assert broken_rows(schema, loose, 50_000).sum() > 500, (
+        "the test needs something to mend"
+    )
     assert not broken_rows(schema, made, 50_000).any()
-    moved = sum((bins_of(schema, n, made[n]) != codes[n])[made[n].state == 0].sum() for n in schema)
+    moved = sum(
+        (bins_of(schema, n, made[n]) != codes[n])[made[n].state == 0].sum()
+        for n in schema
+    )
     assert moved < 0.02 * 50_000, "values stay in their bins"
 
 
@@ -72,14 +88,21 @@ def test_what_kept_the_rules_is_left_as_it_was():
 
 
 def test_an_order_inside_a_bin_has_the_distribution_of_two_uniform_draws_in_order():
-    """Drawing again accepts what is in order: the earlier of two dates in one bin of w days is early, by the triangular law."""
+    """Drawing again accepts what is in order: the earlier of two dates in one bin of w
+    days is early, by the triangular law.
+    """
     schema = replace(
-        DATES, columns=tuple(replace(c, bins=(c.bins[0], c.bins[-1]), nullable=False) for c in DATES.columns)
+        DATES,
+        columns=tuple(
+            replace(c, bins=(c.bins[0], c.bins[-1]), nullable=False)
+            for c in DATES.columns
+        ),
     )
     _, _, made = drawn(schema, 20_000)
     width = schema.codecs["start"].bins.edges[1] - schema.codecs["start"].bins.edges[0]
     share = (made["start"].index - schema.codecs["start"].bins.edges[0]) / width
-    # P(min of two uniforms ≤ x) = 1 − (1 − x)²; the Kolmogorov bound at 1e-6 for 20,000 rows is 0.019, plus what moving adds.
+    # P(min of two uniforms ≤ x) = 1 − (1 − x)²; the Kolmogorov bound at 1e-6 for 20,000
+    # rows is 0.019, plus what moving adds.
     ranks = np.arange(1, 20_001) / 20_000
     assert np.abs(np.sort(1 - (1 - share) ** 2) - ranks).max() < 0.025
     assert np.abs(np.sort(share) - ranks).max() > 0.2, "a uniform law would not do"
@@ -97,7 +120,9 @@ def test_pinned_values_stay():
         codes,
         rows,
         rng,
-        redraw=lambda name, here: DATES.codecs[name].decode(codes[name][here], rng).index,
+        redraw=lambda name, here: (
+            DATES.codecs[name].decode(codes[name][here], rng).index
+        ),
         pinned={"start"},
     )
     assert np.all(made["start"].index == point)
@@ -112,18 +137,29 @@ columns:
   tax: {type: integer, min: 0, max: 99, bins: [0, 50], nullable: false}
 rules: ["if town = 'Zug' then tax < 10"]
 """)
-    codes = {"town": np.array([1, 1, 0], np.uint8), "tax": np.array([1, 0, 1], np.uint8)}
+    codes = {
+        "town": np.array([1, 1, 0], np.uint8),
+        "tax": np.array([1, 0, 1], np.uint8),
+    }
     rng = np.random.default_rng(1)
     rows = {name: schema.codecs[name].decode(codes[name], rng) for name in schema}
     made = repair_broken_values(
-        schema, codes, rows, rng, redraw=lambda name, here: schema.codecs[name].decode(codes[name][here], rng).index
+        schema,
+        codes,
+        rows,
+        rng,
+        redraw=lambda name, here: (
+            schema.codecs[name].decode(codes[name][here], rng).index
+        ),
     )
     assert not broken_rows(schema, made, 3).any()
 
 
 def test_without_a_row_to_take_from_a_witness_serves_and_without_one_it_is_refused():
     schema = replace(
-        parse_schema("columns: {a: {type: integer, min: 0, max: 999, bins: 2, nullable: false}}"),
+        parse_schema(
+            "columns: {a: {type: integer, min: 0, max: 999, bins: 2, nullable: false}}"
+        ),
         impossible=(parse_predicate("a != 777"),),
     )
     codes = {"a": np.zeros(1, np.uint8)}
@@ -131,7 +167,9 @@ def test_without_a_row_to_take_from_a_witness_serves_and_without_one_it_is_refus
     rows = {"a": schema.codecs["a"].decode(codes["a"], rng)}
     redraw = lambda name, here: schema.codecs[name].decode(codes[name][here], rng).index  # noqa: E731
     witness = {"a": DecodedCells(np.array([777]), np.zeros(1, np.uint8))}
-    made = repair_broken_values(schema, codes, rows, rng, redraw=redraw, witness=lambda: witness)
+    made = repair_broken_values(
+        schema, codes, rows, rng, redraw=redraw, witness=lambda: witness
+    )
     assert made["a"].index.tolist() == [777]
     with pytest.raises(Refused, match="no row was found"):
         repair_broken_values(schema, codes, rows, rng, redraw=redraw)
@@ -146,5 +184,7 @@ columns:
 rules: [a + b = total]
 """)
     _, _, made = drawn(schema, 300)
-    totals = [int(a) + int(b) for a, b in zip(made["a"].index, made["b"].index, strict=True)]
+    totals = [
+        int(a) + int(b) for a, b in zip(made["a"].index, made["b"].index, strict=True)
+    ]
     assert totals == made["total"].index.tolist()

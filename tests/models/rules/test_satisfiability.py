@@ -24,7 +24,9 @@ columns:
 
 
 def schema_of(*rules: str):
-    return parse_schema(COLUMNS + "rules:\n" + "".join(f"  - {rule}\n" for rule in rules))
+    return parse_schema(
+        COLUMNS + "rules:\n" + "".join(f"  - {rule}\n" for rule in rules)
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,8 +37,14 @@ def schema_of(*rules: str):
         ("a = 777", "b != 500"),
         ("if town = 'Zug' then a = 3", "town = 'Zug'"),
         ("d > '2020-12-30'",),
-        ("{from: town, to: canton, map: {Bern: BE, Biel: BE, Zug: ZG}}", "canton = 'ZG'"),
-        ("{columns: [town, a], allowed: [[Zug, 17]]}", "{columns: [a, b], allowed: [[17, 4], [18, 5]]}"),
+        (
+            "{from: town, to: canton, map: {Bern: BE, Biel: BE, Zug: ZG}}",
+            "canton = 'ZG'",
+        ),
+        (
+            "{columns: [town, a], allowed: [[Zug, 17]]}",
+            "{columns: [a, b], allowed: [[17, 4], [18, 5]]}",
+        ),
         ("{impossible: a is not missing}",),
         ("open < 0", "open > 5"),
     ],
@@ -55,7 +63,10 @@ def test_what_can_be_kept_is_accepted(rules):
     ("rules", "named"),
     [
         (("a < 0",), "rule a < 0: no row can keep it"),
-        (("{name: early, always: d < '2020-01-01'}",), "rule early: no row can keep it"),
+        (
+            ("{name: early, always: d < '2020-01-01'}",),
+            "rule early: no row can keep it",
+        ),
         (("a + b = 2500",), r"rule a \+ b = 2500: no row"),
         (("a > 3 and a < 4",), "rule a > 3 and a < 4: no row"),
         (("{impossible: a is missing or a is not missing}",), "no row can keep it"),
@@ -63,12 +74,25 @@ def test_what_can_be_kept_is_accepted(rules):
             ("a < b", "b < c", "{name: round, always: c < a}"),
             "rule round: no row can keep it together with a < b; b < c",
         ),
-        (("town = 'Zug'", "{from: town, to: canton, map: {Zug: ZG}}", "canton = 'BE'"), "rule canton = 'BE': no row"),
+        (
+            (
+                "town = 'Zug'",
+                "{from: town, to: canton, map: {Zug: ZG}}",
+                "canton = 'BE'",
+            ),
+            "rule canton = 'BE': no row",
+        ),
     ],
 )
 def test_a_contradiction_is_named(rules, named):
-    if "round" in str(rules):  # missing values keep any order, so the circle needs them gone
-        rules = (*rules[:2], "a is not missing and b is not missing and c is not missing", rules[2])
+    if "round" in str(
+        rules
+    ):  # missing values keep any order, so the circle needs them gone
+        rules = (
+            *rules[:2],
+            "a is not missing and b is not missing and c is not missing",
+            rules[2],
+        )
         named = "rule round: no row can keep it together with"
     with pytest.raises(SchemaError, match=named) as caught:
         refuse_contradictions(schema_of(*rules))

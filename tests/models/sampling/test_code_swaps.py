@@ -1,4 +1,6 @@
-"""Exchanges: what the tree holds stays, what it does not hold comes closer, and nothing rare dies out."""
+"""Exchanges: what the tree holds stays, what it does not hold comes closer, and nothing
+rare dies out.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ RNG = np.random.default_rng
 def test_groups_keep_their_codes(rows, groups, seed):
     rng = RNG(seed)
     members = rng.integers(0, groups, rows)
-    codes, other = rng.integers(0, 3, rows).astype(np.uint8), rng.integers(0, 4, rows).astype(np.uint8)
+    codes, other = (
+        rng.integers(0, 3, rows).astype(np.uint8),
+        rng.integers(0, 4, rows).astype(np.uint8),
+    )
     expected = rng.dirichlet(np.ones(12)).reshape(4, 3)
     order = np.lexsort((rng.random(rows), members))
     found = swap_codes(codes, {"z": other}, {"z": expected}, order, members, rng)
@@ -35,16 +40,27 @@ def chain() -> TreeModel:
     schema = schema_of(6, 6, 6, 6, 6)
     cliques = list(itertools.pairwise(schema))
     rng = RNG(0)
-    return TreeModel.from_potentials(schema, 1.0, cliques, {c: rng.normal(0, 1, (6, 6)) for c in cliques})
+    return TreeModel.from_potentials(
+        schema, 1.0, cliques, {c: rng.normal(0, 1, (6, 6)) for c in cliques}
+    )
 
 
 def distance(model: TreeModel, codes) -> tuple[float, float]:
-    """Mean total variation between rows and model, over pairs inside nodes and over the others."""
+    """Mean total variation between rows and model, over pairs inside nodes and over the
+    others.
+    """
     near, far = [], []
     rows = len(codes["a"])
     for pair, share in model.marginals(itertools.combinations(model.schema, 2)).items():
-        counts = np.bincount(np.ravel_multi_index([codes[n] for n in pair], (6, 6)), minlength=36) / rows
-        (near if model.beliefs.tree.home(pair) is not None else far).append(np.abs(counts - share.ravel()).sum() / 2)
+        counts = (
+            np.bincount(
+                np.ravel_multi_index([codes[n] for n in pair], (6, 6)), minlength=36
+            )
+            / rows
+        )
+        (near if model.beliefs.tree.home(pair) is not None else far).append(
+            np.abs(counts - share.ravel()).sum() / 2
+        )
     return float(np.mean(near)), float(np.mean(far))
 
 
@@ -64,7 +80,9 @@ def test_the_same_seed_gives_the_same_rows():
 
 
 def rare(trials: int) -> float:
-    """Rows in cells of a far pair that expect less than half a row, beside the rows expected there."""
+    """Rows in cells of a far pair that expect less than half a row, beside the rows
+    expected there.
+    """
     rng = RNG(0)
     schema = schema_of(25, 3, 25)
     model = TreeModel.from_marginals(
@@ -80,12 +98,18 @@ def rare(trials: int) -> float:
     few, seen = expected < 0.5, 0
     for trial in range(trials):
         codes = model.sample(rows, RNG(trial))
-        seen += int(np.bincount(codes["a"].astype(int) * 25 + codes["c"], minlength=625)[few].sum())
+        seen += int(
+            np.bincount(codes["a"].astype(int) * 25 + codes["c"], minlength=625)[
+                few
+            ].sum()
+        )
     return float(seen / (trials * expected[few].sum()))
 
 
 def test_nothing_rare_dies_out():
-    """Some 3,000 rows are expected, so a twelfth is more than four deviations of independent draws; the seeds are fixed."""
+    """Some 3,000 rows are expected, so a twelfth is more than four deviations of
+    independent draws; the seeds are fixed.
+    """
     assert rare(40) == pytest.approx(1, abs=1 / 12)
 
 

@@ -1,4 +1,6 @@
-"""Rounding: sums exact, every count within one, unbiased, nothing where nothing is expected."""
+"""Rounding: sums exact, every count within one, unbiased, nothing where nothing is
+expected.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kit.models.build import surprising
-from understudy.models.sampling.rounding import draw_shuffled_codes, round_counts, round_groups
+from understudy.models.sampling.rounding import (
+    draw_shuffled_codes,
+    round_counts,
+    round_groups,
+)
 
-WEIGHTS = st.floats(0, 1e6, allow_subnormal=False) | st.sampled_from([0.0, 1.0, 0.5, 1 / 3])
-TABLES = hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=6), elements=WEIGHTS)
+WEIGHTS = st.floats(0, 1e6, allow_subnormal=False) | st.sampled_from(
+    [0.0, 1.0, 0.5, 1 / 3]
+)
+TABLES = hnp.arrays(
+    np.float64, hnp.array_shapes(max_dims=3, max_side=6), elements=WEIGHTS
+)
 
 
 @given(TABLES, st.integers(0, 100_000), st.integers(0, 2**32))
@@ -26,12 +36,18 @@ def test_counts_sum_to_the_rows_and_stay_within_one(expected, rows, seed):
     assert counts.dtype == np.int64
     assert counts.sum() == rows
     total = sum(Fraction(x) for x in expected.ravel().tolist())
-    for count, weight in zip(counts.ravel().tolist(), expected.ravel().tolist(), strict=True):
+    for count, weight in zip(
+        counts.ravel().tolist(), expected.ravel().tolist(), strict=True
+    ):
         assert abs(count - Fraction(weight) * rows / total) < 1
         assert weight > 0 or count == 0
 
 
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20).filter(any), st.integers(1, 7), st.integers(0, 2**32))
+@given(
+    st.lists(st.integers(0, 10**6), min_size=1, max_size=20).filter(any),
+    st.integers(1, 7),
+    st.integers(0, 2**32),
+)
 def test_whole_numbers_stay_as_they_are(counts, times, seed):
     """Rounding a table of counts, or a multiple of it, invents nothing."""
     scaled = np.array(counts) / sum(counts)
@@ -39,7 +55,11 @@ def test_whole_numbers_stay_as_they_are(counts, times, seed):
     assert rounded.tolist() == [times * c for c in counts]
 
 
-@given(st.lists(WEIGHTS, min_size=2, max_size=30).filter(any), st.integers(0, 1000), st.integers(0, 2**32))
+@given(
+    st.lists(WEIGHTS, min_size=2, max_size=30).filter(any),
+    st.integers(0, 1000),
+    st.integers(0, 2**32),
+)
 def test_any_range_of_one_column_is_within_one(expected, rows, seed):
     shares = np.array(expected) / sum(expected)
     counts = round_counts(shares, rows, np.random.default_rng(seed))
@@ -51,7 +71,11 @@ def test_any_range_of_one_column_is_within_one(expected, rows, seed):
 
 @given(
     st.lists(
-        st.tuples(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6), st.integers(0, 200)), min_size=1, max_size=8
+        st.tuples(
+            st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6), st.integers(0, 200)
+        ),
+        min_size=1,
+        max_size=8,
     ),
     st.integers(0, 2**32),
 )
@@ -60,7 +84,9 @@ def test_groups_are_rounded_each_on_its_own(groups, seed):
     sizes = np.array([len(cells) for cells, _ in groups])
     rows = np.array([n for _, n in groups])
     counts = round_groups(expected, sizes, rows, np.random.default_rng(seed))
-    for part, cells, n in zip(np.split(counts, np.cumsum(sizes)[:-1]), *zip(*groups, strict=True), strict=True):
+    for part, cells, n in zip(
+        np.split(counts, np.cumsum(sizes)[:-1]), *zip(*groups, strict=True), strict=True
+    ):
         assert part.sum() == n
         assert np.all(np.abs(part - np.array(cells) * n / sum(cells)) < 1 + 1e-9)
 
@@ -69,10 +95,13 @@ def _biased(rounding) -> bool:
     """Whether the mean over many roundings is not the expected count."""
     shares = np.array([[0.05, 0.15, 0.2], [0.25, 0.35, 0.0]])
     trials, rows, rng = 6_000, 7, np.random.default_rng(1)
-    extra = sum(rounding(shares, rows, rng) - np.floor(shares * rows) for _ in range(trials))
+    extra = sum(
+        rounding(shares, rows, rng) - np.floor(shares * rows) for _ in range(trials)
+    )
     chances = shares * rows - np.floor(shares * rows)
     return any(
-        surprising(int(hits), trials, float(p), tests=6) for hits, p in zip(extra.flat, chances.flat, strict=True)
+        surprising(int(hits), trials, float(p), tests=6)
+        for hits, p in zip(extra.flat, chances.flat, strict=True)
     )
 
 
@@ -86,7 +115,9 @@ def test_the_test_of_bias_has_teeth():
     def largest_remainder(shares, rows, rng):
         scaled = shares * rows
         counts = np.floor(scaled)
-        for cell in np.argsort(-(scaled - counts), axis=None)[: rows - int(counts.sum())]:
+        for cell in np.argsort(-(scaled - counts), axis=None)[
+            : rows - int(counts.sum())
+        ]:
             counts.flat[cell] += 1
         return counts
 
@@ -94,9 +125,14 @@ def test_the_test_of_bias_has_teeth():
 
 
 def test_a_table_with_several_axes_does_not_meet_the_stride_of_the_marks():
-    """Eight rows over a uniform 8 × 8 × 8 table, walked in order, would all share the code of the last column."""
+    """Eight rows over a uniform 8 × 8 × 8 table, walked in order, would all share the
+    code of the last column.
+    """
     rng = np.random.default_rng(2)
-    distinct = [len(np.unique(np.nonzero(round_counts(np.ones((8, 8, 8)), 8, rng))[2])) for _ in range(20)]
+    distinct = [
+        len(np.unique(np.nonzero(round_counts(np.ones((8, 8, 8)), 8, rng))[2]))
+        for _ in range(20)
+    ]
     assert np.mean(distinct) > 3
 
 
@@ -121,7 +157,9 @@ def test_groups_and_rows_must_fit():
 
 
 def test_a_column_is_shuffled_and_compact():
-    codes = draw_shuffled_codes(np.array([0.5, 0.5]), 1000, np.random.default_rng(0), np.dtype(np.uint8))
+    codes = draw_shuffled_codes(
+        np.array([0.5, 0.5]), 1000, np.random.default_rng(0), np.dtype(np.uint8)
+    )
     assert codes.dtype == np.uint8
     assert np.bincount(codes).tolist() == [500, 500]
     assert 300 < np.count_nonzero(np.diff(codes.astype(int))) < 700

@@ -25,7 +25,9 @@ RNG = np.random.default_rng
 BYTE = np.dtype(np.uint8)
 
 
-@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 300), st.integers(0, 2**32 - 1))
+@given(
+    st.integers(1, 6), st.integers(1, 5), st.integers(0, 300), st.integers(0, 2**32 - 1)
+)
 def test_every_group_has_its_rounded_counts(groups, size, rows, seed):
     rng = RNG(seed)
     weights = rng.random((groups, size)) * (rng.random((groups, size)) < 0.7)
@@ -74,7 +76,13 @@ def test_neighbouring_offsets_share_out_the_unit_interval():
 def test_columns_come_root_first():
     sizes = {"a": 2, "b": 3, "c": 4}
     tree = JunctionTree.of([("a", "b"), ("b", "c")], sizes)
-    beliefs = Beliefs(tree, tuple(np.full([sizes[n] for n in node], 1 / tree.size(node)) for node in tree.nodes))
+    beliefs = Beliefs(
+        tree,
+        tuple(
+            np.full([sizes[n] for n in node], 1 / tree.size(node))
+            for node in tree.nodes
+        ),
+    )
     assert drawing_order(beliefs) == ("b", "c", "a")
     codes = sample_tree(beliefs, 24, RNG(0), dict.fromkeys(sizes, BYTE))
     assert tuple(codes) == ("b", "c", "a")

@@ -10,7 +10,9 @@ from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
 
 def test_filled_rows_come_in_the_schemas_order_and_types():
     schema = schema_of(2, 300, 3)
-    rows = fill_columns(schema, {"c": np.array([2, 1, 0], np.int64)}, 3, np.random.default_rng(0))
+    rows = fill_columns(
+        schema, {"c": np.array([2, 1, 0], np.int64)}, 3, np.random.default_rng(0)
+    )
     assert list(rows) == ["a", "b", "c"]
     assert [codes.dtype for codes in rows.values()] == [np.uint8, np.uint16, np.uint8]
     assert rows["c"].tolist() == [2, 1, 0]

@@ -1,4 +1,6 @@
-"""Questions that reach beyond what was learned: the interval holds every row that may be there, and mistakes are refused."""
+"""Questions that reach beyond what was learned: the interval holds every row that may
+be there, and mistakes are refused.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +17,58 @@ from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
 from understudy.schema import Categorical, Date, Integer, Schema, Time
 
-COUNTS = {"town": [600, 300, 100], "age": [200, 700, 100], "born": [500, 300, 200], "woke": [400] * 2 + [100] * 2}
+COUNTS = {
+    "town": [600, 300, 100],
+    "age": [200, 700, 100],
+    "born": [500, 300, 200],
+    "woke": [400] * 2 + [100] * 2,
+}
 
 
 def made(*learned: str, **counts: list[int]) -> Release:
-    """A release in which 100 rows are in another town, 200 at the lower bound of age and 100 at the upper."""
+    """A release in which 100 rows are in another town, 200 at the lower bound of age
+    and 100 at the upper.
+    """
     days = (dt.date(1990, 1, 1), dt.date(1990, 1, 3))
     schema = Schema(
         columns=(
-            Categorical(name="town", values=("Bern", "Basel"), other="other", nullable=False, learned=learned),
+            Categorical(
+                name="town",
+                values=("Bern", "Basel"),
+                other="other",
+                nullable=False,
+                learned=learned,
+            ),
             Integer(name="age", min=20, max=22, nullable=False, learned=learned),
-            Date(name="born", min=days[0], max=days[1], nullable=False, learned=learned),
-            Time(name="woke", resolution=dt.timedelta(hours=6), nullable=False, learned=learned[:1]),
+            Date(
+                name="born", min=days[0], max=days[1], nullable=False, learned=learned
+            ),
+            Time(
+                name="woke",
+                resolution=dt.timedelta(hours=6),
+                nullable=False,
+                learned=learned[:1],
+            ),
         )
     )
     cost = Cost(Accounting.GDP, Fraction(1, 1000))
     looks = tuple(
-        Measurement((name,), (Identity(len(found)),), np.array(found), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
+        Measurement(
+            (name,),
+            (Identity(len(found)),),
+            np.array(found),
+            Law.ROUNDED_GAUSSIAN,
+            Fraction(1),
+            cost,
+        )
         for name, found in (COUNTS | counts).items()
     )
     found = Measurements(looks)
     promise = Guarantee(
-        epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000)
+        epsilon=Fraction(1),
+        delta=Fraction(1, 10**9),
+        accounting=Accounting.GDP,
+        amount=Fraction(33, 1000),
     )
     return Release(
         guarantee=promise,
@@ -74,7 +106,9 @@ def learned() -> Release:
         ("count where woke >= 12:00", 200, 200, 200),
     ],
 )
-def test_what_was_counted_elsewhere_is_inside_the_interval(learned: Release, question, estimate, low, high):
+def test_what_was_counted_elsewhere_is_inside_the_interval(
+    learned: Release, question, estimate, low, high
+):
     found = learned.answer(question)
     noise = 20
     assert abs(found.estimate - estimate) < noise
@@ -116,7 +150,9 @@ def test_what_is_declared_ends_where_it_says():
         "count where age > 12:00",
     ],
 )
-def test_a_constant_of_another_kind_is_refused_where_the_type_was_learned(learned: Release, question: str):
+def test_a_constant_of_another_kind_is_refused_where_the_type_was_learned(
+    learned: Release, question: str
+):
     with pytest.raises(Refused, match="is none of its values"):
         learned.answer(question)
 

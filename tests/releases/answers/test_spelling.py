@@ -1,4 +1,6 @@
-"""Questions as people write them: every spelling means what its plain form means, and quotes protect what is inside."""
+"""Questions as people write them: every spelling means what its plain form means, and
+quotes protect what is inside.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,33 @@ from understudy.errors import Refused
 from understudy.releases import Release
 from understudy.releases.answers.answer import BASIS_IMPOSSIBLE
 from understudy.releases.answers.spelling import normalise_question
-from understudy.schema import Boolean, Categorical, Date, Identifier, Integer, Schema, Text, Time
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Identifier,
+    Integer,
+    Schema,
+    Text,
+    Time,
+)
 
 SCHEMA = Schema(
     columns=(
-        Integer(name="age", min=0, max=99, bins=tuple(range(0, 101, 10)), nullable=False),
+        Integer(
+            name="age", min=0, max=99, bins=tuple(range(0, 101, 10)), nullable=False
+        ),
         Categorical(name="sex", values=("F", "M")),
         Categorical(name="home town", values=("Ulm", "age between 1 and 2", "O'Hara")),
         Date(name="born", min=dt.date(1950, 1, 1), max=dt.date(1999, 12, 31)),
         Boolean(name="smoker", nullable=False),
         Categorical(name="night-shift", values=(">50 %", "seldom", "Käse")),
-        Time(name="woke", resolution=dt.timedelta(minutes=1), bins=tuple(range(0, 1441, 60)), nullable=False),
+        Time(
+            name="woke",
+            resolution=dt.timedelta(minutes=1),
+            bins=tuple(range(0, 1441, 60)),
+            nullable=False,
+        ),
         Text(name="remarks"),
         Identifier(name="patient"),
     )
@@ -50,7 +68,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
         }
     )
     ledger = tmp_path_factory.mktemp("questions") / "l"
-    return us.synthesize(rows, SCHEMA, epsilon=2, synthesizer="independent", ledger=ledger)
+    return us.synthesize(
+        rows, SCHEMA, epsilon=2, synthesizer="independent", ledger=ledger
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,21 +95,37 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
         ("sex in (F, M)", "sex in ('F', 'M')"),
         ("sex not in (F)", "sex not in ('F')"),
         ("born < 1980-01-01", "born < '1980-01-01'"),
-        ("born between 1960-01-01 and 1969-12-31", "born >= '1960-01-01' and born <= '1969-12-31'"),
+        (
+            "born between 1960-01-01 and 1969-12-31",
+            "born >= '1960-01-01' and born <= '1969-12-31'",
+        ),
         ("smoker", "smoker = true"),
         ("not smoker and age > 9", "not smoker = true and age > 9"),
         ("(Smoker)", "smoker = true"),
         ("`home town` = Ulm", "\"home town\" = 'Ulm'"),
-        ("\"home town\" = 'age between 1 and 2'", "\"home town\" in ('age between 1 and 2')"),
+        (
+            "\"home town\" = 'age between 1 and 2'",
+            "\"home town\" in ('age between 1 and 2')",
+        ),
         ("\"home town\" in ('O''Hara', Ulm)", "\"home town\" in ('O''Hara', 'Ulm')"),
         ("age > 1e1", "age > 10"),
         ("age > 81/2", "age > 40.5"),
         ("sex is null", "sex is missing"),
     ],
 )
-def test_a_spelling_means_what_its_plain_form_means(release: Release, said: str, plain: str) -> None:
-    one, other = release.answer(f"count where {said}"), release.answer(f"count where {plain}")
-    assert (one.estimate, one.low, one.high, one.supported) == (other.estimate, other.low, other.high, other.supported)
+def test_a_spelling_means_what_its_plain_form_means(
+    release: Release, said: str, plain: str
+) -> None:
+    one, other = (
+        release.answer(f"count where {said}"),
+        release.answer(f"count where {plain}"),
+    )
+    assert (one.estimate, one.low, one.high, one.supported) == (
+        other.estimate,
+        other.low,
+        other.high,
+        other.supported,
+    )
     assert 0 < other.estimate < 2100
 
 
@@ -97,30 +133,50 @@ def test_a_spelling_means_what_its_plain_form_means(release: Release, said: str,
     ("said", "why"),
     [
         ("count where height between 1 and 2", 'column "height" is not in the schema'),
-        ("count where born = 1980-02-30", "'1980-02-30' is none of its values. Write them in full, as '2024-12-31'"),
-        ("count where born >= 1980-07", "'1980-07' is none of its values. Write them in full, as '2024-12-31'"),
-        ("count where born between 1980-07 and 1980-08", "'1980-07' is none of its values"),
+        (
+            "count where born = 1980-02-30",
+            "'1980-02-30' is none of its values. Write them in full, as '2024-12-31'",
+        ),
+        (
+            "count where born >= 1980-07",
+            "'1980-07' is none of its values. Write them in full, as '2024-12-31'",
+        ),
+        (
+            "count where born between 1980-07 and 1980-08",
+            "'1980-07' is none of its values",
+        ),
         (
             "count where remarks = 'none'",
             'column "remarks" takes no part in this release, so nothing can be said of it',
         ),
-        ("count where age > 60 and patient is missing", 'column "patient" takes no part in this release'),
+        (
+            "count where age > 60 and patient is missing",
+            'column "patient" takes no part in this release',
+        ),
         ("count where smoker = perhaps", "Write them as true or false"),
         ("count where sex = X", "not one of its values"),
         ("count where age > 60 if sex = F", "character 10"),
         ("count where home town = Ulm", "character 6: expected a comparison"),
         ("count where Home town = Ulm", 'Write "home town" in double quotes'),
-        ("count where night-shift = 'seldom'", 'found `night`. Write "night-shift" in double quotes'),
+        (
+            "count where night-shift = 'seldom'",
+            'found `night`. Write "night-shift" in double quotes',
+        ),
         ("count where night-shift != seldom", 'Write "night-shift" in double quotes'),
         ('count where "night-shift" = >50 %', "Labels stand in single quotes: '>50 %'"),
         ('count where "night-shift" = Käse', "Labels stand in single quotes: 'Käse'"),
-        ('count where "home town" = O\'Hara', "Labels stand in single quotes: 'O''Hara'"),
+        (
+            'count where "home town" = O\'Hara',
+            "Labels stand in single quotes: 'O''Hara'",
+        ),
         ("count where age between 20", "character 5"),
         ("sum of age", "reads `count where …` or `share where …`"),
         ("count where", "reads `count where …`"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_the_words_it_was_asked_in(release: Release, said: str, why: str) -> None:
+def test_what_makes_no_sense_is_refused_in_the_words_it_was_asked_in(
+    release: Release, said: str, why: str
+) -> None:
     with pytest.raises(Refused) as refused:
         release.answer(said)
     assert why in str(refused.value)
@@ -130,7 +186,12 @@ def test_what_makes_no_sense_is_refused_in_the_words_it_was_asked_in(release: Re
 def test_nobody_is_between_ends_that_are_turned_round(release: Release) -> None:
     """As in SQL; everybody who has a value is `not between` them."""
     found = release.answer("count where age between 39 and 20")
-    assert (found.estimate, found.low, found.high, found.basis) == (0, 0, 0, BASIS_IMPOSSIBLE)
+    assert (found.estimate, found.low, found.high, found.basis) == (
+        0,
+        0,
+        0,
+        BASIS_IMPOSSIBLE,
+    )
     outside = release.answer("count where age not between 39 and 20")
     assert outside.estimate == release.answer("count where age is not missing").estimate
 
@@ -138,14 +199,23 @@ def test_nobody_is_between_ends_that_are_turned_round(release: Release) -> None:
 def test_every_form_that_the_page_shows_is_read(release: Release) -> None:
     """Those behind the words `some that people write anyway`."""
     page = (Path(__file__).parents[3] / "docs/card.md").read_text(encoding="utf-8")
-    shown = re.findall("`([^`]+)`", page.partition("some that people write anyway:")[2].partition(".")[0])
+    shown = re.findall(
+        "`([^`]+)`",
+        page.partition("some that people write anyway:")[2].partition(".")[0],
+    )
     assert len(shown) >= 7
     for said in shown:
         assert release.answer(f"count where {said}").estimate > 0
 
 
-def test_no_quotes_are_advised_for_what_has_them_or_needs_none(release: Release) -> None:
-    for said in ("\"night-shift\" = '>50 %' or", "age > 60 if sex = F", "`home town` - 5"):
+def test_no_quotes_are_advised_for_what_has_them_or_needs_none(
+    release: Release,
+) -> None:
+    for said in (
+        "\"night-shift\" = '>50 %' or",
+        "age > 60 if sex = F",
+        "`home town` - 5",
+    ):
         with pytest.raises(Refused) as refused:
             release.answer(f"count where {said}")
         assert "Write" not in str(refused.value)

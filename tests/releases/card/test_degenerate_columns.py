@@ -1,4 +1,6 @@
-"""A column whose cells do not fit is said to be lost, with the remedy; one that is merely lopsided is not."""
+"""A column whose cells do not fit is said to be lost, with the remedy; one that is
+merely lopsided is not.
+"""
 
 from __future__ import annotations
 
@@ -59,45 +61,82 @@ def people() -> pl.DataFrame:
             "gain": np.where(rng.random(ROWS) < 0.92, 0, rng.integers(1, 61, ROWS)),
             "seldom": [
                 str(x) if u < 0.08 else None
-                for x, u in zip(rng.choice(["x", "y"], ROWS), rng.random(ROWS), strict=True)
+                for x, u in zip(
+                    rng.choice(["x", "y"], ROWS), rng.random(ROWS), strict=True
+                )
             ],
         }
     )
 
 
 def released(people: pl.DataFrame, text: str, ledger: Path) -> Release:
-    return us.synthesize(people, parse_schema(text), epsilon=4, synthesizer="independent", ledger=ledger)
+    return us.synthesize(
+        people, parse_schema(text), epsilon=4, synthesizer="independent", ledger=ledger
+    )
 
 
-def test_what_does_not_fit_is_lost_and_the_line_says_what_to_look_at(people: pl.DataFrame, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_lost_and_the_line_says_what_to_look_at(
+    people: pl.DataFrame, tmp_path: Path
+) -> None:
     made = released(people, MISFIT, tmp_path / "l")
     told = "\n".join(degenerate_column_lines(made.card.degenerate_columns))
-    assert "sex, weight: nearly all rows are missing: are cells written as they are read" in told
+    assert (
+        "sex, weight: nearly all rows are missing: are cells written as they are read"
+        in told
+    )
     assert "or is it empty in the file?" in told
-    assert "spelled: nearly all rows are `else`: does the schema spell its values as the file does?" in told
-    assert "first: nearly all rows are `female`, where cells go that fit nowhere" in told
-    assert re.search(r"age: about \d\d % of rows are in the last bin \(40\): does the file hold larger values", told)
+    assert (
+        "spelled: nearly all rows are `else`: does the schema spell its values as the file does?"
+        in told
+    )
+    assert (
+        "first: nearly all rows are `female`, where cells go that fit nowhere" in told
+    )
+    assert re.search(
+        r"age: about \d\d % of rows are in the last bin \(40\): does the file hold larger values",
+        told,
+    )
     verdicts = {e.clique[0]: e.verdict for e in made.card if len(e.clique) == 1}
-    assert {name for name, said in verdicts.items() if said is MarginalVerdict.LOST} == {
+    assert {
+        name for name, said in verdicts.items() if said is MarginalVerdict.LOST
+    } == {
         "sex",
         "spelled",
         "old",
         "weight",
     }
     assert made.card.sentence().startswith("2 of 6 columns are good or usable")
-    assert all(line in repr(made) for line in degenerate_column_lines(made.card.degenerate_columns))
+    assert all(
+        line in repr(made)
+        for line in degenerate_column_lines(made.card.degenerate_columns)
+    )
     page = Report.of_release(made)
     assert "nearly all rows are missing" in page.to_html()
-    assert page.to_dict()["piles"] == list(degenerate_column_lines(made.card.degenerate_columns))
+    assert page.to_dict()["piles"] == list(
+        degenerate_column_lines(made.card.degenerate_columns)
+    )
     made.save(tmp_path / "r.understudy")
-    assert us.load(tmp_path / "r.understudy").card.degenerate_columns == made.card.degenerate_columns
+    assert (
+        us.load(tmp_path / "r.understudy").card.degenerate_columns
+        == made.card.degenerate_columns
+    )
 
 
-def test_what_is_lopsided_in_the_file_is_not_lost(people: pl.DataFrame, tmp_path: Path) -> None:
-    """Flags, zeros and columns that are seldom filled are as they are, and counted well."""
+def test_what_is_lopsided_in_the_file_is_not_lost(
+    people: pl.DataFrame, tmp_path: Path
+) -> None:
+    """Flags, zeros and columns that are seldom filled are as they are, and counted
+    well.
+    """
     made = released(people, FITTING, tmp_path / "l")
-    assert {name: pile.lost for name, pile in made.card.degenerate_columns.items()} == {"seldom": False}
-    assert all(e.verdict in (MarginalVerdict.GOOD, MarginalVerdict.USABLE) for e in made.card if len(e.clique) == 1)
+    assert {name: pile.lost for name, pile in made.card.degenerate_columns.items()} == {
+        "seldom": False
+    }
+    assert all(
+        e.verdict in (MarginalVerdict.GOOD, MarginalVerdict.USABLE)
+        for e in made.card
+        if len(e.clique) == 1
+    )
 
 
 def test_numbers_with_a_comma_are_not_called_good_where_nobody_declared_them(
@@ -115,5 +154,7 @@ def test_numbers_with_a_comma_are_not_called_good_where_nobody_declared_them(
 def test_noise_alone_makes_no_pile() -> None:
     codec = codec_of(Categorical(name="sex", values=("female", "male")))
     all_missing = np.array([0.0, 0.0, 1.0])
-    assert _judge_column(codec, all_missing, error=0.5) == DegenerateColumn(EMPTY_COLUMN_TEXT, lost=True)
+    assert _judge_column(codec, all_missing, error=0.5) == DegenerateColumn(
+        EMPTY_COLUMN_TEXT, lost=True
+    )
     assert _judge_column(codec, all_missing, error=0.6) is None

@@ -15,12 +15,22 @@ from understudy.releases.file.archive import load
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
-    """Common labels and some of which each is one person's; numbers between bounds nobody declared."""
+    """Common labels and some of which each is one person's; numbers between bounds
+    nobody declared.
+    """
     folder: Path = tmp_path_factory.mktemp("recoding")
     rng = np.random.default_rng(5)
     words = [f"rare{i}" if i % 10 == 0 else "common" for i in range(4000)]
-    rows = pa.table({"word": words, "number": rng.normal(50, 10, 4000).round(1), "sex": rng.choice(["F", "M"], 4000)})
-    release = us.synthesize(rows, epsilon=5, ledger=folder / "a.ledger", synthesizer="independent")
+    rows = pa.table(
+        {
+            "word": words,
+            "number": rng.normal(50, 10, 4000).round(1),
+            "sex": rng.choice(["F", "M"], 4000),
+        }
+    )
+    release = us.synthesize(
+        rows, epsilon=5, ledger=folder / "a.ledger", synthesizer="independent"
+    )
     release.save(folder / "a.understudy")
     return load(folder / "a.understudy")
 
@@ -29,7 +39,9 @@ def test_cells_that_became_others_are_told(made: us.Release):
     clipped, folded = recoding_lines(made)
     assert clipped == "Clipped to the bounds that were learned: number."
     word = f'Too rare to be shown, so "other" or what the schema makes of it: word (about {rare_rows_by_column(made)["word"]} rows)'
-    assert folded.startswith(word)  # noise alone may make a few rows of `sex` others too
+    assert folded.startswith(
+        word
+    )  # noise alone may make a few rows of `sex` others too
     assert abs(rare_rows_by_column(made)["word"] - 400) < 100
 
 
@@ -42,5 +54,10 @@ def test_the_release_and_its_card_say_so(made: us.Release):
 
 def test_a_declared_table_has_nothing_to_tell(tmp_path: Path):
     schema = us.Schema(columns=(us.Boolean(name="smoker", nullable=False),))
-    release = us.synthesize(pa.table({"smoker": [True, False] * 50}), schema, epsilon=1, ledger=tmp_path / "a.ledger")
+    release = us.synthesize(
+        pa.table({"smoker": [True, False] * 50}),
+        schema,
+        epsilon=1,
+        ledger=tmp_path / "a.ledger",
+    )
     assert recoding_lines(release) == []

@@ -1,4 +1,6 @@
-"""The release file: the same bytes every time, everything back, and nothing hostile gets in."""
+"""The release file: the same bytes every time, everything back, and nothing hostile
+gets in.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,22 @@ from understudy.accounting import Accounting, Cost, Law
 from understudy.errors import ReleaseError, UnderstudyError
 from understudy.measurements import Distance, measurement
 from understudy.models import ProductModel
-from understudy.releases import Guarantee, Release, ReleaseKind, from_bytes, load, save, to_bytes
+from understudy.releases import (
+    Guarantee,
+    Release,
+    ReleaseKind,
+    from_bytes,
+    load,
+    save,
+    to_bytes,
+)
 from understudy.releases.file.archive import MAX_UNPACKING_RATIO
 
-VARIANTS = [(schema, model) for schema in (SMALL, EVERY_TYPE) for model in ("product", "dense", "sparse")]
+VARIANTS = [
+    (schema, model)
+    for schema in (SMALL, EVERY_TYPE)
+    for model in ("product", "dense", "sparse")
+]
 WATCH = hostile.Watch()
 
 
@@ -36,10 +50,18 @@ def test_a_release_comes_back_whole(schema, model, tmp_path):
     assert back.schema == original.schema
     assert back.guarantee == original.guarantee
     assert back.statement == original.statement
-    assert [m.values.tolist() for m in back.measurements] == [m.values.tolist() for m in original.measurements]
+    assert [m.values.tolist() for m in back.measurements] == [
+        m.values.tolist() for m in original.measurements
+    ]
     assert back.measurements.gaps[0].distance == original.measurements.gaps[0].distance
-    assert back.measurements.gaps[0].estimate.tolist() == original.measurements.gaps[0].estimate.tolist()
-    assert back.measurements.sparse[0].codes.tolist() == original.measurements.sparse[0].codes.tolist()
+    assert (
+        back.measurements.gaps[0].estimate.tolist()
+        == original.measurements.gaps[0].estimate.tolist()
+    )
+    assert (
+        back.measurements.sparse[0].codes.tolist()
+        == original.measurements.sparse[0].codes.tolist()
+    )
     assert back.options == original.options
     assert list(tmp_path.iterdir()) == [tmp_path / "a.understudy"]
 
@@ -55,16 +77,23 @@ def test_a_reader_takes_an_array_for_every_pair_of_two_hundred_columns():
 def test_the_same_seed_gives_the_same_rows_on_another_machine():
     original = release(EVERY_TYPE, "product")
     back = from_bytes(to_bytes(original))
-    assert back.sample(50, seed=7, kind="pyarrow").equals(original.sample(50, seed=7, kind="pyarrow"))
+    assert back.sample(50, seed=7, kind="pyarrow").equals(
+        original.sample(50, seed=7, kind="pyarrow")
+    )
 
 
 def test_tables_and_microdata_come_back_too():
     tables = release(kind=ReleaseKind.TABLES, model=None)
     assert from_bytes(to_bytes(tables)).kind is ReleaseKind.TABLES
-    rows = release(kind=ReleaseKind.MICRODATA, model=None, microdata=codes_of(SMALL, 17))
+    rows = release(
+        kind=ReleaseKind.MICRODATA, model=None, microdata=codes_of(SMALL, 17)
+    )
     back = from_bytes(to_bytes(rows))
     assert back.rows == 17
-    assert back.sample(kind="numpy")["sex"].tolist() == rows.sample(kind="numpy")["sex"].tolist()
+    assert (
+        back.sample(kind="numpy")["sex"].tolist()
+        == rows.sample(kind="numpy")["sex"].tolist()
+    )
 
 
 def test_the_same_release_gives_the_same_bytes():
@@ -75,17 +104,31 @@ def test_every_array_is_readable_by_numpy_and_holds_no_objects():
     with zipfile.ZipFile(io.BytesIO(to_bytes(release()))) as archive:
         for name in archive.namelist():
             if name.startswith("arrays/"):
-                assert np.load(io.BytesIO(archive.read(name)), allow_pickle=False).dtype.kind in "ifu"
+                assert (
+                    np.load(
+                        io.BytesIO(archive.read(name)), allow_pickle=False
+                    ).dtype.kind
+                    in "ifu"
+                )
 
 
 def test_what_shrinks_too_well_is_stored_so_that_it_can_be_loaded():
     wide = EVERY_TYPE.with_column(
-        type(EVERY_TYPE["age"])(name="age", min=0, max=49_999, bins=tuple(range(50_001)), nullable=False)
+        type(EVERY_TYPE["age"])(
+            name="age", min=0, max=49_999, bins=tuple(range(50_001)), nullable=False
+        )
     )
-    flat = Release(guarantee=Guarantee.without_data(), schema=wide, model=ProductModel.uniform(wide, 10.0))
+    flat = Release(
+        guarantee=Guarantee.without_data(),
+        schema=wide,
+        model=ProductModel.uniform(wide, 10.0),
+    )
     data = to_bytes(flat)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert max(i.file_size / max(i.compress_size, 1) for i in archive.infolist()) < MAX_UNPACKING_RATIO
+        assert (
+            max(i.file_size / max(i.compress_size, 1) for i in archive.infolist())
+            < MAX_UNPACKING_RATIO
+        )
     assert from_bytes(data).rows == 10
 
 
@@ -93,13 +136,17 @@ def test_a_later_version_is_named_as_such():
     members = hostile.unzip(to_bytes(release()))
     document = json.loads(members["release.json"])
     with pytest.raises(ReleaseError, match="written by a later version"):
-        from_bytes(hostile.with_document(members, document | {"version": 99, "surprise": []}))
+        from_bytes(
+            hostile.with_document(members, document | {"version": 99, "surprise": []})
+        )
 
 
 def test_a_sentence_that_says_more_than_its_numbers_is_refused():
     members = hostile.unzip(to_bytes(release()))
     document = json.loads(members["release.json"])
-    document["guarantee"]["sentence"] = document["guarantee"]["sentence"].replace("ε = 1", "ε = 0.1")
+    document["guarantee"]["sentence"] = document["guarantee"]["sentence"].replace(
+        "ε = 1", "ε = 0.1"
+    )
     with pytest.raises(ReleaseError, match="what the numbers beside it say"):
         from_bytes(hostile.with_document(members, document))
 
@@ -123,7 +170,11 @@ def crowd(tmp_path) -> list[tuple[str, bytes]]:
     sentinel = str(tmp_path / "executed")
     bases = [to_bytes(release(schema, model)) for schema, model in VARIANTS[:4]]
     small = bases[0]
-    found = [*hostile.texts(small), *hostile.arrays(small, sentinel), *hostile.archives(small, sentinel)]
+    found = [
+        *hostile.texts(small),
+        *hostile.arrays(small, sentinel),
+        *hostile.archives(small, sentinel),
+    ]
     for base in bases:
         found += hostile.flips(base, 30, rng)
         found += hostile.cuts(base, 15, rng)
@@ -158,14 +209,17 @@ def test_hostile_files_are_refused_and_nothing_in_them_runs(tmp_path):
     assert [
         t for t, m in messages.items() if "is damaged (" in m
     ] == []  # every refusal was foreseen; the last net held nothing
-    # What loads is either the release that was written, or a document whose free texts were changed and that is sound in itself.
+    # What loads is either the release that was written, or a document whose free texts
+    # were changed and that is sound in itself.
     assert refused > 450
     assert changed < 60
     assert harmless > 10
 
 
 def test_every_byte_of_the_archives_directory_may_be_wrong():
-    """Also those that a random flip hits seldom: the last net, for what nobody foresaw, holds nothing."""
+    """Also those that a random flip hits seldom: the last net, for what nobody foresaw,
+    holds nothing.
+    """
     data = to_bytes(release(*VARIANTS[0]))
     for at in range(data.index(b"PK\x01\x02"), len(data)):
         for bit in (0, 7):
@@ -226,5 +280,15 @@ def test_the_loader_still_takes_what_the_reader_of_the_format_would_write():
 def test_a_run_keeps_only_as_many_estimates_as_a_file_holds(monkeypatch):
     monkeypatch.setattr(measurement, "MAX_ESTIMATE_DISTANCES", 2)
     cost = Cost(Accounting.GDP, Fraction(1))
-    far = {(str(i),): Distance((str(i),), 5, 1, Law.ROUNDED_GAUSSIAN, Fraction(2), cost) for i in range(4)}
-    assert len(measurement.distances_with_estimates(far, {clique: np.ones(3) for clique in far})) == 2
+    far = {
+        (str(i),): Distance((str(i),), 5, 1, Law.ROUNDED_GAUSSIAN, Fraction(2), cost)
+        for i in range(4)
+    }
+    assert (
+        len(
+            measurement.distances_with_estimates(
+                far, {clique: np.ones(3) for clique in far}
+            )
+        )
+        == 2
+    )

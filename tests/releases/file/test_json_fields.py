@@ -21,7 +21,11 @@ from understudy.releases.file.json_fields import (
 )
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda children: st.lists(children) | st.dictionaries(st.text(), children),
     max_leaves=20,
 )
@@ -35,7 +39,9 @@ def test_json_comes_back(value):
 @given(st.binary(max_size=200))
 def test_any_bytes_are_json_or_refused(data):
     try:
-        expected = json.loads(data.decode(), parse_constant=lambda _: (_ for _ in ()).throw(ValueError()))
+        expected = json.loads(
+            data.decode(), parse_constant=lambda _: (_ for _ in ()).throw(ValueError())
+        )
     except ValueError:
         with pytest.raises(ReleaseError):
             parse_json(data)
@@ -48,7 +54,23 @@ def test_exact_numbers_come_back(number):
     assert fraction_from_json(fraction_to_json(number), "x") == number
 
 
-@pytest.mark.parametrize("text", ["1", "1.5", "1/0", "-1/2", " 1/2", "1/2 ", "1//2", "٣/٤", "0x1/2", 3, None, ["1/2"]])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1",
+        "1.5",
+        "1/0",
+        "-1/2",
+        " 1/2",
+        "1/2 ",
+        "1//2",
+        "٣/٤",
+        "0x1/2",
+        3,
+        None,
+        ["1/2"],
+    ],
+)
 def test_what_is_no_exact_number_is_refused(text):
     with pytest.raises(ReleaseError, match="exact number"):
         fraction_from_json(text, "x")
@@ -82,20 +104,33 @@ class Word(StrEnum):
     ],
 )
 def test_a_field_of_another_type_is_refused_by_name(read):
-    found = {"number": 7, "truth": True, "float": 7.0, "text": "no", "list": [1], "lone": "\ud800"}
+    found = {
+        "number": 7,
+        "truth": True,
+        "float": 7.0,
+        "text": "no",
+        "list": [1],
+        "lone": "\ud800",
+    }
     with pytest.raises(ReleaseError, match=r"release\.json: x\.") as caught:
         read(JsonFields(found, "x", set(found)))
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("found", [{}, {"a": 1}, {"a": 1, "b": 2, "c": 3}, [], None, "ab"])
+@pytest.mark.parametrize(
+    "found", [{}, {"a": 1}, {"a": 1, "b": 2, "c": 3}, [], None, "ab"]
+)
 def test_fields_are_exactly_those_expected(found):
     with pytest.raises(ReleaseError, match="exactly the fields a, b"):
         JsonFields(found, "x", {"a", "b"})
 
 
 def test_what_is_sound_is_read():
-    fields = JsonFields({"a": "yes", "b": None, "c": "1/2", "d": ["x"], "e": {"k": 1}}, "x", {"a", "b", "c", "d", "e"})
+    fields = JsonFields(
+        {"a": "yes", "b": None, "c": "1/2", "d": ["x"], "e": {"k": 1}},
+        "x",
+        {"a", "b", "c", "d", "e"},
+    )
     assert fields.choice("a", Word) is Word.YES
     assert fields.optional("b", day_from_json) is None
     assert fields.fraction("c") == Fraction(1, 2)

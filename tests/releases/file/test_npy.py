@@ -18,7 +18,9 @@ ARRAYS = DTYPES.flatmap(
     lambda t: hnp.arrays(
         t,
         hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5),
-        elements=st.floats(allow_nan=False, allow_infinity=False) if t.kind == "f" else None,
+        elements=st.floats(allow_nan=False, allow_infinity=False)
+        if t.kind == "f"
+        else None,
     )
 )
 
@@ -58,7 +60,9 @@ def test_one_changed_byte_is_an_array_or_refused(array, data):
     assert found.nbytes <= len(packed)
 
 
-@pytest.mark.parametrize("array", [np.array(["a"]), np.array([object()]), np.array([1j]), np.array([True])])
+@pytest.mark.parametrize(
+    "array", [np.array(["a"]), np.array([object()]), np.array([1j]), np.array([True])]
+)
 def test_other_types_have_no_place(array):
     with pytest.raises(ReleaseError, match="no place"):
         array_to_npy(array)

@@ -1,4 +1,6 @@
-"""Parquet files joined by their bytes: what any reader finds in the whole is what it found in the parts."""
+"""Parquet files joined by their bytes: what any reader finds in the whole is what it
+found in the parts.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,11 @@ def written(table: pa.Table, **options: object) -> bytes:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"row_group_size": 300, "compression": "zstd"}, {"write_page_index": True, "use_dictionary": False}],
+    [
+        {},
+        {"row_group_size": 300, "compression": "zstd"},
+        {"write_page_index": True, "use_dictionary": False},
+    ],
     ids=["plain", "groups", "index"],
 )
 def test_every_reader_finds_all_rows_in_their_order(options, tmp_path):
@@ -59,8 +65,14 @@ def test_groups_stay_apart_and_their_statistics_hold(tmp_path):
     parts = [written(pa.table({"x": list(range(i, i + 100))})) for i in (0, 1000, 2000)]
     path = joined(tmp_path, parts)
     meta = parquet.read_metadata(path)
-    assert [meta.row_group(i).column(0).statistics.min for i in range(3)] == [0, 1000, 2000]
-    assert parquet.ParquetFile(path).read_row_group(1)["x"].to_pylist() == list(range(1000, 1100))
+    assert [meta.row_group(i).column(0).statistics.min for i in range(3)] == [
+        0,
+        1000,
+        2000,
+    ]
+    assert parquet.ParquetFile(path).read_row_group(1)["x"].to_pylist() == list(
+        range(1000, 1100)
+    )
     assert parquet.read_table(path, filters=[("x", ">=", 2050)]).num_rows == 50
 
 

@@ -44,7 +44,11 @@ def test_estimates_are_the_measured_values_unrounded_unclamped():
     codec = SMALL.codecs["age"]
     assert pair["age"].tolist() == list(codec.labels()) * 2
     assert pair["sex"].tolist() == ["F"] * codec.size + ["M"] * codec.size
-    assert tables["total"].to_dict("list") == {"estimate": [42], "variance": [12.25], "sd": [3.5]}
+    assert tables["total"].to_dict("list") == {
+        "estimate": [42],
+        "variance": [12.25],
+        "sd": [3.5],
+    }
 
 
 @pytest.mark.parametrize("law", list(Law))
@@ -77,24 +81,57 @@ def test_coarse_and_centred_entries_say_what_they_are():
 def test_a_bin_of_several_codes_names_its_ends():
     from understudy.measurements import Partition
 
-    schema = Schema(columns=(Categorical(name="x", values=("a", "b", "c", "d"), nullable=False),))
-    one = Measurement(("x",), (Partition((0, 0, 0, 1)),), np.array([5, 6]), Law.DISCRETE_LAPLACE, Fraction(1), FREE)
-    assert tidy_tables(schema, Measurements((one,)))["x"]["x"].tolist() == ["a … c (3)", "d"]
+    schema = Schema(
+        columns=(Categorical(name="x", values=("a", "b", "c", "d"), nullable=False),)
+    )
+    one = Measurement(
+        ("x",),
+        (Partition((0, 0, 0, 1)),),
+        np.array([5, 6]),
+        Law.DISCRETE_LAPLACE,
+        Fraction(1),
+        FREE,
+    )
+    assert tidy_tables(schema, Measurements((one,)))["x"]["x"].tolist() == [
+        "a … c (3)",
+        "d",
+    ]
 
 
 def test_what_is_declared_impossible_has_no_noise():
-    columns = tuple(Categorical(name=n, values=("y", "n"), nullable=False) for n in ("pregnant", "male"))
-    schema = Schema(columns=columns, impossible=(parse_predicate("pregnant = 'y' and male = 'y'"),))
+    columns = tuple(
+        Categorical(name=n, values=("y", "n"), nullable=False)
+        for n in ("pregnant", "male")
+    )
+    schema = Schema(
+        columns=columns, impossible=(parse_predicate("pregnant = 'y' and male = 'y'"),)
+    )
     values = np.array([[0, 3], [4, 5]])
-    one = Measurement(("pregnant", "male"), (Identity(2), Identity(2)), values, Law.DISCRETE_LAPLACE, Fraction(1), FREE)
+    one = Measurement(
+        ("pregnant", "male"),
+        (Identity(2), Identity(2)),
+        values,
+        Law.DISCRETE_LAPLACE,
+        Fraction(1),
+        FREE,
+    )
     variance = tidy_tables(schema, Measurements((one,)))["pregnant × male"]["variance"]
     assert variance[0] == 0
     assert (variance[1:] > 1).all()
 
 
 def test_a_column_named_like_a_result_keeps_its_name():
-    schema = Schema(columns=(Categorical(name="estimate", values=("a", "b"), nullable=False),))
-    one = Measurement(("estimate",), (Identity(2),), np.array([1, 2]), Law.DISCRETE_LAPLACE, Fraction(1), FREE)
+    schema = Schema(
+        columns=(Categorical(name="estimate", values=("a", "b"), nullable=False),)
+    )
+    one = Measurement(
+        ("estimate",),
+        (Identity(2),),
+        np.array([1, 2]),
+        Law.DISCRETE_LAPLACE,
+        Fraction(1),
+        FREE,
+    )
     table = tidy_tables(schema, Measurements((one,)))["estimate"]
     assert list(table) == ["estimate", "estimate_", "variance", "sd"]
     assert table["estimate"].tolist() == ["a", "b"]
@@ -103,8 +140,14 @@ def test_a_column_named_like_a_result_keeps_its_name():
 def test_every_kind_of_frame_holds_the_same_table():
     held = release()
     plain = held.tables(kind="numpy")["sex × age"]
-    pandas, polars = held.tables(kind="pandas")["sex × age"], held.tables(kind="polars")["sex × age"]
-    arrow, duck = held.tables(kind="pyarrow")["sex × age"], held.tables(kind="duckdb")["sex × age"]
+    pandas, polars = (
+        held.tables(kind="pandas")["sex × age"],
+        held.tables(kind="polars")["sex × age"],
+    )
+    arrow, duck = (
+        held.tables(kind="pyarrow")["sex × age"],
+        held.tables(kind="duckdb")["sex × age"],
+    )
     assert isinstance(pandas, pd.DataFrame)
     assert isinstance(polars, pl.DataFrame)
     assert isinstance(arrow, pa.Table)

@@ -24,7 +24,16 @@ from understudy.errors import Refused
 from understudy.releases import release as module
 from understudy.releases import write_rows
 from understudy.releases.output.frames import cells
-from understudy.schema import Boolean, Categorical, Date, Datetime, Integer, Real, Schema, Time
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Integer,
+    Real,
+    Schema,
+    Time,
+)
 
 OPENERS = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]
 BODIES = [
@@ -54,7 +63,10 @@ def rows_of(path: Path) -> list[list[str]]:
 def read_codes(path: Path, schema: Schema) -> dict[str, list[int]]:
     """The codes of a CSV file's cells, by the codec's own rule for text."""
     header, *rows = rows_of(path)
-    return {name: [schema.codecs[name].code(row[header.index(name)]) for row in rows] for name in schema}
+    return {
+        name: [schema.codecs[name].code(row[header.index(name)]) for row in rows]
+        for name in schema
+    }
 
 
 def test_a_csv_file_holds_the_codes_it_was_written_from(tmp_path):
@@ -76,9 +88,13 @@ def test_a_parquet_file_holds_the_same_rows_in_their_types(tmp_path):
     for name in EVERY_TYPE:
         codec = EVERY_TYPE.codecs[name]
         blank = {
-            codec.spelled(j) for j, text in enumerate(codec.column.missing) if text in {"?", "NA"}
+            codec.spelled(j)
+            for j, text in enumerate(codec.column.missing)
+            if text in {"?", "NA"}
         }  # no value of its type
-        expected = [codec.empty if code in blank else code for code in codes[name].tolist()]
+        expected = [
+            codec.empty if code in blank else code for code in codes[name].tolist()
+        ]
         assert [codec.code(value) for value in back[name].to_pylist()] == expected, name
 
 
@@ -89,7 +105,9 @@ def test_missing_cells_come_back_as_they_are_spelled(tmp_path):
         Categorical(name="sex", values=("F",), other="andere", missing=("-9",)),
     )
     codes = {"age": np.arange(7) % 7, "ok": np.arange(7) % 4, "sex": np.arange(7) % 4}
-    write_rows(Schema(columns=columns), codes, tmp_path / "a.csv", np.random.default_rng(0))
+    write_rows(
+        Schema(columns=columns), codes, tmp_path / "a.csv", np.random.default_rng(0)
+    )
     assert rows_of(tmp_path / "a.csv")[1:] == [
         ["0", "Nein", "F"],
         ["1", "Ja", "andere"],
@@ -101,8 +119,17 @@ def test_missing_cells_come_back_as_they_are_spelled(tmp_path):
     ]
 
 
-def test_decimals_are_those_declared_and_those_of_floats_as_short_as_they_can_be(tmp_path):
-    column = Real(name="x", min=0, max=1, step=Fraction(1, 100), bins=tuple(range(102)), nullable=False)
+def test_decimals_are_those_declared_and_those_of_floats_as_short_as_they_can_be(
+    tmp_path,
+):
+    column = Real(
+        name="x",
+        min=0,
+        max=1,
+        step=Fraction(1, 100),
+        bins=tuple(range(102)),
+        nullable=False,
+    )
     schema = Schema(columns=(column, replace(column, name="y", dtype="float64")))
     codes = {"x": np.arange(101), "y": np.arange(101)}
     write_rows(schema, codes, tmp_path / "a.csv", np.random.default_rng(0))
@@ -123,7 +150,9 @@ def test_instants_name_their_offset_through_a_change_of_clocks(tmp_path):
         nullable=False,
     )
     schema = Schema(columns=(column,))
-    write_rows(schema, {"t": np.arange(5)}, tmp_path / "a.csv", np.random.default_rng(0))
+    write_rows(
+        schema, {"t": np.arange(5)}, tmp_path / "a.csv", np.random.default_rng(0)
+    )
     assert [row[0] for row in rows_of(tmp_path / "a.csv")[1:]] == [
         "2024-10-27 02:00:00+02:00",
         "2024-10-27 02:30:00+02:00",
@@ -133,7 +162,8 @@ def test_instants_name_their_offset_through_a_change_of_clocks(tmp_path):
     ]
 
 
-# -- formulas -----------------------------------------------------------------------------------------------------------------
+# -- formulas
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_there_are_a_hundred_payloads():
@@ -141,19 +171,43 @@ def test_there_are_a_hundred_payloads():
 
 
 def test_learned_labels_never_start_a_formula(tmp_path):
-    schema = Schema(columns=(Categorical(name="x", values=tuple(PAYLOADS), learned=("values",), nullable=False),))
-    write_rows(schema, {"x": np.arange(len(PAYLOADS))}, tmp_path / "a.csv", np.random.default_rng(0))
+    schema = Schema(
+        columns=(
+            Categorical(
+                name="x", values=tuple(PAYLOADS), learned=("values",), nullable=False
+            ),
+        )
+    )
+    write_rows(
+        schema,
+        {"x": np.arange(len(PAYLOADS))},
+        tmp_path / "a.csv",
+        np.random.default_rng(0),
+    )
     cells = [row[0] for row in rows_of(tmp_path / "a.csv")[1:]]
     assert len(cells) == len(PAYLOADS)
     for cell, payload in zip(cells, PAYLOADS, strict=True):
         assert cell in (payload, "'" + payload)
-        assert not cell.startswith(tuple(OPENERS)) or payload in ("+1+1", "-1+1"), payload
-    assert all(cell == "'" + payload for cell, payload in zip(cells, PAYLOADS, strict=True))
+        assert not cell.startswith(tuple(OPENERS)) or payload in ("+1+1", "-1+1"), (
+            payload
+        )
+    assert all(
+        cell == "'" + payload for cell, payload in zip(cells, PAYLOADS, strict=True)
+    )
 
 
 def test_headers_never_start_a_formula(tmp_path):
-    schema = Schema(columns=tuple(Integer(name=name, min=0, max=1, nullable=False) for name in PAYLOADS))
-    write_rows(schema, {name: np.array([1]) for name in PAYLOADS}, tmp_path / "a.csv", np.random.default_rng(0))
+    schema = Schema(
+        columns=tuple(
+            Integer(name=name, min=0, max=1, nullable=False) for name in PAYLOADS
+        )
+    )
+    write_rows(
+        schema,
+        {name: np.array([1]) for name in PAYLOADS},
+        tmp_path / "a.csv",
+        np.random.default_rng(0),
+    )
     header, row = rows_of(tmp_path / "a.csv")
     assert header == ["'" + name for name in PAYLOADS]
     assert row == ["1"] * len(PAYLOADS)
@@ -165,11 +219,23 @@ def test_numbers_are_left_alone_and_declared_labels_are_not(tmp_path):
         columns=(
             Integer(name="i", min=-2, max=1, nullable=False),
             Real(name="r", min=-2, max=1, step=1, nullable=False),
-            Categorical(name="declared", values=("-1", "=A1", "+x", "@y"), nullable=False),
-            Categorical(name="learned", values=("-1", "+2.5e3", "-.5", "x"), learned=("values",), nullable=False),
+            Categorical(
+                name="declared", values=("-1", "=A1", "+x", "@y"), nullable=False
+            ),
+            Categorical(
+                name="learned",
+                values=("-1", "+2.5e3", "-.5", "x"),
+                learned=("values",),
+                nullable=False,
+            ),
         )
     )
-    write_rows(schema, {name: np.arange(4) for name in schema}, tmp_path / "a.csv", np.random.default_rng(0))
+    write_rows(
+        schema,
+        {name: np.arange(4) for name in schema},
+        tmp_path / "a.csv",
+        np.random.default_rng(0),
+    )
     columns = list(zip(*rows_of(tmp_path / "a.csv")[1:], strict=True))
     assert columns == [
         ("-2", "-1", "0", "1"),
@@ -185,7 +251,13 @@ TEXTS = Schema(
         Real(name="r", min=0, max=1, step=Fraction(1, 100), missing=("@r",)),
         Date(name="d", min=date(2024, 1, 1), max=date(2024, 1, 9), missing=("+d",)),
         Time(name="t", missing=("-t",)),
-        Datetime(name="m", min=datetime(2024, 1, 1), max=datetime(2024, 1, 2), zone="Europe/Berlin", missing=("=m",)),
+        Datetime(
+            name="m",
+            min=datetime(2024, 1, 1),
+            max=datetime(2024, 1, 2),
+            zone="Europe/Berlin",
+            missing=("=m",),
+        ),
         Boolean(name="b", true=("=yes",), false=("-no",), missing=("+b",)),
         Categorical(name="c", values=("=c", "x"), other="@other", missing=("=none",)),
     )
@@ -196,45 +268,82 @@ TEXTS = Schema(
 def written_texts(path: Path, **options: bool) -> set[str]:
     codes = {name: np.arange(codec.size) for name, codec in TEXTS.codecs.items()}
     most = max(len(column) for column in codes.values())
-    write_rows(TEXTS, {n: np.resize(c, most) for n, c in codes.items()}, path, np.random.default_rng(0), **options)
+    write_rows(
+        TEXTS,
+        {n: np.resize(c, most) for n, c in codes.items()},
+        path,
+        np.random.default_rng(0),
+        **options,
+    )
     return {cell for row in rows_of(path) for cell in row}
 
 
 def test_no_text_starts_a_formula_whatever_way_it_came(tmp_path):
-    """Missing codes of numbers and dates, and values that a draft declared, were written as they are."""
+    """Missing codes of numbers and dates, and values that a draft declared, were
+    written as they are.
+    """
     found = written_texts(tmp_path / "a.csv")
     words = {"=i", "@r", "+d", "-t", "=m", "=yes", "-no", "+b", "=c", "@other", "=none"}
     assert {"'" + word for word in words} <= found
-    assert not [cell for cell in found if cell.startswith(tuple(OPENERS)) and not re.fullmatch(r"-\d+", cell)]
+    assert not [
+        cell
+        for cell in found
+        if cell.startswith(tuple(OPENERS)) and not re.fullmatch(r"-\d+", cell)
+    ]
     assert "-7" in found
 
 
 def test_whoever_opts_out_gets_texts_as_they_are(tmp_path):
     found = written_texts(tmp_path / "a.csv", guard_formulas=False)
-    assert {"=i", "@r", "+d", "-t", "=m", "=yes", "-no", "+b", "=c", "@other", "=none"} <= found
+    assert {
+        "=i",
+        "@r",
+        "+d",
+        "-t",
+        "=m",
+        "=yes",
+        "-no",
+        "+b",
+        "=c",
+        "@other",
+        "=none",
+    } <= found
     assert not [cell for cell in found if cell.startswith("'")]
 
 
 def test_parquet_keeps_labels_as_they_are(tmp_path):
-    schema = Schema(columns=(Categorical(name="=x", values=("=A1",), learned=("values",), nullable=False),))
-    write_rows(schema, {"=x": np.array([0])}, tmp_path / "a.parquet", np.random.default_rng(0))
+    schema = Schema(
+        columns=(
+            Categorical(
+                name="=x", values=("=A1",), learned=("values",), nullable=False
+            ),
+        )
+    )
+    write_rows(
+        schema, {"=x": np.array([0])}, tmp_path / "a.parquet", np.random.default_rng(0)
+    )
     back = duckdb.sql(f"SELECT * FROM '{tmp_path}/a.parquet'")
     assert back.columns == ["=x"]
     assert back.fetchall() == [("=A1",)]
 
 
-# -- files --------------------------------------------------------------------------------------------------------------------
+# -- files
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_many_chunks_make_one_file_with_the_rows_of_a_frame(tmp_path, monkeypatch, suffix):
+def test_many_chunks_make_one_file_with_the_rows_of_a_frame(
+    tmp_path, monkeypatch, suffix
+):
     monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 100)
     path = tmp_path / f"a.{suffix}"
     assert release(EVERY_TYPE).write(path, 1050, seed=5) == 1050
     frame = release(EVERY_TYPE).sample(1050, seed=5, kind="duckdb")
     reader = f"read_csv('{path}', all_varchar=true)" if suffix == "csv" else f"'{path}'"
     assert duckdb.sql(f"SELECT count(*) FROM {reader}").fetchall() == [(1050,)]
-    written = duckdb.sql(f"SELECT CAST(weight AS DOUBLE), CAST(seen AS TIMESTAMP) FROM {reader}").fetchall()
+    written = duckdb.sql(
+        f"SELECT CAST(weight AS DOUBLE), CAST(seen AS TIMESTAMP) FROM {reader}"
+    ).fetchall()
     assert written == frame.project("weight, seen").fetchall()
     assert names(tmp_path) == [path.name]
 
@@ -246,7 +355,9 @@ def test_many_batches_are_sampled_alike_for_frames_and_files(tmp_path, monkeypat
         assert release().write(tmp_path / "a.csv", 1050, seed=5, given=given) == 1050
         frame = release().sample(1050, seed=5, given=given, kind="pandas")
         assert len(frame) == 1050
-        assert [row[0] for row in rows_of(tmp_path / "a.csv")[1:]] == frame["sex"].tolist()
+        assert [row[0] for row in rows_of(tmp_path / "a.csv")[1:]] == frame[
+            "sex"
+        ].tolist()
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -258,7 +369,11 @@ def test_no_rows_make_a_file_with_a_header(tmp_path, suffix):
 
 
 def test_names_that_differ_only_in_case(tmp_path):
-    schema = Schema(columns=tuple(Integer(name=name, min=0, max=1, nullable=False) for name in ("a", "A")))
+    schema = Schema(
+        columns=tuple(
+            Integer(name=name, min=0, max=1, nullable=False) for name in ("a", "A")
+        )
+    )
     codes = {"a": np.array([0]), "A": np.array([1])}
     write_rows(schema, codes, tmp_path / "a.csv", np.random.default_rng(0))
     assert rows_of(tmp_path / "a.csv") == [["a", "A"], ["0", "1"]]
@@ -296,11 +411,16 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
         write_rows(schema, codes, {str(path)!r}, np.random.default_rng(0))
     """)
     process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout.readline() == "ready\n"
     deadline = time.monotonic() + 300  # a safety net, on a machine however busy
-    while time.monotonic() < deadline and not any(p.stat().st_size for p in tmp_path.glob(".*/draft")):
+    while time.monotonic() < deadline and not any(
+        p.stat().st_size for p in tmp_path.glob(".*/draft")
+    ):
         time.sleep(0.05)
     assert any(tmp_path.glob(".*.partial"))
     process.send_signal(signal.SIGINT)
@@ -312,7 +432,9 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(tmp_path):
-    """In a process of its own, so that the peak is that of writing and of nothing before it."""
+    """In a process of its own, so that the peak is that of writing and of nothing
+    before it.
+    """
     program = textwrap.dedent("""
         import resource, sys
         from understudy.models import ProductModel
@@ -327,9 +449,13 @@ def test_memory_does_not_grow_with_the_number_of_rows(tmp_path):
         peaks = [
             int(
                 subprocess.run(
-                    [sys.executable, "-c", program, tmp_path / f"a.{suffix}", rows], capture_output=True, check=True
+                    [sys.executable, "-c", program, tmp_path / f"a.{suffix}", rows],
+                    capture_output=True,
+                    check=True,
                 ).stdout
             )
             for rows in ("5000000", "15000000")
         ]
-        assert peaks[1] < peaks[0] * 1.3, peaks  # the rows as 64-bit values would be 1.2 GB
+        assert peaks[1] < peaks[0] * 1.3, (
+            peaks
+        )  # the rows as 64-bit values would be 1.2 GB

@@ -12,26 +12,46 @@ from understudy.schema import Integer, codec_of
 from understudy.schema.columns.bin_density import BinDensity, _edge_heights
 
 
-@given(st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1000)), min_size=1, max_size=12))
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1000)), min_size=1, max_size=12)
+)
 def test_the_density_is_never_negative_and_keeps_the_mass(pieces):
     widths = np.array([w for w, _ in pieces])
-    spread = BinDensity.of(np.concatenate([[0], np.cumsum(widths)]), np.array([m for _, m in pieces]))
+    spread = BinDensity.of(
+        np.concatenate([[0], np.cumsum(widths)]), np.array([m for _, m in pieces])
+    )
     assert (spread.left >= 0).all()
     assert (spread.right >= 0).all()
-    assert (spread.left + spread.right <= 3 + 1e-9).all()  # what is left for the middle is never negative
+    assert (
+        spread.left + spread.right <= 3 + 1e-9
+    ).all()  # what is left for the middle is never negative
 
 
-@given(st.lists(st.tuples(st.integers(1, 20), st.floats(0, 1000)), min_size=2, max_size=8))
+@given(
+    st.lists(st.tuples(st.integers(1, 20), st.floats(0, 1000)), min_size=2, max_size=8)
+)
 def test_the_shares_of_a_bin_add_up(pieces):
     edges = np.concatenate([[0], np.cumsum([w for w, _ in pieces])])
-    spread = BinDensity.of(edges, np.array([m for _, m in pieces]), np.array([0, 1, len(pieces)]))
+    spread = BinDensity.of(
+        edges, np.array([m for _, m in pieces]), np.array([0, 1, len(pieces)])
+    )
     for bin_, (low, high) in enumerate([(0, edges[1]), (edges[1], edges[-1])]):
-        assert sum(spread.share(bin_, index) for index in range(low, high)) == pytest.approx(1)
+        assert sum(
+            spread.share(bin_, index) for index in range(low, high)
+        ) == pytest.approx(1)
 
 
 def test_shares_are_how_often_a_value_is_drawn():
-    spread = BinDensity.of(np.array([0, 5, 9, 10]), np.array([8.0, 2.0, 1.0]), np.array([0, 2, 3]))
-    drawn = np.bincount(spread.draw(np.zeros(200_000, np.int64), np.random.default_rng(1)), minlength=9) / 200_000
+    spread = BinDensity.of(
+        np.array([0, 5, 9, 10]), np.array([8.0, 2.0, 1.0]), np.array([0, 2, 3])
+    )
+    drawn = (
+        np.bincount(
+            spread.draw(np.zeros(200_000, np.int64), np.random.default_rng(1)),
+            minlength=9,
+        )
+        / 200_000
+    )
     shares = [spread.share(0, index) for index in range(9)]
     assert np.abs(drawn - shares).max() < 0.006  # five deviations of the largest
 
@@ -49,7 +69,9 @@ def test_a_single_value_that_stands_out_does_not_lift_its_neighbours():
 
 
 def test_values_follow_a_smooth_density_that_even_bins_do_not():
-    """An exponential column in eight bins: drawn as it should be, and seen not to be when bins are filled evenly (false alarms: 1e-6)."""
+    """An exponential column in eight bins: drawn as it should be, and seen not to be
+    when bins are filled evenly (false alarms: 1e-6).
+    """
     edges = np.arange(0, 8001, 1000)
     masses = np.diff(1 - np.exp(-edges / 1500))
     rng = np.random.default_rng(6)
@@ -75,7 +97,9 @@ def test_every_value_lies_in_its_bin(width):
 
 
 def test_pieces_of_a_bin_get_their_shares():
-    spread = BinDensity.of(np.array([0, 1, 10, 20]), np.array([30.0, 10.0, 60.0]), np.array([0, 2, 3]))
+    spread = BinDensity.of(
+        np.array([0, 1, 10, 20]), np.array([30.0, 10.0, 60.0]), np.array([0, 2, 3])
+    )
     index = spread.draw(np.zeros(10_000, np.int64), np.random.default_rng(2))
     assert abs(np.mean(index == 0) - 0.75) < 5 * np.sqrt(0.75 * 0.25 / 10_000)
     assert index.max() < 10
@@ -83,7 +107,12 @@ def test_pieces_of_a_bin_get_their_shares():
 
 def test_a_bin_without_rows_is_spread_like_any_other():
     column = Integer(
-        name="x", min=0, max=19, bins=(0, 10, 20), grain=((0, 9), (5, 1), (10, 0), (15, 0)), nullable=False
+        name="x",
+        min=0,
+        max=19,
+        bins=(0, 10, 20),
+        grain=((0, 9), (5, 1), (10, 0), (15, 0)),
+        nullable=False,
     )
     codec = codec_of(column)
     spread = codec.spread(np.array([0.0, 10.0]))

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import SchemaError
-from understudy.schema import Date, Datetime, Integer, Time, codec_of, dump_schema, parse_schema
+from understudy.schema import (
+    Date,
+    Datetime,
+    Integer,
+    Time,
+    codec_of,
+    dump_schema,
+    parse_schema,
+)
 from understudy.schema.columns import calendar
 from understudy.schema.columns.calendar import (
     CALENDAR_UNITS,
@@ -24,7 +32,10 @@ from understudy.schema.columns.calendar import (
 
 DAYS = Date(name="day", min=date(1999, 11, 20), max=date(2003, 2, 5))
 CLOCK = Datetime(
-    name="seen", min=datetime(2024, 2, 27, 5), max=datetime(2024, 3, 2, 13), resolution=timedelta(minutes=15)
+    name="seen",
+    min=datetime(2024, 2, 27, 5),
+    max=datetime(2024, 3, 2, 13),
+    resolution=timedelta(minutes=15),
 )
 BERN = Datetime(
     name="zoned",
@@ -54,12 +65,19 @@ def test_bins_begin_where_the_calendar_says():
     assert len(starts(DAYS, "day")) == DAYS.high - DAYS.low + 1
     assert all(m.minute == 0 for m in starts(CLOCK, "hour"))
     assert [m.day for m in starts(CLOCK, "day")] == [27, 28, 29, 1, 2]
-    assert all(m.hour == 0 for m in starts(BERN, "day")), "midnight where the clock hangs, also after it is changed"
+    assert all(m.hour == 0 for m in starts(BERN, "day")), (
+        "midnight where the clock hangs, also after it is changed"
+    )
     assert len(starts(Time(name="at", resolution=timedelta(minutes=1)), "hour")) == 24
 
 
 @pytest.mark.parametrize(
-    ("column", "unit"), [(DAYS, "hour"), (Time(name="at"), "day"), (Integer(name="n", min=0, max=9), "year")]
+    ("column", "unit"),
+    [
+        (DAYS, "hour"),
+        (Time(name="at"), "day"),
+        (Integer(name="n", min=0, max=9), "year"),
+    ],
 )
 def test_a_unit_that_a_column_has_not_is_refused(column, unit):
     with pytest.raises(SchemaError, match=f'column "{column.name}"'):
@@ -80,8 +98,13 @@ def test_a_page_may_name_the_unit_and_keeps_it(unit, kind):
 
 
 def test_too_many_bins_are_refused_with_their_line():
-    with pytest.raises(SchemaError, match='s:1: column "d": `bins: hour` makes more than 100,000 bins'):
-        parse_schema("columns: {d: {type: datetime, min: 1900-01-01, max: 2024-01-01, bins: hour}}", "s")
+    with pytest.raises(
+        SchemaError, match='s:1: column "d": `bins: hour` makes more than 100,000 bins'
+    ):
+        parse_schema(
+            "columns: {d: {type: datetime, min: 1900-01-01, max: 2024-01-01, bins: hour}}",
+            "s",
+        )
 
 
 @settings(max_examples=200)
@@ -99,21 +122,42 @@ def test_snapped_edges_stay_edges(inner, data):
 def test_a_single_day_is_not_moved():
     """A bin of one day was found because many share that day."""
     day = DAYS.index_of(date(2001, 3, 14))
-    assert {day, day + 1} <= set(snap_to_calendar(DAYS, (DAYS.low, day, day + 1, DAYS.high + 1)))
+    assert {day, day + 1} <= set(
+        snap_to_calendar(DAYS, (DAYS.low, day, day + 1, DAYS.high + 1))
+    )
 
 
 def test_numbers_and_odd_resolutions_are_left_alone():
-    assert snap_to_calendar(Integer(name="n", min=0, max=99), (0, 37, 100)) == (0, 37, 100)
-    odd = Datetime(name="t", min=datetime(2024, 1, 1), max=datetime(2025, 1, 1), resolution=timedelta(hours=7))
+    assert snap_to_calendar(Integer(name="n", min=0, max=99), (0, 37, 100)) == (
+        0,
+        37,
+        100,
+    )
+    odd = Datetime(
+        name="t",
+        min=datetime(2024, 1, 1),
+        max=datetime(2025, 1, 1),
+        resolution=timedelta(hours=7),
+    )
     assert steps_per_day(odd) is None
-    assert snap_to_calendar(odd, (odd.low, odd.low + 700, odd.high + 1)) == (odd.low, odd.low + 700, odd.high + 1)
+    assert snap_to_calendar(odd, (odd.low, odd.low + 700, odd.high + 1)) == (
+        odd.low,
+        odd.low + 700,
+        odd.high + 1,
+    )
 
 
 WEIGHTS = (5, 5, 5, 5, 5, 0, 0)
 
 
 def test_days_of_the_week_follow_their_weights_and_values_stay_in_their_bins():
-    column = Date(name="day", min=date(2020, 1, 1), max=date(2021, 12, 31), bins=None, weekdays=WEIGHTS)
+    column = Date(
+        name="day",
+        min=date(2020, 1, 1),
+        max=date(2021, 12, 31),
+        bins=None,
+        weekdays=WEIGHTS,
+    )
     edges = np.array(calendar_bins(column, "month"))
     rng = np.random.default_rng(0)
     place = rng.integers(0, len(edges) - 1, 20_000)
@@ -123,16 +167,26 @@ def test_days_of_the_week_follow_their_weights_and_values_stay_in_their_bins():
     assert np.all((found >= low) & (found <= high))
     counts = weekday_counts(column, *np.unique(found, return_counts=True))
     assert counts[5:].sum() == 0
-    # Each of five days has a share of 1/5; 6 standard deviations of it in 20,000 are 0.017.
+    # Each of five days has a share of 1/5; 6 standard deviations of it in 20,000 are
+    # 0.017.
     assert np.abs(counts[:5] / 20_000 - 0.2).max() < 0.017
-    assert np.abs(found - index).max() <= 13, "a week's move at most, and a week back into the bin"
+    assert np.abs(found - index).max() <= 13, (
+        "a week's move at most, and a week back into the bin"
+    )
 
 
 def test_moments_keep_their_time_of_day():
-    column = Datetime(name="t", min=datetime(2024, 1, 1), max=datetime(2024, 3, 31), resolution=timedelta(hours=1))
+    column = Datetime(
+        name="t",
+        min=datetime(2024, 1, 1),
+        max=datetime(2024, 3, 31),
+        resolution=timedelta(hours=1),
+    )
     index = np.arange(column.low, column.high + 1)
     ends = np.full(index.size, column.low), np.full(index.size, column.high)
-    found = move_to_weekdays(column, index, *ends, (0, 0, 1, 0, 0, 0, 0), np.random.default_rng(0))
+    found = move_to_weekdays(
+        column, index, *ends, (0, 0, 1, 0, 0, 0, 0), np.random.default_rng(0)
+    )
     np.testing.assert_array_equal(found % 24, index % 24)
     assert {column.value_at(int(i)).weekday() for i in found} == {2}
 
@@ -147,10 +201,19 @@ def test_short_bins_and_days_known_for_themselves_stay():
     )
     index = np.array([19745, 19760])
     ends = np.full(2, 19723), np.full(2, 19813)
-    found = move_to_weekdays(column, index, *ends, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
+    found = move_to_weekdays(
+        column, index, *ends, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0)
+    )
     assert found[0] == 19745
     assert column.value_at(int(found[1])).weekday() == 6
-    short = move_to_weekdays(column, index, index - 3, index + 3, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
+    short = move_to_weekdays(
+        column,
+        index,
+        index - 3,
+        index + 3,
+        (0, 0, 0, 0, 0, 0, 1),
+        np.random.default_rng(0),
+    )
     np.testing.assert_array_equal(short, index)
 
 
@@ -170,7 +233,9 @@ def test_weekdays_that_make_no_sense_are_named(words, error):
 
 def test_weekdays_are_written_as_read():
     for words in ("[1, 1, 1, 1, 1, 0, 0]", "learn"):
-        schema = parse_schema(f"columns: {{d: {{type: date, bounds: learn, weekdays: {words}}}}}")
+        schema = parse_schema(
+            f"columns: {{d: {{type: date, bounds: learn, weekdays: {words}}}}}"
+        )
         assert parse_schema(dump_schema(schema)) == schema
     assert codec_of(DAYS).column.weekdays == ()
 
@@ -186,26 +251,57 @@ YEAR = Datetime(
 
 def test_days_of_the_week_are_those_on_the_clocks_of_the_zone():
     """Sunday evening in New York is Monday in UTC."""
-    index = np.array([YEAR.index_of(datetime(2024, 1, 7, 22)), YEAR.index_of(datetime(2024, 7, 7, 22))])
-    assert weekday_counts(YEAR, index, np.array([3, 4])).tolist() == [0, 0, 0, 0, 0, 0, 7]
+    index = np.array(
+        [
+            YEAR.index_of(datetime(2024, 1, 7, 22)),
+            YEAR.index_of(datetime(2024, 7, 7, 22)),
+        ]
+    )
+    assert weekday_counts(YEAR, index, np.array([3, 4])).tolist() == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        7,
+    ]
 
 
 def test_values_in_a_zone_move_to_their_day_and_keep_their_hour():
     """Also over the nights in which clocks change."""
     rng = np.random.default_rng(5)
     index = rng.integers(YEAR.low, YEAR.high + 1, 4000)
-    moved = move_to_weekdays(YEAR, index, np.full(4000, YEAR.low), np.full(4000, YEAR.high), (0, 0, 1, 0, 0, 0, 0), rng)
+    moved = move_to_weekdays(
+        YEAR,
+        index,
+        np.full(4000, YEAR.low),
+        np.full(4000, YEAR.high),
+        (0, 0, 1, 0, 0, 0, 0),
+        rng,
+    )
     before, after = ([YEAR.value_at(int(i)) for i in some] for some in (index, moved))
     assert {a.weekday() for a in after} == {2}
-    same = [(a.hour, a.minute) == (b.hour, b.minute) for a, b in zip(before, after, strict=True)]
+    same = [
+        (a.hour, a.minute) == (b.hour, b.minute)
+        for a, b in zip(before, after, strict=True)
+    ]
     assert np.mean(same) > 0.995  # an hour that a day lacks has to give way
-    assert max(abs(int(m) - int(i)) for m, i in zip(moved, index, strict=True)) <= 13 * 96 + 4
+    assert (
+        max(abs(int(m) - int(i)) for m, i in zip(moved, index, strict=True))
+        <= 13 * 96 + 4
+    )
 
 
 def test_weekdays_in_a_zone_are_learned_or_declared():
     page = "columns: {t: {type: datetime, zone: Europe/Zurich, bounds: learn, resolution: 1h, weekdays: learn}}"
     assert parse_schema(page)["t"].weekdays is None
-    assert parse_schema(page.replace("learn}}", "[1, 1, 1, 1, 1, 0, 0]}}"))["t"].weekdays[-1] == 0
+    assert (
+        parse_schema(page.replace("learn}}", "[1, 1, 1, 1, 1, 0, 0]}}"))["t"].weekdays[
+            -1
+        ]
+        == 0
+    )
 
 
 def test_units_that_bins_cannot_be_are_not_listed(monkeypatch):
@@ -217,7 +313,12 @@ def test_units_that_bins_cannot_be_are_not_listed(monkeypatch):
         resolution=timedelta(seconds=7),
         nullable=False,
     )
-    edges = (moments.low, moments.low + 100_000_000, moments.low + 500_000_000, moments.high + 1)
+    edges = (
+        moments.low,
+        moments.low + 100_000_000,
+        moments.low + 500_000_000,
+        moments.high + 1,
+    )
     listed = []
     monkeypatch.setattr(calendar, "calendar_bins", lambda _, unit: listed.append(unit))
     assert calendar.unit_of_bins(moments, edges) is None

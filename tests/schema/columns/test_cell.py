@@ -30,14 +30,33 @@ from understudy.schema.columns.cell import (
 )
 
 
-@pytest.mark.parametrize("text", ["12", "-12", "+3.5", ".5", "5.", "1e3", "1E-3", " 7\t", "007"])
+@pytest.mark.parametrize(
+    "text", ["12", "-12", "+3.5", ".5", "5.", "1e3", "1E-3", " 7\t", "007"]
+)
 def test_numbers_are_read_exactly(text):
     assert parse_number(text) == Fraction(text.strip())
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "1,000", "1_000", "0x1F", "inf", "nan", "1e9999", "1 2", "١٢", "--1", "1/3", "e5", ".", "9" * 500, "1\n"],
+    [
+        "",
+        " ",
+        "1,000",
+        "1_000",
+        "0x1F",
+        "inf",
+        "nan",
+        "1e9999",
+        "1 2",
+        "١٢",
+        "--1",
+        "1/3",
+        "e5",
+        ".",
+        "9" * 500,
+        "1\n",
+    ],
 )
 def test_what_is_no_number_is_none(text):
     assert parse_number(text) is None
@@ -83,7 +102,9 @@ def test_what_is_no_moment_is_none(text):
 
 def test_times_are_iso():
     assert parse_time(" 09:05:07.5 ") == time(9, 5, 7, 500_000)
-    assert [parse_time(t) for t in ("9:05", "24:00", "09:60", "09", "09:05 PM", "")] == [None] * 6
+    assert [
+        parse_time(t) for t in ("9:05", "24:00", "09:60", "09", "09:05 PM", "")
+    ] == [None] * 6
 
 
 @given(st.text(max_size=30))
@@ -113,7 +134,17 @@ def test_a_moment_reads_back_from_its_text(moment, minutes):
 
 @pytest.mark.parametrize(
     "value",
-    [None, float("nan"), np.float32("nan"), np.float64("nan"), pd.NaT, pd.NA, np.datetime64("NaT"), Decimal("nan"), ""],
+    [
+        None,
+        float("nan"),
+        np.float32("nan"),
+        np.float64("nan"),
+        pd.NaT,
+        pd.NA,
+        np.datetime64("NaT"),
+        Decimal("nan"),
+        "",
+    ],
 )
 def test_every_empty_is_none(value):
     assert to_plain_cell(value) is None
@@ -129,9 +160,18 @@ def test_every_empty_is_none(value):
         (np.str_("x"), "x"),
         (Decimal("0.10"), Fraction(1, 10)),
         (np.datetime64("2024-02-29"), date(2024, 2, 29)),
-        (np.datetime64("2024-02-29T01:02:03.999999999"), datetime(2024, 2, 29, 1, 2, 3, 999999)),
-        (pd.Timestamp("2024-02-29T01:02:03.999999999"), datetime(2024, 2, 29, 1, 2, 3, 999999)),
-        (pd.Timestamp("2024-02-29", tz="Asia/Kathmandu"), datetime(2024, 2, 28, 18, 15, tzinfo=UTC)),
+        (
+            np.datetime64("2024-02-29T01:02:03.999999999"),
+            datetime(2024, 2, 29, 1, 2, 3, 999999),
+        ),
+        (
+            pd.Timestamp("2024-02-29T01:02:03.999999999"),
+            datetime(2024, 2, 29, 1, 2, 3, 999999),
+        ),
+        (
+            pd.Timestamp("2024-02-29", tz="Asia/Kathmandu"),
+            datetime(2024, 2, 28, 18, 15, tzinfo=UTC),
+        ),
     ],
 )
 def test_scalars_are_unwrapped(value, cell):
@@ -153,12 +193,28 @@ def test_spellings_of_cells():
     assert spellings_of_cell(10**200) == ()
     assert spellings_of_cell(1e300) == ("1e+300",)
     assert spellings_of_cell(to_plain_cell(date(2024, 1, 2))) == ("2024-01-02",)
-    assert spellings_of_cell(UNKNOWN_CELL) == spellings_of_cell(None) == spellings_of_cell(Fraction(1, 3)) == ()
+    assert (
+        spellings_of_cell(UNKNOWN_CELL)
+        == spellings_of_cell(None)
+        == spellings_of_cell(Fraction(1, 3))
+        == ()
+    )
 
 
-@given(st.one_of(st.integers(), st.decimals(), st.datetimes(), st.dates(), st.times(), st.text(max_size=30)))
+@given(
+    st.one_of(
+        st.integers(),
+        st.decimals(),
+        st.datetimes(),
+        st.dates(),
+        st.times(),
+        st.text(max_size=30),
+    )
+)
 def test_the_published_patterns_agree_with_the_parsers(value):
-    """Tables match cells with these patterns; a text the pattern refuses must be no value here either."""
+    """Tables match cells with these patterns; a text the pattern refuses must be no
+    value here either.
+    """
     text = str(value)
     for pattern, parse in (
         (CELL_NUMBER_PATTERN, parse_number),
@@ -166,5 +222,8 @@ def test_the_published_patterns_agree_with_the_parsers(value):
         (CELL_MOMENT_PATTERN, parse_moment),
         (CELL_TIME_PATTERN, parse_time),
     ):
-        if parse is not None and re.fullmatch(rf"[ \t]*({pattern})[ \t]*", text, re.ASCII) is None:
+        if (
+            parse is not None
+            and re.fullmatch(rf"[ \t]*({pattern})[ \t]*", text, re.ASCII) is None
+        ):
             assert parse(text) is None

@@ -32,11 +32,23 @@ REFUSED = [
     (lambda: Text(name="x", missing=("",)), "empty"),
     (lambda: Categorical(name="x", values=("a", "a")), "listed twice"),
     (lambda: Categorical(name="x", values=("a", "")), "a value in `values` is empty"),
-    (lambda: Categorical(name="x", values=("a",), other="a"), "`other` is one of the values"),
-    (lambda: Categorical(name="x", values=("a",), other="b", missing=("b",)), "`other` is one of the missing codes"),
-    (lambda: Categorical(name="x", values=("a",), missing=("a",)), "both as a value and as missing"),
+    (
+        lambda: Categorical(name="x", values=("a",), other="a"),
+        "`other` is one of the values",
+    ),
+    (
+        lambda: Categorical(name="x", values=("a",), other="b", missing=("b",)),
+        "`other` is one of the missing codes",
+    ),
+    (
+        lambda: Categorical(name="x", values=("a",), missing=("a",)),
+        "both as a value and as missing",
+    ),
     (lambda: Categorical(name="x", values=(), nullable=False), "no values at all"),
-    (lambda: Categorical(name="x", values=("a",), levels={"l": ()}), "one group per value"),
+    (
+        lambda: Categorical(name="x", values=("a",), levels={"l": ()}),
+        "one group per value",
+    ),
     (lambda: Categorical(name="x", levels={"l": ("g",)}), "none are listed"),
     (lambda: Boolean(name="x", true=("Y",), false=("y",)), "both true and false"),
     (lambda: Boolean(name="x", true=()), "`true` has no spelling"),
@@ -49,25 +61,67 @@ REFUSED = [
     (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 5, 10)), "rising"),
     (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 9)), "reach from min to max"),
     (lambda: Integer(name="x", min=0, max=9, grain=((0, 1),)), "`grain` needs `bins`"),
-    (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 10), grain=((1, 1), (5, 1))), "`grain` needs `bins`"),
-    (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (0, 1), (5, 1))), "must rise"),
-    (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (4, 1))), "start of every bin"),
-    (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (5, 1), (10, 1))), "none beyond"),
-    (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (5, -1))), "a weight that is none"),
-    (lambda: Integer(name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (5, 2**60))), "a weight that is none"),
+    (
+        lambda: Integer(
+            name="x", min=0, max=9, bins=(0, 5, 10), grain=((1, 1), (5, 1))
+        ),
+        "`grain` needs `bins`",
+    ),
+    (
+        lambda: Integer(
+            name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (0, 1), (5, 1))
+        ),
+        "must rise",
+    ),
+    (
+        lambda: Integer(
+            name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (4, 1))
+        ),
+        "start of every bin",
+    ),
+    (
+        lambda: Integer(
+            name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (5, 1), (10, 1))
+        ),
+        "none beyond",
+    ),
+    (
+        lambda: Integer(
+            name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (5, -1))
+        ),
+        "a weight that is none",
+    ),
+    (
+        lambda: Integer(
+            name="x", min=0, max=9, bins=(0, 5, 10), grain=((0, 1), (5, 2**60))
+        ),
+        "a weight that is none",
+    ),
     (lambda: Real(name="x", step=Fraction(0)), "positive"),
     (lambda: Real(name="x", min="0"), "`min` is no number"),
     (lambda: Real(name="x", max=float("inf")), "`max` is no number"),
-    (lambda: Real(name="x", min=Fraction(10**20), step=Fraction(1, 100)), "coarser step"),
+    (
+        lambda: Real(name="x", min=Fraction(10**20), step=Fraction(1, 100)),
+        "coarser step",
+    ),
     (lambda: Date(name="x", min=datetime(2020, 1, 1)), "`min` is no date"),
     (lambda: Date(name="x", min="2020-01-01"), "`min` is no date"),
     (lambda: Datetime(name="x", zone="Mars/Olympus"), "no known time zone"),
     (lambda: Datetime(name="x", zone="../etc/passwd"), "no known time zone"),
     (lambda: Datetime(name="x", resolution=timedelta(0)), "at least one microsecond"),
-    (lambda: Datetime(name="x", min=datetime.min, resolution=timedelta(days=7)), "beyond the calendar"),
-    (lambda: Datetime(name="x", max=datetime.max, zone="America/New_York"), "beyond the calendar"),
+    (
+        lambda: Datetime(name="x", min=datetime.min, resolution=timedelta(days=7)),
+        "beyond the calendar",
+    ),
+    (
+        lambda: Datetime(name="x", max=datetime.max, zone="America/New_York"),
+        "beyond the calendar",
+    ),
     (lambda: Time(name="x", min=time(12), max=time(11)), "is below min"),
-    (lambda: Time(name="x", resolution=timedelta(days=1)), "between a microsecond and a day"),
+    (
+        lambda: Time(name="x", resolution=timedelta(days=1)),
+        "between a microsecond and a day",
+    ),
     (lambda: Time(name="x", min=None, max="noon"), "`max` is no time of day"),
 ]
 

@@ -1,4 +1,6 @@
-"""Clocks of a zone, for many moments at once: the same as the zone's own rules say for each."""
+"""Clocks of a zone, for many moments at once: the same as the zone's own rules say for
+each.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from hypothesis import strategies as st
 from understudy.schema.columns.timezone import zone_offsets
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-ZONES = ["UTC", "Europe/Zurich", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Africa/Casablanca"]
+ZONES = [
+    "UTC",
+    "Europe/Zurich",
+    "America/New_York",
+    "Asia/Kathmandu",
+    "Australia/Lord_Howe",
+    "Africa/Casablanca",
+]
 
 
 def ahead(zone, moment):
@@ -23,10 +32,18 @@ def ahead(zone, moment):
 @settings(max_examples=60)
 @given(
     st.sampled_from(ZONES),
-    st.lists(st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)), min_size=1, max_size=20),
+    st.lists(
+        st.datetimes(
+            datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)
+        ),
+        min_size=1,
+        max_size=20,
+    ),
 )
 def test_they_are_what_the_zone_says(zone, moments):
-    counted = np.array([(m - EPOCH) // timedelta(microseconds=1) for m in moments], np.int64)
+    counted = np.array(
+        [(m - EPOCH) // timedelta(microseconds=1) for m in moments], np.int64
+    )
     assert zone_offsets(zone, counted).tolist() == [ahead(zone, m) for m in moments]
 
 

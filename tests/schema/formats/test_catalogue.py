@@ -1,4 +1,6 @@
-"""The catalogue: a file is told from the others by its words, goes in and out, and nothing is dropped in silence."""
+"""The catalogue: a file is told from the others by its words, goes in and out, and
+nothing is dropped in silence.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import yaml
 from kit.schema.formats import ALL, CSVW, SDV, SMARTNOISE
 from understudy.errors import SchemaError
 from understudy.schema import Schema, load_schema, parse_schema, save_schema
-from understudy.schema.formats import FOREIGN_FORMATS, load_format, read_format, save_format, write_format
+from understudy.schema.formats import (
+    FOREIGN_FORMATS,
+    load_format,
+    read_format,
+    save_format,
+    write_format,
+)
 
 RICH = """\
 unit: {id: patient, max_rows: 5}
@@ -44,7 +52,9 @@ columns:
   town: {type: categorical, values: learn}
 """
 
-WRITTEN = sorted(name for name, known in FOREIGN_FORMATS.items() if known.write is not None)
+WRITTEN = sorted(
+    name for name, known in FOREIGN_FORMATS.items() if known.write is not None
+)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
@@ -52,7 +62,11 @@ def test_a_file_is_told_by_its_words(name: str, tmp_path: Path) -> None:
     path = tmp_path / "metadata"
     path.write_text(ALL[name])
     assert load_format(path).format == name
-    loaded = yaml.safe_load(ALL[name]) if FOREIGN_FORMATS[name].yaml else json.loads(ALL[name])
+    loaded = (
+        yaml.safe_load(ALL[name])
+        if FOREIGN_FORMATS[name].yaml
+        else json.loads(ALL[name])
+    )
     assert read_format(loaded) == load_format(path)
 
 
@@ -70,7 +84,9 @@ def test_what_every_format_can_say_comes_back(name: str, tmp_path: Path) -> None
     notes = save_format(schema, tmp_path / "out", name)
     back = load_format(tmp_path / "out")
     assert back.format == name
-    assert back.schema["age"] == schema["age"] or (name == "dpsynth" and any("nullable" in note for note in notes))
+    assert back.schema["age"] == schema["age"] or (
+        name == "dpsynth" and any("nullable" in note for note in notes)
+    )
     assert [c.name for c in back.schema.columns] == ["age", "sex", "town"]
     assert not back.schema["town"].is_closed
     assert back.schema["sex"] == schema["sex"] or name in ("smartnoise", "dpsynth")
@@ -85,7 +101,9 @@ def test_a_second_trip_changes_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_every_word_is_kept_or_noted(name: str) -> None:
-    """Each thing that a round trip loses stands in the notes of the way out or of the way back, with its column."""
+    """Each thing that a round trip loses stands in the notes of the way out or of the
+    way back, with its column.
+    """
     schema = parse_schema(RICH)
     out = write_format(schema, name)
     back = read_format(out.document, name)
@@ -93,7 +111,9 @@ def test_every_word_is_kept_or_noted(name: str) -> None:
     kept = {column.name: column for column in back.schema.columns}
     for column in schema.columns:
         if kept.get(column.name) != column:
-            assert f'column "{column.name}"' in notes, f"{column.name} changed and nobody said so"
+            assert f'column "{column.name}"' in notes, (
+                f"{column.name} changed and nobody said so"
+            )
     assert back.schema.impossible == schema.impossible or "`impossible`" in notes
     assert back.schema.rules == schema.rules or "`rules`" in notes
     assert back.schema.unit == schema.unit or "unit" in notes
@@ -111,7 +131,9 @@ def test_an_unknown_key_is_noted_wherever_it_stands() -> None:
 
 def test_one_table_of_several_is_asked_for() -> None:
     document = json.loads(SDV)
-    document["tables"]["beds"] = {"columns": {"bed": {"sdtype": "id"}, "ward": {"sdtype": "categorical"}}}
+    document["tables"]["beds"] = {
+        "columns": {"bed": {"sdtype": "id"}, "ward": {"sdtype": "categorical"}}
+    }
     with pytest.raises(SchemaError, match="2 tables"):
         read_format(document)
     assert list(read_format(document, table="beds").schema) == ["ward"]
@@ -131,7 +153,9 @@ def test_a_file_that_nobody_s_words_describe() -> None:
 def test_a_yaml_error_has_its_line(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_text(SMARTNOISE.replace("lower: 0, upper: 110", "lower: 90, upper: 17"))
-    with pytest.raises(SchemaError, match=r"m\.yaml:9: column \"age\": max \(17\) is below min \(90\)"):
+    with pytest.raises(
+        SchemaError, match=r"m\.yaml:9: column \"age\": max \(17\) is below min \(90\)"
+    ):
         load_format(path)
 
 

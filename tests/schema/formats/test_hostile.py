@@ -1,4 +1,6 @@
-"""Documents that nobody means well with: one line each, nothing built, nothing looped over for ever."""
+"""Documents that nobody means well with: one line each, nothing built, nothing looped
+over for ever.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,23 @@ ODD: tuple[Any, ...] = (
 
 
 def document(name: str) -> Any:
-    return yaml.safe_load(ALL[name]) if FOREIGN_FORMATS[name].yaml else json.loads(ALL[name])
+    return (
+        yaml.safe_load(ALL[name])
+        if FOREIGN_FORMATS[name].yaml
+        else json.loads(ALL[name])
+    )
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The way to everything inside a document."""
     yield way
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, one in inner:
         yield from places(one, (*way, key))
 
@@ -56,11 +68,18 @@ def one_line(text: str) -> bool:
 
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_anything_anywhere_is_read_or_refused_in_one_line(name: str) -> None:
-    """Every place of a real file takes each odd thing in turn (a part of them, the same each time)."""
+    """Every place of a real file takes each odd thing in turn (a part of them, the same
+    each time).
+    """
     whole = document(name)
     ways = list(places(whole))
-    chosen = random.Random(name).sample([(way, odd) for way in ways for odd in ODD], 400)
-    said = [refusal(lambda way=way, odd=odd: read_format(replaced(whole, way, odd), name)) for way, odd in chosen]
+    chosen = random.Random(name).sample(
+        [(way, odd) for way in ways for odd in ODD], 400
+    )
+    said = [
+        refusal(lambda way=way, odd=odd: read_format(replaced(whole, way, odd), name))
+        for way, odd in chosen
+    ]
     assert all(one_line(text) for text in said if text is not None)
     assert {text is None for text in said} == {True, False}
 
@@ -95,7 +114,10 @@ def test_cut_off_files_are_refused_or_read(name: str, tmp_path: Path) -> None:
 
 def test_bombs_are_refused(tmp_path: Path) -> None:
     layers = ["a: &a [x, x, x, x, x, x, x, x, x]"]
-    layers += [f"{b}: &{b} [{', '.join(['*' + a] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
+    layers += [
+        f"{b}: &{b} [{', '.join(['*' + a] * 9)}]"
+        for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
     bomb = tmp_path / "bomb.yaml"
     bomb.write_text("\n".join(layers))
     with pytest.raises(SchemaError):
@@ -116,7 +138,14 @@ def test_no_file_and_no_text(tmp_path: Path) -> None:
 
 def test_a_dictionary_of_many_codes_takes_no_square_of_time() -> None:
     codes = {str(i): "x" for i in range(50_000, 0, -1)} | {"min": 60_000, "max": 60_001}
-    found = read_format({"A": {"description": "a", "values": {str(k): v for k, v in list(codes.items())[-190:]}}})
+    found = read_format(
+        {
+            "A": {
+                "description": "a",
+                "values": {str(k): v for k, v in list(codes.items())[-190:]},
+            }
+        }
+    )
     assert found.format == "nist"
     with pytest.raises(SchemaError, match="missing codes"):
         read_format({"A": {"description": "a", "values": codes}})

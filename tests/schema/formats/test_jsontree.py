@@ -1,4 +1,6 @@
-"""JSON trees: what the standard reader finds, with lines; what it refuses, at the same place."""
+"""JSON trees: what the standard reader finds, with lines; what it refuses, at the same
+place.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from understudy.schema.yaml.nodes import DocumentNode, DocumentSource, from_plai
 
 SOURCE = DocumentSource("t.json")
 TEXTS = [text for text in ALL.values() if text.lstrip().startswith("{")]
-TEXTS.append('{"a": [1, -0.5e3, NaN, -Infinity, true, null, "\\u00e9\\ud83d\\ude00"], "b": {}, "c": [], "d": [[], {}]}')
+TEXTS.append(
+    '{"a": [1, -0.5e3, NaN, -Infinity, true, null, "\\u00e9\\ud83d\\ude00"], "b": {}, "c": [], "d": [[], {}]}'
+)
 
 
 def plain(node: DocumentNode) -> object:
@@ -30,7 +34,11 @@ def plain(node: DocumentNode) -> object:
 
 
 def reference(text: str) -> object:
-    return plain(from_plain(json.loads(text, parse_float=str, parse_int=str, parse_constant=str), SOURCE))
+    return plain(
+        from_plain(
+            json.loads(text, parse_float=str, parse_int=str, parse_constant=str), SOURCE
+        )
+    )
 
 
 def outcome(read: Callable[[], object]) -> object:
@@ -48,7 +56,11 @@ def test_damaged_or_not_it_reads_what_the_standard_reader_reads():
         for _ in range(rng.choice((0, 1, 2))):
             at, mark = rng.randrange(len(text)), rng.choice('{}[],:"0 1e\n.-tnul\\')
             text = rng.choice(
-                (text[:at] + mark + text[at + 1 :], text[:at] + text[at + 1 :], text[:at] + mark + text[at:])
+                (
+                    text[:at] + mark + text[at + 1 :],
+                    text[:at] + text[at + 1 :],
+                    text[:at] + mark + text[at:],
+                )
             )
         found, expected = (
             outcome(lambda text=text: plain(from_json(text, SOURCE))),
@@ -68,7 +80,10 @@ def test_lines_are_those_of_the_file():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"a": 1,\n "a": 2}', "t.json:2: `a` stands here twice; the first is in line 1"),
+        (
+            '{"a": 1,\n "a": 2}',
+            "t.json:2: `a` stands here twice; the first is in line 1",
+        ),
         ("[" * 20 + "]" * 20, "t.json:1: too large or nested too deep"),
         ('{"a":\n  1,}', "t.json:2:5: not valid JSON"),
         ('{"a": "x', "t.json:1:7: not valid JSON"),

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from kit.schema.formats import CSVW, DPSYNTH, FRICTIONLESS, NIST, SDV, SDV_SINGLE, SMARTNOISE
+from kit.schema.formats import (
+    CSVW,
+    DPSYNTH,
+    FRICTIONLESS,
+    NIST,
+    SDV,
+    SDV_SINGLE,
+    SMARTNOISE,
+)
 from understudy.errors import SchemaError
 from understudy.schema import (
     Boolean,
@@ -34,7 +42,11 @@ from understudy.schema.yaml.nodes import DocumentSource
 
 
 def read(text: str) -> tuple[Schema, str]:
-    from understudy.schema.formats.catalogue import FOREIGN_FORMATS, _choose_table, detect_format
+    from understudy.schema.formats.catalogue import (
+        FOREIGN_FORMATS,
+        _choose_table,
+        detect_format,
+    )
 
     source = DocumentSource("m")
     tree = parse_tree(text, source)
@@ -66,25 +78,40 @@ def test_smartnoise_protects_rows_where_it_is_told_to() -> None:
 
 
 def test_smartnoise_in_its_earlier_words() -> None:
-    schema, notes = read(SMARTNOISE.replace("private_id", "is_key").replace("lower", "min").replace("upper", "max"))
+    schema, notes = read(
+        SMARTNOISE.replace("private_id", "is_key")
+        .replace("lower", "min")
+        .replace("upper", "max")
+    )
     assert schema == read(SMARTNOISE)[0]
     assert "is_key" not in notes
 
 
 def test_two_private_ids_are_refused() -> None:
     with pytest.raises(SchemaError, match="two columns are marked `private_id`"):
-        read(SMARTNOISE.replace("sex: {type: string, cardinality: 3}", "sex: {type: string, private_id: true}"))
+        read(
+            SMARTNOISE.replace(
+                "sex: {type: string, cardinality: 3}",
+                "sex: {type: string, private_id: true}",
+            )
+        )
 
 
 def test_sdv() -> None:
     schema, notes = read(SDV)
     assert isinstance(schema["visit"], Identifier)
     assert schema["age"] == Integer(name="age", min=0, max=110, nullable=False)
-    assert schema["dose"] == Real(name="dose", min=Fraction(0), max=Fraction(501, 2), step=Fraction(1, 100))
+    assert schema["dose"] == Real(
+        name="dose", min=Fraction(0), max=Fraction(501, 2), step=Fraction(1, 100)
+    )
     assert schema["sex"] == Categorical(name="sex", values=("F", "M", "X"))
-    assert schema["grade"] == Categorical(name="grade", values=("low", "mid", "high"), ordered=True)
+    assert schema["grade"] == Categorical(
+        name="grade", values=("low", "mid", "high"), ordered=True
+    )
     assert schema["town"] == Categorical(name="town")
-    assert schema["admitted"] == Date(name="admitted", min=date(2015, 1, 1), max=date(2024, 12, 31))
+    assert schema["admitted"] == Date(
+        name="admitted", min=date(2015, 1, 1), max=date(2024, 12, 31)
+    )
     assert 'column "admitted": its texts are written in a pattern of their own' in notes
     assert isinstance(schema["mail"], Identifier)
     assert 'column "visit": `regex_format`' in notes
@@ -104,7 +131,10 @@ def test_alternate_keys_of_sdv_are_left_out_of_releases() -> None:
     found = read_format(document)
     assert isinstance(found.schema["age"], Identifier)
     assert isinstance(found.schema["town"], Categorical)
-    assert "`alternate_keys` of several columns have no counterpart and are left out" in found.notes
+    assert (
+        "`alternate_keys` of several columns have no counterpart and are left out"
+        in found.notes
+    )
 
 
 def test_a_sequence_key_asks_for_a_unit() -> None:
@@ -117,14 +147,28 @@ def test_a_sequence_key_asks_for_a_unit() -> None:
 def test_frictionless() -> None:
     schema, notes = read(FRICTIONLESS)
     assert isinstance(schema["visit"], Identifier)
-    assert schema["age"] == Integer(name="age", min=0, max=110, nullable=False, missing=("-7",))
-    assert schema["dose"] == Real(
-        name="dose", min=Fraction(0), max=Fraction(501, 2), missing=("-7",), note="mg per day"
+    assert schema["age"] == Integer(
+        name="age", min=0, max=110, nullable=False, missing=("-7",)
     )
-    assert schema["sex"] == Categorical(name="sex", values=("F", "M", "X"), missing=("-7",))
-    assert schema["grade"] == Categorical(name="grade", values=("1", "2"), ordered=True, missing=("-7",))
-    assert schema["smoker"] == Boolean(name="smoker", true=("ja",), false=("nein",), missing=("-7",))
-    assert schema["admitted"] == Date(name="admitted", min=date(2015, 1, 1), max=date(2024, 12, 31), missing=("-7",))
+    assert schema["dose"] == Real(
+        name="dose",
+        min=Fraction(0),
+        max=Fraction(501, 2),
+        missing=("-7",),
+        note="mg per day",
+    )
+    assert schema["sex"] == Categorical(
+        name="sex", values=("F", "M", "X"), missing=("-7",)
+    )
+    assert schema["grade"] == Categorical(
+        name="grade", values=("1", "2"), ordered=True, missing=("-7",)
+    )
+    assert schema["smoker"] == Boolean(
+        name="smoker", true=("ja",), false=("nein",), missing=("-7",)
+    )
+    assert schema["admitted"] == Date(
+        name="admitted", min=date(2015, 1, 1), max=date(2024, 12, 31), missing=("-7",)
+    )
     assert schema["town"] == Categorical(name="town", missing=("-7",))
     assert "`pattern` has no counterpart" in notes
     assert isinstance(schema["shape"], Text)
@@ -138,16 +182,24 @@ def test_missing_values_of_frictionless_may_have_labels() -> None:
     found = read_format(document)
     assert found.schema["age"].missing == ("-7",)
     assert found.schema["sex"].missing == ("-8", "NA")
-    assert "the labels of `missingValues` are left out; its values are what cells hold" in found.notes
+    assert (
+        "the labels of `missingValues` are left out; its values are what cells hold"
+        in found.notes
+    )
     fields["missingValues"] = [{"label": "refused"}]
-    with pytest.raises(SchemaError, match="`missingValues` must list single values, or mappings with a `value` each"):
+    with pytest.raises(
+        SchemaError,
+        match="`missingValues` must list single values, or mappings with a `value` each",
+    ):
         read_format(document)
 
 
 def test_a_schema_alone_is_frictionless_too() -> None:
     fields = json.loads(FRICTIONLESS)["resources"][0]["schema"]
     assert list(read_format(fields).schema) == list(read(FRICTIONLESS)[0])
-    assert list(read_format({"name": "visits", "schema": fields}).schema) == list(read(FRICTIONLESS)[0])
+    assert list(read_format({"name": "visits", "schema": fields}).schema) == list(
+        read(FRICTIONLESS)[0]
+    )
 
 
 def test_csvw() -> None:
@@ -157,10 +209,15 @@ def test_csvw() -> None:
     assert schema["age"] == Integer(name="age", min=0, max=110, nullable=False)
     assert schema["dose"] == Real(name="dose", min=Fraction(0), max=Fraction(501, 2))
     assert schema["sex"] == Categorical(name="sex", values=("F", "M", "X"))
-    assert schema["town"] == Categorical(name="town", values=("Bern", "Thun"), other="other")
+    assert schema["town"] == Categorical(
+        name="town", values=("Bern", "Thun"), other="other"
+    )
     assert schema["blood"].constant
     assert schema["pulse"] == Integer(name="pulse", min=40, max=199, bins=(40, 80, 200))
-    assert [str(rule) for rule in schema.rules] == ["town determines canton", "admitted <= discharged"]
+    assert [str(rule) for rule in schema.rules] == [
+        "town determines canton",
+        "admitted <= discharged",
+    ]
     assert "`nullableProportion` is a share of the rows" in notes
 
 
@@ -181,7 +238,9 @@ def test_csvw_in_the_w3c_s_own_words() -> None:
     })  # fmt: skip
     assert isinstance(found.schema["GID"], Identifier)
     assert found.schema["Tree Species"] == Categorical(name="Tree Species")
-    assert found.schema["Trim Cycle"] == Boolean(name="Trim Cycle", true=("Y",), false=("N",), missing=("?",))
+    assert found.schema["Trim Cycle"] == Boolean(
+        name="Trim Cycle", true=("Y",), false=("N",), missing=("?",)
+    )
     assert isinstance(found.schema["any"], UndeclaredColumn)
     assert any("format" in note for note in found.notes)
 
@@ -195,14 +254,24 @@ def csvw_with(name: str, **words: object) -> dict[str, Any]:
 
 
 def ranges(*starts: object) -> list[dict[str, object]]:
-    return [{"@type": "Partition", "predicate": {"lowerBound": start, "upperBound": None}} for start in starts]
+    return [
+        {"@type": "Partition", "predicate": {"lowerBound": start, "upperBound": None}}
+        for start in starts
+    ]
 
 
 def test_ranges_of_csvw_that_begin_below_the_least_value_are_bins() -> None:
     found = read_format(csvw_with("pulse", partitions=ranges(0.0, 100.0, 150.0, 400.0)))
-    assert found.schema["pulse"] == Integer(name="pulse", min=40, max=199, bins=(40, 100, 150, 200))
-    days = read_format(csvw_with("admitted", partitions=ranges("2010-01-01", "2020-07-01")))
-    assert [str(days.schema["admitted"].value_at(i)) for i in days.schema["admitted"].bins[:-1]] == [
+    assert found.schema["pulse"] == Integer(
+        name="pulse", min=40, max=199, bins=(40, 100, 150, 200)
+    )
+    days = read_format(
+        csvw_with("admitted", partitions=ranges("2010-01-01", "2020-07-01"))
+    )
+    assert [
+        str(days.schema["admitted"].value_at(i))
+        for i in days.schema["admitted"].bins[:-1]
+    ] == [
         "2015-01-01",
         "2020-07-01",
     ]
@@ -210,13 +279,19 @@ def test_ranges_of_csvw_that_begin_below_the_least_value_are_bins() -> None:
     del document["tableSchema"]["columns"][-1]["maximum"]
     open_ = read_format(document)
     assert open_.schema["pulse"].bins is None
-    assert any("`partitions` that are ranges need `minimum` and `maximum`" in note for note in open_.notes)
+    assert any(
+        "`partitions` that are ranges need `minimum` and `maximum`" in note
+        for note in open_.notes
+    )
     with pytest.raises(SchemaError, match='column "pulse"'):
         read_format(csvw_with("pulse", minimum="low"))
 
 
 def test_only_what_is_fixed_for_each_unit_is_constant() -> None:
-    fixed = [{"dependsOn": name, "dependencyType": "fixedPerEntity"} for name in ("patient", "admitted")]
+    fixed = [
+        {"dependsOn": name, "dependencyType": "fixedPerEntity"}
+        for name in ("patient", "admitted")
+    ]
     both = read_format(csvw_with("blood", rowDependencies=fixed))
     assert both.schema["blood"].constant
     told = 'column "blood": it is fixed for each "admitted", which is not the unit; that is left out'
@@ -239,11 +314,20 @@ def test_contributions_without_a_unit_are_refused() -> None:
 
 def test_all_combinations_of_a_group_are_a_rule() -> None:
     document = json.loads(CSVW)
-    keys = [{"town": {"partitionValue": "Bern"}, "sex": {"partitionValue": s}} for s in "FM"]
-    group = {"@type": "ColumnGroup", "columnsInGroup": ["town", "sex"], "keyValues": keys, "exhaustiveKeys": True}
+    keys = [
+        {"town": {"partitionValue": "Bern"}, "sex": {"partitionValue": s}} for s in "FM"
+    ]
+    group = {
+        "@type": "ColumnGroup",
+        "columnsInGroup": ["town", "sex"],
+        "keyValues": keys,
+        "exhaustiveKeys": True,
+    }
     found = read_format(document | {"additionalInformation": [group]})
     assert str(found.schema.rules[-1]) == "only listed combinations of town, sex"
-    partial = read_format(document | {"additionalInformation": [group | {"exhaustiveKeys": False}]})
+    partial = read_format(
+        document | {"additionalInformation": [group | {"exhaustiveKeys": False}]}
+    )
     assert any("not a full list" in note for note in partial.notes)
 
 
@@ -251,9 +335,14 @@ def test_dpsynth() -> None:
     schema, _ = read(DPSYNTH)
     assert schema["age"] == Integer(name="age", min=0, max=110)
     assert schema["dose"] == Real(
-        name="dose", min=Fraction(0), max=Fraction(1001, 4), outside=OutOfBoundsPolicy.MISSING
+        name="dose",
+        min=Fraction(0),
+        max=Fraction(1001, 4),
+        outside=OutOfBoundsPolicy.MISSING,
     )
-    assert schema["sex"] == Categorical(name="sex", values=("F", "M"), other="other", nullable=False)
+    assert schema["sex"] == Categorical(
+        name="sex", values=("F", "M"), other="other", nullable=False
+    )
     assert schema["smoker"] == Categorical(name="smoker", values=("yes", "no"))
     assert schema["town"] == Categorical(name="town", other="elsewhere")
     assert isinstance(schema["remarks"], Text)
@@ -261,22 +350,39 @@ def test_dpsynth() -> None:
 
 def test_nist() -> None:
     schema, notes = read(NIST)
-    assert schema["AGE"] == Integer(name="AGE", min=0, max=99, note="Age", nullable=False)
+    assert schema["AGE"] == Integer(
+        name="AGE", min=0, max=99, note="Age", nullable=False
+    )
     assert schema["MARITAL"] == Categorical(
         name="MARITAL", values=("N", "1", "6"), note="Marital status", nullable=False
     )
     assert schema["CHILDREN"] == Integer(
-        name="CHILDREN", min=0, max=19, missing=("N",), note="Own children", nullable=False
+        name="CHILDREN",
+        min=0,
+        max=19,
+        missing=("N",),
+        note="Own children",
+        nullable=False,
     )
     assert schema["RATIO"] == Integer(
-        name="RATIO", min=0, max=501, missing=("N",), note="Income to poverty line", nullable=False
+        name="RATIO",
+        min=0,
+        max=501,
+        missing=("N",),
+        note="Income to poverty line",
+        nullable=False,
     )
     density = schema["DENSITY"]
     assert isinstance(density, Real)
     assert (density.decimals, density.max) == (1, Fraction(528647, 10))
     assert schema["CODE"] == Categorical(name="CODE", note="Industry")
     assert schema["ODD"] == Integer(
-        name="ODD", min=0, max=10, missing=("-7", "-8"), note="With codes far off", nullable=False
+        name="ODD",
+        min=0,
+        max=10,
+        missing=("-7", "-8"),
+        note="With codes far off",
+        nullable=False,
     )
     assert [schema[n].nullable for n in ("DENSITY", "CODE")] == [
         False,
@@ -286,7 +392,9 @@ def test_nist() -> None:
 
 
 def test_a_nist_dictionary_with_a_blank_code_has_empty_cells() -> None:
-    schema, _ = read('{"SEX": {"description": "Sex", "values": {"": "not asked", "1": "male", "2": "female"}}}')
+    schema, _ = read(
+        '{"SEX": {"description": "Sex", "values": {"": "not asked", "1": "male", "2": "female"}}}'
+    )
     assert schema["SEX"] == Categorical(name="SEX", values=("1", "2"), note="Sex")
 
 
@@ -302,7 +410,9 @@ def test_a_nist_dictionary_with_a_blank_code_has_empty_cells() -> None:
         ("soon", "date", None, None),
     ],
 )
-def test_moments_in_other_patterns(text: str, kind: str, pattern: str | None, found: str | None) -> None:
+def test_moments_in_other_patterns(
+    text: str, kind: str, pattern: str | None, found: str | None
+) -> None:
     assert to_iso_text(text, kind, pattern) == found
 
 
@@ -311,16 +421,45 @@ def test_patterns_without_days_or_hours_are_none() -> None:
     assert kind_of_pattern("") is None
 
 
-def test_csvw_formats_that_are_read_as_they_are_need_no_note_and_others_get_one() -> None:
+def test_csvw_formats_that_are_read_as_they_are_need_no_note_and_others_get_one() -> (
+    None
+):
     kinds = {
-        "day": {"base": "date", "format": "yyyy-MM-dd", "minimum": "2000-01-01", "maximum": "2001-01-01"},
-        "at": {"base": "dateTime", "format": "yyyy-MM-ddTHH:mm", "minimum": "2000-01-01", "maximum": "2001-01-01"},
-        "odd": {"base": "date", "format": "dd.MM.yyyy", "minimum": "2000-01-01", "maximum": "2001-01-01"},
+        "day": {
+            "base": "date",
+            "format": "yyyy-MM-dd",
+            "minimum": "2000-01-01",
+            "maximum": "2001-01-01",
+        },
+        "at": {
+            "base": "dateTime",
+            "format": "yyyy-MM-ddTHH:mm",
+            "minimum": "2000-01-01",
+            "maximum": "2001-01-01",
+        },
+        "odd": {
+            "base": "date",
+            "format": "dd.MM.yyyy",
+            "minimum": "2000-01-01",
+            "maximum": "2001-01-01",
+        },
         "code": {"base": "string", "format": "[A-Z]+", "minLength": 2},
-        "share": {"base": "decimal", "format": "#0.00", "minimum": 0, "maximum": 1, "minExclusive": 0},
+        "share": {
+            "base": "decimal",
+            "format": "#0.00",
+            "minimum": 0,
+            "maximum": 1,
+            "minExclusive": 0,
+        },
     }
     columns = [{"name": name, "datatype": datatype} for name, datatype in kinds.items()]
-    found = read_format({"@context": "http://www.w3.org/ns/csvw", "url": "t.csv", "tableSchema": {"columns": columns}})
+    found = read_format(
+        {
+            "@context": "http://www.w3.org/ns/csvw",
+            "url": "t.csv",
+            "tableSchema": {"columns": columns},
+        }
+    )
     assert not any('"day"' in note or '"at"' in note for note in found.notes)
     for name, word in (
         ("odd", "format"),
@@ -329,7 +468,13 @@ def test_csvw_formats_that_are_read_as_they_are_need_no_note_and_others_get_one(
         ("share", "format"),
         ("share", "minExclusive"),
     ):
-        assert any(f'"{name}"' in note and f"`{word}`" in note for note in found.notes), (name, word)
+        assert any(
+            f'"{name}"' in note and f"`{word}`" in note for note in found.notes
+        ), (name, word)
     day, at = (codec_of(found.schema[name]) for name in ("day", "at"))
     assert day.code("2000-06-01") != day.code("nonsense")
-    assert at.code("2000-06-01T10:30") == at.code("2000-06-01 10:30") != at.code("nonsense")
+    assert (
+        at.code("2000-06-01T10:30")
+        == at.code("2000-06-01 10:30")
+        != at.code("nonsense")
+    )

@@ -66,9 +66,18 @@ def test_sense(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sex = F", "column \"F\" is not in the schema. Labels stand in single quotes: 'F'"),
-        ("age > 'old'", "column \"age\": 'old' is none of its values. Write them as a number"),
-        ("sex = 1", 'column "sex": 1 is none of its values. Write them in single quotes'),
+        (
+            "sex = F",
+            "column \"F\" is not in the schema. Labels stand in single quotes: 'F'",
+        ),
+        (
+            "age > 'old'",
+            "column \"age\": 'old' is none of its values. Write them as a number",
+        ),
+        (
+            "sex = 1",
+            'column "sex": 1 is none of its values. Write them in single quotes',
+        ),
         ("sex = 'X'", "column \"sex\": 'X' is not one of its values"),
         ("sex in ('F', 'X')", "'X' is not one of its values"),
         ("sex < 'M'", "its values have no order. Add `ordered: true`"),
@@ -76,11 +85,17 @@ def test_sense(text):
         ("married = 'yes'", "Write them as true or false"),
         ("grade < level", "list different values"),
         ("grade < sex", 'column "sex": its values have no order'),
-        ("age < born", 'columns "age" (number) and "born" (wall clock) cannot be compared'),
+        (
+            "age < born",
+            'columns "age" (number) and "born" (wall clock) cannot be compared',
+        ),
         ("born < sent", "cannot be compared"),
         ("born < '1.1.2020'", "Write them in full, as '2024-12-31'"),
         ("clock < 'noon'", "Write them as '23:59'"),
-        ("remarks = 'x'", 'column "remarks" is text, which a predicate cannot speak of'),
+        (
+            "remarks = 'x'",
+            'column "remarks" is text, which a predicate cannot speak of',
+        ),
         ("key is missing", 'column "key" is identifier'),
         ("if age > 3 then not (sex = 'X' or age = 1)", "'X' is not one of its values"),
     ],
@@ -93,8 +108,14 @@ def test_nonsense(text, message):
 
 @pytest.mark.parametrize("text", ["sex = 'X'", "grade < level"])
 def test_what_was_bought_is_not_refused_afterwards(text):
-    """A paid list of values may lack a label a constraint names; that must not end the run."""
-    bought = {name: replace(column, learned=("values",)) for name, column in COLUMNS.items()}
+    """A paid list of values may lack a label a constraint names; that must not end the
+    run.
+    """
+    bought = {
+        name: replace(column, learned=("values",)) for name, column in COLUMNS.items()
+    }
     check_predicate(parse_predicate(text), bought)
-    typed = {name: replace(column, learned=("type",)) for name, column in COLUMNS.items()}
+    typed = {
+        name: replace(column, learned=("type",)) for name, column in COLUMNS.items()
+    }
     check_predicate(parse_predicate("age > 'old' and sex < 3 and born < sent"), typed)

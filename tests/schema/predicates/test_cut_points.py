@@ -41,4 +41,7 @@ def test_steps_and_days_are_counted_in_lattice_points():
 
 
 def test_an_open_column_has_none():
-    assert cut_points_in_bounds(Integer(name="age", min=0), [parse_predicate("age < 15")]) == ()
+    assert (
+        cut_points_in_bounds(Integer(name="age", min=0), [parse_predicate("age < 15")])
+        == ()
+    )

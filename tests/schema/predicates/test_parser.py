@@ -24,9 +24,10 @@ from understudy.schema.predicates.ast import (
 )
 from understudy.schema.predicates.parser import parse_predicate
 
-names = st.one_of(st.sampled_from(["age", "first visit", "and", "Missing", 'a"b', "IF", "é", "_x1"]), texts).map(
-    ColumnName
-)
+names = st.one_of(
+    st.sampled_from(["age", "first visit", "and", "Missing", 'a"b', "IF", "é", "_x1"]),
+    texts,
+).map(ColumnName)
 literals = st.one_of(st.fractions(), texts, st.just(""), st.booleans()).map(Literal)
 
 
@@ -39,13 +40,18 @@ def comparisons(draw):
 
 tests = st.one_of(
     comparisons(),
-    st.builds(In, names, st.lists(literals, min_size=1, max_size=3).map(tuple), st.booleans()),
+    st.builds(
+        In, names, st.lists(literals, min_size=1, max_size=3).map(tuple), st.booleans()
+    ),
     st.builds(IsMissing, names, st.booleans()),
 )
 predicates = st.recursive(
     tests,
     lambda part: st.one_of(
-        st.builds(Not, part), st.builds(And, part, part), st.builds(Or, part, part), st.builds(IfThen, part, part)
+        st.builds(Not, part),
+        st.builds(And, part, part),
+        st.builds(Or, part, part),
+        st.builds(IfThen, part, part),
     ),
     max_leaves=6,
 )
@@ -70,7 +76,10 @@ def test_a_predicate_reads_back_from_its_text(predicate):
         ("not (a = 1 and b = 2)", "not (a = 1 and b = 2)"),
         ("a = 1 and (b = 2 and c = 3)", "a = 1 and (b = 2 and c = 3)"),
         ("a is null and b is not missing", "a is missing and b is not missing"),
-        ("a not in ('x', 'it''s', -1.50, 1/3, true)", "a not in ('x', 'it''s', -1.5, 1/3, true)"),
+        (
+            "a not in ('x', 'it''s', -1.50, 1/3, true)",
+            "a not in ('x', 'it''s', -1.5, 1/3, true)",
+        ),
         ('"first visit" < "last ""visit"""', '"first visit" < "last ""visit"""'),
         ("a=-1", "a = -1"),
         ("a = 1e2", "a = 100"),
@@ -85,14 +94,22 @@ def test_numbers_are_exact():
 
 
 def test_columns_are_collected():
-    assert parse_predicate("if a = 1 then not (b < c or d is missing)").columns == {"a", "b", "c", "d"}
+    assert parse_predicate("if a = 1 then not (b < c or d is missing)").columns == {
+        "a",
+        "b",
+        "c",
+        "d",
+    }
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "character 1: expected a column or a value, found the end"),
-        ("age", "character 4: expected a comparison, `in` or `is missing` after age, found the end"),
+        (
+            "age",
+            "character 4: expected a comparison, `in` or `is missing` after age, found the end",
+        ),
         ("age >", "character 6: expected a column or a value, found the end"),
         ("age > 60 sex", "character 10: expected `and`, `or` or the end, found `sex`"),
         ("age > 60 and", "character 13: expected a column"),

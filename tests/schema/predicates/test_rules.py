@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from kit.schema.predicates import CODECS, contents, decoded, pair_tests, single_tests, sums
+from kit.schema.predicates import (
+    CODECS,
+    contents,
+    decoded,
+    pair_tests,
+    single_tests,
+    sums,
+)
 from understudy.errors import SchemaError
 from understudy.schema import (
     AllowedCombinations,
@@ -83,7 +90,9 @@ def test_rules_are_written_as_they_were_read():
 
 
 def test_a_map_in_which_nothing_was_clear_is_no_map_to_learn():
-    """A run may buy a map and find nothing that stands out; read again it is still bought."""
+    """A run may buy a map and find nothing that stands out; read again it is still
+    bought.
+    """
     schema = parse_schema(PAGE.replace("map: learn", "map: {}, learned: true"))
     assert schema.rules[-1].map == {}
     assert parse_schema(dump_schema(schema)) == schema
@@ -91,10 +100,14 @@ def test_a_map_in_which_nothing_was_clear_is_no_map_to_learn():
 
 
 def test_odd_labels_survive_the_page():
-    rule = FunctionalDependency(source="town", target="canton", map={"no": "BE", "a: b": "GE", "- x #": "BE"})
+    rule = FunctionalDependency(
+        source="town", target="canton", map={"no": "BE", "a: b": "GE", "- x #": "BE"}
+    )
     schema = parse_schema(PAGE)
     towns = replace(schema["town"], values=("no", "a: b", "- x #"))
-    pairs = AllowedCombinations(names=("town", "canton"), combinations=(("no", "BE"), ("a: b", "GE")))
+    pairs = AllowedCombinations(
+        names=("town", "canton"), combinations=(("no", "BE"), ("a: b", "GE"))
+    )
     odd = replace(schema, columns=(towns, schema["canton"]), rules=(rule, pairs))
     assert parse_schema(dump_schema(odd)) == odd
 
@@ -114,18 +127,42 @@ def test_a_guarantee_lists_the_rules():
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("  - age <", "s.yaml:8: rules: predicate, character 6: expected a column or a value, found the end"),
-        ("  - height < 3", 's.yaml:8: rule height < 3: column "height" is not in the schema'),
+        (
+            "  - age <",
+            "s.yaml:8: rules: predicate, character 6: expected a column or a value, found the end",
+        ),
+        (
+            "  - height < 3",
+            's.yaml:8: rule height < 3: column "height" is not in the schema',
+        ),
         ("  - age + smoker = 3", "only numbers can be added up"),
         ("  - {always: age > 3, map: x}", "s.yaml:8: rules: a rule is a condition"),
         ("  - {allways: age > 3}", "Did you mean `always`?"),
-        ("  - {columns: [age], allowed: [[1]]}", "`columns` must name at least two different columns"),
-        ("  - {columns: [age, smoker], allowed: [[1]]}", "`allowed` needs one value for each of `columns`"),
-        ("  - {columns: [age, smoker], allowed: 7}", "`allowed` must be a list of lists"),
-        ("  - {columns: [age, smoker], allowed: [[old, yes]]}", "is none of its values"),
+        (
+            "  - {columns: [age], allowed: [[1]]}",
+            "`columns` must name at least two different columns",
+        ),
+        (
+            "  - {columns: [age, smoker], allowed: [[1]]}",
+            "`allowed` needs one value for each of `columns`",
+        ),
+        (
+            "  - {columns: [age, smoker], allowed: 7}",
+            "`allowed` must be a list of lists",
+        ),
+        (
+            "  - {columns: [age, smoker], allowed: [[old, yes]]}",
+            "is none of its values",
+        ),
         ("  - {from: town, to: town}", "cannot determine itself"),
-        ("  - {from: town, to: age, map: [1]}", "`map` must give one value for each value"),
-        ("  - {from: town, to: age, map: {Bonn: 3}}", "'Bonn' is not one of its values"),
+        (
+            "  - {from: town, to: age, map: [1]}",
+            "`map` must give one value for each value",
+        ),
+        (
+            "  - {from: town, to: age, map: {Bonn: 3}}",
+            "'Bonn' is not one of its values",
+        ),
         ("  - {from: town, to: age, map: {Bern: x}}", "is none of its values"),
         ("  - [age]", "rules: a condition must be a text"),
     ],
@@ -148,7 +185,10 @@ rules:
 
 def test_emptying_needs_columns_that_can_be_empty():
     page = "columns: {a: {type: integer, min: 0, max: 9, nullable: false}}\nrules: [a > 3]\nbroken: missing"
-    with pytest.raises(SchemaError, match=r's.yaml:3: broken: missing empties cells, and column "a" is not nullable'):
+    with pytest.raises(
+        SchemaError,
+        match=r's.yaml:3: broken: missing empties cells, and column "a" is not nullable',
+    ):
         parse_schema(page, "s.yaml")
 
 
@@ -162,9 +202,9 @@ def test_a_breach_is_the_opposite_where_nothing_is_missing(predicate):
     known = decoded(rows)
     for i, row in enumerate(rows):
         if all(known[name].state[i] <= 1 for name in predicate.columns):
-            assert holds_for_row(opposite, row, CODECS) != holds_for_row(predicate, row, CODECS) or "grade" in str(
-                predicate
-            )
+            assert holds_for_row(opposite, row, CODECS) != holds_for_row(
+                predicate, row, CODECS
+            ) or "grade" in str(predicate)
         elif not str(predicate).endswith("missing"):
             assert not holds_for_row(opposite, row, CODECS)
 

@@ -20,18 +20,35 @@ from understudy.synthesizers.adaptive.adaptive import Adaptive
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize(("neighbours", "delta"), [(n, d) for n in Neighbours for d in ("0", "1e-6")])
+@pytest.mark.parametrize(
+    ("neighbours", "delta"), [(n, d) for n in Neighbours for d in ("0", "1e-6")]
+)
 def test_all_is_spent(neighbours, delta, open_curator):
-    curator, found = run(open_curator, Adaptive(), chain_of_labels(), neighbours=neighbours, delta=delta)
+    curator, found = run(
+        open_curator, Adaptive(), chain_of_labels(), neighbours=neighbours, delta=delta
+    )
     assert 0 <= curator.left < Fraction(1, 1000)
-    assert {m.clique for m in found if m.clique} == {r for cliques, _ in curator.measured for r in cliques if r}
+    assert {m.clique for m in found if m.clique} == {
+        r for cliques, _ in curator.measured for r in cliques if r
+    }
 
 
 @pytest.mark.parametrize("singles", [Fraction(1, 10), Fraction(9, 10)])
-def test_a_second_look_asks_for_no_more_than_is_left(singles, open_curator, monkeypatch):
-    monkeypatch.setattr("understudy.synthesizers.adaptive.stages.is_hidden_by_noise", lambda *_: True)
-    curator, _ = run(open_curator, Adaptive(singles=singles), chain_of_labels(), epsilon=Fraction(1, 50))
-    assert sum(all(len(r) == 1 for r in cliques) for cliques, _ in curator.measured) > 1, "columns are counted again"
+def test_a_second_look_asks_for_no_more_than_is_left(
+    singles, open_curator, monkeypatch
+):
+    monkeypatch.setattr(
+        "understudy.synthesizers.adaptive.stages.is_hidden_by_noise", lambda *_: True
+    )
+    curator, _ = run(
+        open_curator,
+        Adaptive(singles=singles),
+        chain_of_labels(),
+        epsilon=Fraction(1, 50),
+    )
+    assert (
+        sum(all(len(r) == 1 for r in cliques) for cliques, _ in curator.measured) > 1
+    ), "columns are counted again"
     assert 0 <= curator.left < Fraction(1, 1000)
 
 
@@ -51,7 +68,9 @@ def test_what_the_workload_weighs_is_measured_more_exactly(open_curator):
     loved = pairs[0]
     scales = {}
     for weight in (1.0, 50.0):
-        workload = Workload(pairs, tuple(weight if pair == loved else 1.0 for pair in pairs))
+        workload = Workload(
+            pairs, tuple(weight if pair == loved else 1.0 for pair in pairs)
+        )
         _, found = run(open_curator, Adaptive(), (schema, rows), workload=workload)
         scales[weight] = min(float(m.scale) for m in found if m.clique == loved)
     assert scales[50.0] < 0.7 * scales[1.0]
@@ -60,8 +79,12 @@ def test_what_the_workload_weighs_is_measured_more_exactly(open_curator):
 def test_only_what_the_workload_holds_is_measured(open_curator):
     schema, rows = chain_of_labels()
     label = next(iter(schema))
-    workload = Workload(tuple((label, name) for name in list(schema)[1:]), (1.0,) * (len(schema) - 1))
-    _, found = run(open_curator, Adaptive(), (schema, rows), workload=workload, epsilon=5)
+    workload = Workload(
+        tuple((label, name) for name in list(schema)[1:]), (1.0,) * (len(schema) - 1)
+    )
+    _, found = run(
+        open_curator, Adaptive(), (schema, rows), workload=workload, epsilon=5
+    )
     assert {m.clique for m in found if len(m.clique) > 1} <= set(workload.cliques)
     assert any(len(m.clique) == 2 for m in found)
 
@@ -69,34 +92,62 @@ def test_only_what_the_workload_holds_is_measured(open_curator):
 def test_a_model_that_may_hold_little_says_what_it_left_out(open_curator):
     schema, rows = chain_of_labels()
     heard: list[str] = []
-    curator = open_curator(schema, rows, epsilon=Fraction(10), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
-    found = Adaptive(cells=60).measure(curator, Workload.of_order(schema), lambda stage, _: heard.append(stage))
-    assert any(stage.startswith("not modelled together, for size (more than 60 cells)") for stage in heard)
+    curator = open_curator(
+        schema,
+        rows,
+        epsilon=Fraction(10),
+        delta=Fraction("1e-6"),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
+    found = Adaptive(cells=60).measure(
+        curator, Workload.of_order(schema), lambda stage, _: heard.append(stage)
+    )
+    assert any(
+        stage.startswith("not modelled together, for size (more than 60 cells)")
+        for stage in heard
+    )
     assert Adaptive(cells=60).estimate(schema, found, RNG).cells <= 60
 
 
 @pytest.mark.parametrize(
     ("sizes", "neighbours"),
-    [((3,), Neighbours.ADD_REMOVE), ((3, 1), Neighbours.REPLACE), ((1,), Neighbours.ADD_REMOVE)],
+    [
+        ((3,), Neighbours.ADD_REMOVE),
+        ((3, 1), Neighbours.REPLACE),
+        ((1,), Neighbours.ADD_REMOVE),
+    ],
 )
 def test_one_column_that_varies_or_none(sizes, neighbours, open_curator):
     schema = schema_of(*sizes)
-    rows = {name: [f"{name}{i % size}" for i in range(60)] for name, size in zip(schema, sizes, strict=True)}
-    curator, found = run(open_curator, Adaptive(), (schema, rows), epsilon=5, neighbours=neighbours)
+    rows = {
+        name: [f"{name}{i % size}" for i in range(60)]
+        for name, size in zip(schema, sizes, strict=True)
+    }
+    curator, found = run(
+        open_curator, Adaptive(), (schema, rows), epsilon=5, neighbours=neighbours
+    )
     assert curator.left < Fraction(1, 1000)
     assert Adaptive().estimate(schema, found, RNG).total == pytest.approx(60, abs=15)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 20])
 def test_hardly_any_rows(rows, open_curator):
-    curator, found = run(open_curator, Adaptive(), chain_of_labels(4, rows=rows), epsilon=Fraction(1, 2))
+    curator, found = run(
+        open_curator, Adaptive(), chain_of_labels(4, rows=rows), epsilon=Fraction(1, 2)
+    )
     assert curator.left < Fraction(1, 1000)
     assert Adaptive().estimate(curator.schema, found, RNG).total >= 0
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"singles": Fraction(0)}, {"singles": Fraction(99, 100)}, {"selection": 0.1}, {"largest": 0}, {"cells": 0}],
+    [
+        {"singles": Fraction(0)},
+        {"singles": Fraction(99, 100)},
+        {"selection": 0.1},
+        {"largest": 0},
+        {"cells": 0},
+    ],
 )
 def test_options_that_cannot_work_are_refused(options):
     with pytest.raises(Refused, match="Nothing was spent"):
@@ -104,9 +155,16 @@ def test_options_that_cannot_work_are_refused(options):
 
 
 def test_wishes_add_up(open_curator, monkeypatch):
-    """One wish more never weighs less: not that for a pair beside triples, nor of marginals that are one without a constant column."""
+    """One wish more never weighs less: not that for a pair beside triples, nor of
+    marginals that are one without a constant column.
+    """
     schema, rows = chain_of_labels(columns=3)
-    schema = Schema(columns=(*schema.columns, Categorical(name="k", values=("one",), nullable=False)))
+    schema = Schema(
+        columns=(
+            *schema.columns,
+            Categorical(name="k", values=("one",), nullable=False),
+        )
+    )
     rows = rows | {"k": ["one"] * len(rows["a"])}
     asked = {("a", "b", "c"): 1.0, ("a", "b"): 5.0, ("a", "b", "k"): 2.0}
     seen = []
@@ -117,5 +175,12 @@ def test_wishes_add_up(open_curator, monkeypatch):
 
     monkeypatch.setattr("understudy.synthesizers.adaptive.adaptive.AdaptiveRun", stop)
     with pytest.raises(Refused, match="seen"):
-        run(open_curator, Adaptive(), (schema, rows), workload=Workload(tuple(asked), tuple(asked.values())))
-    assert seen == [{("a", "b", "c"): 1.0, ("a", "b"): 8.0, ("a", "c"): 1.0, ("b", "c"): 1.0}]
+        run(
+            open_curator,
+            Adaptive(),
+            (schema, rows),
+            workload=Workload(tuple(asked), tuple(asked.values())),
+        )
+    assert seen == [
+        {("a", "b", "c"): 1.0, ("a", "b"): 8.0, ("a", "c"): 1.0, ("b", "c"): 1.0}
+    ]

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
-from understudy.synthesizers.adaptive.allocation import BUDGET_PART_GRID, best_parts, gain_curve
+from understudy.synthesizers.adaptive.allocation import (
+    BUDGET_PART_GRID,
+    best_parts,
+    gain_curve,
+)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
@@ -28,22 +32,31 @@ def test_the_gain_is_what_the_best_linear_guess_gains():
     true = draw.normal(expected, tau * np.sqrt(expected))
     noisy = draw.normal(true, noise)
     belief = tau**2 * 50 / (tau**2 * 50 + noise**2)
-    before, after = np.abs(true - expected).sum(), np.abs(expected + belief * (noisy - expected) - true).sum()
-    curve = gain_curve(expected, MEAN_ABS_NORMAL * tau * math.sqrt(50) * expected.size, noise, 0.5)
+    before, after = (
+        np.abs(true - expected).sum(),
+        np.abs(expected + belief * (noisy - expected) - true).sum(),
+    )
+    curve = gain_curve(
+        expected, MEAN_ABS_NORMAL * tau * math.sqrt(50) * expected.size, noise, 0.5
+    )
     assert curve[-1] == pytest.approx(before - after, rel=0.02)
 
 
 def test_the_best_parts_beat_any_other():
     draw = np.random.default_rng(2)
     curves = [
-        gain_curve(draw.gamma(0.5, 100.0, size), far, 60.0, 0.5) for size, far in ((20, 900), (400, 4000), (60, 50))
+        gain_curve(draw.gamma(0.5, 100.0, size), far, 60.0, 0.5)
+        for size, far in ((20, 900), (400, 4000), (60, 50))
     ]
     weights = [1.0, 2.0, 1.0]
     parts, gains = best_parts(curves, weights)
     assert parts.sum() == pytest.approx(1)
     for _ in range(200):
         other = draw.dirichlet(np.ones(3))
-        worth = sum(w * np.interp(p, BUDGET_PART_GRID, c) for p, c, w in zip(other, curves, weights, strict=True))
+        worth = sum(
+            w * np.interp(p, BUDGET_PART_GRID, c)
+            for p, c, w in zip(other, curves, weights, strict=True)
+        )
         assert worth <= gains.sum() * (1 + 1e-3)
 
 

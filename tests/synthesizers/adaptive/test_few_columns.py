@@ -24,13 +24,16 @@ def described(*sizes: int, **words) -> Schema:
     names = [f"c{i}" for i in range(len(sizes))]
     return Schema(
         columns=tuple(
-            Integer(name=n, min=0, max=size - 1, nullable=False) for n, size in zip(names, sizes, strict=True)
+            Integer(name=n, min=0, max=size - 1, nullable=False)
+            for n, size in zip(names, sizes, strict=True)
         ),
         **words,
     )
 
 
-def chosen(schema: Schema, epsilon="1", delta="1e-9", neighbours=Neighbours.ADD_REMOVE) -> Accounting:
+def chosen(
+    schema: Schema, epsilon="1", delta="1e-9", neighbours=Neighbours.ADD_REMOVE
+) -> Accounting:
     return Adaptive().smallest_noise(schema, Budget.of(epsilon, delta), neighbours)
 
 
@@ -64,28 +67,42 @@ def test_a_larger_delta_favours_gaussian_noise_and_so_does_a_row_replaced():
 
 def test_rows_of_one_person_weigh_on_both_alike():
     columns = (*described(7, 9).columns, Identifier(name="who"))
-    assert chosen(Schema(columns=columns, unit=Unit(id="who", max_rows=5))) is Accounting.PURE
+    assert (
+        chosen(Schema(columns=columns, unit=Unit(id="who", max_rows=5)))
+        is Accounting.PURE
+    )
 
 
 def test_a_pure_run_stays_pure_and_an_open_schema_gaussian():
     assert chosen(described(*(7,) * 15), delta="0") is Accounting.PURE
-    assert chosen(Schema(columns=(Integer(name="a"), Integer(name="b")))) is Accounting.GDP
+    assert (
+        chosen(Schema(columns=(Integer(name="a"), Integer(name="b")))) is Accounting.GDP
+    )
 
 
 def test_more_columns_never_turn_to_laplace():
-    """Of columns alike, for one more of them Laplace noise is not chosen if it was not before."""
+    """Of columns alike, for one more of them Laplace noise is not chosen if it was not
+    before.
+    """
     for size in (2, 3, 7, 40):
         for epsilon, gaussian in ((0.1, 2521.0), (1.0, 30.2), (10.0, 0.42)):
-            found = [prefers_laplace([size] * many, epsilon, gaussian, LARGEST) for many in range(1, 20)]
+            found = [
+                prefers_laplace([size] * many, epsilon, gaussian, LARGEST)
+                for many in range(1, 20)
+            ]
             assert found == sorted(found, reverse=True)
 
 
-def first_look(noise: float, *sizes: int, rows: float = 5_000.0, off: float = 50.0) -> FewColumnsPlan:
+def first_look(
+    noise: float, *sizes: int, rows: float = 5_000.0, off: float = 50.0
+) -> FewColumnsPlan:
     names = [f"c{i}" for i in range(len(sizes))]
     pairs = dict.fromkeys(combinations(names, 2), float(max(len(sizes) - 2, 1)))
     weights = pairs | dict.fromkeys(combinations(names, 3), 1.0)
     return FewColumnsPlan(
-        single={n: np.full(size, rows / size) for n, size in zip(names, sizes, strict=True)},
+        single={
+            n: np.full(size, rows / size) for n, size in zip(names, sizes, strict=True)
+        },
         off=dict.fromkeys(names, off),
         columns=dict.fromkeys(names, float(len(weights))),
         weights=weights,
@@ -96,8 +113,13 @@ def first_look(noise: float, *sizes: int, rows: float = 5_000.0, off: float = 50
 
 
 def test_the_less_noise_the_more_is_asked_for_together():
-    """Hidden by noise only columns are worth it, then pairs, and at last the whole table."""
-    orders = [max(map(len, first_look(noise, 6, 6, 6, 6).best_parts())) for noise in (3000.0, 10.0, 0.2)]
+    """Hidden by noise only columns are worth it, then pairs, and at last the whole
+    table.
+    """
+    orders = [
+        max(map(len, first_look(noise, 6, 6, 6, 6).best_parts()))
+        for noise in (3000.0, 10.0, 0.2)
+    ]
     assert orders == [1, 2, 4]
 
 
@@ -118,7 +140,12 @@ def test_a_table_too_large_to_be_counted_whole_is_not():
 def correlated(rows: int, *sizes: int) -> pa.Table:
     rng = np.random.default_rng(5)
     hidden = rng.random(rows)
-    near = [np.minimum(((hidden + rng.normal(0, 0.15, rows)) % 1 * size).astype(int), size - 1) for size in sizes]
+    near = [
+        np.minimum(
+            ((hidden + rng.normal(0, 0.15, rows)) % 1 * size).astype(int), size - 1
+        )
+        for size in sizes
+    ]
     return pa.table({f"c{i}": codes for i, codes in enumerate(near)})
 
 
@@ -130,9 +157,13 @@ def joint(table: pa.Table, *sizes: int) -> np.ndarray:
 
 @pytest.mark.parametrize("sizes", [(5, 4), (3, 4, 2), (2, 3, 2, 3)])
 def test_a_small_table_comes_back_as_it_was_at_a_large_epsilon(sizes, tmp_path):
-    """Of at most 36 cells with 9/10 of ε = 30, one is off with probability 36 · 2 exp(-27) = 1.4e-10."""
+    """Of at most 36 cells with 9/10 of ε = 30, one is off with probability 36 · 2
+    exp(-27) = 1.4e-10.
+    """
     rows = correlated(700, *sizes)
-    release, _ = ran(tmp_path, Adaptive(), described(*sizes), rows, epsilon="30", delta="0")
+    release, _ = ran(
+        tmp_path, Adaptive(), described(*sizes), rows, epsilon="30", delta="0"
+    )
     assert np.array_equal(joint(release.sample(), *sizes), joint(rows, *sizes))
 
 
@@ -142,8 +173,16 @@ def test_it_is_nearer_than_with_gaussian_noise(sizes, tmp_path):
     rows = correlated(5_000, *sizes)
     off = {}
     for delta in ("0", "1e-9"):
-        releases = [ran(tmp_path, Adaptive(), described(*sizes), rows, delta=delta)[0] for _ in range(3)]
-        off[delta] = np.mean([np.abs(joint(r.sample(), *sizes) - joint(rows, *sizes)).sum() for r in releases])
+        releases = [
+            ran(tmp_path, Adaptive(), described(*sizes), rows, delta=delta)[0]
+            for _ in range(3)
+        ]
+        off[delta] = np.mean(
+            [
+                np.abs(joint(r.sample(), *sizes) - joint(rows, *sizes)).sum()
+                for r in releases
+            ]
+        )
     assert off["0"] < 0.7 * off["1e-9"]
 
 
@@ -154,12 +193,17 @@ def test_odd_budgets_are_judged_too(epsilon):
 
 def test_a_huge_epsilon_is_spent_without_noise(tmp_path):
     rows = correlated(300, 3, 4, 5)
-    release, _ = ran(tmp_path, Adaptive(), described(3, 4, 5), rows, epsilon="1e6", delta="0")
+    release, _ = ran(
+        tmp_path, Adaptive(), described(3, 4, 5), rows, epsilon="1e6", delta="0"
+    )
     assert np.array_equal(joint(release.sample(), 3, 4, 5), joint(rows, 3, 4, 5))
 
 
 def test_a_plan_says_where_another_noise_is_smaller_and_what_it_costs():
-    few, many = (plan(described(*(6,) * columns), epsilon=1, outlook=False) for columns in (3, 12))
+    few, many = (
+        plan(described(*(6,) * columns), epsilon=1, outlook=False)
+        for columns in (3, 12)
+    )
     assert "guess right up to 73.1 times in 100" in few.warnings[-1]
     assert "card's bounds" in few.warnings[-1]
     assert few.accounting is Accounting.GDP

@@ -1,4 +1,6 @@
-"""Weights of columns and pairs, and the strongest triples: held to the plain loops they stand for."""
+"""Weights of columns and pairs, and the strongest triples: held to the plain loops they
+stand for.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +11,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.synthesizers.adaptive.workload_weights import column_weights, pair_weights, strongest_triples
+from understudy.synthesizers.adaptive.workload_weights import (
+    column_weights,
+    pair_weights,
+    strongest_triples,
+)
 
 NAMES = ["a", "b", "c", "d", "e"]
 WORKLOADS = st.dictionaries(
-    st.lists(st.sampled_from([*NAMES, "x"]), min_size=1, max_size=4, unique=True).map(tuple),
+    st.lists(st.sampled_from([*NAMES, "x"]), min_size=1, max_size=4, unique=True).map(
+        tuple
+    ),
     st.integers(0, 9).map(float),
     max_size=12,
 )
 
 
 def test_pairs_weigh_what_holds_them():
-    found = pair_weights({("c", "a"): 2.0, ("a", "b", "x"): 1.0, ("b",): 9.0}, ["a", "b", "c"])
+    found = pair_weights(
+        {("c", "a"): 2.0, ("a", "b", "x"): 1.0, ("b",): 9.0}, ["a", "b", "c"]
+    )
     assert found == {("a", "b"): 1.0, ("a", "c"): 2.0}
 
 
 @given(WORKLOADS)
 def test_weights_are_sums_over_all_that_hold_them(workload):
-    pairs = {p: sum(w for clique, w in workload.items() if set(p) <= set(clique)) for p in combinations(NAMES, 2)}
-    assert list(pair_weights(workload, NAMES).items()) == [(p, w) for p, w in pairs.items() if w > 0]
-    assert column_weights(workload, NAMES) == {n: sum(w for c, w in workload.items() if n in c) for n in NAMES}
+    pairs = {
+        p: sum(w for clique, w in workload.items() if set(p) <= set(clique))
+        for p in combinations(NAMES, 2)
+    }
+    assert list(pair_weights(workload, NAMES).items()) == [
+        (p, w) for p, w in pairs.items() if w > 0
+    ]
+    assert column_weights(workload, NAMES) == {
+        n: sum(w for c, w in workload.items() if n in c) for n in NAMES
+    }
 
 
 @given(
-    st.lists(st.tuples(st.permutations(NAMES).map(lambda p: tuple(p[:3])), st.integers(1, 3)), max_size=9),
-    st.dictionaries(st.sampled_from(list(combinations(NAMES, 2))), st.integers(0, 9).map(float)),
+    st.lists(
+        st.tuples(
+            st.permutations(NAMES).map(lambda p: tuple(p[:3])), st.integers(1, 3)
+        ),
+        max_size=9,
+    ),
+    st.dictionaries(
+        st.sampled_from(list(combinations(NAMES, 2))), st.integers(0, 9).map(float)
+    ),
     st.lists(st.integers(2, 9), min_size=5, max_size=5),
     st.integers(0, 5),
 )
@@ -45,11 +69,17 @@ def test_the_strongest_triples_are_those_of_a_plain_sort(triples, far, sizes, ma
         for r, w in weights.items()
         if len(r) == 3 and math.prod(cells[n] for n in r) <= 100
     }
-    assert strongest_triples(weights, far, cells, 100, many) == sorted(strong, key=lambda r: -strong[r])[:many]
+    assert (
+        strongest_triples(weights, far, cells, 100, many)
+        == sorted(strong, key=lambda r: -strong[r])[:many]
+    )
 
 
 def test_no_triples_no_list():
-    assert strongest_triples({("a", "b"): 1.0}, {("a", "b"): 2.0}, {"a": 2, "b": 2}, 10, 5) == []
+    assert (
+        strongest_triples({("a", "b"): 1.0}, {("a", "b"): 2.0}, {"a": 2, "b": 2}, 10, 5)
+        == []
+    )
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b"]])

@@ -7,13 +7,24 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
+from kit.synthesizers.chains import (
+    MODES,
+    audited,
+    chain,
+    pair_error,
+    prices_add_up,
+    ran,
+)
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.inference.junction_tree import forecast_cells
 from understudy.synthesizers import Gaussian, Workload, ignore_progress
-from understudy.synthesizers.budget_split import TreeGrowth, holdable_cliques, size_weights
+from understudy.synthesizers.budget_split import (
+    TreeGrowth,
+    holdable_cliques,
+    size_weights,
+)
 from understudy.synthesizers.published.gaussian import holdable_workload
 from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
@@ -26,11 +37,20 @@ def test_the_equal_split_conforms(open_curator):
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize(("delta", "accounting"), MODES)
-def test_the_whole_workload_is_measured_and_paid_for(delta, accounting, neighbours, tmp_path):
+def test_the_whole_workload_is_measured_and_paid_for(
+    delta, accounting, neighbours, tmp_path
+):
     """Triples of five small columns fit: each is measured once, and the model has them."""
     schema, rows = chain((2, 3, 4, 3, 2))
     release, told = ran(
-        tmp_path, Gaussian(), schema, rows, epsilon="50", delta=delta, accounting=accounting, neighbours=neighbours
+        tmp_path,
+        Gaussian(),
+        schema,
+        rows,
+        epsilon="50",
+        delta=delta,
+        accounting=accounting,
+        neighbours=neighbours,
     )
     triples = list(combinations(schema, 3))
     assert [m.clique for m in release.measurements if m.clique] == triples
@@ -68,19 +88,31 @@ def test_a_workload_too_large_becomes_pairs_and_names_what_is_left_out(tmp_path)
     assert all(len(c) == 2 for c in cliques)
     assert forecast_cells(cliques, dict.fromkeys(schema, 20)) <= 20_000
     assert {name for c in cliques for name in c} == set(schema)
-    assert sum(stage.startswith("not modelled together, for size (more than 20,000 cells): ") for stage in told) == 1
+    assert (
+        sum(
+            stage.startswith(
+                "not modelled together, for size (more than 20,000 cells): "
+            )
+            for stage in told
+        )
+        == 1
+    )
     prices_add_up(release, Neighbours.ADD_REMOVE)
 
 
 def test_a_column_that_fits_with_no_other_stands_alone():
     schema, _ = chain((50, 3, 3), rows=1)
-    wanted = holdable_workload(schema, Workload.of_order(schema, 2), 100, ignore_progress)
+    wanted = holdable_workload(
+        schema, Workload.of_order(schema, 2), 100, ignore_progress
+    )
     assert set(wanted) == {("c1", "c2"), ("c0",)}
 
 
 def test_columns_of_one_code_are_dropped_and_equal_cliques_add_up():
     schema, _ = chain((1, 3, 3), rows=1)
-    assert holdable_workload(schema, Workload.of_order(schema, 2), 1000, ignore_progress) == {
+    assert holdable_workload(
+        schema, Workload.of_order(schema, 2), 1000, ignore_progress
+    ) == {
         ("c1",): 1.0,
         ("c2",): 1.0,
         ("c1", "c2"): 1.0,
@@ -89,20 +121,28 @@ def test_columns_of_one_code_are_dropped_and_equal_cliques_add_up():
 
 @pytest.mark.parametrize("seed", range(30))
 def test_growth_forecasts_what_a_tree_then_has(seed):
-    """One clique after the other: the cells of the tree that grows are those of a tree built on its nodes at once."""
+    """One clique after the other: the cells of the tree that grows are those of a tree
+    built on its nodes at once.
+    """
     rng = np.random.default_rng(seed)
-    sizes = {name: int(n) for name, n in zip("abcdefgh", rng.integers(2, 9, 8), strict=True)}
+    sizes = {
+        name: int(n) for name, n in zip("abcdefgh", rng.integers(2, 9, 8), strict=True)
+    }
     growth = TreeGrowth(sizes)
     taken = []
     for _ in range(12):
-        clique = tuple(rng.choice(list(sizes), int(rng.integers(1, 4)), replace=False).tolist())
+        clique = tuple(
+            rng.choice(list(sizes), int(rng.integers(1, 4)), replace=False).tolist()
+        )
         before, new = growth.cells, growth.cost(clique)
         growth.add(clique)
         taken.append(clique)
         assert growth.cells == before + new
         assert all(growth.holds(c) for c in taken)
         nodes = {node for part in growth._parts.values() for node in part}
-        assert growth.cells == sum(int(np.prod([sizes[n] for n in node])) for node in nodes)
+        assert growth.cells == sum(
+            int(np.prod([sizes[n] for n in node])) for node in nodes
+        )
 
 
 @pytest.mark.parametrize("limit", [200, 2_000, 20_000])
@@ -119,7 +159,9 @@ def test_what_is_held_stays_within_the_limit(limit):
 def test_weight_decides_what_is_held():
     schema, _ = chain((10, 10, 10), rows=1)
     pairs = dict.fromkeys(combinations(schema, 2), 1.0)
-    kept, left_out = holdable_cliques(schema, pairs | {("c1", "c2"): 5.0, ("c0", "c2"): 3.0}, 400)
+    kept, left_out = holdable_cliques(
+        schema, pairs | {("c1", "c2"): 5.0, ("c0", "c2"): 3.0}, 400
+    )
     assert (kept, left_out) == ([("c0", "c2"), ("c1", "c2")], [("c0", "c1")])
 
 

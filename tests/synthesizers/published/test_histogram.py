@@ -22,7 +22,9 @@ RNG = np.random.default_rng(0)
 
 
 def fitted(how: str, values=NOISY, schema=SCHEMA):
-    return Histogram(fit=how).estimate(schema, listed(measured(("a", "b"), values)), np.random.default_rng(0))
+    return Histogram(fit=how).estimate(
+        schema, listed(measured(("a", "b"), values)), np.random.default_rng(0)
+    )
 
 
 def test_clamping_gives_as_many_copies_as_the_noisy_count_says():
@@ -46,7 +48,10 @@ def test_projection_keeps_the_total_and_takes_off_one_constant():
     assert model.marginal(("a", "b")) == pytest.approx(np.array([[4, 0, 0], [0, 0, 2]]))
 
 
-@given(st.lists(st.integers(-9, 9), min_size=6, max_size=6), st.sampled_from(["project", "clamp", "rescale"]))
+@given(
+    st.lists(st.integers(-9, 9), min_size=6, max_size=6),
+    st.sampled_from(["project", "clamp", "rescale"]),
+)
 def test_counts_are_never_negative_and_sum_to_the_total(values, how):
     model = fitted(how, np.array(values).reshape(2, 3))
     marginal = model.marginal(("b", "a"))
@@ -56,7 +61,9 @@ def test_counts_are_never_negative_and_sum_to_the_total(values, how):
 
 
 def test_an_empty_domain_is_filled_by_clamping_alone():
-    """Ten thousand empty cells at scale 2: clamping invents t/(1 - t²) = .96 rows in each; projection keeps to the total."""
+    """Ten thousand empty cells at scale 2: clamping invents t/(1 - t²) = .96 rows in
+    each; projection keeps to the total.
+    """
     from understudy.accounting.law import Law
     from understudy.noise import draw_noise
 
@@ -64,14 +71,21 @@ def test_an_empty_domain_is_filled_by_clamping_alone():
     noise = draw_noise(Law.DISCRETE_LAPLACE, Fraction(2), (100, 100))
     look = listed(measured(("a", "b"), noise, scale=2))
     clamped = Histogram(fit="clamp").estimate(schema, look, RNG).total
-    spread = 1.74 / 100  # sd of max(G, 0) at this scale, and of its mean over ten thousand cells
+    spread = (
+        1.74 / 100
+    )  # sd of max(G, 0) at this scale, and of its mean over ten thousand cells
     assert clamped / 10_000 == pytest.approx(clamp_bias(2.0), abs=5 * spread)
-    assert Histogram(fit="project").estimate(schema, look, RNG).total == pytest.approx(max(noise.sum(), 0))
+    assert Histogram(fit="project").estimate(schema, look, RNG).total == pytest.approx(
+        max(noise.sum(), 0)
+    )
 
 
 def test_a_large_domain_is_refused_before_anything_is_spent():
     schema = schema_of(*[10] * 7)
-    with pytest.raises(Refused, match=r"10,000,000 cells, more than 1,000,000.*stability.*Nothing was spent"):
+    with pytest.raises(
+        Refused,
+        match=r"10,000,000 cells, more than 1,000,000.*stability.*Nothing was spent",
+    ):
         Histogram().check(schema, delta=Fraction(0))
     Histogram(limit=10**7).check(schema, delta=Fraction(0))
     with pytest.raises(Refused, match=r"10\^26 cells"):

@@ -8,7 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
+from kit.synthesizers.chains import (
+    MODES,
+    audited,
+    chain,
+    pair_error,
+    prices_add_up,
+    ran,
+)
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Partition
@@ -25,20 +32,30 @@ def pairs(release):
 
 @pytest.mark.parametrize(
     "variant",
-    [MST(select="errors"), MST(compress=True), MST(size_aware=False, singles=Fraction(1, 3), selection=Fraction(1, 3))],
+    [
+        MST(select="errors"),
+        MST(compress=True),
+        MST(size_aware=False, singles=Fraction(1, 3), selection=Fraction(1, 3)),
+    ],
     ids=["errors", "compress", "paper"],
 )
 def test_variants_conform(variant, open_curator):
     for judge in CONFORMANCE_CHECKS:
-        if judge is not check_many_columns:  # the default is checked on those, and variants differ in nothing there
+        if (
+            judge is not check_many_columns
+        ):  # the default is checked on those, and variants differ in nothing there
             judge(variant, open_curator)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize(("delta", "accounting"), MODES)
 @pytest.mark.parametrize("select", ["choices", "errors"])
-def test_the_chain_is_found_and_paid_for(select, delta, accounting, neighbours, tmp_path):
-    """A weak link would need thousands of counts of noise to win: at ε = 20 and 2,000 rows that happens less than once in 10^6."""
+def test_the_chain_is_found_and_paid_for(
+    select, delta, accounting, neighbours, tmp_path
+):
+    """A weak link would need thousands of counts of noise to win: at ε = 20 and 2,000
+    rows that happens less than once in 10^6.
+    """
     schema, rows = chain((2, 3, 4, 3, 2), keep=0.95)
     release, _ = ran(
         tmp_path,
@@ -80,18 +97,27 @@ def test_one_column_gets_everything(tmp_path):
 
 
 def test_pairs_beyond_the_limit_are_named_and_leave_a_forest(tmp_path):
-    """Two large columns go with no other: the two small ones are tied, nothing is chosen from an empty list."""
+    """Two large columns go with no other: the two small ones are tied, nothing is
+    chosen from an empty list.
+    """
     schema, rows = chain((3, 40, 3, 40))
     release, told = ran(tmp_path, MST(limit=100), schema, rows)
     assert pairs(release) == [("c0", "c2")]
-    assert any(stage.startswith("not modelled together, for size (more than 100 cells): c0 × c1") for stage in told)
+    assert any(
+        stage.startswith(
+            "not modelled together, for size (more than 100 cells): c0 × c1"
+        )
+        for stage in told
+    )
     prices_add_up(release, Neighbours.ADD_REMOVE)
 
 
 def test_larger_pairs_get_more_and_equal_ones_the_same(tmp_path):
     schema, rows = chain((2, 3, 40, 30, 2))
     aware, _ = ran(tmp_path, MST(), schema, rows)
-    cost = {m.clique: float(m.cost.amount) for m in aware.measurements if len(m.clique) == 2}
+    cost = {
+        m.clique: float(m.cost.amount) for m in aware.measurements if len(m.clique) == 2
+    }
     largest, smallest = (
         max(cost, key=lambda c: np.prod(schema.sizes(c))),
         min(cost, key=lambda c: np.prod(schema.sizes(c))),
@@ -106,7 +132,10 @@ def test_public_cliques_cost_no_choice(tmp_path):
     schema, rows = chain((2, 3, 4, 3, 2))
     public = (("c0", "c1", "c2"), ("c3", "c4"))
     release, _ = ran(tmp_path, MST(public=public), schema, rows)
-    assert [step.asked for step in release.statement.steps] == ["marginals", "marginals"]
+    assert [step.asked for step in release.statement.steps] == [
+        "marginals",
+        "marginals",
+    ]
     assert [m.clique for m in release.measurements if len(m.clique) > 1] == list(public)
     assert make("mst", **release.options) == MST(public=public)
     prices_add_up(release, Neighbours.ADD_REMOVE)
@@ -129,7 +158,12 @@ def test_public_cliques_that_cannot_be_are_refused(wrong, words):
 
 @pytest.mark.parametrize(
     "options",
-    [{"singles": 0}, {"singles": Fraction(2, 3), "selection": Fraction(1, 3)}, {"select": "luck"}, {"limit": 0}],
+    [
+        {"singles": 0},
+        {"singles": Fraction(2, 3), "selection": Fraction(1, 3)},
+        {"select": "luck"},
+        {"limit": 0},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="Nothing was spent"):
@@ -137,7 +171,9 @@ def test_options_that_make_no_sense_are_refused(options):
 
 
 def test_rare_values_are_merged_in_pairs_and_stay_apart_in_rows(tmp_path):
-    """Of 30 values two occur: the others share a bin in every pair, and each can still be sampled."""
+    """Of 30 values two occur: the others share a bin in every pair, and each can still
+    be sampled.
+    """
     schema, rows = chain((2, 2, 30), rows=5_000)
     release, _ = ran(tmp_path, MST(compress=True), schema, rows)
     maps = [
@@ -167,7 +203,9 @@ def test_kruskal_is_a_maximum_spanning_tree(seed):
     """Heavier than the path through all columns, and than any single exchange."""
     rng = np.random.default_rng(seed)
     names = list("abcdef")
-    weight = {(a, b): float(rng.random()) for i, a in enumerate(names) for b in names[i + 1 :]}
+    weight = {
+        (a, b): float(rng.random()) for i, a in enumerate(names) for b in names[i + 1 :]
+    }
     tree = list(spanning_forest(sorted(weight, key=lambda e: -weight[e])))
     assert len(tree) == 5
     assert len(components(names, tree)) == 1

@@ -16,7 +16,11 @@ from understudy.errors import Refused
 from understudy.measurements import Identity, Measurement, Measurements, Partition
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, ignore_progress
-from understudy.synthesizers.published.mwem import MWEM, MultiplicativeWeights, error_bound
+from understudy.synthesizers.published.mwem import (
+    MWEM,
+    MultiplicativeWeights,
+    error_bound,
+)
 from understudy.testing import conformance
 
 SETTINGS = {
@@ -26,26 +30,43 @@ SETTINGS = {
     "figure": MWEM.figure(),
 }
 LONGER = {("mean", "check_learns"): MWEM(average=True, rounds=20, passes=20)}
-"""A mean over six rounds remembers where it began: that of twenty is within a tenth of the rows (.085 ± .001)."""
+"""A mean over six rounds remembers where it began: that of twenty is within a tenth of
+the rows (.085 ± .001).
+"""
 
 SLOW_LEARNERS = {("figure", "check_learns")}
-"""Ten steps of one cell each: the figure does not learn a table of 400 rows by then, and does not claim to."""
+"""Ten steps of one cell each: the figure does not learn a table of 400 rows by then,
+and does not claim to.
+"""
 
 
-BOUGHT_IN_VAIN = {("figure", "check_answers_are_used"), ("mean", "check_answers_are_used")}
-"""The mean of the distributions that queries were picked against leaves out what the last answer taught: that is the figure. How much that
-is has a test of its own."""
+BOUGHT_IN_VAIN = {
+    ("figure", "check_answers_are_used"),
+    ("mean", "check_answers_are_used"),
+}
+"""The mean of the distributions that queries were picked against leaves out what the
+last answer taught: that is the figure. How much that is has a test of its own.
+"""
 
 
 @pytest.mark.parametrize("setting", ["figure", "mean"])
 def test_a_mean_leaves_out_the_last_answer_and_no_other(setting, open_curator):
     schema, rows = conformance.mixed_table(150)
-    # With hardly any noise: weights that follow noise alone come to rest in a single cell, where no further answer moves them.
-    found = conformance.run_trial(SETTINGS[setting], open_curator, schema, rows, epsilon=Fraction(100))
-    assert 0 < conformance.unused_cost_part(SETTINGS[setting], found) <= Fraction(1, SETTINGS[setting].rounds)
+    # With hardly any noise: weights that follow noise alone come to rest in a single
+    # cell, where no further answer moves them.
+    found = conformance.run_trial(
+        SETTINGS[setting], open_curator, schema, rows, epsilon=Fraction(100)
+    )
+    assert (
+        0
+        < conformance.unused_cost_part(SETTINGS[setting], found)
+        <= Fraction(1, SETTINGS[setting].rounds)
+    )
 
 
-@pytest.mark.parametrize("judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__)
+@pytest.mark.parametrize(
+    "judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__
+)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_conforms(setting, judge, open_curator):
     if (setting, judge.__name__) not in SLOW_LEARNERS | BOUGHT_IN_VAIN:
@@ -55,15 +76,38 @@ def test_conforms(setting, judge, open_curator):
 def all_orders(schema):
     """Every marginal of every order."""
     names = list(schema)
-    cliques = [tuple(n for i, n in enumerate(names) if bits >> i & 1) for bits in range(1, 1 << len(names))]
+    cliques = [
+        tuple(n for i, n in enumerate(names) if bits >> i & 1)
+        for bits in range(1, 1 << len(names))
+    ]
     return Workload(tuple(cliques), (1.0,) * len(cliques))
 
 
-def opened(open_curator, sizes, rows, *, epsilon, delta=0, known=True, neighbours=Neighbours.ADD_REMOVE):
-    """A curator on rows that count upwards, and the schema, which declares their number unless told otherwise."""
+def opened(
+    open_curator,
+    sizes,
+    rows,
+    *,
+    epsilon,
+    delta=0,
+    known=True,
+    neighbours=Neighbours.ADD_REMOVE,
+):
+    """A curator on rows that count upwards, and the schema, which declares their number
+    unless told otherwise.
+    """
     schema = schema_of(*sizes, rows=rows if known else None)
-    cells = {name: [f"{name}{i % size}" for i in range(rows)] for name, size in zip(schema, sizes, strict=True)}
-    return schema, open_curator(schema, cells, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
+    cells = {
+        name: [f"{name}{i % size}" for i in range(rows)]
+        for name, size in zip(schema, sizes, strict=True)
+    }
+    return schema, open_curator(
+        schema,
+        cells,
+        epsilon=Fraction(epsilon),
+        delta=Fraction(delta),
+        neighbours=neighbours,
+    )
 
 
 @pytest.mark.parametrize(("rounds", "epsilon"), [(1, "1"), (10, "1"), (8, "0.25")])
@@ -101,7 +145,12 @@ def by_the_book(shares, steps, total):
 
 def test_updates_and_mean_are_the_figures():
     schema = schema_of(2, 3, rows=40)
-    cells = [(("a",), (1,), 31), (("a", "b"), (0, 2), 3), (("b",), (0,), -4), (("b", "a"), (1, 1), 22)]
+    cells = [
+        (("a",), (1,), 31),
+        (("a", "b"), (0, 2), 3),
+        (("b",), (0,), -4),
+        (("b", "a"), (1, 1), 22),
+    ]
     looks, steps = [], []
     for clique, codes, answer in cells:
         maps = tuple(
@@ -112,12 +161,19 @@ def test_updates_and_mean_are_the_figures():
         values[(1,) * len(clique)] = answer
         looks.append(measured(clique, values, maps=maps))
         inside = np.zeros((2, 3))
-        inside[tuple(dict(zip(clique, codes, strict=True)).get(n, slice(None)) for n in schema)] = 1
+        inside[
+            tuple(
+                dict(zip(clique, codes, strict=True)).get(n, slice(None))
+                for n in schema
+            )
+        ] = 1
         steps.append((inside, answer))
     last, mean = by_the_book(np.full((2, 3), 1 / 6), steps, 40)
     found = MWEM.figure(4).estimate(schema, listed(*looks), np.random.default_rng(0))
     assert found.shares == pytest.approx(mean)
-    latest = MWEM(rounds=4, passes=0).estimate(schema, listed(*looks), np.random.default_rng(0))
+    latest = MWEM(rounds=4, passes=0).estimate(
+        schema, listed(*looks), np.random.default_rng(0)
+    )
     assert latest.shares == pytest.approx(last)
 
 
@@ -127,7 +183,9 @@ def test_a_whole_marginal_moves_all_its_cells_at_once():
     factors = np.exp(np.array([[45, -25], [-25, 5]]) / 200)
     assert weights.shares == pytest.approx(factors / factors.sum())
     weights.update_weights(measured(("b", "a"), [[70, 0], [0, 30]]), passes=2_000)
-    assert weights.marginal(("a", "b")) == pytest.approx(np.array([[70, 0], [0, 30]]), abs=1)
+    assert weights.marginal(("a", "b")) == pytest.approx(
+        np.array([[70, 0], [0, 30]]), abs=1
+    )
 
 
 def test_no_answer_however_far_off_breaks_the_weights():
@@ -142,14 +200,24 @@ ROWS, ROUNDS, EPSILON = 2_000, 40, 50
 
 
 def largest_error(open_curator, method):
-    """Of any cell of any marginal, on rows that are all alike: as far from uniform as rows can be."""
+    """Of any cell of any marginal, on rows that are all alike: as far from uniform as
+    rows can be.
+    """
     schema = schema_of(2, 2, 2, rows=ROWS)
     cells = {name: [f"{name}1"] * ROWS for name in schema}
     curator = open_curator(
-        schema, cells, epsilon=Fraction(EPSILON), delta=Fraction(0), neighbours=Neighbours.ADD_REMOVE
+        schema,
+        cells,
+        epsilon=Fraction(EPSILON),
+        delta=Fraction(0),
+        neighbours=Neighbours.ADD_REMOVE,
     )
     workload = all_orders(schema)
-    model = method.estimate(schema, method.measure(curator, workload, ignore_progress), np.random.default_rng(0))
+    model = method.estimate(
+        schema,
+        method.measure(curator, workload, ignore_progress),
+        np.random.default_rng(0),
+    )
     worst = 0.0
     for clique in workload.cliques:
         truth = np.zeros((2,) * len(clique))
@@ -158,7 +226,9 @@ def largest_error(open_curator, method):
     return worst
 
 
-BOUND = error_bound(rows=ROWS, cells=8, queries=26, rounds=ROUNDS, epsilon=EPSILON, failure=1e-6)
+BOUND = error_bound(
+    rows=ROWS, cells=8, queries=26, rounds=ROUNDS, epsilon=EPSILON, failure=1e-6
+)
 
 
 def test_the_theorems_bound_holds(open_curator):
@@ -185,18 +255,28 @@ def test_the_bound_has_teeth(open_curator):
 
 def test_the_bound_is_the_theorems_at_its_own_failure_probability():
     told = error_bound(rows=100, cells=8, queries=26, rounds=4, epsilon=2.0)
-    assert told == pytest.approx(2 * 100 * np.sqrt(np.log(8) / 4) + 10 * 4 * np.log(26) / 2)
+    assert told == pytest.approx(
+        2 * 100 * np.sqrt(np.log(8) / 4) + 10 * 4 * np.log(26) / 2
+    )
 
 
 def test_improvements_improve(open_curator):
-    assert largest_error(open_curator, MWEM(rounds=ROUNDS)) < 0.2 * largest_error(open_curator, MWEM.figure(ROUNDS))
+    assert largest_error(open_curator, MWEM(rounds=ROUNDS)) < 0.2 * largest_error(
+        open_curator, MWEM.figure(ROUNDS)
+    )
 
 
-@pytest.mark.parametrize("method", [MWEM(rounds=3), MWEM(rounds=3, start="histogram")], ids=["rounds", "start"])
+@pytest.mark.parametrize(
+    "method",
+    [MWEM(rounds=3), MWEM(rounds=3, start="histogram")],
+    ids=["rounds", "start"],
+)
 def test_every_cell_is_noised_the_empty_ones_too(method, open_curator):
     schema = schema_of(40, 40)
     rows = {name: [f"{name}0"] * 50 for name in schema}
-    curator = open_curator(schema, rows, epsilon=Fraction(1), delta=Fraction(0), neighbours=ADD_REMOVE)
+    curator = open_curator(
+        schema, rows, epsilon=Fraction(1), delta=Fraction(0), neighbours=ADD_REMOVE
+    )
     found = method.measure(curator, Workload((("a", "b"),), (1.0,)), ignore_progress)
     assert Fraction(0) <= curator.left <= Fraction(1, 100)
     assert honest(schema, rows, found)
@@ -205,14 +285,24 @@ def test_every_cell_is_noised_the_empty_ones_too(method, open_curator):
 
 
 def test_a_large_domain_is_refused_before_anything_is_spent():
-    with pytest.raises(Refused, match=r"10,000,000 cells, more than 1,000,000.*privsyn.*Nothing was spent"):
+    with pytest.raises(
+        Refused,
+        match=r"10,000,000 cells, more than 1,000,000.*privsyn.*Nothing was spent",
+    ):
         MWEM().check(schema_of(*[10] * 7), delta=Fraction(0))
     MWEM(limit=10**7).check(schema_of(*[10] * 7), delta=Fraction(0))
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"rounds": 0}, {"limit": 0}, {"passes": -1}, {"start": "guess"}, {"total_share": 0}, {"start_share": Fraction(1)}],
+    [
+        {"rounds": 0},
+        {"limit": 0},
+        {"passes": -1},
+        {"start": "guess"},
+        {"total_share": 0},
+        {"start_share": Fraction(1)},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="mwem"):
@@ -221,10 +311,20 @@ def test_options_that_make_no_sense_are_refused(options):
 
 def test_a_column_that_discovery_has_counted_starts_as_it_was_found():
     schema = Schema(
-        columns=(Integer(name="a", min=0, max=2, nullable=False), Integer(name="b", min=0, max=1, nullable=False))
+        columns=(
+            Integer(name="a", min=0, max=2, nullable=False),
+            Integer(name="b", min=0, max=1, nullable=False),
+        )
     )
     cost = Cost(Accounting.GDP, Fraction(1))
-    counted = Measurement(("a",), (Identity(3),), np.array([90, 10, -2]), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
+    counted = Measurement(
+        ("a",),
+        (Identity(3),),
+        np.array([90, 10, -2]),
+        Law.ROUNDED_GAUSSIAN,
+        Fraction(1),
+        cost,
+    )
     begun = MWEM()._initial_weights(schema, Measurements((counted,))).shares
     assert begun.sum(axis=1)[0] > 0.8
     assert np.allclose(begun[:, 0], begun[:, 1])

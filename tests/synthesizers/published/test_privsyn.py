@@ -26,7 +26,9 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__)
+@pytest.mark.parametrize(
+    "judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__
+)
 def test_conforms_as_published(judge, open_curator):
     """The default is judged with all others, in test_check.py."""
     judge(SETTINGS["as published"], open_curator)
@@ -36,34 +38,59 @@ ROWS = 16 * 12 * 20
 
 
 def table():
-    """Two pairs of twins, and every combination of them equally often: pairs are either the same or exactly independent."""
+    """Two pairs of twins, and every combination of them equally often: pairs are either
+    the same or exactly independent.
+    """
     schema = schema_of(16, 16, 12, 12)
     a, c = (np.arange(ROWS) % 16, np.arange(ROWS) // 16 % 12)
-    cells = {n: [f"{n}{code}" for code in codes] for n, codes in zip("abcd", (a, a, c, c), strict=True)}
+    cells = {
+        n: [f"{n}{code}" for code in codes]
+        for n, codes in zip("abcd", (a, a, c, c), strict=True)
+    }
     return schema, cells
 
 
-def bought(open_curator, method, *, epsilon=TRIAL_EPSILON, delta=TRIAL_DELTA, made=None):
+def bought(
+    open_curator, method, *, epsilon=TRIAL_EPSILON, delta=TRIAL_DELTA, made=None
+):
     neighbours = Neighbours.ADD_REMOVE
     schema, rows = made or table()
-    curator = open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
-    return schema, rows, curator, method.measure(curator, Workload.of_order(schema), ignore_progress)
+    curator = open_curator(
+        schema,
+        rows,
+        epsilon=Fraction(epsilon),
+        delta=Fraction(delta),
+        neighbours=neighbours,
+    )
+    return (
+        schema,
+        rows,
+        curator,
+        method.measure(curator, Workload.of_order(schema), ignore_progress),
+    )
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), TRIAL_DELTA])
 @pytest.mark.parametrize("occupied", [True, False], ids=["default", "as published"])
 def test_dependent_pairs_are_measured_and_others_are_not(occupied, delta, open_curator):
-    """Noise takes an independent pair for a dependent one where it is 7 deviations (20 scales of Laplace noise) large.
+    """Noise takes an independent pair for a dependent one where it is 7 deviations (20
+    scales of Laplace noise) large.
 
-    That is, if single columns are known well: their noise makes every pair look dependent, and with a tenth of the budget it did so
-    once in twenty-five runs.
+    That is, if single columns are known well: their noise makes every pair look
+    dependent, and with a tenth of the budget it did so once in twenty-five runs.
     """
-    *_, found = bought(open_curator, PrivSyn(occupied=occupied, shrink=occupied, singles=Fraction(3, 10)), delta=delta)
+    *_, found = bought(
+        open_curator,
+        PrivSyn(occupied=occupied, shrink=occupied, singles=Fraction(3, 10)),
+        delta=delta,
+    )
     assert {m.clique for m in found if len(m.clique) > 1} == {("a", "b"), ("c", "d")}
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), TRIAL_DELTA])
-def test_a_tenth_for_selection_a_tenth_for_one_ways_the_rest_for_pairs(delta, open_curator):
+def test_a_tenth_for_selection_a_tenth_for_one_ways_the_rest_for_pairs(
+    delta, open_curator
+):
     *_, found = bought(
         open_curator, PrivSyn(occupied=False, largest=1), delta=delta
     )  # pairs, whatever noise adds to them
@@ -72,15 +99,24 @@ def test_a_tenth_for_selection_a_tenth_for_one_ways_the_rest_for_pairs(delta, op
     assert float(sum(others.values()) / singles) == pytest.approx(8, rel=1e-3)
     power = 2 / 3 if delta else 1 / 2
     ratio = float(others["a", "b"] / others["c", "d"])
-    assert 1 < ratio <= 2**power * 1.001  # 256 and 144 cells, each taken for a power of √2
+    assert (
+        1 < ratio <= 2**power * 1.001
+    )  # 256 and 144 cells, each taken for a power of √2
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), TRIAL_DELTA])
 def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
-    """μ, or ε, recomputed from returned minus exact counts never exceeds what was paid; a mutant that spares empty cells does."""
+    """μ, or ε, recomputed from returned minus exact counts never exceeds what was paid;
+    a mutant that spares empty cells does.
+    """
     schema = schema_of(80, 80)
-    rows = {"a": [f"a{i % 3}" for i in range(500)], "b": [f"b{i % 3}" for i in range(500)]}
-    *_, curator, found = bought(open_curator, PrivSyn(), epsilon=Fraction(6), delta=delta, made=(schema, rows))
+    rows = {
+        "a": [f"a{i % 3}" for i in range(500)],
+        "b": [f"b{i % 3}" for i in range(500)],
+    }
+    *_, curator, found = bought(
+        open_curator, PrivSyn(), epsilon=Fraction(6), delta=delta, made=(schema, rows)
+    )
     assert ("a", "b") in found
     assert Fraction(0) <= curator.left <= Fraction(1, 100)
     assert honest(schema, rows, found)
@@ -89,7 +125,9 @@ def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
 
 
 def test_independence_is_judged_by_paid_one_ways_with_sensitivity_one(open_curator):
-    """Noise on InDif of six pairs: one row moves each of them by one, so scale 6/ε' at a tenth of a pure budget, in grid units."""
+    """Noise on InDif of six pairs: one row moves each of them by one, so scale 6/ε' at
+    a tenth of a pure budget, in grid units.
+    """
     from understudy.curator.mechanisms.scores import SCORE_GRID
 
     schema, rows = table()
@@ -106,14 +144,24 @@ def test_independence_is_judged_by_paid_one_ways_with_sensitivity_one(open_curat
             seen.update(self.inner.errors(estimates, share=share))
             return dict(seen)
 
-    curator = open_curator(schema, rows, epsilon=Fraction(6), delta=Fraction(0), neighbours=Neighbours.ADD_REMOVE)
+    curator = open_curator(
+        schema,
+        rows,
+        epsilon=Fraction(6),
+        delta=Fraction(0),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
     PrivSyn().measure(Watched(curator), Workload.of_order(schema), ignore_progress)
     assert len(seen) == 6
-    assert {d.scale / SCORE_GRID for d in seen.values()} == {Fraction(6) / Fraction(6, 10)}
+    assert {d.scale / SCORE_GRID for d in seen.values()} == {
+        Fraction(6) / Fraction(6, 10)
+    }
 
 
 def test_where_no_pair_is_worth_its_noise_columns_are_sharpened(open_curator):
-    _, _, curator, found = bought(open_curator, PrivSyn(occupied=False), epsilon=Fraction(1, 100))
+    _, _, curator, found = bought(
+        open_curator, PrivSyn(occupied=False), epsilon=Fraction(1, 100)
+    )
     assert {len(m.clique) for m in found} == {1}
     assert curator.left <= Fraction(1, 100)
 
@@ -143,19 +191,31 @@ def test_several_looks_at_one_marginal_are_pooled():
 
 def test_its_model_says_that_it_cannot_complete_rows():
     looks = listed(measured(("a",), [5, 5]), measured(("b",), [5, 5]))
-    assert not isinstance(PrivSyn().estimate(schema_of(2, 2), looks, np.random.default_rng(0)), ConditionalModel)
+    assert not isinstance(
+        PrivSyn().estimate(schema_of(2, 2), looks, np.random.default_rng(0)),
+        ConditionalModel,
+    )
 
 
 def test_a_table_has_no_more_rows_than_allowed():
     looks = listed(measured(("a",), [500, 700]))
-    model = PrivSyn(most_rows=100).estimate(schema_of(2), looks, np.random.default_rng(0))
+    model = PrivSyn(most_rows=100).estimate(
+        schema_of(2), looks, np.random.default_rng(0)
+    )
     assert (model.rows, model.total) == (100, 1200)
-    assert np.bincount(model.sample(1200, np.random.default_rng(0))["a"]) == pytest.approx([500, 700], abs=12)
+    assert np.bincount(
+        model.sample(1200, np.random.default_rng(0))["a"]
+    ) == pytest.approx([500, 700], abs=12)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"selection": 0}, {"singles": 0}, {"selection": Fraction(1, 2), "singles": Fraction(1, 2)}, {"largest": 0}],
+    [
+        {"selection": 0},
+        {"singles": 0},
+        {"selection": Fraction(1, 2), "singles": Fraction(1, 2)},
+        {"largest": 0},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="privsyn"):
@@ -163,15 +223,28 @@ def test_options_that_make_no_sense_are_refused(options):
 
 
 def test_a_marginal_of_many_columns_keeps_what_its_sums_tell(monkeypatch):
-    """Ten two-valued columns, of which the first two are equal: every cell drowns in noise, the pair does not."""
+    """Ten two-valued columns, of which the first two are equal: every cell drowns in
+    noise, the pair does not.
+    """
     schema, rng = schema_of(*[2] * 10), np.random.default_rng(0)
     truth = np.zeros((2,) * 10)
-    truth[0, 0], truth[1, 1] = 20.0, 20.0  # 10,240 rows, twenty in every cell that can be
-    looks = [measured(tuple(schema), truth + np.rint(rng.normal(0, 20, truth.shape)), scale=14)]
+    truth[0, 0], truth[1, 1] = (
+        20.0,
+        20.0,
+    )  # 10,240 rows, twenty in every cell that can be
+    looks = [
+        measured(
+            tuple(schema), truth + np.rint(rng.normal(0, 20, truth.shape)), scale=14
+        )
+    ]
     looks += [measured((name,), [5120, 5120]) for name in schema]
 
     def equal() -> float:
-        table = PrivSyn().target_marginals(schema, listed(*looks), 10240.0)[tuple(schema)].sum(axis=tuple(range(2, 10)))
+        table = (
+            PrivSyn()
+            .target_marginals(schema, listed(*looks), 10240.0)[tuple(schema)]
+            .sum(axis=tuple(range(2, 10)))
+        )
         return float(table[0, 0] + table[1, 1])
 
     kept = equal()

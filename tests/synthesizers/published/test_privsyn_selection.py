@@ -19,13 +19,17 @@ GAUSSIAN, LAPLACE = 2 / 3, 1 / 2
 
 @pytest.mark.parametrize(("power", "falls"), [(GAUSSIAN, 1 / 2), (LAPLACE, 1)])
 def test_the_closed_form_is_the_smallest_error_of_any_split(power, falls):
-    """Noise ∝ part^-falls; no random split of the budget has a smaller Σ n · noise than n^power does."""
+    """Noise ∝ part^-falls; no random split of the budget has a smaller Σ n · noise than
+    n^power does.
+    """
     sizes = np.array([6.0, 40.0, 500.0])
     noise = NoiseLevel(2.0, power)
     best = noise.error(sum(map(noise.part, sizes)))
     parts = sizes**power / np.sum(sizes**power)
     assert np.sum(sizes * 2.0 * parts**-falls) == pytest.approx(best)
-    assert noise.on_cell(40.0, sum(map(noise.part, sizes))) == pytest.approx(2.0 * parts[1] ** -falls)
+    assert noise.on_cell(40.0, sum(map(noise.part, sizes))) == pytest.approx(
+        2.0 * parts[1] ** -falls
+    )
     for split in np.random.default_rng(0).dirichlet(np.ones(3), 500):
         assert np.sum(sizes * 2.0 * split**-falls) >= best * (1 - 1e-9)
 
@@ -51,24 +55,34 @@ def test_greedy_choice_is_close_to_the_best_set(seed, power):
 def test_more_budget_buys_more_pairs():
     losses = {(f"x{i}", f"y{i}"): 20.0 * i for i in range(1, 20)}
     sizes = dict.fromkeys(losses, 30.0)
-    bought = [len(dense_marginals(losses, sizes, NoiseLevel(unit, GAUSSIAN))) for unit in (100.0, 1.0, 0.1, 0.001)]
+    bought = [
+        len(dense_marginals(losses, sizes, NoiseLevel(unit, GAUSSIAN)))
+        for unit in (100.0, 1.0, 0.1, 0.001)
+    ]
     assert bought[0] == 0
     assert bought == sorted(bought)
     assert bought[-1] == 19
 
 
 def test_noise_below_zero_is_no_loss():
-    assert dense_marginals({("a", "b"): -5.0}, {("a", "b"): 4.0}, NoiseLevel(0.0, GAUSSIAN)) == []
+    assert (
+        dense_marginals(
+            {("a", "b"): -5.0}, {("a", "b"): 4.0}, NoiseLevel(0.0, GAUSSIAN)
+        )
+        == []
+    )
 
 
 def test_cells_that_expect_nothing_do_not_count():
     rows = np.zeros(1_000)
     rows[:10] = 500.0
     sizes = {("a", "b"): 1_000.0}
-    assert count_occupied_cells({("a", "b"): rows}, [("a", "b")], sizes, NoiseLevel(5.0, GAUSSIAN)) == {
-        ("a", "b"): 10.0
-    }
-    assert count_occupied_cells({("a", "b"): rows}, [], sizes, NoiseLevel(1e9, GAUSSIAN)) == {("a", "b"): 1.0}
+    assert count_occupied_cells(
+        {("a", "b"): rows}, [("a", "b")], sizes, NoiseLevel(5.0, GAUSSIAN)
+    ) == {("a", "b"): 10.0}
+    assert count_occupied_cells(
+        {("a", "b"): rows}, [], sizes, NoiseLevel(1e9, GAUSSIAN)
+    ) == {("a", "b"): 1.0}
 
 
 def test_every_pair_is_covered_and_no_clique_is_too_large():

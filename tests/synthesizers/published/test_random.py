@@ -20,11 +20,19 @@ def test_every_code_is_equally_frequent():
 
 
 @pytest.mark.parametrize(
-    ("asked", "declared", "rows"), [(None, None, 1000), (None, 70, 70), (5, 70, 5), (0, None, 0), (None, 0, 0)]
+    ("asked", "declared", "rows"),
+    [(None, None, 1000), (None, 70, 70), (5, 70, 5), (0, None, 0), (None, 0, 0)],
 )
 def test_rows_are_asked_for_or_declared_or_a_thousand(asked, declared, rows):
     schema = schema_of(2, rows=declared)
-    assert default_rows(Random(rows=asked).estimate(schema, Measurements(), np.random.default_rng(0))) == rows
+    assert (
+        default_rows(
+            Random(rows=asked).estimate(
+                schema, Measurements(), np.random.default_rng(0)
+            )
+        )
+        == rows
+    )
 
 
 def test_it_reads_no_rows():

@@ -1,4 +1,6 @@
-"""The owner's draft: types by majority, people dropped, and no value unless the owner says they are public."""
+"""The owner's draft: types by majority, people dropped, and no value unless the owner
+says they are public.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,10 @@ TYPES = {
 
 
 def drafted(path, cells, *, public_domains=False):
-    rows = [",".join(cells), *(",".join(row) for row in zip(*cells.values(), strict=True))]
+    rows = [
+        ",".join(cells),
+        *(",".join(row) for row in zip(*cells.values(), strict=True)),
+    ]
     path.write_text("\n".join(rows) + "\n")
     with open_table(path) as source:
         return draft_schema(source, public_domains=public_domains)
@@ -125,11 +130,16 @@ def test_with_public_domains_values_and_bounds_are_written_down(tmp_path):
     assert found["sex"].values == ("F", "M")
     assert (found["age"].min, found["age"].max) == (20, 69)
     assert (found["dose"].min, found["dose"].max) == (0, Fraction(39, 8))
-    assert (found["born"].min, found["born"].max) == (date(1950, 1, 1), date(1950, 1, 1) + timedelta(days=37 * (N - 1)))
+    assert (found["born"].min, found["born"].max) == (
+        date(1950, 1, 1),
+        date(1950, 1, 1) + timedelta(days=37 * (N - 1)),
+    )
     assert found["seen"].min == datetime(2020, 1, 1)
     assert found["zip"].values == tuple(sorted(set(CELLS["zip"])))
     assert not any(c.learned for c in found.columns)
-    assert [c.name for c in found.columns if c.is_modelled and not c.is_closed] == ["empty"]
+    assert [c.name for c in found.columns if c.is_modelled and not c.is_closed] == [
+        "empty"
+    ]
 
 
 @pytest.mark.parametrize(("odd", "same"), [(3, True), (40, False)])
@@ -162,7 +172,9 @@ FRAME = pd.DataFrame(
         "flag": [True, False] * 100,
         "label": ["a", "b", "c", None] * 50,
         "moment": pd.to_datetime(["2020-01-01 10:00", "2020-01-02 11:30"] * 100),
-        "zoned": pd.to_datetime(["2020-01-01", "2020-01-02"] * 100).tz_localize("Europe/Zurich"),
+        "zoned": pd.to_datetime(["2020-01-01", "2020-01-02"] * 100).tz_localize(
+            "Europe/Zurich"
+        ),
         "serial": range(200),
         "name": ["x"] * 200,
     }
@@ -181,7 +193,12 @@ def parquet(tmp_path):
 
 @pytest.mark.parametrize(
     "data",
-    [lambda _: FRAME, lambda _: pl.from_pandas(FRAME), lambda _: pa.Table.from_pandas(FRAME), parquet],
+    [
+        lambda _: FRAME,
+        lambda _: pl.from_pandas(FRAME),
+        lambda _: pa.Table.from_pandas(FRAME),
+        parquet,
+    ],
     ids=["pandas", "polars", "pyarrow", "parquet"],
 )
 def test_frames_and_parquet(tmp_path, data):
@@ -197,24 +214,38 @@ def test_frames_and_parquet(tmp_path, data):
     assert parse_schema(dump_schema(found)) == found
 
 
-@pytest.mark.parametrize(("seconds", "resolution"), [(3600, "1h"), (900, "1min"), (7, "1s")])
+@pytest.mark.parametrize(
+    ("seconds", "resolution"), [(3600, "1h"), (900, "1min"), (7, "1s")]
+)
 def test_times_of_day_are_as_fine_as_nearly_all_of_them(seconds, resolution, tmp_path):
-    times = [(datetime(2024, 1, 1) + i * timedelta(seconds=seconds)).time() for i in range(300)]
+    times = [
+        (datetime(2024, 1, 1) + i * timedelta(seconds=seconds)).time()
+        for i in range(300)
+    ]
     texts = [str(t)[:5] if seconds >= 60 else str(t) for t in times]
     with open_table(pa.table({"at": times})) as source:
-        assert draft_schema(source)["at"].resolution == {"1h": timedelta(hours=1), "1min": timedelta(minutes=1)}.get(
-            resolution, timedelta(seconds=1)
-        )
+        assert draft_schema(source)["at"].resolution == {
+            "1h": timedelta(hours=1),
+            "1min": timedelta(minutes=1),
+        }.get(resolution, timedelta(seconds=1))
     (tmp_path / "t.csv").write_text("\n".join(["at", *texts]) + "\n")
     with open_table(tmp_path / "t.csv") as source:
         assert f"resolution: {resolution}" in dump_schema(draft_schema(source))
 
 
-@pytest.mark.parametrize(("decimals", "step"), [(0, 1), (1, Fraction(1, 10)), (2, Fraction(1, 100))])
+@pytest.mark.parametrize(
+    ("decimals", "step"), [(0, 1), (1, Fraction(1, 10)), (2, Fraction(1, 100))]
+)
 def test_short_floats_have_the_decimals_they_show(decimals, step):
-    values = np.random.default_rng(1).normal(10, 4, 500).round(decimals).astype("float32")
+    values = (
+        np.random.default_rng(1).normal(10, 4, 500).round(decimals).astype("float32")
+    )
     values[::9] = np.nan
-    for frame in (pa.table({"x": values}), pd.DataFrame({"x": values}), pl.DataFrame({"x": values})):
+    for frame in (
+        pa.table({"x": values}),
+        pd.DataFrame({"x": values}),
+        pl.DataFrame({"x": values}),
+    ):
         with open_table(frame) as source:
             assert draft_schema(source)["x"].step == step
 
@@ -226,25 +257,38 @@ def test_an_empty_table_is_left_to_learn(tmp_path):
 
 def test_a_column_of_nothing_but_odd_characters(tmp_path):
     found = drafted(
-        tmp_path / "people.csv", {"a": ["\ufffd", "é", "'", "; DROP TABLE cells"] * 50}, public_domains=True
+        tmp_path / "people.csv",
+        {"a": ["\ufffd", "é", "'", "; DROP TABLE cells"] * 50},
+        public_domains=True,
     )
-    assert found["a"].values == tuple(sorted(["\ufffd", "é", "'", "; DROP TABLE cells"]))
+    assert found["a"].values == tuple(
+        sorted(["\ufffd", "é", "'", "; DROP TABLE cells"])
+    )
 
 
 def test_a_long_list_of_values_is_not_drafted(tmp_path):
     cells = {"town": [f"t{i % 1200}" for i in range(3600)]}
     found = drafted(tmp_path / "people.csv", cells, public_domains=True)
-    assert found["town"] == Categorical(name="town", note="more than 1,000 values, left to learn")
+    assert found["town"] == Categorical(
+        name="town", note="more than 1,000 values, left to learn"
+    )
 
 
 def test_letters_that_stand_for_no_number_are_missing_codes_of_numbers(tmp_path):
-    """N among incomes is not applicable; Y and N are answers, and a column of words stays one, N among them or not."""
+    """N among incomes is not applicable; Y and N are answers, and a column of words
+    stays one, N among them or not.
+    """
     rows = [
         f"{i % 40},{'N' if i % 3 else i % 50},{'N' if i % 2 else 'Y'},{'N' if i % 3 else 'SW'},{i / 4 if i % 5 else ':'}"
         for i in range(600)
     ]
-    (tmp_path / "t.csv").write_text("\n".join(["age,income,vote,wind,rate", *rows]) + "\n")
-    found = {column.name: column for column in draft_schema(open_table(tmp_path / "t.csv")).columns}
+    (tmp_path / "t.csv").write_text(
+        "\n".join(["age,income,vote,wind,rate", *rows]) + "\n"
+    )
+    found = {
+        column.name: column
+        for column in draft_schema(open_table(tmp_path / "t.csv")).columns
+    }
     assert found["income"] == Integer(name="income", missing=("N",))
     assert isinstance(found["vote"], Boolean)
     assert found["vote"].missing == ()
@@ -267,7 +311,12 @@ def test_with_public_domains_a_column_without_an_empty_cell_is_declared_so(tmp_p
     drafted(path, cells)
     with open_table(path) as source:
         found = declare_non_nullable(source, draft_schema(source, public_domains=True))
-    assert [found[name].nullable for name in ("full", "coded", "gap", "odd")] == [False, False, True, True]
+    assert [found[name].nullable for name in ("full", "coded", "gap", "odd")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     assert found["coded"].missing == ("NA",)
     assert all(column.nullable for column in describe(path).columns)
     assert not describe(path, public_domains=True)["full"].nullable
@@ -276,4 +325,6 @@ def test_with_public_domains_a_column_without_an_empty_cell_is_declared_so(tmp_p
 def test_an_empty_table_says_nothing_of_its_cells(tmp_path):
     path = tmp_path / "people.csv"
     drafted(path, {"a": [], "b": []}, public_domains=True)
-    assert all(column.nullable for column in describe(path, public_domains=True).columns)
+    assert all(
+        column.nullable for column in describe(path, public_domains=True).columns
+    )

@@ -1,4 +1,6 @@
-"""What a draft says of cells that are spelled so that they cannot be read as what they are."""
+"""What a draft says of cells that are spelled so that they cannot be read as what they
+are.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from understudy.tables.drafting.spelling import SPELLING_NOTES, describe_spellin
 
 def note(tmp_path: Path, cells: list[str], *, multiline: bool = False) -> str:
     path = tmp_path / "t.csv"
-    path.write_bytes("".join(f"{line}\n" for line in ("a;b", *(f"{cell};1" for cell in cells))).encode())
+    path.write_bytes(
+        "".join(
+            f"{line}\n" for line in ("a;b", *(f"{cell};1" for cell in cells))
+        ).encode()
+    )
     with open_table(path, multiline=multiline) as source:
         return describe_spelling(source, "a")
 
@@ -37,7 +43,9 @@ def test_numbers_in_a_dress_are_told(cells, tmp_path):
     assert note(tmp_path, cells * 50) == SPELLING_NOTES["number"]
 
 
-@pytest.mark.parametrize("cells", [["31/12/2024", "1/2/24"], ["31.12.2024"], ["12-31-2024 10:15"]])
+@pytest.mark.parametrize(
+    "cells", [["31/12/2024", "1/2/24"], ["31.12.2024"], ["12-31-2024 10:15"]]
+)
 def test_dates_in_an_order_of_their_own_are_told(cells, tmp_path):
     assert note(tmp_path, cells * 50) == SPELLING_NOTES["date"]
 
@@ -90,14 +98,25 @@ def test_a_draft_carries_it_where_a_column_stays_text():
         "day": Date,
         "cost": Real,
     }
-    assert {name for name, column in drafted.items() if column.note == SPELLING_NOTES["number"]} == {"pay", "share"}
+    assert {
+        name
+        for name, column in drafted.items()
+        if column.note == SPELLING_NOTES["number"]
+    } == {"pay", "share"}
     assert [column.note for column in drafted.values()].count("") == 3
 
 
-@pytest.mark.parametrize(("tail", "zone"), [("Z", "UTC"), ("+02:00", "UTC"), ("-0330", "UTC"), ("", None)])
+@pytest.mark.parametrize(
+    ("tail", "zone"), [("Z", "UTC"), ("+02:00", "UTC"), ("-0330", "UTC"), ("", None)]
+)
 def test_moments_with_an_offset_are_instants(tail, zone, tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("at,x\n" + "".join(f"2024-03-{i % 28 + 1:02}T10:{i % 60:02}:00{tail},1\n" for i in range(300)))
+    path.write_text(
+        "at,x\n"
+        + "".join(
+            f"2024-03-{i % 28 + 1:02}T10:{i % 60:02}:00{tail},1\n" for i in range(300)
+        )
+    )
     with open_table(path) as source:
         column = draft_schema(source)["at"]
     assert isinstance(column, Datetime)

@@ -13,14 +13,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.schema import Boolean, Date, Datetime, Integer, Real, Schema, Time, UndeclaredColumn, codec_of
-from understudy.tables import EMPTY_CANDIDATE, TEXT_CANDIDATE, TYPE_CANDIDATES, Table, is_readable_as, open_table
+from understudy.schema import (
+    Boolean,
+    Date,
+    Datetime,
+    Integer,
+    Real,
+    Schema,
+    Time,
+    UndeclaredColumn,
+    codec_of,
+)
+from understudy.tables import (
+    EMPTY_CANDIDATE,
+    TEXT_CANDIDATE,
+    TYPE_CANDIDATES,
+    Table,
+    is_readable_as,
+    open_table,
+)
 
 
 def votes(cells: list[str | None], missing: tuple[str, ...] = ()) -> list[list[str]]:
     columns = {f"c{i}": [cell] for i, cell in enumerate(cells)}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-    schema = Schema(columns=tuple(UndeclaredColumn(name=name, missing=missing) for name in columns))
+    schema = Schema(
+        columns=tuple(UndeclaredColumn(name=name, missing=missing) for name in columns)
+    )
     with open_table(frame) as source:
         counts = Table(source, schema).votes(list(columns))
     assert counts.dtype == np.int64
@@ -39,7 +58,11 @@ CELLS = {
     "decimal6": ["0.123456"],
     "real": ["1e5", "0.1234567", "5.", "1234567890123456789", "-2.5E-3"],
     "date": ["2024-02-29", " 1999-01-01"],
-    "instant": ["2024-02-29T10:00:30.5Z", "2024-02-29 10:00+01:00", "2024-02-29 10:00:30-0530"],
+    "instant": [
+        "2024-02-29T10:00:30.5Z",
+        "2024-02-29 10:00+01:00",
+        "2024-02-29 10:00:30-0530",
+    ],
     "datetime": ["2024-02-29 10:00", "2024-02-29T10:00:30.5"],
     "time": ["10:00", "23:59:59.5"],
     TEXT_CANDIDATE: [
@@ -61,7 +84,9 @@ CELLS = {
 
 def test_a_cell_votes_for_the_most_specific_type():
     cells = [cell for kind in CELLS.values() for cell in kind]
-    assert votes(cells, missing=("NA",)) == [kind for kind, group in CELLS.items() for _ in group]
+    assert votes(cells, missing=("NA",)) == [
+        kind for kind, group in CELLS.items() for _ in group
+    ]
 
 
 def test_support_is_a_partial_order_and_the_list_follows_it():
@@ -71,12 +96,19 @@ def test_support_is_a_partial_order_and_the_list_follows_it():
         for b in TYPE_CANDIDATES:
             if a not in (b, EMPTY_CANDIDATE) and is_readable_as(a, b):
                 assert not is_readable_as(b, a)
-                assert TYPE_CANDIDATES.index(a) < TYPE_CANDIDATES.index(b) or (a, b) == ("bit", "boolean")
+                assert TYPE_CANDIDATES.index(a) < TYPE_CANDIDATES.index(b) or (
+                    a,
+                    b,
+                ) == ("bit", "boolean")
             for c in TYPE_CANDIDATES:
-                assert not (is_readable_as(a, b) and is_readable_as(b, c)) or is_readable_as(a, c)
+                assert not (
+                    is_readable_as(a, b) and is_readable_as(b, c)
+                ) or is_readable_as(a, c)
 
 
-@pytest.mark.parametrize("candidate", ["boolean", "integer", "real", "date", "datetime", "time"])
+@pytest.mark.parametrize(
+    "candidate", ["boolean", "integer", "real", "date", "datetime", "time"]
+)
 def test_what_supports_a_type_can_be_read_as_it(candidate):
     """A vote never elects a type that would lose the cell."""
     columns = {
@@ -101,48 +133,97 @@ def test_what_supports_a_type_can_be_read_as_it(candidate):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=50))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+        min_size=1,
+        max_size=50,
+    )
+)
 def test_any_text_votes_once(cells):
     with open_table(pl.DataFrame({"x": cells})) as source:
-        assert Table(source, Schema(columns=(UndeclaredColumn(name="x"),))).votes(["x"]).sum() == len(cells)
+        assert Table(source, Schema(columns=(UndeclaredColumn(name="x"),))).votes(
+            ["x"]
+        ).sum() == len(cells)
 
 
 def test_wide_tables_vote_in_parts():
     frame = pl.DataFrame({f"c{i}": ["x" if i % 2 else "2.5"] for i in range(20)})
     with open_table(frame) as source:
-        counts = Table(source, Schema(columns=tuple(UndeclaredColumn(name=n) for n in frame.columns))).votes(
-            frame.columns
-        )
-    assert [TYPE_CANDIDATES[int(row.argmax())] for row in counts] == ["decimal1", TEXT_CANDIDATE] * 10
+        counts = Table(
+            source,
+            Schema(columns=tuple(UndeclaredColumn(name=n) for n in frame.columns)),
+        ).votes(frame.columns)
+    assert [TYPE_CANDIDATES[int(row.argmax())] for row in counts] == [
+        "decimal1",
+        TEXT_CANDIDATE,
+    ] * 10
 
 
 def test_typed_columns_vote_too():
     frame = pl.DataFrame({"a": [1, 2], "b": [[1], None]})
     with open_table(frame) as source:
-        counts = Table(source, Schema(columns=(UndeclaredColumn(name="a"), UndeclaredColumn(name="b")))).votes(
-            ["a", "b"]
-        )
-    assert counts[0][TYPE_CANDIDATES.index("bit")] == counts[0][TYPE_CANDIDATES.index("integer")] == 1
-    assert counts[1][TYPE_CANDIDATES.index(TEXT_CANDIDATE)] == counts[1][TYPE_CANDIDATES.index(EMPTY_CANDIDATE)] == 1
+        counts = Table(
+            source,
+            Schema(columns=(UndeclaredColumn(name="a"), UndeclaredColumn(name="b"))),
+        ).votes(["a", "b"])
+    assert (
+        counts[0][TYPE_CANDIDATES.index("bit")]
+        == counts[0][TYPE_CANDIDATES.index("integer")]
+        == 1
+    )
+    assert (
+        counts[1][TYPE_CANDIDATES.index(TEXT_CANDIDATE)]
+        == counts[1][TYPE_CANDIDATES.index(EMPTY_CANDIDATE)]
+        == 1
+    )
 
 
 STORED = {
     "bit": [
-        pa.array([1, 0], kind) for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.decimal128(9, 2))
+        pa.array([1, 0], kind)
+        for kind in (
+            pa.int8(),
+            pa.uint64(),
+            pa.float32(),
+            pa.float64(),
+            pa.decimal128(9, 2),
+        )
     ],
     "integer": [
         pa.array([34, -7], kind)
-        for kind in (pa.int16(), pa.int64(), pa.float32(), pa.decimal128(20, 4), pa.decimal256(50, 4))
+        for kind in (
+            pa.int16(),
+            pa.int64(),
+            pa.float32(),
+            pa.decimal128(20, 4),
+            pa.decimal256(50, 4),
+        )
     ],
     "decimal1": [pa.array([0.5, -2.5], kind) for kind in (pa.float32(), pa.float64())]
-    + [pa.array([Decimal("0.5"), Decimal("-2.5")], kind) for kind in (pa.decimal128(20, 4), pa.decimal256(76, 20))],
+    + [
+        pa.array([Decimal("0.5"), Decimal("-2.5")], kind)
+        for kind in (pa.decimal128(20, 4), pa.decimal256(76, 20))
+    ],
     "real": [
-        pa.array([Decimal("1E-9"), Decimal("1E-7")], kind) for kind in (pa.decimal128(20, 9), pa.decimal256(50, 9))
+        pa.array([Decimal("1E-9"), Decimal("1E-7")], kind)
+        for kind in (pa.decimal128(20, 9), pa.decimal256(50, 9))
     ],
     "truth": [pa.array([True, False])],
-    "date": [pa.array([date(2024, 2, 29), date(1999, 1, 1)], kind) for kind in (pa.date32(), pa.date64())]
-    + [pa.array([datetime(2024, 2, 29), datetime(1999, 1, 1)], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")],
-    "datetime": [pa.array([datetime(2024, 2, 29, 10), datetime(1999, 1, 1, 0, 0, 1)], pa.timestamp("us"))],
+    "date": [
+        pa.array([date(2024, 2, 29), date(1999, 1, 1)], kind)
+        for kind in (pa.date32(), pa.date64())
+    ]
+    + [
+        pa.array([datetime(2024, 2, 29), datetime(1999, 1, 1)], pa.timestamp(unit))
+        for unit in ("s", "ms", "us", "ns")
+    ],
+    "datetime": [
+        pa.array(
+            [datetime(2024, 2, 29, 10), datetime(1999, 1, 1, 0, 0, 1)],
+            pa.timestamp("us"),
+        )
+    ],
     EMPTY_CANDIDATE: [
         pa.nulls(2),
         pa.array([float("nan")] * 2),
@@ -154,11 +235,16 @@ STORED = {
 
 @pytest.mark.parametrize("kind", STORED)
 def test_a_stored_cell_votes_as_its_text_does(kind):
-    """So that a type which one cell decides, such as floats for whole numbers beside an empty cell, moves no other cell's vote."""
+    """So that a type which one cell decides, such as floats for whole numbers beside an
+    empty cell, moves no other cell's vote.
+    """
     table = pa.table({f"c{i}": column for i, column in enumerate(STORED[kind])})
     with open_table(table) as source:
-        counts = Table(source, Schema(columns=tuple(UndeclaredColumn(name=n) for n in table.column_names))).votes(
-            table.column_names
-        )
-    assert [TYPE_CANDIDATES[int(row.argmax())] for row in counts] == [kind] * len(STORED[kind])
+        counts = Table(
+            source,
+            Schema(columns=tuple(UndeclaredColumn(name=n) for n in table.column_names)),
+        ).votes(table.column_names)
+    assert [TYPE_CANDIDATES[int(row.argmax())] for row in counts] == [kind] * len(
+        STORED[kind]
+    )
     assert counts.max(axis=1).tolist() == [2] * len(STORED[kind])

@@ -1,4 +1,6 @@
-"""Packed files: read as they are, refused with the line where they break, and never unpacked to far more than they hold."""
+"""Packed files: read as they are, refused with the line where they break, and never
+unpacked to far more than they hold.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_a_sound_file_weighs_nothing(tmp_path):
 
 @pytest.mark.parametrize("ending", [".gz", ".GZ", ".zst"])
 def test_where_packed_data_are_cut_is_said_by_line(ending, tmp_path):
-    """The line is the one that could be read last: in a whole file cut in the middle, neither the first nor the last."""
+    """The line is the one that could be read last: in a whole file cut in the middle,
+    neither the first nor the last.
+    """
     path = tmp_path / f"t.csv{ending}"
     whole = bombs._zstd(ROWS) if ending == ".zst" else gzip.compress(ROWS)
     path.write_bytes(whole[: len(whole) // 2])
@@ -62,7 +66,9 @@ def test_what_packs_well_is_no_bomb(tmp_path, monkeypatch):
     path = bombs.packed(tmp_path / "t.csv.gz", b"1,2\n", 2 * bombs.PART)
     compressed.refuse_packed_bomb(path)
     monkeypatch.setattr(compressed, "FREE_UNPACKED_BYTES", bombs.PART)
-    with pytest.raises(TableError, match=r"t\.csv\.gz:\d+: unpacks to more than 200 times its size"):
+    with pytest.raises(
+        TableError, match=r"t\.csv\.gz:\d+: unpacks to more than 200 times its size"
+    ):
         compressed.refuse_packed_bomb(path)
     monkeypatch.setattr(compressed, "MAX_UNPACK_RATIO", 2_000)
     compressed.refuse_packed_bomb(path)

@@ -1,4 +1,6 @@
-"""The private copy of a CSV file: the rows that the tokenizer finds, and hardly more work than none."""
+"""The private copy of a CSV file: the rows that the tokenizer finds, and hardly more
+work than none.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ pieces = st.sampled_from(
         b'"x\ny"',
     ]
 )
-HOWS = {lines: csv.Dialect(",", "utf-8", ("x", "y"), header=False, lines=lines) for lines in (0, csv.MAX_QUOTED_LINES)}
+HOWS = {
+    lines: csv.Dialect(",", "utf-8", ("x", "y"), header=False, lines=lines)
+    for lines in (0, csv.MAX_QUOTED_LINES)
+}
 
 
 def copied(content: bytes, how: csv.Dialect, directory: Path) -> bytes:
@@ -41,15 +46,28 @@ def copied(content: bytes, how: csv.Dialect, directory: Path) -> bytes:
 
 
 def cells(content: bytes, lines: int) -> list[list[bytes]]:
-    return [row[:2] for row in csv._read_records(iter([content] if content else []), b",", lines) if row]
+    return [
+        row[:2]
+        for row in csv._read_records(iter([content] if content else []), b",", lines)
+        if row
+    ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=st.lists(pieces, max_size=40).map(b"".join), lines=st.sampled_from(sorted(HOWS)))
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    content=st.lists(pieces, max_size=40).map(b"".join),
+    lines=st.sampled_from(sorted(HOWS)),
+)
 @example(content=b'1, "2"x\n"\n', lines=0)
 @example(content=b'"a" ,b"\r"c', lines=0)
 @example(content=b'1,"a\rb"\r"2\r3', lines=csv.MAX_QUOTED_LINES)
-def test_a_copy_holds_the_rows_that_the_tokenizer_finds_each_quoted_properly(content, lines, tmp_path):
+def test_a_copy_holds_the_rows_that_the_tokenizer_finds_each_quoted_properly(
+    content, lines, tmp_path
+):
     copy = copied(content, HOWS[lines], tmp_path)
     found = [row or [b""] for row in cells(copy, lines)]
     assert found == cells(content, lines)
@@ -66,7 +84,12 @@ def test_a_line_breaks_at_the_end_of_a_chunk_as_anywhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "size", [csv_copy.MAX_CSV_CELL_BYTES - 1, csv_copy.MAX_CSV_CELL_BYTES, csv_copy.MAX_CSV_CELL_BYTES + 1]
+    "size",
+    [
+        csv_copy.MAX_CSV_CELL_BYTES - 1,
+        csv_copy.MAX_CSV_CELL_BYTES,
+        csv_copy.MAX_CSV_CELL_BYTES + 1,
+    ],
 )
 def test_a_long_cell_is_missing_and_its_neighbours_are_not(size, tmp_path):
     copy = copied(b'1,"q\n2,' + b"x" * size + b"\n3,4\n", HOWS[0], tmp_path)
@@ -76,7 +99,9 @@ def test_a_long_cell_is_missing_and_its_neighbours_are_not(size, tmp_path):
 
 
 def calls_made(content: bytes, how: csv.Dialect, directory: Path) -> int:
-    """Functions of Python called while a file is made ready: work that grows with rows if it is done row by row."""
+    """Functions of Python called while a file is made ready: work that grows with rows
+    if it is done row by row.
+    """
     (directory / "t.csv").write_bytes(content)
     made = 0
 

@@ -15,7 +15,16 @@ import pytest
 from understudy.errors import TableError
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
-from understudy.schema import Boolean, Categorical, Date, Integer, Schema, Time, UndeclaredColumn, codec_of
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Integer,
+    Schema,
+    Time,
+    UndeclaredColumn,
+    codec_of,
+)
 from understudy.tables import TYPE_CANDIDATES, Table, open_table
 from understudy.tables.sources.frame import open_frame
 
@@ -72,17 +81,33 @@ def test_what_comes_out_gives_a_stream_again(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    ["'10:00:00+02'::TIMETZ", "'10:00:00+00'::TIMETZ", "'101'::BIT", "INTERVAL 1 DAY", "'infinity'::TIMESTAMP_S"],
+    [
+        "'10:00:00+02'::TIMETZ",
+        "'10:00:00+00'::TIMETZ",
+        "'101'::BIT",
+        "INTERVAL 1 DAY",
+        "'infinity'::TIMESTAMP_S",
+    ],
 )
-@pytest.mark.parametrize("shape", ["{}::VARIANT", "[{}::VARIANT]", "{{'a': {}::VARIANT}}", "{}"])
-def test_no_cell_of_a_relation_stops_the_reading_of_the_others(cell: str, shape: str) -> None:
-    """Which of them are there is nobody's business: a column of variants, or of nested ones, holds no value anyway."""
+@pytest.mark.parametrize(
+    "shape", ["{}::VARIANT", "[{}::VARIANT]", "{{'a': {}::VARIANT}}", "{}"]
+)
+def test_no_cell_of_a_relation_stops_the_reading_of_the_others(
+    cell: str, shape: str
+) -> None:
+    """Which of them are there is nobody's business: a column of variants, or of nested
+    ones, holds no value anyway.
+    """
     schema = Schema(columns=(Integer(name="age", min=0, max=9),))
     value, connection = shape.format(f"({cell})"), duckdb.connect()
-    relation = connection.sql(f"SELECT i AS age, CASE WHEN i = 3 THEN {value} END AS other FROM range(5) t(i)")
+    relation = connection.sql(
+        f"SELECT i AS age, CASE WHEN i = 3 THEN {value} END AS other FROM range(5) t(i)"
+    )
     with open_table(relation) as source:
         other = source.stored("other").cell
-        counted = source.engine.run(f"SELECT count({other}) FROM {source.relation}", doing="testing")
+        counted = source.engine.run(
+            f"SELECT count({other}) FROM {source.relation}", doing="testing"
+        )
         table = Table(source, schema)
         table.encode()
         assert (counted, table.rows()) == ([(1,)], 5)
@@ -92,14 +117,20 @@ def test_a_label_that_is_called_as_a_type_is_a_label() -> None:
     relation = duckdb.connect().sql("SELECT 'VARIANT'::ENUM('VARIANT', 'b') AS x")
     with open_table(relation) as source:
         assert source.types == {"x": "VARCHAR"}
-        assert source.engine.run(f"SELECT * FROM {source.relation}", doing="testing") == [("VARIANT",)]
+        assert source.engine.run(
+            f"SELECT * FROM {source.relation}", doing="testing"
+        ) == [("VARIANT",)]
 
 
 def test_a_time_of_day_with_an_offset_is_what_its_clock_shows() -> None:
-    relation = duckdb.connect().sql("SELECT '10:00:00+02'::TIMETZ AS x UNION ALL SELECT NULL")
+    relation = duckdb.connect().sql(
+        "SELECT '10:00:00+02'::TIMETZ AS x UNION ALL SELECT NULL"
+    )
     with open_table(relation) as source:
         assert source.types == {"x": "TIME"}
-        rows = source.engine.run(f"SELECT CAST(x0 AS VARCHAR) FROM {source.relation}", doing="testing")
+        rows = source.engine.run(
+            f"SELECT CAST(x0 AS VARCHAR) FROM {source.relation}", doing="testing"
+        )
         assert sorted(rows, key=str) == [("10:00:00",), (None,)]
 
 
@@ -109,12 +140,16 @@ SPELLED_OTHERWISE = {
     "whole floats beside a text": ([1.0, 2.0] * 5, "x", ("1.0", "2.0")),
     "midnights beside a text": ([datetime(2024, 1, 1), datetime(2024, 1, 2)] * 5, "x", ("2024-01-01 00:00:00", "2024-01-02T00:00:00")),
 }  # fmt: skip
-"""Cells, one more that makes pandas store them all as something else, and labels that the cells have as their second spelling."""
+"""Cells, one more that makes pandas store them all as something else, and labels that
+the cells have as their second spelling.
+"""
 
 
 @pytest.mark.parametrize("what", SPELLED_OTHERWISE)
 @pytest.mark.parametrize("as_missing", [False, True])
-def test_a_label_in_another_spelling_stands_for_the_same_cells_however_they_are_stored(what, as_missing):
+def test_a_label_in_another_spelling_stands_for_the_same_cells_however_they_are_stored(
+    what, as_missing
+):
     cells, odd, labels = SPELLED_OTHERWISE[what]
     listed = {"values": ("x",), "missing": labels} if as_missing else {"values": labels}
     schema = Schema(columns=(Categorical(name="x", other="other", **listed),))
@@ -128,21 +163,35 @@ def test_a_label_in_another_spelling_stands_for_the_same_cells_however_they_are_
 
 @pytest.mark.parametrize("unit", ["ns", "us"])
 def test_categories_of_instants_are_shown_in_their_own_zone(unit):
-    """One cell of another kind makes plain objects of them, each of which knows its zone."""
-    midnights = pd.Series(pd.date_range("2024-01-01", periods=3, tz="Europe/Oslo", unit=unit))
-    days = Schema(columns=(Date(name="x", min=date(2023, 12, 31), max=date(2024, 1, 4)),))
+    """One cell of another kind makes plain objects of them, each of which knows its
+    zone.
+    """
+    midnights = pd.Series(
+        pd.date_range("2024-01-01", periods=3, tz="Europe/Oslo", unit=unit)
+    )
+    days = Schema(
+        columns=(Date(name="x", min=date(2023, 12, 31), max=date(2024, 1, 4)),)
+    )
     counted = []
-    for cells in (midnights, midnights.astype("category"), pd.Series([*midnights, None], dtype="category")[:3]):
+    for cells in (
+        midnights,
+        midnights.astype("category"),
+        pd.Series([*midnights, None], dtype="category")[:3],
+    ):
         with open_table(pd.DataFrame({"x": cells})) as source:
             counted.append(Table(source, days).counts([("x",)])[0].tolist())
     assert counted == [[0, 1, 1, 1, 0, 0]] * 3
 
 
 def test_whole_numbers_of_any_length_vote_as_such():
-    """One of 39 digits makes all of a column of another type, which has no text of its own."""
+    """One of 39 digits makes all of a column of another type, which has no text of its
+    own.
+    """
     long = duckdb.sql(f"SELECT unnest([34, 40, {10**39}]) AS x")
     with open_table(long) as source:
-        votes = Table(source, Schema(columns=(UndeclaredColumn(name="x"),))).votes(["x"])[0]
+        votes = Table(source, Schema(columns=(UndeclaredColumn(name="x"),))).votes(
+            ["x"]
+        )[0]
     assert votes[TYPE_CANDIDATES.index("integer")] == 2
     assert votes[TYPE_CANDIDATES.index("real")] == 1
 

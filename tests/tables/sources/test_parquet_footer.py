@@ -38,7 +38,11 @@ def footer(path: Path) -> bytes:
     return data[-8 - length : -8]
 
 
-@pytest.mark.parametrize("options", [{}, {"row_group_size": 1}, {"version": "1.0"}, {"compression": "zstd"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"row_group_size": 1}, {"version": "1.0"}, {"compression": "zstd"}],
+    ids=str,
+)
 def test_a_footer_is_written_as_it_was_read(options, tmp_path):
     held = footer(written(tmp_path / "t.parquet", **options))
     assert as_bytes(read_struct(held)) == held
@@ -52,7 +56,12 @@ def test_a_footer_with_very_many_columns_is_written_as_it_was_read(tmp_path):
 
 
 def types(path: Path) -> list[str]:
-    return [row[1] for row in duckdb.connect().execute(f"DESCRIBE FROM read_parquet('{path}')").fetchall()]
+    return [
+        row[1]
+        for row in duckdb.connect()
+        .execute(f"DESCRIBE FROM read_parquet('{path}')")
+        .fetchall()
+    ]
 
 
 def test_only_the_columns_asked_for_lose_their_meaning(tmp_path):
@@ -63,9 +72,18 @@ def test_only_the_columns_asked_for_lose_their_meaning(tmp_path):
 
 
 def test_nested_columns_keep_their_shape_and_every_cell_its_bytes(tmp_path):
-    write_plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", range(7))
-    assert types(tmp_path / "copy.parquet")[3:5] == ["BLOB[]", "STRUCT(a STRUCT(b BLOB))"]
-    rows = duckdb.connect().execute(f"FROM read_parquet('{tmp_path}/copy.parquet')").fetchall()
+    write_plain_copy(
+        written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", range(7)
+    )
+    assert types(tmp_path / "copy.parquet")[3:5] == [
+        "BLOB[]",
+        "STRUCT(a STRUCT(b BLOB))",
+    ]
+    rows = (
+        duckdb.connect()
+        .execute(f"FROM read_parquet('{tmp_path}/copy.parquet')")
+        .fetchall()
+    )
     assert rows == [
         (b"a", 1, 1, [b"a", b"b"], {"a": {"b": b"x"}}, {b"k": 1}, 1),
         (None, None, 2, [], {"a": None}, None, 2),
@@ -75,7 +93,9 @@ def test_nested_columns_keep_their_shape_and_every_cell_its_bytes(tmp_path):
 def test_a_copy_holds_no_statistics(tmp_path):
     write_plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", {1})
     group = pq.ParquetFile(tmp_path / "copy.parquet").metadata.row_group(0)
-    assert [group.column(i).statistics for i in range(group.num_columns)] == [None] * group.num_columns
+    assert [group.column(i).statistics for i in range(group.num_columns)] == [
+        None
+    ] * group.num_columns
 
 
 def test_the_original_is_left_alone(tmp_path):
@@ -85,7 +105,9 @@ def test_the_original_is_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" + b"\xff" * 20 + b"PAR1", b"canary" * 10])
+@pytest.mark.parametrize(
+    "data", [b"", b"PAR1", b"PAR1" + b"\xff" * 20 + b"PAR1", b"canary" * 10]
+)
 def test_a_file_without_a_footer_is_refused_in_one_line(data, tmp_path):
     (tmp_path / "t.parquet").write_bytes(data)
     with pytest.raises(TableError, match=r"t\.parquet: has no footer"):

@@ -1,4 +1,6 @@
-"""Sources: one reading of every kind of table, and only the header and declared types are public."""
+"""Sources: one reading of every kind of table, and only the header and declared types
+are public.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.errors import TableError
-from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Real, Schema, Time, codec_of
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Date,
+    Datetime,
+    Integer,
+    Real,
+    Schema,
+    Time,
+    codec_of,
+)
 from understudy.tables import Table, open_table
 
 PEOPLE = {
@@ -28,7 +41,12 @@ PEOPLE = {
     "sex": ["F", "M", None, "x"],
     "smoker": [True, False, None, True],
     "born": [date(1970, 1, 1), date(2024, 2, 29), None, date(1999, 12, 31)],
-    "seen": [datetime(2024, 1, 1, 10), datetime(2024, 3, 31, 2, 30), None, datetime(2024, 10, 27, 2, 30)],
+    "seen": [
+        datetime(2024, 1, 1, 10),
+        datetime(2024, 3, 31, 2, 30),
+        None,
+        datetime(2024, 10, 27, 2, 30),
+    ],
     "fee": [Decimal("1.50"), Decimal("-2.25"), None, Decimal("0.00")],
 }
 SCHEMA = Schema(
@@ -38,14 +56,21 @@ SCHEMA = Schema(
         Categorical(name="sex", values=("F", "M"), other="other"),
         Boolean(name="smoker"),
         Date(name="born", min=date(1950, 1, 1), max=date(2030, 1, 1)),
-        Datetime(name="seen", min=datetime(2024, 1, 1), max=datetime(2025, 1, 1), zone="Europe/Zurich"),
+        Datetime(
+            name="seen",
+            min=datetime(2024, 1, 1),
+            max=datetime(2025, 1, 1),
+            zone="Europe/Zurich",
+        ),
         Real(name="fee", min=-5, max=5, step=0.25),
     )
 )
 
 
 def arrow() -> pa.Table:
-    columns = {name: pa.array(values, from_pandas=False) for name, values in PEOPLE.items()}
+    columns = {
+        name: pa.array(values, from_pandas=False) for name, values in PEOPLE.items()
+    }
     return pa.table(columns)
 
 
@@ -70,7 +95,9 @@ KINDS: dict[str, Callable[[Path], Any]] = {
     "pandas": lambda p: arrow().to_pandas(),
     "pandas, arrow dtypes": lambda p: arrow().to_pandas(types_mapper=pd.ArrowDtype),
     "pandas, nullable dtypes": lambda p: arrow().to_pandas().convert_dtypes(),
-    "pandas, objects": lambda p: pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in PEOPLE.items()}),
+    "pandas, objects": lambda p: pd.DataFrame(
+        {k: pd.Series(v, dtype=object) for k, v in PEOPLE.items()}
+    ),
     "polars": lambda p: pl.from_arrow(arrow()),
     "pyarrow": lambda p: arrow(),
     "duckdb": lambda p: duckdb.from_arrow(arrow()),
@@ -87,7 +114,11 @@ def test_every_kind_of_table_is_read_alike(kind, tmp_path):
         assert (source.types is None) == (kind == "csv")
         table = Table(source, SCHEMA)
         codes, counts = table.sparse_counts(tuple(SCHEMA))
-        found = sorted(tuple(row) for row, n in zip(codes.tolist(), counts, strict=True) for _ in range(n))
+        found = sorted(
+            tuple(row)
+            for row, n in zip(codes.tolist(), counts, strict=True)
+            for _ in range(n)
+        )
     expected = [
         tuple(codec_of(SCHEMA[n]).code(v) for n, v in zip(PEOPLE, row, strict=True))
         for row in zip(*PEOPLE.values(), strict=True)
@@ -148,28 +179,48 @@ def test_every_dtype_is_read_as_its_values_say(kind):
 
 
 def test_types_never_depend_on_the_rows():
-    """A frame of objects declares nothing, whatever the objects; a category declares its kind and not its values."""
-    whole = pd.DataFrame({"o": pd.Series([1, 2], dtype=object), "c": pd.Series(["canary", "b"], dtype="category")})
-    other = pd.DataFrame({"o": pd.Series(["x", None], dtype=object), "c": pd.Series([None, "z"], dtype="category")})
+    """A frame of objects declares nothing, whatever the objects; a category declares
+    its kind and not its values.
+    """
+    whole = pd.DataFrame(
+        {
+            "o": pd.Series([1, 2], dtype=object),
+            "c": pd.Series(["canary", "b"], dtype="category"),
+        }
+    )
+    other = pd.DataFrame(
+        {
+            "o": pd.Series(["x", None], dtype=object),
+            "c": pd.Series([None, "z"], dtype="category"),
+        }
+    )
     with open_table(whole) as a, open_table(other) as b:
         assert a.types == b.types == {"o": "VARCHAR", "c": "VARCHAR"}
         assert a.dtypes == b.dtypes == {"o": "object", "c": "category"}
-    with open_table(pl.DataFrame({"e": pl.Series(["b"], dtype=pl.Enum(["canary", "b"]))})) as source:
+    with open_table(
+        pl.DataFrame({"e": pl.Series(["b"], dtype=pl.Enum(["canary", "b"]))})
+    ) as source:
         assert "canary" not in repr((source.types, source.dtypes))
     ints = [
-        pd.DataFrame({"x": pd.Series(v, dtype="category")}) for v in ([3, 5], pd.Categorical([3, None], categories=[3]))
+        pd.DataFrame({"x": pd.Series(v, dtype="category")})
+        for v in ([3, 5], pd.Categorical([3, None], categories=[3]))
     ]
     assert [open_table(f).types for f in ints] == [{"x": "BIGINT"}] * 2
 
 
 def test_a_source_is_named_after_its_file(tmp_path):
     with open_table(as_csv(tmp_path / "people.csv")) as source:
-        assert (source.title, source.ledger_path) == ("people.csv", tmp_path / "people.csv.ledger")
+        assert (source.title, source.ledger_path) == (
+            "people.csv",
+            tmp_path / "people.csv.ledger",
+        )
     with open_table(arrow()) as source:
         assert (source.title, source.ledger_path) == ("table", Path("table.ledger"))
 
 
-@pytest.mark.parametrize("name", ["a b", 'quo"te', "semi;colon", "select", "é", "x0", "c1", "A"])
+@pytest.mark.parametrize(
+    "name", ["a b", 'quo"te', "semi;colon", "select", "é", "x0", "c1", "A"]
+)
 def test_any_column_name_will_do(name, tmp_path):
     column = Integer(name=name, min=0, max=9)
     assert one(pl.DataFrame({name: [4], "other": [1]}), column) == [4]
@@ -201,11 +252,26 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no file": (lambda p: p / "none.csv", "there is no such file"),
     "directory": (lambda p: p, "is a directory"),
     "ending": (lambda p: written(p / "t.xlsx", ""), "neither a CSV nor a Parquet"),
-    "not parquet": (lambda p: written(p / "t.parquet", "canary"), r"t\.parquet: does not begin and end as"),
-    "not gzip": (lambda p: written(p / "t.csv.gz", "canary"), r"t\.csv\.gz:1: its packed data are damaged"),
-    "two headers": (lambda p: [written(p / "a.csv", "a\n"), written(p / "b.csv", "b\n")], "its header differs"),
-    "two kinds": (lambda p: [written(p / "a.csv", "a\n"), written(p / "b.parquet", "")], "as one table"),
-    "duplicates": (lambda p: pd.DataFrame([[1, 2]], columns=["a", "a"]), "columns 1 and 2 have one name"),
+    "not parquet": (
+        lambda p: written(p / "t.parquet", "canary"),
+        r"t\.parquet: does not begin and end as",
+    ),
+    "not gzip": (
+        lambda p: written(p / "t.csv.gz", "canary"),
+        r"t\.csv\.gz:1: its packed data are damaged",
+    ),
+    "two headers": (
+        lambda p: [written(p / "a.csv", "a\n"), written(p / "b.csv", "b\n")],
+        "its header differs",
+    ),
+    "two kinds": (
+        lambda p: [written(p / "a.csv", "a\n"), written(p / "b.parquet", "")],
+        "as one table",
+    ),
+    "duplicates": (
+        lambda p: pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        "columns 1 and 2 have one name",
+    ),
     "numbers for names": (lambda p: pd.DataFrame([[1]]), "not a text"),
     "no columns": (lambda p: pl.DataFrame(), "has no columns"),
     "lazy": (lambda p: pl.LazyFrame({"a": [1]}), "collect"),
@@ -229,7 +295,10 @@ def test_what_is_no_table_is_refused_in_one_line(kind, tmp_path):
 
 
 def test_a_missing_column_is_named():
-    with open_table(pl.DataFrame({"x": [1]})) as source, pytest.raises(TableError, match='"y" is in the schema'):
+    with (
+        open_table(pl.DataFrame({"x": [1]})) as source,
+        pytest.raises(TableError, match='"y" is in the schema'),
+    ):
         Table(source, Schema(columns=(Integer(name="y", min=0, max=1),)))
 
 
@@ -251,8 +320,14 @@ assert table.rows() == 2
     ("hidden", "make"),
     [
         (["pyarrow", "pandas", "polars"], "{path!r}"),
-        (["pyarrow", "pandas"], "__import__('polars').DataFrame({{'a': [1, 2], 'b': ['x', None]}})"),
-        (["pyarrow", "polars"], "__import__('pandas').DataFrame({{'a': [1, 2], 'b': ['x', None]}})"),
+        (
+            ["pyarrow", "pandas"],
+            "__import__('polars').DataFrame({{'a': [1, 2], 'b': ['x', None]}})",
+        ),
+        (
+            ["pyarrow", "polars"],
+            "__import__('pandas').DataFrame({{'a': [1, 2], 'b': ['x', None]}})",
+        ),
         (
             ["pyarrow", "pandas", "polars"],
             "__import__('duckdb').sql(\"SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, NULL\")",
@@ -263,12 +338,16 @@ assert table.rows() == 2
 def test_no_frame_library_is_needed_but_the_owners(hidden, make, tmp_path):
     path = written(tmp_path / "t.csv", "a,b\n1,x\n2,\n")
     script = WITHOUT.format(hidden=hidden, make=make.format(path=str(path)))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_a_guarded_table_is_read_by_the_names_and_labels_that_are_known(tmp_path):
-    """The apostrophe is taken off where that makes a name or a label; a label that has one of its own stays."""
+    """The apostrophe is taken off where that makes a name or a label; a label that has
+    one of its own stays.
+    """
     path = tmp_path / "synthetic.csv"
     path.write_text("'=a,'=other,c\n'=x,1,''=x\n=x,2,'=x\n'b,3,it's\n")
     schema = Schema(
@@ -281,5 +360,10 @@ def test_a_guarded_table_is_read_by_the_names_and_labels_that_are_known(tmp_path
         read = source.without_formula_guards(["=a", "c"])
         assert read.names == ("=a", "'=other", "c")
         table = Table(read, schema)
-        assert [table.counts([(name,)])[0].tolist() for name in schema] == [[2, 1, 0], [2, 1, 0]]
-        assert source.without_formula_guards(["c"]).relation == read.relation  # read once
+        assert [table.counts([(name,)])[0].tolist() for name in schema] == [
+            [2, 1, 0],
+            [2, 1, 0],
+        ]
+        assert (
+            source.without_formula_guards(["c"]).relation == read.relation
+        )  # read once

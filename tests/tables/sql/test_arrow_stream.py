@@ -1,4 +1,6 @@
-"""Streams of physical cells: the same buffers under a plainer schema, handed over and let go of by the rules."""
+"""Streams of physical cells: the same buffers under a plainer schema, handed over and
+let go of by the rules.
+"""
 
 from __future__ import annotations
 
@@ -49,16 +51,29 @@ def test_a_stream_says_how_its_columns_are_stored():
 
 
 def test_the_declared_formats_are_kept():
-    assert PhysicalStream(TABLE).formats == (b"u", b"tsm:Europe/Oslo", b"u", b"+l", b"g", b"w:16")
+    assert PhysicalStream(TABLE).formats == (
+        b"u",
+        b"tsm:Europe/Oslo",
+        b"u",
+        b"+l",
+        b"g",
+        b"w:16",
+    )
 
 
-@pytest.mark.parametrize("frame", [TABLE, pl.DataFrame({"text": ["a", None], "n": [1, 2]})], ids=["pyarrow", "polars"])
+@pytest.mark.parametrize(
+    "frame",
+    [TABLE, pl.DataFrame({"text": ["a", None], "n": [1, 2]})],
+    ids=["pyarrow", "polars"],
+)
 def test_a_stream_can_be_read_again_and_again(frame):
     physical = PhysicalStream(frame)
     connection = duckdb.connect()
     connection.register("t", physical)
     for _ in range(3):
-        assert connection.execute("SELECT count(*), count(text) FROM t").fetchall() == [(2, 1)]
+        assert connection.execute("SELECT count(*), count(text) FROM t").fetchall() == [
+            (2, 1)
+        ]
 
 
 def test_a_capsule_that_nobody_takes_lets_go_of_its_rows():

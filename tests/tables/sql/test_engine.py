@@ -46,7 +46,9 @@ def test_no_error_quotes_a_cell(query, ask):
     with pytest.raises(TableError) as caught:
         list(getattr(engine, ask)(query, doing="testing"))
     shown = whole_story(caught.value).replace(query, "")
-    assert CANARY not in "".join(line for line in shown.splitlines() if "list(getattr" not in line)
+    assert CANARY not in "".join(
+        line for line in shown.splitlines() if "list(getattr" not in line
+    )
     assert str(caught.value).startswith("testing did not work (")
 
 
@@ -62,7 +64,9 @@ def test_streamed_columns_are_our_own():
     engine = Engine()
     query = "SELECT (range % 7)::UTINYINT, (range % 300)::USMALLINT, range::UINTEGER FROM range(300000)"
     batches = list(engine.stream(query, doing="testing"))
-    small, middle, large = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    small, middle, large = (
+        np.concatenate(parts) for parts in zip(*batches, strict=True)
+    )
     assert (small.dtype, middle.dtype, large.dtype) == (np.uint8, np.uint16, np.uint32)
     order = np.argsort(large)
     np.testing.assert_array_equal(large[order], np.arange(300_000))
@@ -76,7 +80,9 @@ def test_an_empty_stream_has_no_rows():
 
 
 def test_a_stream_may_be_left_early():
-    stream = Engine().stream("SELECT range::UINTEGER FROM range(5000000)", doing="testing")
+    stream = Engine().stream(
+        "SELECT range::UINTEGER FROM range(5000000)", doing="testing"
+    )
     assert len(next(stream)) == 1
     stream.close()
     gc.collect()
@@ -138,7 +144,12 @@ def odd_files(tmp_path) -> list[Path]:
 
 
 def test_canaries_raise_nothing_and_are_counted(odd_files):
-    schema = Schema(columns=(Integer(name="a", min=0, max=1), Categorical(name="b", values=("x",), other="other")))
+    schema = Schema(
+        columns=(
+            Integer(name="a", min=0, max=1),
+            Categorical(name="b", values=("x",), other="other"),
+        )
+    )
     for path in odd_files:
         with open_table(path) as source:
             table = Table(source, schema)
@@ -149,18 +160,27 @@ def test_canaries_raise_nothing_and_are_counted(odd_files):
 
 def test_canaries_in_a_file_that_breaks_are_not_quoted(tmp_path):
     path = tmp_path / "t.parquet"
-    pl.DataFrame({"a": [CANARY] * 1000, "b": list(range(1000))}).write_parquet(path, compression="uncompressed")
+    pl.DataFrame({"a": [CANARY] * 1000, "b": list(range(1000))}).write_parquet(
+        path, compression="uncompressed"
+    )
     content = bytearray(path.read_bytes())
     content[30:200] = b"\xff" * 170
     path.write_bytes(content)
     with pytest.raises(TableError) as caught, open_table(path) as source:
-        Table(source, Schema(columns=(Integer(name="b", min=0, max=1), Categorical(name="a")))).labels("a")
+        Table(
+            source,
+            Schema(columns=(Integer(name="b", min=0, max=1), Categorical(name="a"))),
+        ).labels("a")
     assert CANARY not in whole_story(caught.value)
 
 
 def test_planning_leaves_out_the_step_that_takes_seconds_over_a_rule():
-    """Counting the rows that break a rule on two columns of text took six seconds to plan, for five rows."""
-    disabled = Engine().run("SELECT current_setting('disabled_optimizers')", doing="testing")[0][0]
+    """Counting the rows that break a rule on two columns of text took six seconds to
+    plan, for five rows.
+    """
+    disabled = Engine().run(
+        "SELECT current_setting('disabled_optimizers')", doing="testing"
+    )[0][0]
     assert set(disabled.split(",")) == {LEAKING_STEP, SLOW_STEP}
 
 
@@ -174,6 +194,8 @@ def test_an_interrupt_while_it_opens_leaves_no_directory(tmp_path, monkeypatch):
     try:
         Engine()
     except KeyboardInterrupt as error:
-        error.__traceback__ = None  # whoever answers an interrupt lets go of where it was
+        error.__traceback__ = (
+            None  # whoever answers an interrupt lets go of where it was
+        )
     gc.collect()
     assert list(tmp_path.iterdir()) == []

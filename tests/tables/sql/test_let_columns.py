@@ -20,11 +20,15 @@ def test_results_build_on_results():
 def test_what_a_text_says_is_no_name():
     layers = QueryLayers()
     a = layers.read("upper('c0 x9 it''s c7')")
-    assert duckdb.connect().execute(layers.query("(SELECT 1 AS x0)", [a])).fetchall() == [("C0 X9 IT'S C7",)]
+    assert duckdb.connect().execute(
+        layers.query("(SELECT 1 AS x0)", [a])
+    ).fetchall() == [("C0 X9 IT'S C7",)]
 
 
 def test_unused_results_are_not_computed():
     layers = QueryLayers()
     layers.read("error('never')")
     kept = layers.read("x0")
-    assert duckdb.connect().execute(layers.query("(SELECT 1 AS x0)", [kept])).fetchall() == [(1,)]
+    assert duckdb.connect().execute(
+        layers.query("(SELECT 1 AS x0)", [kept])
+    ).fetchall() == [(1,)]

@@ -1,9 +1,12 @@
-"""Cutting: bins and grain of a column from the noisy counts of a descent. Post-processing: rows are not looked at, nothing is paid.
+"""Cutting: bins and grain of a column from the noisy counts of a descent.
+Post-processing: rows are not looked at, nothing is paid.
 
-Bins are what other columns are counted against, so there are few of them and each holds about as many rows: a single value with as many
-rows as a bin should have is a bin of its own, and what lies between is cut into bins of equal counts. Grain is how the values spread inside
-a bin: cells of the descent, joined as long as noise explains the difference of their densities. So a peak that is too small for a bin of
-its own still shows in released values.
+Bins are what other columns are counted against, so there are few of them and each holds
+about as many rows: a single value with as many rows as a bin should have is a bin of
+its own, and what lies between is cut into bins of equal counts. Grain is how the values
+spread inside a bin: cells of the descent, joined as long as noise explains the
+difference of their densities. So a peak that is too small for a bin of its own still
+shows in released values.
 """
 
 from __future__ import annotations
@@ -22,23 +25,41 @@ WIDE_BIN_PART = 4
 """One bin in so many goes to the widest places, whatever they hold."""
 
 ALIKE_DENSITY_SIGMAS = 1.25
-"""Standard deviations by which two neighbouring densities may differ and be taken for one."""
+"""Standard deviations by which two neighbouring densities may differ and be taken for
+one.
+"""
 
 MAX_LEARNED_GRAIN = 1024
 """Most pieces of grain in a column."""
 
 
-def cut_column(column: Lattice, tree: CountTree, *, most: int, least: float, fences: Sequence[int] = ()) -> Lattice:
+def cut_column(
+    column: Lattice,
+    tree: CountTree,
+    *,
+    most: int,
+    least: float,
+    fences: Sequence[int] = (),
+) -> Lattice:
     """The column with at most `most` bins of about `least` rows or more, and grain.
 
-    `fences` are lattice indices at which a bin must begin; there may be more bins than `most` for their sake. Bins of dates begin at
-    lines of the calendar where these are near.
+    `fences` are lattice indices at which a bin must begin; there may be more bins than
+    `most` for their sake. Bins of dates begin at lines of the calendar where these are
+    near.
     """
     smooth = tree.smooth()
     starts = find_bin_starts(
-        _cut_at_fences(smooth, [*tree.leaves().edges.tolist(), *fences]), most=most, least=least, fences=fences
+        _cut_at_fences(smooth, [*tree.leaves().edges.tolist(), *fences]),
+        most=most,
+        least=least,
+        fences=fences,
     )
-    starts = np.array(snap_to_calendar(column, (*starts.tolist(), int(smooth.edges[-1])), keep=fences)[:-1], np.int64)
+    starts = np.array(
+        snap_to_calendar(
+            column, (*starts.tolist(), int(smooth.edges[-1])), keep=fences
+        )[:-1],
+        np.int64,
+    )
     pieces = join_grain(_cut_at_fences(smooth, starts.tolist()), starts)
     return replace(
         column,
@@ -48,7 +69,9 @@ def cut_column(column: Lattice, tree: CountTree, *, most: int, least: float, fen
     )
 
 
-def find_bin_starts(leaves: TreeLeaves, *, most: int, least: float, fences: Sequence[int] = ()) -> NDArray[np.int64]:
+def find_bin_starts(
+    leaves: TreeLeaves, *, most: int, least: float, fences: Sequence[int] = ()
+) -> NDArray[np.int64]:
     """Where each bin begins.
 
     >>> leaves = TreeLeaves(np.arange(9), np.array([900.0, 1, 2, 1, 2, 40, 40, 30]), np.ones(8))
@@ -64,15 +87,20 @@ def find_bin_starts(leaves: TreeLeaves, *, most: int, least: float, fences: Sequ
     size = max(rest / max(1, most - int(heavy.sum())), total / (2 * most), least)
     walls = {int(f) for f in fences}
     starts, held, closed = [int(leaves.edges[0])], 0.0, False
-    for start, count, alone in zip(leaves.edges[:-1].tolist(), counts.tolist(), heavy.tolist(), strict=True):
-        # A bin ends before a cell that would carry it further from its size than it is now.
+    for start, count, alone in zip(
+        leaves.edges[:-1].tolist(), counts.tolist(), heavy.tolist(), strict=True
+    ):
+        # A bin ends before a cell that would carry it further from its size than it is
+        # now.
         full = held > 0 and held + count / 2 >= size
         if start > starts[-1] and (alone or closed or full or start in walls):
             starts.append(start)
             held = 0.0
         held, closed = held + count, alone
     joined = _join_small_bins(leaves, counts, starts, most, least, walls, heavy)
-    return _halve_wide_bins(leaves, counts, joined, len(joined) + every // WIDE_BIN_PART, least)
+    return _halve_wide_bins(
+        leaves, counts, joined, len(joined) + every // WIDE_BIN_PART, least
+    )
 
 
 def _join_small_bins(
@@ -84,16 +112,22 @@ def _join_small_bins(
     walls: set[int],
     heavy: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Bins with too few rows joined with the smaller neighbour, a single heavy value last; then any, as long as there are too many."""
+    """Bins with too few rows joined with the smaller neighbour, a single heavy value
+    last; then any, as long as there are too many.
+    """
     at = np.searchsorted(leaves.edges, starts)
     sizes = np.add.reduceat(counts, at).tolist()
     alone = np.logical_or.reduceat(heavy, at).tolist()
     while len(starts) > 1:
         free = [i for i in range(1, len(starts)) if starts[i] not in walls]
-        small = [i for i in free if min(sizes[i - 1], sizes[i]) < least or len(starts) > most]
+        small = [
+            i for i in free if min(sizes[i - 1], sizes[i]) < least or len(starts) > most
+        ]
         if not small:
             break
-        i = min(small, key=lambda i: (alone[i - 1] or alone[i], sizes[i - 1] + sizes[i]))
+        i = min(
+            small, key=lambda i: (alone[i - 1] or alone[i], sizes[i - 1] + sizes[i])
+        )
         if (alone[i - 1] or alone[i]) and len(starts) <= most:
             break
         sizes[i - 1] += sizes.pop(i)
@@ -104,11 +138,17 @@ def _join_small_bins(
 
 
 def _halve_wide_bins(
-    leaves: TreeLeaves, counts: NDArray[np.float64], starts: NDArray[np.int64], most: int, least: float
+    leaves: TreeLeaves,
+    counts: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    most: int,
+    least: float,
 ) -> NDArray[np.int64]:
-    """The bins in which values could be furthest from where they were, cut in half as long as there are fewer than `most`.
+    """The bins in which values could be furthest from where they were, cut in half as
+    long as there are fewer than `most`.
 
-    How far is a bin's count times its width: mostly this cuts the tails, where a bin is as wide as all others together.
+    How far is a bin's count times its width: mostly this cuts the tails, where a bin is
+    as wide as all others together.
     """
     before = np.concatenate([[0.0], np.cumsum(counts)])
     edges = np.append(starts, leaves.edges[-1]).tolist()
@@ -123,14 +163,19 @@ def _halve_wide_bins(
         if far[i] == 0:
             break
         middle = (edges[i] + edges[i + 1]) // 2
-        # The end of a cell near the middle is better than the middle: what is known of the cells stays whole.
+        # The end of a cell near the middle is better than the middle: what is known of
+        # the cells stays whole.
         near = int(leaves.edges[np.argmin(np.abs(leaves.edges - middle))])
         edges.insert(i + 1, near if 4 * abs(near - middle) < wide[i] else middle)
     return np.array(edges[:-1], np.int64)
 
 
-def join_grain(leaves: TreeLeaves, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each piece of grain begins, and its weight: cells of a bin, joined as long as noise explains their difference."""
+def join_grain(
+    leaves: TreeLeaves, starts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each piece of grain begins, and its weight: cells of a bin, joined as long
+    as noise explains their difference.
+    """
     begin, width = leaves.edges[:-1], leaves.widths.astype(np.float64)
     counts, variance = leaves.counts.copy(), leaves.variance.copy()
     wall = np.isin(begin, starts)
@@ -138,32 +183,50 @@ def join_grain(leaves: TreeLeaves, starts: NDArray[np.int64]) -> tuple[NDArray[n
     while len(begin) > 1:
         apart = width[:-1] + width[1:]
         gap = np.abs(counts[:-1] * width[1:] - counts[1:] * width[:-1]) / apart
-        noise = np.sqrt(variance[:-1] * width[1:] ** 2 + variance[1:] * width[:-1] ** 2) / apart
+        noise = (
+            np.sqrt(variance[:-1] * width[1:] ** 2 + variance[1:] * width[:-1] ** 2)
+            / apart
+        )
         z = np.where(wall[1:], np.inf, gap / np.maximum(noise, 1e-9))
         if len(begin) > MAX_LEARNED_GRAIN and z.min() > limit:
             limit = float(np.min(z[np.isfinite(z)], initial=np.inf)) * 1.25
-        # Every pair that is more alike than the pairs beside it is joined at once; ties go to the left.
-        beside = np.minimum(np.concatenate([[np.inf], z[:-1]]), np.inf), np.concatenate([z[1:], [np.inf]])
+        # Every pair that is more alike than the pairs beside it is joined at once; ties
+        # go to the left.
+        beside = (
+            np.minimum(np.concatenate([[np.inf], z[:-1]]), np.inf),
+            np.concatenate([z[1:], [np.inf]]),
+        )
         join = (z <= limit) & (z < beside[0]) & (z <= beside[1])
         if not join.any():
             break
         keep = np.concatenate([[True], ~join])
         at = np.flatnonzero(keep)
         begin, wall = begin[at], wall[at]
-        width, counts, variance = (np.add.reduceat(a, at) for a in (width, counts, variance))
-    return begin, np.rint(_shrink_to_even(counts, variance, width, np.flatnonzero(wall))).astype(np.int64)
+        width, counts, variance = (
+            np.add.reduceat(a, at) for a in (width, counts, variance)
+        )
+    return begin, np.rint(
+        _shrink_to_even(counts, variance, width, np.flatnonzero(wall))
+    ).astype(np.int64)
 
 
 def _shrink_to_even(
-    counts: NDArray[np.float64], variance: NDArray[np.float64], width: NDArray[np.float64], first: NDArray[np.intp]
+    counts: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    width: NDArray[np.float64],
+    first: NDArray[np.intp],
 ) -> NDArray[np.float64]:
-    """Counts of the pieces of each bin, as far towards an even spread as their noise says (James, Stein, 1961), and not negative.
+    """Counts of the pieces of each bin, as far towards an even spread as their noise
+    says (James, Stein, 1961), and not negative.
 
-    What is below zero is taken from the other pieces, by their variance, so that a bin's sum stays and an empty end stays empty.
+    What is below zero is taken from the other pieces, by their variance, so that a
+    bin's sum stays and an empty end stays empty.
     """
     pieces = np.diff(np.append(first, len(counts)))
     within = np.repeat(np.add.reduceat(counts, first), pieces)
-    even = np.maximum(within, 0) * width / np.repeat(np.add.reduceat(width, first), pieces)
+    even = (
+        np.maximum(within, 0) * width / np.repeat(np.add.reduceat(width, first), pieces)
+    )
     strength = np.add.reduceat((counts - even) ** 2 / variance, first)
     kept = np.maximum(0, 1 - np.maximum(pieces - 1, 0) / np.maximum(strength, 1e-9))
     moved = even + np.repeat(kept, pieces) * (counts - even)
@@ -171,8 +234,11 @@ def _shrink_to_even(
     return np.concatenate([_project_non_negative(part, noise) for part, noise in parts])
 
 
-def _project_non_negative(counts: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest counts that are not negative and have the same sum; all zero where that is not positive, but for rounding.
+def _project_non_negative(
+    counts: NDArray[np.float64], variance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The nearest counts that are not negative and have the same sum; all zero where
+    that is not positive, but for rounding.
 
     >>> _project_non_negative(np.array([10.0, -2.0, 1.0]), np.ones(3)).tolist()
     [9.0, 0.0, 0.0]
@@ -189,7 +255,9 @@ def _project_non_negative(counts: NDArray[np.float64], variance: NDArray[np.floa
 
 
 def _cut_at_fences(leaves: TreeLeaves, fences: Sequence[int]) -> TreeLeaves:
-    """The same counts with cells cut at the fences, each part with its share of the values."""
+    """The same counts with cells cut at the fences, each part with its share of the
+    values.
+    """
     inner = [f for f in fences if leaves.edges[0] < f < leaves.edges[-1]]
     edges = np.unique(np.concatenate([leaves.edges, np.array(inner, np.int64)]))
     if len(edges) == len(leaves.edges):

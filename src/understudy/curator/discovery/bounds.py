@@ -1,13 +1,19 @@
-"""Private bounds: where a column's values lie, without its smallest or largest value ever being looked up.
+"""Private bounds: where a column's values lie, without its smallest or largest value
+ever being looked up.
 
-Two noisy histograms on public grids. The first counts lattice indices by sign and number of binary digits, which fits every column
-there is. Bins that stand out of the noise are taken, and those next to them that seem to hold something. The second cuts the outermost two
-into pieces, and drops the outer pieces that seem to hold nothing. What lies outside is clipped, and clipping moves rows, while bounds too
-wide cost little: so far out, a lighter word is enough, and where values of many magnitudes lie on one side of zero, bounds reach to it.
-Rare extremes do not stand out, so they do not show: that is the point.
+Two noisy histograms on public grids. The first counts lattice indices by sign and
+number of binary digits, which fits every column there is. Bins that stand out of the
+noise are taken, and those next to them that seem to hold something. The second cuts the
+outermost two into pieces, and drops the outer pieces that seem to hold nothing. What
+lies outside is clipped, and clipping moves rows, while bounds too wide cost little: so
+far out, a lighter word is enough, and where values of many magnitudes lie on one side
+of zero, bounds reach to it. Rare extremes do not stand out, so they do not show: that
+is the point.
 
-Why it is private. Each row lies in at most one bin of each histogram, so one unit moves each by at most the sensitivity of a histogram; the
-two prices add up. The grids are public, the second being chosen from the first's noisy answer. Every bin is noised, the empty ones too.
+Why it is private. Each row lies in at most one bin of each histogram, so one unit moves
+each by at most the sensitivity of a histogram; the two prices add up. The grids are
+public, the second being chosen from the first's noisy answer. Every bin is noised, the
+empty ones too.
 """
 
 from __future__ import annotations
@@ -25,7 +31,9 @@ from understudy.curator.context import MechanismContext
 from understudy.noise.tails import tails_of_law
 
 MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
-"""Edges of the first histogram: zero, and every sign and number of binary digits a lattice index can have."""
+"""Edges of the first histogram: zero, and every sign and number of binary digits a
+lattice index can have.
+"""
 
 MAX_BOUND_PIECES = 8
 """Pieces into which the second histogram cuts an outermost bin of the first."""
@@ -34,29 +42,42 @@ FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
 
 ADJACENT_BIN_SIGMAS = 2
-"""Standard deviations by which a bin next to one that stands out must exceed zero to be taken too."""
+"""Standard deviations by which a bin next to one that stands out must exceed zero to be
+taken too.
+"""
 
 OUTER_PIECE_SIGMAS = 1.5
 """Standard deviations by which the sum of outer pieces must exceed zero to be kept."""
 
 NEAR_ZERO_RATIO = 8
-"""Times that the outermost magnitude must exceed the innermost for bounds to reach to zero: they are a quarter wider then, at most."""
+"""Times that the outermost magnitude must exceed the innermost for bounds to reach to
+zero: they are a quarter wider then, at most.
+"""
 
 EMPTY_COLUMN_BOUNDS = (0, 1)
 """The bounds of a column in which nothing stands out."""
 
 
-def learn_bounds(room: MechanismContext, column: str, *, amount: Fraction) -> tuple[int, int] | None:
-    """Lattice indices between which nearly all of a column's values lie; None where nothing stands out."""
+def learn_bounds(
+    room: MechanismContext, column: str, *, amount: Fraction
+) -> tuple[int, int] | None:
+    """Lattice indices between which nearly all of a column's values lie; None where
+    nothing stands out.
+    """
     counts, scale = _measure_histogram(room, column, MAGNITUDE_EDGES, amount / 2)
-    occupied = np.flatnonzero(counts > stand_out_count(room.law, scale, cells=len(counts)))
+    occupied = np.flatnonzero(
+        counts > stand_out_count(room.law, scale, cells=len(counts))
+    )
     if occupied.size == 0:
         _measure_histogram(
             room, column, tuple(range(MAX_BOUND_PIECES + 1)), amount / 2
         )  # the same price whatever the rows say
         return None
     first, last = _widen_range(
-        counts, int(occupied[0]), int(occupied[-1]), ADJACENT_BIN_SIGMAS * noise_deviation(room.law, scale)
+        counts,
+        int(occupied[0]),
+        int(occupied[-1]),
+        ADJACENT_BIN_SIGMAS * noise_deviation(room.law, scale),
     )
     lower, upper = (
         _split_range(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[first + 1]),
@@ -71,21 +92,31 @@ def learn_bounds(room: MechanismContext, column: str, *, amount: Fraction) -> tu
 
 
 def _extend_to_zero(first: int, last: int, low: int, high: int) -> tuple[int, int]:
-    """Bounds that reach to zero where that makes them hardly wider: values of both few and many digits on one side of it.
+    """Bounds that reach to zero where that makes them hardly wider: values of both few
+    and many digits on one side of it.
 
     >>> (_extend_to_zero(MAGNITUDE_EDGES.index(8), MAGNITUDE_EDGES.index(64), 10, 95),
     ...     _extend_to_zero(MAGNITUDE_EDGES.index(16), MAGNITUDE_EDGES.index(64), 17, 95))
     ((0, 95), (17, 95))
     """
-    if MAGNITUDE_EDGES[first] > 0 and MAGNITUDE_EDGES[last] >= NEAR_ZERO_RATIO * MAGNITUDE_EDGES[first]:
+    if (
+        MAGNITUDE_EDGES[first] > 0
+        and MAGNITUDE_EDGES[last] >= NEAR_ZERO_RATIO * MAGNITUDE_EDGES[first]
+    ):
         return 0, high
-    if MAGNITUDE_EDGES[last + 1] <= 0 and MAGNITUDE_EDGES[first + 1] <= NEAR_ZERO_RATIO * MAGNITUDE_EDGES[last + 1]:
+    if (
+        MAGNITUDE_EDGES[last + 1] <= 0
+        and MAGNITUDE_EDGES[first + 1] <= NEAR_ZERO_RATIO * MAGNITUDE_EDGES[last + 1]
+    ):
         return low, 0
     return low, high
 
 
-def _widen_range(counts: NDArray[np.int64], first: int, last: int, enough: float) -> tuple[int, int]:
-    """From the outermost bins that stand out, one bin after the other outward as long as it holds enough.
+def _widen_range(
+    counts: NDArray[np.int64], first: int, last: int, enough: float
+) -> tuple[int, int]:
+    """From the outermost bins that stand out, one bin after the other outward as long
+    as it holds enough.
 
     >>> _widen_range(np.array([1, 9, 5, 40, 7, 2, 8]), 3, 3, 4.0)
     (1, 4)
@@ -103,7 +134,13 @@ def _measure_histogram(
     """Noisy counts of a column's lattice indices by bin, and the scale of the noise."""
     sensitivity = room.unit_vector()
     scale = room.scale(amount, sensitivity)
-    request = {"mechanism": "bounds", "column": column, "law": room.law, "scale": scale, "edges": edges}
+    request = {
+        "mechanism": "bounds",
+        "column": column,
+        "law": room.law,
+        "scale": scale,
+        "edges": edges,
+    }
     answer = room.till.pay(
         request,
         price(room.law, scale, sensitivity, room.accounting),
@@ -114,7 +151,9 @@ def _measure_histogram(
 
 
 def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
-    """The count that noise alone exceeds in none of so many cells, but for a chance of FALSE_ALARM."""
+    """The count that noise alone exceeds in none of so many cells, but for a chance of
+    FALSE_ALARM.
+    """
     at, law_tails = 1, tails_of_law(law, scale)
     while Fraction(law_tails.tail(at, 64)[1], 1 << 64) > FALSE_ALARM_CHANCE / cells:
         at += max(1, at // 8)
@@ -122,7 +161,9 @@ def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
 
 
 def _split_range(low: int, end: int) -> tuple[int, ...]:
-    """Edges that cut low ≤ x < end into equal pieces, as many as there are values at most."""
+    """Edges that cut low ≤ x < end into equal pieces, as many as there are values at
+    most.
+    """
     width = end - low
     pieces = min(MAX_BOUND_PIECES, width)
     return tuple(low + width * i // pieces for i in range(pieces + 1))

@@ -1,8 +1,9 @@
-"""Discovery: what nobody declared, bought. Types by a noisy vote, values by a stability histogram, bounds by two noisy histograms, bins by
-a descent along a noisy tree.
+"""Discovery: what nobody declared, bought. Types by a noisy vote, values by a stability
+histogram, bounds by two noisy histograms, bins by a descent along a noisy tree.
 
-A declared column costs nothing. What was bought is written into the column (`learned`), so a guarantee can list it, and stays in `known`:
-the counts of the bins are a measurement like any other, so nobody has to buy them again.
+A declared column costs nothing. What was bought is written into the column (`learned`),
+so a guarantee can list it, and stays in `known`: the counts of the bins are a
+measurement like any other, so nobody has to buy them again.
 """
 
 from __future__ import annotations
@@ -48,12 +49,17 @@ VALUES_WEIGHT, BOUNDS_WEIGHT = 3, 2
 """A list of values needs somewhat sharper counts than a pair of bounds."""
 
 OPEN_SHARE, MIN_OPEN_SHARE = Fraction(2, 5), Fraction(1, 20)
-"""Part of a run that finds types, values and bounds, if every column leaves them open: a value that was clipped or not found is off in
-every table it is part of. A column's own part does not grow where fewer do; for a single one of many it is the least."""
+"""Part of a run that finds types, values and bounds, if every column leaves them open:
+a value that was clipped or not found is off in every table it is part of. A column's
+own part does not grow where fewer do; for a single one of many it is the least.
+"""
 
 BINS_SHARE, MAX_BINS_FACTOR = Fraction(1, 5), 2
-"""Part of a run that finds the bins of its columns and counts them, if half of the columns need bins or more. Where fewer do, a column's
-own part does not grow. How well a number's bins fit bounds how well anything about it is known, so they get more than an even share."""
+"""Part of a run that finds the bins of its columns and counts them, if half of the
+columns need bins or more. Where fewer do, a column's own part does not grow. How well a
+number's bins fit bounds how well anything about it is known, so they get more than an
+even share.
+"""
 
 DESCENT_SHARE = Fraction(1, 3)
 """Part of a column's share that finds its bins; the rest counts them."""
@@ -77,10 +83,16 @@ def open_columns(schema: Schema) -> list[Column]:
 
 
 def needs_bins(column: Column) -> bool:
-    """Whether a column needs bins and nobody declared any. Up to 64 values have a code each, for nothing."""
+    """Whether a column needs bins and nobody declared any. Up to 64 values have a code
+    each, for nothing.
+    """
     if not isinstance(column, Lattice) or column.bins is not None:
         return False
-    return column.low is None or column.high is None or column.high - column.low >= MAX_UNIT_BINS
+    return (
+        column.low is None
+        or column.high is None
+        or column.high - column.low >= MAX_UNIT_BINS
+    )
 
 
 def discovery_shares(schema: Schema) -> tuple[Fraction, Fraction]:
@@ -92,19 +104,34 @@ def discovery_shares(schema: Schema) -> tuple[Fraction, Fraction]:
     if not len(schema):
         return Fraction(0), Fraction(0)
     # Of a column without a type nobody knows yet whether it will need bins.
-    needy = sum(needs_bins(schema[name]) or isinstance(schema[name], UndeclaredColumn) for name in schema)
+    needy = sum(
+        needs_bins(schema[name]) or isinstance(schema[name], UndeclaredColumn)
+        for name in schema
+    )
     unknown = len(open_columns(schema))
-    for_open = max(OPEN_SHARE * unknown / len(schema), MIN_OPEN_SHARE) if unknown else Fraction(0)
+    for_open = (
+        max(OPEN_SHARE * unknown / len(schema), MIN_OPEN_SHARE)
+        if unknown
+        else Fraction(0)
+    )
     return for_open, min(BINS_SHARE, MAX_BINS_FACTOR * BINS_SHARE * needy / len(schema))
 
 
 def needs_delta(schema: Schema) -> bool:
     """Whether closing this schema takes a threshold, and so some δ."""
-    return any(isinstance(column, Categorical | UndeclaredColumn) for column in open_columns(schema))
+    return any(
+        isinstance(column, Categorical | UndeclaredColumn)
+        for column in open_columns(schema)
+    )
 
 
 def close_schema(
-    room: MechanismContext, schema: Schema, *, amount: Fraction, delta: Fraction, progress: Callable[[str, float], None]
+    room: MechanismContext,
+    schema: Schema,
+    *,
+    amount: Fraction,
+    delta: Fraction,
+    progress: Callable[[str, float], None],
 ) -> tuple[Schema, Measurements, TableProtocol]:
     """The schema without holes, what was bought on the way, and the rows under it."""
     table, known = room.table, Measurements()
@@ -115,10 +142,15 @@ def close_schema(
     for_bins *= whole
     amount -= for_bins
     if needs_delta(schema) and delta <= 0:
-        name = next(c.name for c in open_columns(schema) if isinstance(c, Categorical | UndeclaredColumn))
+        name = next(
+            c.name
+            for c in open_columns(schema)
+            if isinstance(c, Categorical | UndeclaredColumn)
+        )
         remedy = "Declare them in the schema, or allow a small δ such as 1e-9"
         raise Refused(
-            f"{name}: its values have to be learned, which cannot be done with δ = 0. {remedy}. Nothing was spent"
+            f"{name}: its values have to be learned, which cannot be done with δ = 0."
+            f" {remedy}. Nothing was spent"
         )
     undeclared = [c for c in open_columns(schema) if isinstance(c, UndeclaredColumn)]
     votes: dict[str, ElectedColumn] = {}
@@ -139,10 +171,16 @@ def close_schema(
             listing = amount * VALUES_WEIGHT / sum(weights)
             room_for_labels = MAX_LABEL_BYTES // lists
             shown, bought = learn_labels(
-                here, column.name, amount=listing, delta=delta / lists, most_bytes=room_for_labels
+                here,
+                column.name,
+                amount=listing,
+                delta=delta / lists,
+                most_bytes=room_for_labels,
             )
             elected = votes.get(column.name, ElectedColumn(column))
-            coded = elected.with_missing_codes(shown, bought.values.tolist(), noise_deviation(bought.law, bought.scale))
+            coded = elected.with_missing_codes(
+                shown, bought.values.tolist(), noise_deviation(bought.law, bought.scale)
+            )
             if coded is None:
                 known = known + Measurements((), (bought,))
                 schema = schema.with_column(_with_values(column, shown))
@@ -155,12 +193,17 @@ def close_schema(
         assert isinstance(column, Lattice)
         found = learn_bounds(replace(room, table=table), column.name, amount=part)
         closed = _with_bounds(column, *(found or EMPTY_COLUMN_BOUNDS))
-        schema = schema.with_column(closed if found else replace(closed, note=LOST_COLUMN_NOTE))
+        schema = schema.with_column(
+            closed if found else replace(closed, note=LOST_COLUMN_NOTE)
+        )
     needy = sum(needs_bins(schema[name]) for name in schema)
     if needy:  # of the columns that had no type, few may
         part = min(for_bins / needy, MAX_BINS_FACTOR * BINS_SHARE * whole / len(schema))
         schema, counted = _learn_bins(
-            replace(room, table=table.described(schema)), schema, part=part, progress=progress
+            replace(room, table=table.described(schema)),
+            schema,
+            part=part,
+            progress=progress,
         )
         known = known + counted
     progress("schema", 1.0)
@@ -168,26 +211,42 @@ def close_schema(
 
 
 def _column_weight(column: Column, elected: ElectedColumn | None) -> int:
-    """How much of discovery a column needs; one in which words stand beside values may need a list and bounds."""
+    """How much of discovery a column needs; one in which words stand beside values may
+    need a list and bounds.
+    """
     if not isinstance(column, Categorical):
         return BOUNDS_WEIGHT
-    return VALUES_WEIGHT + (BOUNDS_WEIGHT if elected is not None and elected.beside is not None else 0)
+    return VALUES_WEIGHT + (
+        BOUNDS_WEIGHT if elected is not None and elected.beside is not None else 0
+    )
 
 
 def _with_values(column: Categorical, shown: tuple[str, ...]) -> Column:
-    """The column with bought values, and a place for the rest under a name that none of them has."""
+    """The column with bought values, and a place for the rest under a name that none of
+    them has.
+    """
     other = column.other if column.other is not None else OTHER_LABEL
     while other in shown or other in column.missing or other in column.unfold:
         other += "_"
-    return replace(column, values=shown, other=other, learned=(*column.learned, "values"))
+    return replace(
+        column, values=shown, other=other, learned=(*column.learned, "values")
+    )
 
 
 def _learn_bins(
-    room: MechanismContext, schema: Schema, *, part: Fraction, progress: Callable[[str, float], None]
+    room: MechanismContext,
+    schema: Schema,
+    *,
+    part: Fraction,
+    progress: Callable[[str, float], None],
 ) -> tuple[Schema, Measurements]:
-    """The schema with bins in every column that needs them, and their counts; each column for at most `part`."""
+    """The schema with bins in every column that needs them, and their counts; each
+    column for at most `part`.
+    """
     columns = [
-        column for column in map(schema.__getitem__, schema) if isinstance(column, Lattice) and needs_bins(column)
+        column
+        for column in map(schema.__getitem__, schema)
+        if isinstance(column, Lattice) and needs_bins(column)
     ]
     if not columns:
         return schema, Measurements()
@@ -195,36 +254,66 @@ def _learn_bins(
     after = before - part * len(columns)
     one = room.unit_vector()
     noise = noise_deviation(room.law, room.scale(part * (1 - DESCENT_SHARE), one))
-    # What a pair's cell will carry, if what is left goes to about as many pairs as there are columns.
-    pair = noise_deviation(room.law, room.scale(after / len(schema), one)) if after > 0 else noise
+    # What a pair's cell will carry, if what is left goes to about as many pairs as
+    # there are columns.
+    pair = (
+        noise_deviation(room.law, room.scale(after / len(schema), one))
+        if after > 0
+        else noise
+    )
     for done, column in enumerate(columns):
         progress("bins", done / len(columns))
         tree = descend_tree(room, column, amount=part * DESCENT_SHARE)
         total = max(float(tree.levels[0].counts.sum()), 1.0)
-        walls = cut_points_in_bounds(column, [predicate for _, predicate in schema.named_breaches])
+        walls = cut_points_in_bounds(
+            column, [predicate for _, predicate in schema.named_breaches]
+        )
         most = (
             MAX_LONE_COLUMN_BINS
             if len(schema) == 1
-            else min(MAX_LEARNED_BINS, max(MIN_LEARNED_BINS, int(math.sqrt(total / max(pair, 1e-9)))))
+            else min(
+                MAX_LEARNED_BINS,
+                max(MIN_LEARNED_BINS, int(math.sqrt(total / max(pair, 1e-9)))),
+            )
         )
         walls = walls if len(walls) <= most // 2 else ()
-        found = cut_column(column, tree, most=most, least=MIN_BIN_SIGMAS * noise, fences=walls)
+        found = cut_column(
+            column, tree, most=most, least=MIN_BIN_SIGMAS * noise, fences=walls
+        )
         schema = schema.with_column(
-            replace(found, note=_clipping_note(tree) if column.outside is OutOfBoundsPolicy.CLIP else "")
+            replace(
+                found,
+                note=(
+                    _clipping_note(tree)
+                    if column.outside is OutOfBoundsPolicy.CLIP
+                    else ""
+                ),
+            )
         )
     progress("bins", 1.0)
     here = replace(room, table=room.table.described(schema))
     rest = part * len(columns) - (before - room.till.left)
-    return schema, marginals.measure_marginals(here, schema, [(column.name,) for column in columns], amount=rest)
+    return schema, marginals.measure_marginals(
+        here, schema, [(column.name,) for column in columns], amount=rest
+    )
 
 
 def _clipping_note(tree: CountTree) -> str:
-    """How much lay beyond the bounds and counts as the nearest, as far as it stands out of the noise."""
+    """How much lay beyond the bounds and counts as the nearest, as far as it stands out
+    of the noise.
+    """
     error = math.sqrt(tree.variance)
     sides = zip(tree.beyond, ("below", "above"), strict=True)
-    words = [f"about {count:,} {side}" for count, side in sides if count > MIN_DESCENT_SIGMAS * error]
+    words = [
+        f"about {count:,} {side}"
+        for count, side in sides
+        if count > MIN_DESCENT_SIGMAS * error
+    ]
     return (
-        f"values beyond the bounds, counted as the nearest: {' and '.join(words)} (±{2 * error:,.0f})" if words else ""
+        f"values beyond the bounds, counted as the nearest: {' and '.join(words)}"
+        f" (±{2 * error:,.0f})"
+        if words
+        else ""
     )
 
 
@@ -238,23 +327,44 @@ def _with_bounds(column: Lattice, low: int, high: int) -> Column:
         high = column.high
         low = min(low, high)
     learned = (*column.learned, "bounds")
-    if isinstance(column, Integer | Real) and (held := dtype_range(column.dtype)) is not None:
-        # What the column is stored as is public: noise that points beyond it would only widen the type that comes back.
-        first, last = math.ceil(held[0] / column.step), math.floor(held[1] / column.step)
+    if (
+        isinstance(column, Integer | Real)
+        and (held := dtype_range(column.dtype)) is not None
+    ):
+        # What the column is stored as is public: noise that points beyond it would only
+        # widen the type that comes back.
+        first, last = (
+            math.ceil(held[0] / column.step),
+            math.floor(held[1] / column.step),
+        )
         low, high = (min(max(index, first), last) for index in (low, high))
     if isinstance(column, Integer):
-        return replace(column, min=low * column.step, max=high * column.step, learned=learned)
+        return replace(
+            column, min=low * column.step, max=high * column.step, learned=learned
+        )
     if isinstance(column, Real):
-        return replace(column, min=low * column.step, max=high * column.step, learned=learned)
+        return replace(
+            column, min=low * column.step, max=high * column.step, learned=learned
+        )
     assert isinstance(column, Date | Datetime)
     earliest, latest = _calendar_range(column)
-    low, high = (min(max(index, earliest), latest) for index in (low, high))  # noise alone may point beyond either end
-    return replace(column, min=column.value_at(low), max=column.value_at(max(high, low)), learned=learned)  # type: ignore[arg-type]
+    # Noise alone may point beyond either end of the calendar.
+    low, high = (min(max(index, earliest), latest) for index in (low, high))
+    return replace(
+        column,
+        min=column.value_at(low),  # type: ignore[arg-type]
+        max=column.value_at(max(high, low)),  # type: ignore[arg-type]
+        learned=learned,
+    )
 
 
 def _calendar_range(column: Date | Datetime) -> tuple[int, int]:
     """The years 1 to 9999 as lattice indices: what Python's calendar can write."""
-    first, last = (-719_162, 2_932_896) if isinstance(column, Date) else (-719_160 * 86_400, 2_932_894 * 86_400)
+    first, last = (
+        (-719_162, 2_932_896)
+        if isinstance(column, Date)
+        else (-719_160 * 86_400, 2_932_894 * 86_400)
+    )
     if isinstance(column, Date):
         return first, last
     step = column.resolution.total_seconds()

@@ -1,19 +1,26 @@
-"""What else a schema may ask to have learned: how many rows each unit has, how many rows break a rule, and which value goes with which.
+"""What else a schema may ask to have learned: how many rows each unit has, how many
+rows break a rule, and which value goes with which.
 
-Why it is private. Each answer is a histogram of whole numbers plus exact noise, scaled to how far one unit can move it:
+Why it is private. Each answer is a histogram of whole numbers plus exact noise, scaled
+to how far one unit can move it:
 
-Rows per unit. A histogram of units by how many rows they have, from 1 to max_rows. A unit lies in one cell of it, so adding or removing a
-unit moves one cell by 1, whatever max_rows is; exchanging one moves two cells by 1 each, or one where it has no row that counts. So the
-L1 distance is 1 (add/remove) or 2 (replace), the squared L2 distance the same.
+Rows per unit. A histogram of units by how many rows they have, from 1 to max_rows. A
+unit lies in one cell of it, so adding or removing a unit moves one cell by 1, whatever
+max_rows is; exchanging one moves two cells by 1 each, or one where it has no row that
+counts. So the L1 distance is 1 (add/remove) or 2 (replace), the squared L2 distance the
+same.
 
-Broken rows. One number: how many rows break a rule, counted after each unit is bounded and before any row is dropped. A unit has at most
-max_rows of them, so the number moves by at most max_rows under either relation.
+Broken rows. One number: how many rows break a rule, counted after each unit is bounded
+and before any row is dropped. A unit has at most max_rows of them, so the number moves
+by at most max_rows under either relation.
 
-Days of the week. A histogram of seven cells; a row lies in one of them at most, so it is priced as any histogram of rows.
+Days of the week. A histogram of seven cells; a row lies in one of them at most, so it
+is priced as any histogram of rows.
 
-Maps. The noisy marginal of two columns, priced like any other (curator/mechanisms/marginals.py); each value then goes with the one it is
-most often seen with, where that stands out of the noise. That choice looks at noisy counts alone. The counts are not used again: the
-largest of many noisy counts is too large.
+Maps. The noisy marginal of two columns, priced like any other
+(curator/mechanisms/marginals.py); each value then goes with the one it is most often
+seen with, where that stands out of the noise. That choice looks at noisy counts alone.
+The counts are not used again: the largest of many noisy counts is too large.
 
 Sensitivities checked by brute force in tests/curator/discovery/test_extras.py.
 """
@@ -34,7 +41,14 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.curator.mechanisms import marginals
-from understudy.schema import Boolean, Categorical, Date, Datetime, FunctionalDependency, Schema
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    FunctionalDependency,
+    Schema,
+)
 from understudy.schema.columns.calendar import steps_per_day, weekday_counts
 from understudy.schema.predicates.rules import MAX_LEARNED_MAP_CELLS
 
@@ -45,18 +59,25 @@ BROKEN_SHARE = Fraction(1, 100)
 """Part of a run that counts broken rows, where the schema asks for it."""
 
 WEEKDAY_SHARE, WEEKDAYS_SHARE = Fraction(1, 100), Fraction(1, 20)
-"""Part of a run that counts the days of the week of one column, where the schema asks for it."""
+"""Part of a run that counts the days of the week of one column, where the schema asks
+for it.
+"""
 
 MAP_SHARE, MAPS_SHARE = Fraction(1, 20), Fraction(1, 5)
 """Part of a run that buys one map, and that all of them may take together."""
 
 MIN_MAP_SIGMAS = 2
-"""Standard deviations above zero from which a count says which value goes with which."""
+"""Standard deviations above zero from which a count says which value goes with which.
+"""
 
 
 def needs_sizes(schema: Schema) -> bool:
     """Whether rows per unit have to be learned."""
-    return schema.unit.id is not None and schema.unit.id in schema.keys and not schema.unit.sizes
+    return (
+        schema.unit.id is not None
+        and schema.unit.id in schema.keys
+        and not schema.unit.sizes
+    )
 
 
 def open_maps(schema: Schema) -> list[FunctionalDependency]:
@@ -66,19 +87,32 @@ def open_maps(schema: Schema) -> list[FunctionalDependency]:
         for rule in schema.rules
         if isinstance(rule, FunctionalDependency)
         and rule.map is None
-        and all(name in schema and isinstance(schema[name], Categorical | Boolean) for name in rule.columns)
+        and all(
+            name in schema and isinstance(schema[name], Categorical | Boolean)
+            for name in rule.columns
+        )
     ]
 
 
 def sizes_sensitivity(neighbours: Neighbours) -> Sensitivity:
     """How far one unit moves the histogram of rows per unit."""
     moved = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    return Sensitivity(l1=Fraction(moved), l2_squared=Fraction(moved), l0=moved, linf=Fraction(1))
+    return Sensitivity(
+        l1=Fraction(moved), l2_squared=Fraction(moved), l0=moved, linf=Fraction(1)
+    )
 
 
-def learn_unit_sizes(room: MechanismContext, schema: Schema, *, amount: Fraction) -> Schema:
+def learn_unit_sizes(
+    room: MechanismContext, schema: Schema, *, amount: Fraction
+) -> Schema:
     """The schema with how many units have 1, 2, … rows: noisy counts, none below zero."""
-    noisy = _measure_histogram(room, "rows per unit", sizes_sensitivity(room.neighbours), amount, room.table.sizes)[0]
+    noisy = _measure_histogram(
+        room,
+        "rows per unit",
+        sizes_sensitivity(room.neighbours),
+        amount,
+        room.table.sizes,
+    )[0]
     found = tuple(max(int(count), 0) for count in noisy)
     if not any(found):
         found = (1, *found[1:])
@@ -86,11 +120,19 @@ def learn_unit_sizes(room: MechanismContext, schema: Schema, *, amount: Fraction
 
 
 def count_broken_rows(room: MechanismContext, *, amount: Fraction) -> tuple[int, float]:
-    """The noisy number of rows that break a rule, and the standard deviation of its noise."""
+    """The noisy number of rows that break a rule, and the standard deviation of its
+    noise.
+    """
     m = room.max_rows
-    reach = Sensitivity(l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m))
+    reach = Sensitivity(
+        l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m)
+    )
     noisy, scale = _measure_histogram(
-        room, "broken rows", reach, amount, lambda: np.array([room.table.broken()], np.int64)
+        room,
+        "broken rows",
+        reach,
+        amount,
+        lambda: np.array([room.table.broken()], np.int64),
     )
     return int(noisy[0]), noise_deviation(room.law, scale)
 
@@ -101,9 +143,13 @@ def open_weekdays(schema: Schema) -> list[Date | Datetime]:
     return [c for c in columns if isinstance(c, Date | Datetime) and c.weekdays is None]
 
 
-def learn_weekdays(room: MechanismContext, schema: Schema, column: Date | Datetime, *, amount: Fraction) -> Schema:
+def learn_weekdays(
+    room: MechanismContext, schema: Schema, column: Date | Datetime, *, amount: Fraction
+) -> Schema:
     """The schema with a column's days of the week: noisy counts, none below zero."""
-    if steps_per_day(column) is None:  # a resolution that no day is a multiple of has no days
+    if (
+        steps_per_day(column) is None
+    ):  # a resolution that no day is a multiple of has no days
         return schema.with_column(replace(column, weekdays=()))
     noisy, _ = _measure_histogram(
         room,
@@ -114,7 +160,11 @@ def learn_weekdays(room: MechanismContext, schema: Schema, column: Date | Dateti
     )
     found = tuple(max(int(count), 0) for count in noisy)
     return schema.with_column(
-        replace(column, weekdays=found if any(found) else (), learned=(*column.learned, "weekdays"))
+        replace(
+            column,
+            weekdays=found if any(found) else (),
+            learned=(*column.learned, "weekdays"),
+        )
     )
 
 
@@ -128,12 +178,22 @@ def _measure_histogram(
     scale = room.scale(amount, sensitivity)
     cost = price(room.law, scale, sensitivity, room.accounting)
     request = {"mechanism": what, "law": room.law, "scale": scale}
-    answer = room.till.pay(request, cost, count, lambda exact: {"counts": room.add_noise(exact, scale)})
+    answer = room.till.pay(
+        request, cost, count, lambda exact: {"counts": room.add_noise(exact, scale)}
+    )
     return answer["counts"].astype(np.int64, copy=False), scale
 
 
-def learn_map(room: MechanismContext, schema: Schema, rule: FunctionalDependency, *, amount: Fraction) -> Schema:
-    """The schema with a rule's map bought; values that nothing clear was seen of stay unmapped."""
+def learn_map(
+    room: MechanismContext,
+    schema: Schema,
+    rule: FunctionalDependency,
+    *,
+    amount: Fraction,
+) -> Schema:
+    """The schema with a rule's map bought; values that nothing clear was seen of stay
+    unmapped.
+    """
     clique = (rule.source, rule.target)
     if (
         math.prod(schema.sizes(clique)) > MAX_LEARNED_MAP_CELLS
@@ -150,4 +210,6 @@ def learn_map(room: MechanismContext, schema: Schema, rule: FunctionalDependency
             if counts[code, best[code]] > least:
                 pairs[label] = target.labels()[best[code]]
     bought = replace(rule, map=pairs, learned=True)
-    return replace(schema, rules=tuple(bought if one is rule else one for one in schema.rules))
+    return replace(
+        schema, rules=tuple(bought if one is rule else one for one in schema.rules)
+    )

@@ -1,8 +1,10 @@
-"""A tree of noisy counts, and the cells it comes down to. Post-processing: rows are not looked at, nothing is paid.
+"""A tree of noisy counts, and the cells it comes down to. Post-processing: rows are not
+looked at, nothing is paid.
 
-Counts of all levels are made to agree by least squares (Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private
-histograms through consistency", 2010). `leaves` are the finest cells. `smooth` joins cells again whose counts differ no more than their
-noise does, and keeps single cells that stand out.
+Counts of all levels are made to agree by least squares (Hay, Rastogi, Miklau, Suciu,
+"Boosting the accuracy of differentially private histograms through consistency", 2010).
+`leaves` are the finest cells. `smooth` joins cells again whose counts differ no more
+than their noise does, and keeps single cells that stand out.
 """
 
 from __future__ import annotations
@@ -17,18 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNEVEN_RUN_SIGMAS = 3.0
-"""Standard deviations by which the scatter of cells must exceed that of their noise to be believed."""
+"""Standard deviations by which the scatter of cells must exceed that of their noise to
+be believed.
+"""
 
 GROUPED_ROOT_CELLS = 8
 """Cells of the first level that are looked at together."""
 
 PEAK_CELL_SIGMAS = 4.5
-"""Standard deviations by which a single cell must exceed an even spread to be believed."""
+"""Standard deviations by which a single cell must exceed an even spread to be believed.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeLevel:
-    """Cells of one level: where they begin and end, the cell of the level above that each is part of, and their noisy counts."""
+    """Cells of one level: where they begin and end, the cell of the level above that
+    each is part of, and their noisy counts.
+    """
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -38,7 +45,9 @@ class TreeLevel:
 
 @dataclass(frozen=True, eq=False)
 class TreeLeaves:
-    """Cells that cover a range from end to end, with estimated counts; `variance` is that of each estimate."""
+    """Cells that cover a range from end to end, with estimated counts; `variance` is
+    that of each estimate.
+    """
 
     edges: NDArray[np.int64]
     counts: NDArray[np.float64]
@@ -72,11 +81,17 @@ class CountTree:
     levels: tuple[TreeLevel, ...]
     variance: float
     beyond: tuple[int, int] = (0, 0)
-    """Noisy counts of what lay below and above the range, where it counts as its ends; they are in the counts of the first level too."""
+    """Noisy counts of what lay below and above the range, where it counts as its ends;
+    they are in the counts of the first level too.
+    """
 
     @cached_property
-    def _consistent_counts(self) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-        """Bottom-up, every count joined with the sum of its parts; top-down, parts made to add up. And the variances on the way up."""
+    def _consistent_counts(
+        self,
+    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+        """Bottom-up, every count joined with the sum of its parts; top-down, parts made
+        to add up. And the variances on the way up.
+        """
         joined: list[NDArray[np.float64]] = []
         spread: list[NDArray[np.float64]] = []
         for depth in range(len(self.levels) - 1, -1, -1):
@@ -95,7 +110,10 @@ class CountTree:
             parent = self.levels[depth].parent
             sums = np.bincount(parent, joined[depth], len(joined[depth - 1]))
             errors = np.bincount(parent, spread[depth], len(joined[depth - 1]))
-            joined[depth] = joined[depth] + (joined[depth - 1] - sums)[parent] * spread[depth] / errors[parent]
+            joined[depth] = (
+                joined[depth]
+                + (joined[depth - 1] - sums)[parent] * spread[depth] / errors[parent]
+            )
         return joined, spread
 
     def leaves(self) -> TreeLeaves:
@@ -106,30 +124,47 @@ class CountTree:
         """Cells as fine as their noise allows to see."""
         return self._cover_range(self._join_even_cells)
 
-    def _cover_range(self, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]) -> TreeLeaves:
+    def _cover_range(
+        self, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]
+    ) -> TreeLeaves:
         pieces: list[_LeafPiece] = []
         roots = len(self.levels[0].starts)
         for first in range(0, roots, GROUPED_ROOT_CELLS):
-            pieces += self._gather_pieces(0, range(first, min(first + GROUPED_ROOT_CELLS, roots)), simplify)
+            pieces += self._gather_pieces(
+                0, range(first, min(first + GROUPED_ROOT_CELLS, roots)), simplify
+            )
         edges = [piece.start for piece in pieces] + [pieces[-1].end]
         return TreeLeaves(
-            np.array(edges, np.int64), np.array([p.count for p in pieces]), np.array([p.variance for p in pieces])
+            np.array(edges, np.int64),
+            np.array([p.count for p in pieces]),
+            np.array([p.variance for p in pieces]),
         )
 
     def _pieces_of_cell(
-        self, depth: int, i: int, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]
+        self,
+        depth: int,
+        i: int,
+        simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]],
     ) -> list[_LeafPiece]:
         counts, spread = self._consistent_counts
         parts = self._children[depth].get(i, range(0))
         if not parts:
             level = self.levels[depth]
             return [
-                _LeafPiece(int(level.starts[i]), int(level.ends[i]), float(counts[depth][i]), float(spread[depth][i]))
+                _LeafPiece(
+                    int(level.starts[i]),
+                    int(level.ends[i]),
+                    float(counts[depth][i]),
+                    float(spread[depth][i]),
+                )
             ]
         return self._gather_pieces(depth + 1, parts, simplify)
 
     def _gather_pieces(
-        self, depth: int, parts: range, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]
+        self,
+        depth: int,
+        parts: range,
+        simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]],
     ) -> list[_LeafPiece]:
         found: list[_LeafPiece] = []
         run: list[_LeafPiece] = []
@@ -144,20 +179,32 @@ class CountTree:
 
     @cached_property
     def _children(self) -> list[dict[int, range]]:
-        """The cells of the next level that each cell was cut into; cells of a level stand in order."""
+        """The cells of the next level that each cell was cut into; cells of a level
+        stand in order.
+        """
         found = []
         for level in self.levels[1:]:
             cells, first = np.unique(level.parent, return_index=True)
             last = np.append(first[1:], len(level.parent))
-            found.append({int(c): range(int(a), int(b)) for c, a, b in zip(cells, first, last, strict=True)})
+            found.append(
+                {
+                    int(c): range(int(a), int(b))
+                    for c, a, b in zip(cells, first, last, strict=True)
+                }
+            )
         return [*found, {}]
 
     def _join_even_cells(self, run: list[_LeafPiece]) -> list[_LeafPiece]:
-        """Neighbouring cells as they are where they scatter more than noise does, else as one, but for single ones that stand out."""
+        """Neighbouring cells as they are where they scatter more than noise does, else
+        as one, but for single ones that stand out.
+        """
         if len(run) < 2:
             return run
         width = np.array([p.end - p.start for p in run], np.float64)
-        counts, noise = np.array([p.count for p in run]), np.array([p.variance for p in run])
+        counts, noise = (
+            np.array([p.count for p in run]),
+            np.array([p.variance for p in run]),
+        )
         gap = (counts - counts.sum() * width / width.sum()) / np.sqrt(noise)
         free = len(run) - 1
         if float(gap @ gap) - free > UNEVEN_RUN_SIGMAS * sqrt(2 * free):
@@ -170,13 +217,21 @@ class CountTree:
                 for part in _split_at_peaks(run, peaks)
                 for p in ([part[0]] if len(part) == 1 else self._join_even_cells(part))
             ]
-        return [_LeafPiece(run[0].start, run[-1].end, float(counts.sum()), float(noise.sum()))]
+        return [
+            _LeafPiece(
+                run[0].start, run[-1].end, float(counts.sum()), float(noise.sum())
+            )
+        ]
 
 
-def _split_at_peaks(run: list[_LeafPiece], peaks: NDArray[np.bool_]) -> list[list[_LeafPiece]]:
+def _split_at_peaks(
+    run: list[_LeafPiece], peaks: NDArray[np.bool_]
+) -> list[list[_LeafPiece]]:
     """The run in parts, each peak a part of its own."""
     parts: list[list[_LeafPiece]] = []
-    for peak, group in groupby(zip(run, peaks.tolist(), strict=True), key=lambda pair: pair[1]):
+    for peak, group in groupby(
+        zip(run, peaks.tolist(), strict=True), key=lambda pair: pair[1]
+    ):
         pieces = [piece for piece, _ in group]
         parts += [[piece] for piece in pieces] if peak else [pieces]
     return parts

@@ -1,14 +1,21 @@
-"""The descent: noisy counts of a bounded column on a public tree of lattice cells, finer where there are more rows.
+"""The descent: noisy counts of a bounded column on a public tree of lattice cells,
+finer where there are more rows.
 
-After Zhang, Xiao, Xie, "PrivTree", 2016, and Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private histograms
-through consistency", 2010. The first level cuts the range between the bounds into at most 64 cells of equal width, a power of two (a
-range of up to 256 values into single values). Each further level cuts, into 16, the cells whose noisy count stands out, until cells are
-single values: so a value that many rows share is found wherever it lies. Counts of all levels are then made to agree by least squares.
+After Zhang, Xiao, Xie, "PrivTree", 2016, and Hay, Rastogi, Miklau, Suciu, "Boosting the
+accuracy of differentially private histograms through consistency", 2010. The first
+level cuts the range between the bounds into at most 64 cells of equal width, a power of
+two (a range of up to 256 values into single values). Each further level cuts, into 16,
+the cells whose noisy count stands out, until cells are single values: so a value that
+many rows share is found wherever it lies. Counts of all levels are then made to agree
+by least squares.
 
-Why it is private. The cells of a level do not overlap, so each row lies in at most one of them, and one unit moves a level by at most the
-sensitivity of a histogram: max_rows in L1 and in L2 under add/remove; under replace, 2·max_rows in L1 and √2·max_rows in L2. Which cells a
-level has depends on the bounds and on the noisy answers before it alone. Every cell of a level is noised, the empty ones too. The prices
-of the levels add up; how many there are at most is a matter of the bounds. A descent that ends early pays less, as its noisy answers say.
+Why it is private. The cells of a level do not overlap, so each row lies in at most one
+of them, and one unit moves a level by at most the sensitivity of a histogram: max_rows
+in L1 and in L2 under add/remove; under replace, 2·max_rows in L1 and √2·max_rows in L2.
+Which cells a level has depends on the bounds and on the noisy answers before it alone.
+Every cell of a level is noised, the empty ones too. The prices of the levels add up;
+how many there are at most is a matter of the bounds. A descent that ends early pays
+less, as its noisy answers say.
 
 Sensitivity checked by brute force in tests/curator/discovery/test_tree_histogram.py.
 """
@@ -63,7 +70,9 @@ def level_widths(values: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def descend_tree(room: MechanismContext, column: Lattice, *, amount: Fraction) -> CountTree:
+def descend_tree(
+    room: MechanismContext, column: Lattice, *, amount: Fraction
+) -> CountTree:
     """Noisy counts of a column's values, for at most `amount`."""
     low, high = column.low, column.high
     assert low is not None
@@ -73,7 +82,9 @@ def descend_tree(room: MechanismContext, column: Lattice, *, amount: Fraction) -
     scale = room.scale(amount / len(steps), sensitivity)
     cost = price(room.law, scale, sensitivity, room.accounting)
     noise = noise_deviation(room.law, scale)
-    starts = np.array([low + i * steps[0] for i in range(-(-(high - low + 1) // steps[0]))], np.int64)
+    starts = np.array(
+        [low + i * steps[0] for i in range(-(-(high - low + 1) // steps[0]))], np.int64
+    )
     levels: list[TreeLevel] = []
     parent = np.zeros(len(starts), np.int64)
     ends = np.append(starts[1:], high + 1)
@@ -83,8 +94,12 @@ def descend_tree(room: MechanismContext, column: Lattice, *, amount: Fraction) -
         if depth:
             last = levels[-1]
             total = float(levels[0].counts.sum())
-            chosen = np.flatnonzero(last.counts > max(MIN_DESCENT_SIGMAS * noise, total / MAX_DESCENT_CELLS))
-            chosen = chosen[np.argsort(-last.counts[chosen], kind="stable")[:MAX_DESCENT_CELLS]]
+            chosen = np.flatnonzero(
+                last.counts > max(MIN_DESCENT_SIGMAS * noise, total / MAX_DESCENT_CELLS)
+            )
+            chosen = chosen[
+                np.argsort(-last.counts[chosen], kind="stable")[:MAX_DESCENT_CELLS]
+            ]
             if chosen.size == 0:
                 break
             chosen = np.sort(chosen)
@@ -94,9 +109,15 @@ def descend_tree(room: MechanismContext, column: Lattice, *, amount: Fraction) -
                 np.arange(len(parent)) - np.repeat(np.cumsum(number) - number, number)
             )
             ends = np.minimum(starts + step, last.ends[parent])
-        if depth == 0 and clipped:  # what lies beyond is counted apart once, so that it can be told how much it is
-            outer_starts = np.concatenate([np.array([-BEYOND_LATTICE]), starts, np.array([high + 1])])
-            outer_ends = np.concatenate([np.array([low]), ends, np.array([BEYOND_LATTICE])])
+        if (
+            depth == 0 and clipped
+        ):  # what lies beyond is counted apart once, so that it can be told how much it is
+            outer_starts = np.concatenate(
+                [np.array([-BEYOND_LATTICE]), starts, np.array([high + 1])]
+            )
+            outer_ends = np.concatenate(
+                [np.array([low]), ends, np.array([BEYOND_LATTICE])]
+            )
             counts = _measure_cells(room, column, outer_starts, outer_ends, scale, cost)
             below, above, counts = int(counts[0]), int(counts[-1]), counts[1:-1].copy()
             counts[0] += below

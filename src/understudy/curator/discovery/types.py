@@ -1,14 +1,19 @@
-"""The vote on types: what a column without a declared type holds, decided by all its cells rather than by whether every one of them parses.
+"""The vote on types: what a column without a declared type holds, decided by all its
+cells rather than by whether every one of them parses.
 
-Each cell votes for exactly one candidate, the most specific type it can be read as (`tables.CANDIDATES`). The noisy votes then elect
-the most specific type that can hold every kind of cell that stands out, so that one odd cell neither flips a type nor shows.
+Each cell votes for exactly one candidate, the most specific type it can be read as
+(`tables.CANDIDATES`). The noisy votes then elect the most specific type that can hold
+every kind of cell that stands out, so that one odd cell neither flips a type nor shows.
 
-Where words stand beside numbers, dates or times ("N" among incomes), the column is a list of labels at first, and what the other cells
-would make is kept. Once its labels are bought, a few words that account for all the votes of words are missing codes; and where far fewer
-words than values would be lost, the values are kept too (`Elected.coded`). That looks at paid answers alone.
+Where words stand beside numbers, dates or times ("N" among incomes), the column is a
+list of labels at first, and what the other cells would make is kept. Once its labels
+are bought, a few words that account for all the votes of words are missing codes; and
+where far fewer words than values would be lost, the values are kept too
+(`Elected.coded`). That looks at paid answers alone.
 
-Why it is private. A row has one cell in each of d columns, and each cell one vote: one row moves d counts by 1. A unit of m rows moves
-the votes by at most d·m in L1 and √d·m in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
+Why it is private. A row has one cell in each of d columns, and each cell one vote: one
+row moves d counts by 1. A unit of m rows moves the votes by at most d·m in L1 and √d·m
+in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
 """
 
 from __future__ import annotations
@@ -38,7 +43,12 @@ from understudy.schema import (
     Time,
     UndeclaredColumn,
 )
-from understudy.tables import EMPTY_CANDIDATE, TEXT_CANDIDATE, TYPE_CANDIDATES, is_readable_as
+from understudy.tables import (
+    EMPTY_CANDIDATE,
+    TEXT_CANDIDATE,
+    TYPE_CANDIDATES,
+    is_readable_as,
+)
 
 MAX_VOTE_ODD_SHARE = Fraction(1, 500)
 """Part of the non-empty cells that may be something else."""
@@ -47,10 +57,14 @@ VOTE_NOISE_SIGMAS = 4
 """Votes for a candidate that may be noise alone, in standard deviations."""
 
 MAX_MISSING_CODES = 8
-"""Words beside numbers that may be missing codes; a column with more of them is a list of labels."""
+"""Words beside numbers that may be missing codes; a column with more of them is a list
+of labels.
+"""
 
 MIN_LOSS_RATIO = 3
-"""How many times fewer words must be lost in one reading than values in the other, where some are lost in both."""
+"""How many times fewer words must be lost in one reading than values in the other,
+where some are lost in both.
+"""
 
 LATTICE_FAMILIES = (
     TYPE_CANDIDATES[TYPE_CANDIDATES.index("bit") : TYPE_CANDIDATES.index("real") + 1],
@@ -62,9 +76,11 @@ LATTICE_FAMILIES = (
 
 @dataclass(frozen=True)
 class ElectedColumn:
-    """A column with the type its cells elected; where it has labels only because of words beside values, what the values would make.
+    """A column with the type its cells elected; where it has labels only because of
+    words beside values, what the values would make.
 
-    `words` is the noisy number of cells that are none of these values, `noise` its standard deviation; `values` that of those which are.
+    `words` is the noisy number of cells that are none of these values, `noise` its
+    standard deviation; `values` that of those which are.
     """
 
     column: Column
@@ -73,25 +89,40 @@ class ElectedColumn:
     noise: float = 0.0
     values: float = 0.0
 
-    def with_missing_codes(self, labels: Sequence[str], counts: Sequence[int], noise: float) -> Lattice | None:
-        """The column of values with the words among its labels as missing codes, if that is the better reading; else nothing.
+    def with_missing_codes(
+        self, labels: Sequence[str], counts: Sequence[int], noise: float
+    ) -> Lattice | None:
+        """The column of values with the words among its labels as missing codes, if
+        that is the better reading; else nothing.
 
-        It is where these words account for the cells that are no values, or where the words they leave out are far fewer than the values
-        that a list of labels would. `labels` and their `counts` were bought, each count with noise of this deviation.
+        It is where these words account for the cells that are no values, or where the
+        words they leave out are far fewer than the values that a list of labels would.
+        `labels` and their `counts` were bought, each count with noise of this
+        deviation.
         """
         if self.beside is None:
             return None
         words = [
-            (label, count) for label, count in zip(labels, counts, strict=True) if not _is_value(self.beside, label)
+            (label, count)
+            for label, count in zip(labels, counts, strict=True)
+            if not _is_value(self.beside, label)
         ]
         left_out = self.words - sum(count for _, count in words)
         unlisted = self.values - (sum(counts) - sum(count for _, count in words))
-        accounted = bool(words) and left_out <= VOTE_NOISE_SIGMAS * hypot(self.noise, noise * sqrt(len(words)))
-        if len(words) > MAX_MISSING_CODES or not (accounted or MIN_LOSS_RATIO * left_out < unlisted):
+        accounted = bool(words) and left_out <= VOTE_NOISE_SIGMAS * hypot(
+            self.noise, noise * sqrt(len(words))
+        )
+        if len(words) > MAX_MISSING_CODES or not (
+            accounted or MIN_LOSS_RATIO * left_out < unlisted
+        ):
             return None
         codes = tuple(label for label, _ in words)
-        learned = (*self.beside.learned, "missing codes") if codes else self.beside.learned
-        return replace(self.beside, missing=(*self.beside.missing, *codes), learned=learned)
+        learned = (
+            (*self.beside.learned, "missing codes") if codes else self.beside.learned
+        )
+        return replace(
+            self.beside, missing=(*self.beside.missing, *codes), learned=learned
+        )
 
 
 def _is_value(column: Lattice, label: str) -> bool:
@@ -111,7 +142,9 @@ def learn_types(
     """Each column with the type its cells elected."""
     one = room.unit_vector()
     d = len(columns)
-    sensitivity = Sensitivity(l1=d * one.l1, l2_squared=d * one.l2_squared, l0=d * one.l0, linf=one.linf)
+    sensitivity = Sensitivity(
+        l1=d * one.l1, l2_squared=d * one.l2_squared, l0=d * one.l0, linf=one.linf
+    )
     scale = room.scale(amount, sensitivity)
     names = [c.name for c in columns]
     request = {
@@ -129,10 +162,15 @@ def learn_types(
     )
     votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
     noise = noise_deviation(room.law, scale)
-    return [_elect_column(column, ballots, noise) for column, ballots in zip(columns, votes, strict=True)]
+    return [
+        _elect_column(column, ballots, noise)
+        for column, ballots in zip(columns, votes, strict=True)
+    ]
 
 
-def _elect_column(column: UndeclaredColumn, ballots: NDArray[np.int64], noise: float) -> ElectedColumn:
+def _elect_column(
+    column: UndeclaredColumn, ballots: NDArray[np.int64], noise: float
+) -> ElectedColumn:
     found, kernel = elect_type(ballots, noise), elect_lattice_type(ballots, noise)
     typed = _with_type(column, found)
     if found != TEXT_CANDIDATE or kernel is None:
@@ -141,13 +179,21 @@ def _elect_column(column: UndeclaredColumn, ballots: NDArray[np.int64], noise: f
     assert isinstance(values, Lattice)
     kind = next(family for family in LATTICE_FAMILIES if kernel in family)
     standing = _standing_candidates(ballots, noise)
-    words, inside = ([TYPE_CANDIDATES.index(n) for n in standing if (n in kind) == own] for own in (False, True))
-    cells = float(ballots[words].sum()), noise * sqrt(len(words)), float(ballots[inside].sum())
+    words, inside = (
+        [TYPE_CANDIDATES.index(n) for n in standing if (n in kind) == own]
+        for own in (False, True)
+    )
+    cells = (
+        float(ballots[words].sum()),
+        noise * sqrt(len(words)),
+        float(ballots[inside].sum()),
+    )
     return ElectedColumn(typed, values, *cells)
 
 
 def elect_type(ballots: NDArray[np.int64], noise: float) -> str:
-    """The most specific candidate that can hold every kind of cell that stands out of the noise; text where none does.
+    """The most specific candidate that can hold every kind of cell that stands out of
+    the noise; text where none does.
 
     >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
     >>> ballots[TYPE_CANDIDATES.index("integer")], ballots[TYPE_CANDIDATES.index("text")] = 1000, 1
@@ -157,11 +203,16 @@ def elect_type(ballots: NDArray[np.int64], noise: float) -> str:
     standing = _standing_candidates(ballots, noise)
     if not standing or standing == ["bit"]:
         return standing[0] if standing else TEXT_CANDIDATE
-    return next(name for name in TYPE_CANDIDATES[1:] if all(is_readable_as(vote, name) for vote in standing))
+    return next(
+        name
+        for name in TYPE_CANDIDATES[1:]
+        if all(is_readable_as(vote, name) for vote in standing)
+    )
 
 
 def elect_lattice_type(ballots: NDArray[np.int64], noise: float) -> str | None:
-    """The most specific candidate for the cells that are numbers, dates or times, whichever stand out most; None where none do.
+    """The most specific candidate for the cells that are numbers, dates or times,
+    whichever stand out most; None where none do.
 
     >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
     >>> ballots[TYPE_CANDIDATES.index("integer")], ballots[TYPE_CANDIDATES.index("text")] = 700, 300
@@ -170,25 +221,42 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: float) -> str | None:
     """
     votes = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
     standing = _standing_candidates(ballots, noise)
-    family = max(LATTICE_FAMILIES, key=lambda kind: sum(votes[name] for name in kind if name in standing))
+    family = max(
+        LATTICE_FAMILIES,
+        key=lambda kind: sum(votes[name] for name in kind if name in standing),
+    )
     inside = [name for name in family if name in standing]
     if not inside or inside == ["bit"]:
         return inside[0] if inside else None
-    return next(name for name in family if name != "bit" and all(is_readable_as(vote, name) for vote in inside))
+    return next(
+        name
+        for name in family
+        if name != "bit" and all(is_readable_as(vote, name) for vote in inside)
+    )
 
 
 def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
     """The candidates whose votes stand out."""
-    filled = {name: int(votes) for name, votes in zip(TYPE_CANDIDATES, ballots, strict=True) if name != EMPTY_CANDIDATE}
-    enough = max(VOTE_NOISE_SIGMAS * noise, float(MAX_VOTE_ODD_SHARE) * sum(filled.values()))
+    filled = {
+        name: int(votes)
+        for name, votes in zip(TYPE_CANDIDATES, ballots, strict=True)
+        if name != EMPTY_CANDIDATE
+    }
+    enough = max(
+        VOTE_NOISE_SIGMAS * noise, float(MAX_VOTE_ODD_SHARE) * sum(filled.values())
+    )
     return [name for name, votes in filled.items() if votes > enough]
 
 
 def _with_type(column: UndeclaredColumn, elected: str) -> Column:
-    common: dict[str, Any] = {field.name: getattr(column, field.name) for field in fields(column)}
+    common: dict[str, Any] = {
+        field.name: getattr(column, field.name) for field in fields(column)
+    }
     common["learned"] = (*column.learned, "type")
     if elected.startswith("decimal"):
-        return Real(**common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))
+        return Real(
+            **common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal")))
+        )
     if elected == "bit":  # the only candidate that tells the bounds too
         common["learned"] += ("bounds",)
         return Integer(**common, min=0, max=1)
@@ -196,6 +264,9 @@ def _with_type(column: UndeclaredColumn, elected: str) -> Column:
         return Boolean(**common)
     if elected == "instant":  # of which place its clocks are, no cell says
         return Datetime(**common, zone="UTC")
-    # Other words for yes and no stay labels, so that a release spells them as the file does.
-    kinds: dict[str, type[Column]] = {kind.type: kind for kind in (Integer, Real, Date, Datetime, Time)}
+    # Other words for yes and no stay labels, so that a release spells them as the file
+    # does.
+    kinds: dict[str, type[Column]] = {
+        kind.type: kind for kind in (Integer, Real, Date, Datetime, Time)
+    }
     return kinds.get(elected, Categorical)(**common)

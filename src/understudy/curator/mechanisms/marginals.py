@@ -1,15 +1,19 @@
-"""Noisy marginals: the counts of a clique's cells, through an integer map on each axis, plus exact noise on every cell.
+"""Noisy marginals: the counts of a clique's cells, through an integer map on each axis,
+plus exact noise on every cell.
 
-Why it is private. A row lies in one cell of a marginal, so it adds one column of A = ⊗ maps to the answer. Add/remove: the answer moves by
-at most max_rows times A's largest column norm. Replace: by at most max_rows times the largest distance of two columns. Those norms
-are computed exactly in `accounting.sensitivity`, the scale from them is rounded up, and the price is that of the rounded scale.
-Several marginals of one request are answered by independent noise and priced one by one; their prices add up.
+Why it is private. A row lies in one cell of a marginal, so it adds one column of A = ⊗
+maps to the answer. Add/remove: the answer moves by at most max_rows times A's largest
+column norm. Replace: by at most max_rows times the largest distance of two columns.
+Those norms are computed exactly in `accounting.sensitivity`, the scale from them is
+rounded up, and the price is that of the rounded scale. Several marginals of one request
+are answered by independent noise and priced one by one; their prices add up.
 
-An exchanged id may have fewer rows, or none that count, so where the unit is an id the larger of both relations' norms is assumed under
-replace.
+An exchanged id may have fewer rows, or none that count, so where the unit is an id the
+larger of both relations' norms is assumed under replace.
 
-Structural zeros (`Schema.zeros`) are declared, not observed: rows in them are not counted and no noise is drawn for them. A replaced
-row may then leave a counted cell for one that is not, so there too the larger of both is assumed.
+Structural zeros (`Schema.zeros`) are declared, not observed: rows in them are not
+counted and no noise is drawn for them. A replaced row may then leave a counted cell for
+one that is not, so there too the larger of both is assumed.
 
 Sensitivity checked by brute force in tests/curator/mechanisms/test_marginals.py.
 """
@@ -38,7 +42,9 @@ MarginalPlan = tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]
 """A marginal, the maps of its axes, the scale of its noise, and its price."""
 
 MAX_ANSWER_CELLS = 1 << 26
-"""Cells of one answer: 8 bytes each, and a ledger holds 10⁹ bytes of it. Beyond, an answer would be paid for and then lost."""
+"""Cells of one answer: 8 bytes each, and a ledger holds 10⁹ bytes of it. Beyond, an
+answer would be paid for and then lost.
+"""
 
 
 def measure_marginals(
@@ -53,15 +59,24 @@ def measure_marginals(
     """Measure every clique once, for at most `amount` in all."""
     if not cliques:
         return Measurements()
-    chosen = maps or [tuple(Identity(n) for n in schema.sizes(clique)) for clique in cliques]
+    chosen = maps or [
+        tuple(Identity(n) for n in schema.sizes(clique)) for clique in cliques
+    ]
     amounts = split_amount(amount, weights, len(cliques))
     plans: list[MarginalPlan] = []
     for clique, axes, part in zip(cliques, chosen, amounts, strict=True):
-        if tuple(m.size for m in axes) != schema.sizes(clique):  # a sensitivity is that of the map which is applied
-            raise Refused(f"{', '.join(clique)}: its maps do not fit its columns. Nothing was spent")
+        if tuple(m.size for m in axes) != schema.sizes(
+            clique
+        ):  # a sensitivity is that of the map which is applied
+            raise Refused(
+                f"{', '.join(clique)}: its maps do not fit its columns. Nothing was"
+                " spent"
+            )
         sensitivity = _clique_sensitivity(room, schema, clique, axes)
         scale = room.scale(part, sensitivity)
-        plans.append((clique, axes, scale, price(room.law, scale, sensitivity, room.accounting)))
+        plans.append(
+            (clique, axes, scale, price(room.law, scale, sensitivity, room.accounting))
+        )
     found: list[Measurement] = []
     for batch in split_plans(plans):
         found += _measure_batch(room, schema, batch)
@@ -69,7 +84,9 @@ def measure_marginals(
 
 
 def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
-    """Marginals in batches whose answers fit into the ledger, in order; their number of cells is public, and so is how they are split."""
+    """Marginals in batches whose answers fit into the ledger, in order; their number of
+    cells is public, and so is how they are split.
+    """
     batches: list[list[MarginalPlan]] = []
     room_left = 0
     for plan in plans:
@@ -77,8 +94,9 @@ def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
         cells = math.prod(m.out for m in axes)
         if cells > MAX_ANSWER_CELLS:
             raise Refused(
-                f"{', '.join(clique)}: its {cells:,} cells are more than one answer may have ({MAX_ANSWER_CELLS:,}). Ask for fewer"
-                " columns at once, or coarser bins. Nothing was asked"
+                f"{', '.join(clique)}: its {cells:,} cells are more than one answer may"
+                f" have ({MAX_ANSWER_CELLS:,}). Ask for fewer columns at once, or"
+                " coarser bins. Nothing was asked"
             )
         if cells > room_left:
             batches.append([])
@@ -88,19 +106,39 @@ def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
     return batches
 
 
-def _measure_batch(room: MechanismContext, schema: Schema, plans: Sequence[MarginalPlan]) -> list[Measurement]:
+def _measure_batch(
+    room: MechanismContext, schema: Schema, plans: Sequence[MarginalPlan]
+) -> list[Measurement]:
     total = sum((cost for *_, cost in plans), Cost(room.accounting, Fraction(0)))
-    request = {"mechanism": "marginals", "law": room.law, "cliques": [[c, repr(a), s] for c, a, s, _ in plans]}
+    request = {
+        "mechanism": "marginals",
+        "law": room.law,
+        "cliques": [[c, repr(a), s] for c, a, s, _ in plans],
+    }
 
     def draw_answers(tables: list[NDArray[np.int64]]) -> NoisyAnswer:
         return {
             f"{i}": _draw_noisy_counts(room, schema, clique, axes, scale, counts)
-            for i, ((clique, axes, scale, _), counts) in enumerate(zip(plans, tables, strict=True))
+            for i, ((clique, axes, scale, _), counts) in enumerate(
+                zip(plans, tables, strict=True)
+            )
         }
 
-    answer = room.till.pay(request, total, lambda: room.table.counts([clique for clique, *_ in plans]), draw_answers)
+    answer = room.till.pay(
+        request,
+        total,
+        lambda: room.table.counts([clique for clique, *_ in plans]),
+        draw_answers,
+    )
     return [
-        Measurement(clique, axes, answer[f"{i}"].astype(np.int64, copy=False), room.law, scale, cost)
+        Measurement(
+            clique,
+            axes,
+            answer[f"{i}"].astype(np.int64, copy=False),
+            room.law,
+            scale,
+            cost,
+        )
         for i, (clique, axes, scale, cost) in enumerate(plans)
     ]
 
@@ -134,8 +172,12 @@ def _draw_noisy_counts(
     exact = counts if zeros is None else np.where(zeros, 0, counts)
     for axis, map_ in enumerate(axes):
         if not isinstance(map_, Identity):
-            exact = np.moveaxis(np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis)
-    noisy = np.asarray(room.add_noise(np.asarray(exact, order="C"), scale))  # the total has no axis, and keeps none
+            exact = np.moveaxis(
+                np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis
+            )
+    noisy = np.asarray(
+        room.add_noise(np.asarray(exact, order="C"), scale)
+    )  # the total has no axis, and keeps none
     if zeros is not None and all(isinstance(m, Identity) for m in axes):
         noisy[zeros] = 0
     return noisy

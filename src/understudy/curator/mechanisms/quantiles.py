@@ -1,11 +1,13 @@
-"""Private quantiles of a bounded column, on its own lattice: the exponential mechanism over every lattice point between the bounds.
+"""Private quantiles of a bounded column, on its own lattice: the exponential mechanism
+over every lattice point between the bounds.
 
-Smith, "Privacy-preserving statistical estimation with optimal convergence rates", 2011. The score of a point c for the quantile α is
-−|(1 − α) · #{x < c} − α · #{x > c}|. Points of equal score are drawn as one run weighted by its length, so the lattice may be long. Exact
-(noise/quantile.py).
+Smith, "Privacy-preserving statistical estimation with optimal convergence rates", 2011.
+The score of a point c for the quantile α is −|(1 − α) · #{x < c} − α · #{x > c}|.
+Points of equal score are drawn as one run weighted by its length, so the lattice may be
+long. Exact (noise/quantile.py).
 
-Why it is private. A score moves by at most max(α, 1 − α) per row added or removed, and by at most 1 per row replaced; a row without a
-value counts nowhere.
+Why it is private. A score moves by at most max(α, 1 − α) per row added or removed, and
+by at most 1 per row replaced; a row without a value counts nowhere.
 """
 
 from __future__ import annotations
@@ -25,21 +27,34 @@ from understudy.noise import quantile
 from understudy.schema import Lattice
 
 MAX_QUANTILE_PARTS = 10**6
-"""Most parts a quantile may be divided into. Finer ones overflow with many rows, and whether they do would tell how many there are."""
+"""Most parts a quantile may be divided into. Finer ones overflow with many rows, and
+whether they do would tell how many there are.
+"""
 
 
 def choose_quantiles(
-    room: MechanismContext, column: Lattice, alphas: Sequence[Fraction], *, amount: Fraction
+    room: MechanismContext,
+    column: Lattice,
+    alphas: Sequence[Fraction],
+    *,
+    amount: Fraction,
 ) -> list[int]:
     """Lattice indices near each quantile, in rising order; the amount is split equally."""
     if column.low is None or column.high is None:
-        remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
+        remedy = (
+            "Add `min` and `max` to the schema, or let part of the budget find them:"
+            " bounds: learn"
+        )
         raise Refused(f"{column.name}: a quantile needs bounds. {remedy}")
     if not alphas or any(
-        not isinstance(a, Fraction) or not 0 <= a <= 1 or a.denominator > MAX_QUANTILE_PARTS for a in alphas
+        not isinstance(a, Fraction)
+        or not 0 <= a <= 1
+        or a.denominator > MAX_QUANTILE_PARTS
+        for a in alphas
     ):
         raise Refused(
-            f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most {MAX_QUANTILE_PARTS:,} parts. Nothing was spent"
+            f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most"
+            f" {MAX_QUANTILE_PARTS:,} parts. Nothing was spent"
         )
     low, high = column.low, column.high
     epsilon = choice_epsilon_for(amount / len(alphas), room.accounting)
@@ -71,5 +86,8 @@ def choose_quantiles(
         return {"indices": np.array(drawn, np.int64)}
 
     return sorted(
-        int(i) for i in room.till.pay(request, cost, lambda: room.table.lattice(column.name), draw_indices)["indices"]
+        int(i)
+        for i in room.till.pay(
+            request, cost, lambda: room.table.lattice(column.name), draw_indices
+        )["indices"]
     )

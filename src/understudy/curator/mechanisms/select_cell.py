@@ -1,12 +1,16 @@
-"""Private choice of one counting query: which cell of which marginal an estimate serves worst.
+"""Private choice of one counting query: which cell of which marginal an estimate serves
+worst.
 
-The exponential mechanism (McSherry, Talwar 2007) over every cell of a public list of cliques, sampled exactly:
-P ∝ exp(ε·|count − estimate|/2Δ).
+The exponential mechanism (McSherry, Talwar 2007) over every cell of a public list of
+cliques, sampled exactly: P ∝ exp(ε·|count − estimate|/2Δ).
 
-Why it is private. A candidate's score is |q(D) − a| with a public number a, and q counts the rows of one cell. One row more changes q by
-at most 1; so does one row replaced, which may leave the cell or enter it but not both at once. A unit of at most k rows changes it by k.
-So Δ = k under either relation, in whole rows; the estimate is rounded to the grid on the public side, before any row is looked at.
-Structural zeros are declared, not observed, and are no candidates: a row that lies in one touches no candidate at all.
+Why it is private. A candidate's score is |q(D) − a| with a public number a, and q
+counts the rows of one cell. One row more changes q by at most 1; so does one row
+replaced, which may leave the cell or enter it but not both at once. A unit of at most k
+rows changes it by k. So Δ = k under either relation, in whole rows; the estimate is
+rounded to the grid on the public side, before any row is looked at. Structural zeros
+are declared, not observed, and are no candidates: a row that lies in one touches no
+candidate at all.
 
 Sensitivity checked by brute force in tests/curator/mechanisms/test_select_cell.py.
 """
@@ -29,7 +33,9 @@ from understudy.noise import exponential_mechanism
 from understudy.schema import Schema
 
 
-def cell_distances(counts: NDArray[np.int64], estimate: NDArray[np.int64]) -> NDArray[np.int64]:
+def cell_distances(
+    counts: NDArray[np.int64], estimate: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """|count − estimate| of every cell, in grid units; one row moves each by at most GRID.
 
     >>> cell_distances(np.array([3, 0]), np.array([SCORE_GRID, SCORE_GRID])).tolist()
@@ -39,36 +45,62 @@ def cell_distances(counts: NDArray[np.int64], estimate: NDArray[np.int64]) -> ND
 
 
 def choose_cell(
-    room: MechanismContext, schema: Schema, estimates: Mapping[Clique, NDArray[np.float64]], *, amount: Fraction
+    room: MechanismContext,
+    schema: Schema,
+    estimates: Mapping[Clique, NDArray[np.float64]],
+    *,
+    amount: Fraction,
 ) -> tuple[Clique, tuple[int, ...]]:
-    """One cell of one of the cliques, with probability rising in how far its count is from its estimate."""
+    """One cell of one of the cliques, with probability rising in how far its count is
+    from its estimate.
+    """
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
-    open_cells = [_candidate_cells(schema, c, e.size) for c, e in zip(cliques, rounded, strict=True)]
+    open_cells = [
+        _candidate_cells(schema, c, e.size)
+        for c, e in zip(cliques, rounded, strict=True)
+    ]
     ends = np.cumsum([cells.size for cells in open_cells])
     if not cliques or ends[-1] == 0:
-        raise Refused("There is nothing to choose from: the list of candidates is empty. Nothing was spent")
+        raise Refused(
+            "There is nothing to choose from: the list of candidates is empty. Nothing"
+            " was spent"
+        )
     epsilon = choice_epsilon_for(amount, room.accounting)
     request = {
         "mechanism": "choice",
         "score": "cell",
         "epsilon": epsilon,
-        "candidates": [[c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)],
+        "candidates": [
+            [c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)
+        ],
     }
 
     def compute_scores() -> NDArray[np.int64]:
         tables = room.table.counts(cliques)
         every = zip(tables, rounded, open_cells, strict=True)
-        return np.concatenate([cell_distances(t, e).ravel()[cells] for t, e, cells in every])
+        return np.concatenate(
+            [cell_distances(t, e).ravel()[cells] for t, e, cells in every]
+        )
 
     def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
         sensitivity = Fraction(room.max_rows * SCORE_GRID)
-        return {"index": np.array(exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity))}
+        return {
+            "index": np.array(
+                exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
+            )
+        }
 
-    index = int(room.till.pay(request, price_choice(epsilon, room.accounting), compute_scores, draw_choice)["index"])
+    index = int(
+        room.till.pay(
+            request, price_choice(epsilon, room.accounting), compute_scores, draw_choice
+        )["index"]
+    )
     at = int(np.searchsorted(ends, index, side="right"))
     cell = int(open_cells[at][index - (int(ends[at - 1]) if at else 0)])
-    return cliques[at], tuple(int(code) for code in np.unravel_index(cell, rounded[at].shape))
+    return cliques[at], tuple(
+        int(code) for code in np.unravel_index(cell, rounded[at].shape)
+    )
 
 
 def _candidate_cells(schema: Schema, clique: Clique, size: int) -> NDArray[np.int64]:

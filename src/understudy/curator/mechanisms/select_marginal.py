@@ -1,15 +1,18 @@
-"""Private choice and noisy distances: which marginal an estimate serves worst, and by how much.
+"""Private choice and noisy distances: which marginal an estimate serves worst, and by
+how much.
 
-`choose_clique` is the exponential mechanism (McSherry, Talwar 2007) over a finite public list of cliques, sampled exactly: P ∝ exp(ε q /
-2Δ).
+`choose_clique` is the exponential mechanism (McSherry, Talwar 2007) over a finite
+public list of cliques, sampled exactly: P ∝ exp(ε q / 2Δ).
 
-Why it is private. Scores are q = w · (score − penalty) with public weights and penalties on a grid, so one unit moves any of them by at
-most Δ = max w · Δ(score), in integers. The price is ε in a pure run, ε²/8 in a zCDP run, 0.393 ε² in a GDP run
+Why it is private. Scores are q = w · (score − penalty) with public weights and
+penalties on a grid, so one unit moves any of them by at most Δ = max w · Δ(score), in
+integers. The price is ε in a pure run, ε²/8 in a zCDP run, 0.393 ε² in a GDP run
 (`accounting.pricing.price_choice`).
 
-`measure_distances` adds exact integer noise to the L1 distances themselves. One unit moves every distance at once by at most Δ, so K of
-them have L1 sensitivity K·Δ and L2 sensitivity √K·Δ. Of a marginal through partitions of its axes the same holds: a row lies in one cell of
-it too.
+`measure_distances` adds exact integer noise to the L1 distances themselves. One unit
+moves every distance at once by at most Δ, so K of them have L1 sensitivity K·Δ and L2
+sensitivity √K·Δ. Of a marginal through partitions of its axes the same holds: a row
+lies in one cell of it too.
 """
 
 from __future__ import annotations
@@ -47,16 +50,33 @@ def choose_clique(
     `rows` is the number of rows where all neighbours agree on it; some scores need it.
     """
     if not estimates:
-        raise Refused("There is nothing to choose from: the list of candidates is empty. Nothing was spent")
+        raise Refused(
+            "There is nothing to choose from: the list of candidates is empty. Nothing"
+            " was spent"
+        )
     if score not in CHOICE_SCORES:
-        raise Refused(f'There is no score "{score}". Choose by one of {", ".join(CHOICE_SCORES)}. Nothing was spent')
+        raise Refused(
+            f'There is no score "{score}". Choose by one of {", ".join(CHOICE_SCORES)}.'
+            " Nothing was spent"
+        )
     rule = CHOICE_SCORES[score]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
-    factors = np.ones(len(cliques), np.int64) if weights is None else _grid_weights(weights)
-    offsets = np.zeros(len(cliques), np.int64) if penalties is None else to_grid(np.array(penalties))
-    moves = [rule.sensitivity(room.neighbours, room.max_rows, rows=rows, shape=e.shape) for e in rounded]
-    sensitivity = Fraction(max(int(f) * moved for f, moved in zip(factors, moves, strict=True)))
+    factors = (
+        np.ones(len(cliques), np.int64) if weights is None else _grid_weights(weights)
+    )
+    offsets = (
+        np.zeros(len(cliques), np.int64)
+        if penalties is None
+        else to_grid(np.array(penalties))
+    )
+    moves = [
+        rule.sensitivity(room.neighbours, room.max_rows, rows=rows, shape=e.shape)
+        for e in rounded
+    ]
+    sensitivity = Fraction(
+        max(int(f) * moved for f, moved in zip(factors, moves, strict=True))
+    )
     epsilon = choice_epsilon_for(amount, room.accounting)
     request = {
         "mechanism": "choice",
@@ -72,22 +92,34 @@ def choose_clique(
         tables = room.table.counts(cliques)
         scores = [
             int(f) * (rule.of(counts, estimate) - int(o))
-            for counts, estimate, f, o in zip(tables, rounded, factors, offsets, strict=True)
+            for counts, estimate, f, o in zip(
+                tables, rounded, factors, offsets, strict=True
+            )
         ]
         return np.array(scores, np.int64)
 
     def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
-        return {"index": np.array(exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity))}
+        return {
+            "index": np.array(
+                exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
+            )
+        }
 
-    answer = room.till.pay(request, price_choice(epsilon, room.accounting), compute_scores, draw_choice)
+    answer = room.till.pay(
+        request, price_choice(epsilon, room.accounting), compute_scores, draw_choice
+    )
     return cliques[int(answer["index"])]
 
 
 def _grid_weights(weights: Sequence[float]) -> NDArray[np.int64]:
-    """Weights on the grid, the largest one 1: only their ratios matter, and large ones could make a score overflow."""
+    """Weights on the grid, the largest one 1: only their ratios matter, and large ones
+    could make a score overflow.
+    """
     numbers = np.array(weights, np.float64)
     if not 0 < numbers.min() <= numbers.max() < np.inf:
-        raise Refused("Weights of candidates must be positive numbers. Nothing was spent")
+        raise Refused(
+            "Weights of candidates must be positive numbers. Nothing was spent"
+        )
     return np.maximum(to_grid(numbers / numbers.max()), 1)
 
 
@@ -98,19 +130,27 @@ def measure_distances(
     amount: Fraction,
     maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
 ) -> dict[Clique, Distance]:
-    """The L1 distance of every estimate to its true marginal, all of them noisy; where it has `maps`, to that of coarser bins."""
+    """The L1 distance of every estimate to its true marginal, all of them noisy; where
+    it has `maps`, to that of coarser bins.
+    """
     if not estimates:
         return {}
     coarser = maps or {}
     if any(isinstance(m, Centring) for axes in coarser.values() for m in axes):
-        raise Refused("A distance is asked of counts or of coarser bins, not of centred counts. Nothing was spent")
+        raise Refused(
+            "A distance is asked of counts or of coarser bins, not of centred counts."
+            " Nothing was spent"
+        )
     rule = CHOICE_SCORES["l1"]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
     one = rule.sensitivity(room.neighbours, room.max_rows)
     many = len(cliques)
     sensitivity = Sensitivity(
-        l1=Fraction(many * one), l2_squared=Fraction(many * one * one), l0=many, linf=Fraction(one)
+        l1=Fraction(many * one),
+        l2_squared=Fraction(many * one * one),
+        l0=many,
+        linf=Fraction(one),
     )
     scale = room.scale(amount, sensitivity)
     cost = price(room.law, scale, sensitivity, room.accounting)
@@ -118,25 +158,47 @@ def measure_distances(
         "mechanism": "errors",
         "law": room.law,
         "scale": scale,
-        "candidates": [[c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)],
+        "candidates": [
+            [c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)
+        ],
     }
     if coarser:
         request["maps"] = [repr(coarser.get(c)) for c in cliques]
 
     def compute_scores() -> NDArray[np.int64]:
-        tables = [_apply_maps(t, coarser.get(c)) for c, t in zip(cliques, room.table.counts(cliques), strict=True)]
-        return np.array([rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64)
+        tables = [
+            _apply_maps(t, coarser.get(c))
+            for c, t in zip(cliques, room.table.counts(cliques), strict=True)
+        ]
+        return np.array(
+            [rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64
+        )
 
-    distances = room.till.pay(request, cost, compute_scores, lambda exact: {"distances": room.add_noise(exact, scale)})[
-        "distances"
-    ]
-    each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.accounting)
-    return {c: Distance(c, int(d), SCORE_GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)}
+    distances = room.till.pay(
+        request,
+        cost,
+        compute_scores,
+        lambda exact: {"distances": room.add_noise(exact, scale)},
+    )["distances"]
+    each = price(
+        room.law,
+        scale,
+        Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)),
+        room.accounting,
+    )
+    return {
+        c: Distance(c, int(d), SCORE_GRID, room.law, scale, each)
+        for c, d in zip(cliques, distances, strict=True)
+    }
 
 
-def _apply_maps(counts: NDArray[np.int64], axes: tuple[AxisMap, ...] | None) -> NDArray[np.int64]:
+def _apply_maps(
+    counts: NDArray[np.int64], axes: tuple[AxisMap, ...] | None
+) -> NDArray[np.int64]:
     """Counts of coarser bins, where an axis has any."""
     for axis, map_ in enumerate(axes or ()):
         if not isinstance(map_, Identity):
-            counts = np.moveaxis(np.tensordot(map_.matrix(), counts, axes=(1, axis)), 0, axis)
+            counts = np.moveaxis(
+                np.tensordot(map_.matrix(), counts, axes=(1, axis)), 0, axis
+            )
     return np.asarray(counts, np.int64)

@@ -1,9 +1,11 @@
 """Sums and means of a clipped column, exact on its lattice.
 
-Why it is private. A row adds its lattice index, clipped to [low, high], minus a public origin; a row without a value adds nothing. So
-adding or removing one moves the sum by at most max(high − origin, origin − low, 0), replacing one by at most max of that and high −
-low. A unit has max_rows of them. The sum is a Python integer: it cannot wrap. The mean is two answers, a sum around the middle and a
-count, each paid for; nothing here divides by a private number of rows.
+Why it is private. A row adds its lattice index, clipped to [low, high], minus a public
+origin; a row without a value adds nothing. So adding or removing one moves the sum by
+at most max(high − origin, origin − low, 0), replacing one by at most max of that and
+high − low. A unit has max_rows of them. The sum is a Python integer: it cannot wrap.
+The mean is two answers, a sum around the middle and a count, each paid for; nothing
+here divides by a private number of rows.
 """
 
 from __future__ import annotations
@@ -47,32 +49,49 @@ class Mean:
 
     @property
     def index(self) -> Fraction:
-        """The mean as a lattice index, inside the bounds; their middle where the noisy count is not positive."""
+        """The mean as a lattice index, inside the bounds; their middle where the noisy
+        count is not positive.
+        """
         if self.count.value <= 0:
             return Fraction(self.sum.origin)
         mean = self.sum.origin + Fraction(self.sum.value, self.count.value)
         return min(max(mean, Fraction(self.low)), Fraction(self.high))
 
 
-def measure_sum(room: MechanismContext, column: Lattice, *, amount: Fraction, origin: int = 0) -> Sum:
+def measure_sum(
+    room: MechanismContext, column: Lattice, *, amount: Fraction, origin: int = 0
+) -> Sum:
     """The noisy sum of a bounded column."""
     low, high = _require_bounds(column)
     reach = max(high - origin, origin - low, 0)
     if room.neighbours is Neighbours.REPLACE:
         reach = max(reach, high - low)
     if reach * room.max_rows >= 2**53:
-        raise Refused(f"{column.name}: its bounds are too wide for its step. Use a coarser step. Nothing was spent")
+        raise Refused(
+            f"{column.name}: its bounds are too wide for its step. Use a coarser step."
+            " Nothing was spent"
+        )
 
     def compute_exact() -> int:
-        return room.table.sum(column.name, low, high) - origin * room.table.count_valid(column.name)
+        return room.table.sum(column.name, low, high) - origin * room.table.count_valid(
+            column.name
+        )
 
     return _measure_value(
-        room, column.name, compute_exact, reach=max(reach, 1), origin=origin, amount=amount, what="sum"
+        room,
+        column.name,
+        compute_exact,
+        reach=max(reach, 1),
+        origin=origin,
+        amount=amount,
+        what="sum",
     )
 
 
 def measure_mean(room: MechanismContext, column: Lattice, *, amount: Fraction) -> Mean:
-    """The noisy mean of a bounded column: half the amount for the sum, half for the count."""
+    """The noisy mean of a bounded column: half the amount for the sum, half for the
+    count.
+    """
     low, high = _require_bounds(column)
     around = measure_sum(room, column, amount=amount / 2, origin=(low + high) // 2)
     count = _measure_value(
@@ -89,8 +108,13 @@ def measure_mean(room: MechanismContext, column: Lattice, *, amount: Fraction) -
 
 def _require_bounds(column: Lattice) -> tuple[int, int]:
     if column.low is None or column.high is None:
-        remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
-        raise Refused(f"{column.name}: a sum needs bounds before it can be released. {remedy}")
+        remedy = (
+            "Add `min` and `max` to the schema, or let part of the budget find them:"
+            " bounds: learn"
+        )
+        raise Refused(
+            f"{column.name}: a sum needs bounds before it can be released. {remedy}"
+        )
     return column.low, column.high
 
 
@@ -108,12 +132,25 @@ def _measure_value(
     sensitivity = Sensitivity(l1=moves, l2_squared=moves * moves, l0=1, linf=moves)
     scale = room.scale(amount, sensitivity)
     cost = price(room.law, scale, sensitivity, room.accounting)
-    request = {"mechanism": what, "column": column, "law": room.law, "scale": scale, "origin": origin}
+    request = {
+        "mechanism": what,
+        "column": column,
+        "law": room.law,
+        "scale": scale,
+        "origin": origin,
+    }
 
     def draw_value(counted: int) -> NoisyAnswer:
         noise = int(room.draw(room.law, scale, (1,))[0])
-        return {"value": np.array(str(counted + noise))}  # text, because a sum may exceed 64 bits
+        return {
+            "value": np.array(str(counted + noise))
+        }  # text, because a sum may exceed 64 bits
 
     return Sum(
-        column, int(str(room.till.pay(request, cost, exact, draw_value)["value"])), origin, room.law, scale, cost
+        column,
+        int(str(room.till.pay(request, cost, exact, draw_value)["value"])),
+        origin,
+        room.law,
+        scale,
+        cost,
     )

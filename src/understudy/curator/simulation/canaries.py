@@ -1,4 +1,6 @@
-"""Planted rows: made-up tables to audit the curator on, and canaries beside the rows of a real one. They never leave this room."""
+"""Planted rows: made-up tables to audit the curator on, and canaries beside the rows of
+a real one. They never leave this room.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class EncodedRows:
         """Dense counts over each clique."""
         return [self._count_clique(tuple(clique)).copy() for clique in cliques]
 
-    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sparse_counts(
+        self, clique: Clique
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes and counts of the cells that occur."""
         rows = np.stack([self._codes[name] for name in clique], axis=1)
         cells, counts = np.unique(rows, axis=0, return_counts=True)
@@ -39,8 +43,12 @@ class EncodedRows:
             sizes = self._schema.sizes(clique)
             if not clique:
                 return np.array(self.rows(), np.int64)
-            flat = np.ravel_multi_index(tuple(self._codes[name] for name in clique), sizes)
-            self._kept[clique] = np.bincount(flat, minlength=prod(sizes)).reshape(sizes).astype(np.int64)
+            flat = np.ravel_multi_index(
+                tuple(self._codes[name] for name in clique), sizes
+            )
+            self._kept[clique] = (
+                np.bincount(flat, minlength=prod(sizes)).reshape(sizes).astype(np.int64)
+            )
         return self._kept[clique]
 
 
@@ -56,12 +64,21 @@ class TableWithCanaries:
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique."""
-        return [a + b for a, b in zip(self._table.counts(cliques), self._more.counts(cliques), strict=True)]
+        return [
+            a + b
+            for a, b in zip(
+                self._table.counts(cliques), self._more.counts(cliques), strict=True
+            )
+        ]
 
-    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sparse_counts(
+        self, clique: Clique
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes and counts of the cells that occur."""
         parts = [self._table.sparse_counts(clique), self._more.sparse_counts(clique)]
-        cells, place = np.unique(np.concatenate([codes for codes, _ in parts]), axis=0, return_inverse=True)
+        cells, place = np.unique(
+            np.concatenate([codes for codes, _ in parts]), axis=0, return_inverse=True
+        )
         counts = np.zeros(len(cells), np.int64)
         np.add.at(counts, place.reshape(-1), np.concatenate([n for _, n in parts]))
         return cells.astype(np.int64), counts

@@ -1,6 +1,8 @@
-"""The rehearsal: the real curator on an imagined table. No rows, no ledger; every price is the real one.
+"""The rehearsal: the real curator on an imagined table. No rows, no ledger; every price
+is the real one.
 
-A plan is what a rehearsal charged and what it measured. Because the same code asks and pays, a plan cannot drift from the run.
+A plan is what a rehearsal charged and what it measured. Because the same code asks and
+pays, a plan cannot drift from the run.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ PLENTIFUL_COUNT = 10**12
 
 
 class DryRunTable:
-    """A table of imagined people, or of nobody. What discovery asks about stands out plainly, so that sizes can be forecast."""
+    """A table of imagined people, or of nobody. What discovery asks about stands out
+    plainly, so that sizes can be forecast.
+    """
 
     def __init__(self, schema: Schema, people: int = 0) -> None:
         self._schema = schema
@@ -52,26 +56,35 @@ class DryRunTable:
             return [population.counts(clique) for clique in cliques]
         return [np.zeros(self._schema.sizes(clique), np.int64) for clique in cliques]
 
-    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sparse_counts(
+        self, clique: Clique
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """No cell occurs."""
         return np.zeros((0, len(clique)), np.int64), np.zeros(0, np.int64)
 
     def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
         """As many as are assumed."""
-        return [f"value {i + 1:02}" for i in range(ASSUMED_VALUES)], np.full(ASSUMED_VALUES, PLENTIFUL_COUNT)
+        return [f"value {i + 1:02}" for i in range(ASSUMED_VALUES)], np.full(
+            ASSUMED_VALUES, PLENTIFUL_COUNT
+        )
 
     def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """No value occurs."""
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
-        """Everybody, or plenty where nobody is imagined, spread evenly between the bounds; what is not known of these is assumed."""
+        """Everybody, or plenty where nobody is imagined, spread evenly between the
+        bounds; what is not known of these is assumed.
+        """
         described = self._schema[column]
         assert isinstance(described, Lattice)
         low, end = described.low, None if described.high is None else described.high + 1
         first = low if low is not None else 0 if end is None else end - ASSUMED_RANGE
         wide = (first + ASSUMED_RANGE if end is None else end) - first
-        below = [(self._people or PLENTIFUL_COUNT) * min(max(edge - first, 0), wide) // wide for edge in edges]
+        below = [
+            (self._people or PLENTIFUL_COUNT) * min(max(edge - first, 0), wide) // wide
+            for edge in edges
+        ]
         return np.asarray(np.diff(below), np.int64)
 
     def sum(self, column: str, low: int, high: int) -> int:
@@ -121,12 +134,18 @@ def _draw_zeros(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np
 
 
 def open_dry_run(
-    schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours, people: int = 0
+    schema: Schema,
+    filter: Filter,
+    *,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    people: int = 0,
 ) -> Curator:
     """A curator of an imagined table, to find out what a run would ask and pay.
 
-    With `people`, a population of that many answers, under the noise a run would draw, so that what a run chooses is chosen here too.
-    Without, every marginal is empty and nothing is noised.
+    With `people`, a population of that many answers, under the noise a run would draw,
+    so that what a run chooses is chosen here too. Without, every marginal is empty and
+    nothing is noised.
     """
     room = MechanismContext(
         table=DryRunTable(schema, people),

@@ -1,4 +1,6 @@
-"""Risk: who could be found in a release. Reads real rows: its results are internal, not private."""
+"""Risk: who could be found in a release. Reads real rows: its results are internal, not
+private.
+"""
 
 from understudy.evaluation.risk.assessment import assess_risk
 

@@ -1,15 +1,19 @@
-"""Empirical lower bounds on privacy loss: what an auditor proves who sees answers on two neighbouring tables.
+"""Empirical lower bounds on privacy loss: what an auditor proves who sees answers on
+two neighbouring tables.
 
-All bounds hold with probability 1 - ALPHA. A threshold on a score makes false positives and false negatives; their rates get
-Clopper-Pearson upper bounds FPR and FNR at half of ALPHA each, and any test with such rates proves
+All bounds hold with probability 1 - ALPHA. A threshold on a score makes false positives
+and false negatives; their rates get Clopper-Pearson upper bounds FPR and FNR at half of
+ALPHA each, and any test with such rates proves
 
   GDP    μ ≥ Φ⁻¹(1 - δ - FPR) - Φ⁻¹(FNR)                                   Nasr et al., "Tight auditing of differentially private ML", 2023
   pure   ε ≥ max(ln((1 - δ - FPR)/FNR), ln((1 - δ - FNR)/FPR))              Kairouz, Oh, Viswanath, "The composition theorem", 2015
   zCDP   ρ ≥ max over α of D_α(test on one side ‖ test on the other)/α      Bun, Steinke, "Concentrated differential privacy", 2016
 
-A threshold is fixed beforehand, or chosen on one half of the scores and judged on the other, so looking for the most telling one costs no
-validity. `loss_by_spread` is the second look: the loss that noise of the observed spread would cause on these two tables,
-taking its law as stated. It needs far fewer answers, and is the one that notices noise which is a little short.
+A threshold is fixed beforehand, or chosen on one half of the scores and judged on the
+other, so looking for the most telling one costs no validity. `loss_by_spread` is the
+second look: the loss that noise of the observed spread would cause on these two tables,
+taking its law as stated. It needs far fewer answers, and is the one that notices noise
+which is a little short.
 """
 
 from __future__ import annotations
@@ -40,7 +44,8 @@ MAX_LATTICE_SCALE = 64.0
 
 Floats = NDArray[np.float64]
 LossBound = Callable[[Floats, Floats], Floats]
-"""What false positive and false negative rates, both from above, prove about the loss."""
+"""What false positive and false negative rates, both from above, prove about the loss.
+"""
 
 
 def clopper_pearson_upper(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
@@ -55,7 +60,12 @@ def clopper_pearson_upper(hits: NDArray[np.int64], trials: int, alpha: float) ->
 
 
 def best_lower_bound(
-    here: Floats, there: Floats, bound: LossBound, *, alpha: float = FALSE_ALARM_RATE, at: float | None = None
+    here: Floats,
+    there: Floats,
+    bound: LossBound,
+    *,
+    alpha: float = FALSE_ALARM_RATE,
+    at: float | None = None,
 ) -> float:
     """The best bound by a threshold on scores; high scores speak for `there`."""
 
@@ -73,40 +83,68 @@ def best_lower_bound(
         half = len(here) // 2, len(there) // 2
         pooled = np.unique(np.concatenate([here[: half[0]], there[: half[1]]]))
         if len(pooled) > MAX_AUDIT_THRESHOLDS:
-            pooled = np.unique(np.quantile(pooled, np.linspace(0, 1, MAX_AUDIT_THRESHOLDS)))
-        at = float(pooled[int(np.argmax(bounds_at_cuts(here[: half[0]], there[: half[1]], pooled)))])
+            pooled = np.unique(
+                np.quantile(pooled, np.linspace(0, 1, MAX_AUDIT_THRESHOLDS))
+            )
+        at = float(
+            pooled[
+                int(
+                    np.argmax(bounds_at_cuts(here[: half[0]], there[: half[1]], pooled))
+                )
+            ]
+        )
         here, there = here[half[0] :], there[half[1] :]
     return max(0.0, float(bounds_at_cuts(here, there, np.array([at]))[0]))
 
 
 def loss_lower_bound(
-    here: Floats, there: Floats, accounting: Accounting, *, delta: float = 0.0, alpha: float = FALSE_ALARM_RATE
+    here: Floats,
+    there: Floats,
+    accounting: Accounting,
+    *,
+    delta: float = 0.0,
+    alpha: float = FALSE_ALARM_RATE,
 ) -> float:
-    """The μ, ε or ρ that scores prove. For Gaussian noise the middle is the best threshold, so it is fixed beforehand."""
+    """The μ, ε or ρ that scores prove. For Gaussian noise the middle is the best
+    threshold, so it is fixed beforehand.
+    """
     match accounting:
         case Accounting.GDP:
             return best_lower_bound(
-                here, there, lambda p, m: special.ndtri(1 - delta - p) - special.ndtri(m), alpha=alpha, at=0.0
+                here,
+                there,
+                lambda p, m: special.ndtri(1 - delta - p) - special.ndtri(m),
+                alpha=alpha,
+                at=0.0,
             )
         case Accounting.PURE:
-            return best_lower_bound(here, there, lambda p, m: _log_ratio(p, m, delta), alpha=alpha)
+            return best_lower_bound(
+                here, there, lambda p, m: _log_ratio(p, m, delta), alpha=alpha
+            )
         case Accounting.ZCDP:
             return best_lower_bound(
                 here,
                 there,
-                lambda p, m: np.maximum(_renyi_divergence(1 - m, p), _renyi_divergence(1 - p, m)),
+                lambda p, m: np.maximum(
+                    _renyi_divergence(1 - m, p), _renyi_divergence(1 - p, m)
+                ),
                 alpha=alpha,
             )
 
 
 def _log_ratio(p: Floats, m: Floats, delta: float) -> Floats:
-    return np.maximum(np.log(np.maximum(1 - delta - p, 0) / m), np.log(np.maximum(1 - delta - m, 0) / p))
+    return np.maximum(
+        np.log(np.maximum(1 - delta - p, 0) / m),
+        np.log(np.maximum(1 - delta - m, 0) / p),
+    )
 
 
 def _renyi_divergence(p: Floats, q: Floats) -> Floats:
     """max over α of D_α(Bernoulli(p) ‖ Bernoulli(q)) / α, for p ≥ q."""
     a = RENYI_ORDERS[:, None]
-    logs = np.logaddexp(a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q))
+    logs = np.logaddexp(
+        a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q)
+    )
     return np.asarray(np.where(p > q, (logs / (a - 1) / a).max(axis=0), 0.0))
 
 
@@ -122,14 +160,22 @@ def log_mass(law: Law, scale: Fraction, k: NDArray[np.int64]) -> Floats:
         case Law.DISCRETE_GAUSSIAN:
             return -size * size / (2 * s * s)
         case Law.ROUNDED_GAUSSIAN:
-            low, high = special.log_ndtr(-(size - 0.5) / s), special.log_ndtr(-(size + 0.5) / s)
+            low, high = (
+                special.log_ndtr(-(size - 0.5) / s),
+                special.log_ndtr(-(size + 0.5) / s),
+            )
             return np.asarray(low + np.log(-np.expm1(high - low)), np.float64)
 
 
 def likelihood_ratio(
-    values: NDArray[np.int64], here: NDArray[np.int64], there: NDArray[np.int64], law: Law, scale: Fraction
+    values: NDArray[np.int64],
+    here: NDArray[np.int64],
+    there: NDArray[np.int64],
+    law: Law,
+    scale: Fraction,
 ) -> Floats:
-    """log P(values | there) - log P(values | here) of noisy vectors, one for each along the first axis: the best score there is.
+    """log P(values | there) - log P(values | here) of noisy vectors, one for each along
+    the first axis: the best score there is.
 
     >>> likelihood_ratio(np.array([[0], [1]]), np.array([0]), np.array([1]), Law.DISCRETE_LAPLACE, Fraction(1)).tolist()
     [-1.0, 1.0]
@@ -138,13 +184,19 @@ def likelihood_ratio(
     if not moved.any():
         return np.zeros(len(values))
     cells = values.reshape(len(values), -1)[:, moved]
-    ratio = log_mass(law, scale, cells - there.ravel()[moved]) - log_mass(law, scale, cells - here.ravel()[moved])
+    ratio = log_mass(law, scale, cells - there.ravel()[moved]) - log_mass(
+        law, scale, cells - here.ravel()[moved]
+    )
     return np.asarray(ratio.sum(axis=1), np.float64)
 
 
 def log_odds(here: Floats, there: Floats) -> Floats:
-    """log P(candidate | there) - log P(candidate | here) of a private choice, from its log-weights."""
-    return np.asarray((there - _logsumexp(there)) - (here - _logsumexp(here)), np.float64)
+    """log P(candidate | there) - log P(candidate | here) of a private choice, from its
+    log-weights.
+    """
+    return np.asarray(
+        (there - _logsumexp(there)) - (here - _logsumexp(here)), np.float64
+    )
 
 
 # Spread
@@ -152,9 +204,11 @@ def log_odds(here: Floats, there: Floats) -> Floats:
 
 @dataclass(kw_only=True, eq=False)
 class NoiseSpread:
-    """How large one answer's noise was, returned minus exact, and how far the exact answer moves between the two tables.
+    """How large one answer's noise was, returned minus exact, and how far the exact
+    answer moves between the two tables.
 
-    What is kept is the mean of |noise| for Laplace and of noise² for Gaussian laws: all that a sample says about a scale.
+    What is kept is the mean of |noise| for Laplace and of noise² for Gaussian laws: all
+    that a sample says about a scale.
     """
 
     law: Law
@@ -168,9 +222,13 @@ class NoiseSpread:
         self.total += float(_scale_statistic(self.law, noise).sum())
 
     def most(self, alpha: float) -> float:
-        """The largest scale under which noise as small as this has a chance of `alpha`: by Chernoff's bound on the exact law."""
+        """The largest scale under which noise as small as this has a chance of `alpha`:
+        by Chernoff's bound on the exact law.
+        """
         low, high = 1e-2, 2e-2
-        while high <= MAX_LATTICE_SCALE and self._log_chance_bound(high) >= np.log(alpha):
+        while high <= MAX_LATTICE_SCALE and self._log_chance_bound(high) >= np.log(
+            alpha
+        ):
             low, high = high, 2 * high
         if high > MAX_LATTICE_SCALE:  # lattice and line cannot be told apart
             if self.law is Law.DISCRETE_LAPLACE:
@@ -178,13 +236,21 @@ class NoiseSpread:
             return sqrt(self.total / float(2 * special.gammaincinv(self.n / 2, alpha)))
         for _ in range(14):
             middle = (low + high) / 2
-            low, high = (middle, high) if self._log_chance_bound(middle) >= np.log(alpha) else (low, middle)
+            low, high = (
+                (middle, high)
+                if self._log_chance_bound(middle) >= np.log(alpha)
+                else (low, middle)
+            )
         return high
 
     def _log_chance_bound(self, scale: float) -> float:
-        """An upper bound of log P(noise of this scale is on average as small as was seen)."""
+        """An upper bound of log P(noise of this scale is on average as small as was
+        seen).
+        """
         mean = self.total / self.n
-        k = np.arange(int((45 if self.law is Law.DISCRETE_LAPLACE else 12) * scale) + 12)
+        k = np.arange(
+            int((45 if self.law is Law.DISCRETE_LAPLACE else 12) * scale) + 12
+        )
         logs = log_mass(self.law, Fraction(scale), k) + np.where(k > 0, np.log(2), 0)
         logs -= _logsumexp(logs)
         size = _scale_statistic(self.law, k)
@@ -193,7 +259,9 @@ class NoiseSpread:
             tilted = logs - t * size
             return float(np.exp(tilted - _logsumexp(tilted)) @ size) - mean
 
-        from scipy.optimize import brentq  # here, because only an audit needs it and it takes long to load
+        from scipy.optimize import (
+            brentq,
+        )  # here, because only an audit needs it and it takes long to load
 
         if mean_excess(0.0) <= 0:
             return 0.0
@@ -202,7 +270,11 @@ class NoiseSpread:
             end *= 2
             if end > 700:
                 break
-        t = end if mean_excess(end) > 0 else float(brentq(mean_excess, 0.0, end, rtol=1e-3))
+        t = (
+            end
+            if mean_excess(end) > 0
+            else float(brentq(mean_excess, 0.0, end, rtol=1e-3))
+        )
         return float(self.n * (t * mean + _logsumexp(logs - t * size)))
 
 
@@ -217,8 +289,15 @@ def _scale_statistic(law: Law, noise: NDArray[np.int64]) -> Floats:
     return size if law is Law.DISCRETE_LAPLACE else size * size
 
 
-def loss_by_spread(spreads: Sequence[NoiseSpread], accounting: Accounting, *, alpha: float = FALSE_ALARM_RATE) -> float:
-    """The μ, ε or ρ that noise of the observed spread causes on these two tables, at least."""
+def loss_by_spread(
+    spreads: Sequence[NoiseSpread],
+    accounting: Accounting,
+    *,
+    alpha: float = FALSE_ALARM_RATE,
+) -> float:
+    """The μ, ε or ρ that noise of the observed spread causes on these two tables, at
+    least.
+    """
     square = linear = 0.0
     for spread in spreads:
         if not spread.moved.any():
@@ -240,7 +319,9 @@ def loss_by_spread(spreads: Sequence[NoiseSpread], accounting: Accounting, *, al
 
 @dataclass(frozen=True, kw_only=True)
 class AuditVerdict:
-    """A claim, and what was proven about it, in the run's measure and as the ε a person reads. `delta` is that of the claimed ε."""
+    """A claim, and what was proven about it, in the run's measure and as the ε a person
+    reads. `delta` is that of the claimed ε.
+    """
 
     accounting: Accounting
     claimed: float
@@ -265,7 +346,11 @@ class AuditVerdict:
     @property
     def epsilon_by_spread(self) -> float | None:
         """What the spread of the noise says, as ε at the claim's δ."""
-        return None if self.by_spread is None else epsilon_of_loss(self.accounting, self.by_spread, self.delta)
+        return (
+            None
+            if self.by_spread is None
+            else epsilon_of_loss(self.accounting, self.by_spread, self.delta)
+        )
 
     def sentence(self) -> str:
         """The verdict in one line.
@@ -273,10 +358,17 @@ class AuditVerdict:
         >>> AuditVerdict(accounting=Accounting.PURE, claimed=1.0, measured=0.87, by_spread=None, claimed_epsilon=1.0, delta=0.0).sentence()
         'claimed 1.00, measured at least 0.87, no violation at 1e-6'
         """
-        seen = max(self.epsilon, self.epsilon_by_spread or 0.0) if self.violated else self.epsilon
+        seen = (
+            max(self.epsilon, self.epsilon_by_spread or 0.0)
+            if self.violated
+            else self.epsilon
+        )
         level = f"{self.alpha:.0e}".replace("e-0", "e-")
         end = f"VIOLATION at {level}" if self.violated else f"no violation at {level}"
-        return f"claimed {self.claimed_epsilon:.2f}, measured at least {format_rounded_down(seen)}, {end}"
+        return (
+            f"claimed {self.claimed_epsilon:.2f}, measured at least"
+            f" {format_rounded_down(seen)}, {end}"
+        )
 
 
 def epsilon_of_loss(accounting: Accounting, amount: float, delta: float) -> float:
@@ -288,7 +380,13 @@ def epsilon_of_loss(accounting: Accounting, amount: float, delta: float) -> floa
     if accounting is Accounting.PURE or amount in (0.0, inf):
         return amount
     exact = Fraction(amount).limit_denominator(10**9)
-    return float(epsilon_of(accounting, exact * exact if accounting is Accounting.GDP else exact, Fraction(delta)))
+    return float(
+        epsilon_of(
+            accounting,
+            exact * exact if accounting is Accounting.GDP else exact,
+            Fraction(delta),
+        )
+    )
 
 
 def format_rounded_down(value: float) -> str:

@@ -1,14 +1,18 @@
-"""One-run auditing: canaries go into a copy of the data by fair coins, the synthesizer runs once, and guesses about the coins are counted.
+"""One-run auditing: canaries go into a copy of the data by fair coins, the synthesizer
+runs once, and guesses about the coins are counted.
 
-Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", 2023. If a run is (ε, δ)-private, then of r guesses about m
-independent coins at least v are right with probability at most
+Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", 2023. If a run
+is (ε, δ)-private, then of r guesses about m independent coins at least v are right with
+probability at most
 
   P[B ≥ v] + 2mδ · max over i of (1/i) · P[v - i ≤ B < v],        B ~ Binomial(r, e^ε/(1 + e^ε)).
 
-The largest ε for which this is below α is refuted. Guesses are made where the score is most telling, for a few numbers of guesses that are
-fixed beforehand and share α. One run tells little: at ε = 1 it notices gross faults (no noise, a column left out of the account),
-not noise that is half of what it should be. That is what the white-box audit is for. And where δ is not well below α, a claim
-allows what could refute it, so nothing is refuted.
+The largest ε for which this is below α is refuted. Guesses are made where the score is
+most telling, for a few numbers of guesses that are fixed beforehand and share α. One
+run tells little: at ε = 1 it notices gross faults (no noise, a column left out of the
+account), not noise that is half of what it should be. That is what the white-box audit
+is for. And where δ is not well below α, a claim allows what could refute it, so nothing
+is refuted.
 """
 
 from __future__ import annotations
@@ -33,13 +37,17 @@ MAX_REFUTED_EPSILON = 60.0
 Codes = Mapping[str, NDArray[np.int64]]
 
 
-def p_value(right: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
+def p_value(
+    right: int, guesses: int, canaries: int, epsilon: float, delta: float
+) -> float:
     """Chance of so many right guesses under (ε, δ)-privacy, at most.
 
     >>> round(p_value(10, 10, 10, 0.0, 0.0) * 1024, 6)
     1.0
     """
-    from scipy.stats import binom  # here, because only an audit needs it and it takes long to load
+    from scipy.stats import (
+        binom,
+    )  # here, because only an audit needs it and it takes long to load
 
     q = 1 / (1 + exp(-epsilon))
     beyond = float(binom.sf(right - 1, guesses, q))
@@ -50,7 +58,12 @@ def p_value(right: int, guesses: int, canaries: int, epsilon: float, delta: floa
 
 
 def largest_refuted_epsilon(
-    right: int, guesses: int, canaries: int, *, delta: float, alpha: float = FALSE_ALARM_RATE
+    right: int,
+    guesses: int,
+    canaries: int,
+    *,
+    delta: float,
+    alpha: float = FALSE_ALARM_RATE,
 ) -> float:
     """The largest ε that so many right guesses refute; 0 where they refute none.
 
@@ -62,7 +75,11 @@ def largest_refuted_epsilon(
     low, high = 0.0, MAX_REFUTED_EPSILON
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if p_value(right, guesses, canaries, middle, delta) < alpha else (low, middle)
+        low, high = (
+            (middle, high)
+            if p_value(right, guesses, canaries, middle, delta) < alpha
+            else (low, middle)
+        )
     return low
 
 
@@ -77,17 +94,27 @@ class CanaryGuesses:
 
 
 def choose_best_guesses(
-    scores: Floats, coins: NDArray[np.bool_], *, delta: float, alpha: float = FALSE_ALARM_RATE
+    scores: Floats,
+    coins: NDArray[np.bool_],
+    *,
+    delta: float,
+    alpha: float = FALSE_ALARM_RATE,
 ) -> CanaryGuesses:
-    """The best of a few numbers of guesses: high scores are guessed to be in, low ones out, equally many of each."""
+    """The best of a few numbers of guesses: high scores are guessed to be in, low ones
+    out, equally many of each.
+    """
     order = np.argsort(scores, kind="stable")
     m = len(coins)
     found = []
     for share in CANARY_GUESS_SHARES:
         each = max(1, round(share * m / 2))
         right = int(coins[order[m - each :]].sum() + (~coins[order[:each]]).sum())
-        refuted = largest_refuted_epsilon(right, 2 * each, m, delta=delta, alpha=alpha / len(CANARY_GUESS_SHARES))
-        found.append(CanaryGuesses(canaries=m, guesses=2 * each, right=right, epsilon=refuted))
+        refuted = largest_refuted_epsilon(
+            right, 2 * each, m, delta=delta, alpha=alpha / len(CANARY_GUESS_SHARES)
+        )
+        found.append(
+            CanaryGuesses(canaries=m, guesses=2 * each, right=right, epsilon=refuted)
+        )
     return max(found, key=lambda g: g.epsilon)
 
 
@@ -97,15 +124,21 @@ def score_canaries(
     canaries: Codes,
     others: Codes | None,
 ) -> Floats:
-    """How likely each canary is to be in, from everything measured at once: the posterior mean of its coin, minus one half.
+    """How likely each canary is to be in, from everything measured at once: the
+    posterior mean of its coin, minus one half.
 
-    What is measured, beyond the table's own exact counts `base`, is Σ coin · (canary's cell) + noise; where a canary is out, the row in
-    `others` stands in. Coins have mean ½ and variance ¼, noise its stated variance, so the mean is a ridge regression.
+    What is measured, beyond the table's own exact counts `base`, is Σ coin · (canary's
+    cell) + noise; where a canary is out, the row in `others` stands in. Coins have mean
+    ½ and variance ¼, noise its stated variance, so the mean is a ridge regression.
     """
     m = len(next(iter(canaries.values())))
     gram, moment = 4.0 * np.eye(m), np.zeros(m)
     for measured in measurements:
-        if not measured.clique or not measured.scale or not all(isinstance(axis, Identity) for axis in measured.maps):
+        if (
+            not measured.clique
+            or not measured.scale
+            or not all(isinstance(axis, Identity) for axis in measured.maps)
+        ):
             continue
         sizes = measured.values.shape
         cells = [(_cell_indices(canaries, measured.clique, sizes), 1.0)]
@@ -113,7 +146,10 @@ def score_canaries(
             cells.append((_cell_indices(others, measured.clique, sizes), -1.0))
         at = np.concatenate([c for c, _ in cells])
         sign = np.repeat([s for _, s in cells], m)
-        design = sparse.csr_array((sign, (at, np.tile(np.arange(m), len(cells)))), shape=(measured.values.size, m))
+        design = sparse.csr_array(
+            (sign, (at, np.tile(np.arange(m), len(cells)))),
+            shape=(measured.values.size, m),
+        )
         left = (measured.values - base[measured.clique]).ravel().astype(np.float64)
         if others is not None:
             left -= np.bincount(cells[1][0], minlength=left.size)  # as if all were out
@@ -128,5 +164,10 @@ def score_canaries(
     return np.asarray(np.linalg.solve(gram, moment), np.float64)
 
 
-def _cell_indices(codes: Codes, clique: Clique, sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.asarray(np.ravel_multi_index(tuple(codes[name] for name in clique), tuple(sizes)), np.int64)
+def _cell_indices(
+    codes: Codes, clique: Clique, sizes: Sequence[int]
+) -> NDArray[np.int64]:
+    return np.asarray(
+        np.ravel_multi_index(tuple(codes[name] for name in clique), tuple(sizes)),
+        np.int64,
+    )

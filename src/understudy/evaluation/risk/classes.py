@@ -1,6 +1,8 @@
-"""Classes: rows that agree on some columns. The measures of k-anonymity and ℓ-diversity are read off them; they are measures, not methods.
+"""Classes: rows that agree on some columns. The measures of k-anonymity and ℓ-diversity
+are read off them; they are measures, not methods.
 
-Samarati, Sweeney, "Protecting privacy when disclosing information", 1998; Machanavajjhala et al., "ℓ-diversity", 2006.
+Samarati, Sweeney, "Protecting privacy when disclosing information", 1998;
+Machanavajjhala et al., "ℓ-diversity", 2006.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ MAX_UNIQUENESS_COLUMN_SETS = 30
 SMALL_CLASS_ROWS = 5
 
 
-def equivalence_classes(columns: Sequence[str], *tables: Records) -> list[NDArray[np.int64]]:
-    """A number for the class of each row, the same in every table; exact, whatever the size of the domain.
+def equivalence_classes(
+    columns: Sequence[str], *tables: Records
+) -> list[NDArray[np.int64]]:
+    """A number for the class of each row, the same in every table; exact, whatever the
+    size of the domain.
 
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="a"), Boolean(name="b")))
@@ -47,8 +52,12 @@ def class_sizes(ids: NDArray[np.int64], total: int | None = None) -> NDArray[np.
     return np.bincount(ids, minlength=total or 0)[ids]
 
 
-def assess_k_anonymity(real: Records, synthetic: Records, quasi: Sequence[str]) -> Finding:
-    """The smallest class of the real table over the quasi-identifiers; how many rows are alone, or nearly."""
+def assess_k_anonymity(
+    real: Records, synthetic: Records, quasi: Sequence[str]
+) -> Finding:
+    """The smallest class of the real table over the quasi-identifiers; how many rows
+    are alone, or nearly.
+    """
     if not real.rows:
         raise Unavailable("the real table has no rows")
     parts = []
@@ -80,7 +89,9 @@ def assess_k_anonymity(real: Records, synthetic: Records, quasi: Sequence[str]) 
     )
 
 
-def assess_l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[str]) -> Finding:
+def assess_l_diversity(
+    real: Records, quasi: Sequence[str], sensitive: Sequence[str]
+) -> Finding:
     """The fewest values of a sensitive column within a class of the quasi-identifiers."""
     if not real.rows:
         raise Unavailable("the real table has no rows")
@@ -96,7 +107,9 @@ def assess_l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[
                 name=name,
                 columns=(name,),
                 value=float(diverse.min()),
-                facts={"rows_in_classes_of_one_value": float(np.mean(diverse[ids] == 1))},
+                facts={
+                    "rows_in_classes_of_one_value": float(np.mean(diverse[ids] == 1))
+                },
             )
         )
     if not parts:
@@ -108,15 +121,25 @@ def assess_l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[
         family="measures",
         value=ranked[0].value,
         better=BetterDirection.HIGHER,
-        note="The fewest values of a sensitive column among rows that agree on the quasi-identifiers.",
+        note=(
+            "The fewest values of a sensitive column among rows that agree on the"
+            " quasi-identifiers."
+        ),
         parts=ranked,
     )
 
 
 def assess_uniqueness(
-    real: Records, synthetic: Records, columns: Sequence[str], *, rng: np.random.Generator, most: int = 5
+    real: Records,
+    synthetic: Records,
+    columns: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    most: int = 5,
 ) -> Finding:
-    """Share of real rows that are alone on k attributes, for k = 1, 2, …; and of those that a single synthetic row agrees with too."""
+    """Share of real rows that are alone on k attributes, for k = 1, 2, …; and of those
+    that a single synthetic row agrees with too.
+    """
     if not real.rows:
         raise Unavailable("the real table has no rows")
     parts = []
@@ -128,7 +151,11 @@ def assess_uniqueness(
             total = int(max(here.max(initial=0), there.max(initial=0))) + 1
             single = class_sizes(here, total) == 1
             alone.append(float(single.mean()))
-            replicated.append(float(np.mean(single & (np.bincount(there, minlength=total)[here] == 1))))
+            replicated.append(
+                float(
+                    np.mean(single & (np.bincount(there, minlength=total)[here] == 1))
+                )
+            )
         worst = chosen[int(np.argmax(alone))]
         parts.append(
             FindingPart(
@@ -153,16 +180,22 @@ def assess_uniqueness(
         better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
-        note="“replicated”: unique in the real table and met by exactly one synthetic row. The columns named are the worst set.",
+        note=(
+            "“replicated”: unique in the real table and met by exactly one synthetic"
+            " row. The columns named are the worst set."
+        ),
         parts=tuple(parts),
     )
 
 
-def _choose_column_sets(columns: Sequence[str], k: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+def _choose_column_sets(
+    columns: Sequence[str], k: int, rng: np.random.Generator
+) -> list[tuple[str, ...]]:
     if comb(len(columns), k) <= MAX_UNIQUENESS_COLUMN_SETS:
         return list(combinations(columns, k))
     drawn = {
-        tuple(sorted(rng.choice(len(columns), k, replace=False).tolist())) for _ in range(MAX_UNIQUENESS_COLUMN_SETS)
+        tuple(sorted(rng.choice(len(columns), k, replace=False).tolist()))
+        for _ in range(MAX_UNIQUENESS_COLUMN_SETS)
     }
     return [tuple(columns[i] for i in places) for places in sorted(drawn)]
 

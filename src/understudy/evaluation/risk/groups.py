@@ -1,15 +1,22 @@
-"""Risk groups: whom an intruder would find first. Every real record is at low, medium or high risk, by how many others look like it.
+"""Risk groups: whom an intruder would find first. Every real record is at low, medium
+or high risk, by how many others look like it.
 
-Low: at least k others have the same labels and numbers within the radius. Medium: at least k have the same labels, but not so near.
-High: not even that. This is about the real table and its quasi-identifiers, whatever the release; the match risk of each group says what a
-release makes of it.
+Low: at least k others have the same labels and numbers within the radius. Medium: at
+least k have the same labels, but not so near. High: not even that. This is about the
+real table and its quasi-identifiers, whatever the release; the match risk of each group
+says what a release makes of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from understudy.evaluation.risk.matching import QuasiIdentifiers, RiskLevel, assign_risk_groups, match_radii
+from understudy.evaluation.risk.matching import (
+    QuasiIdentifiers,
+    RiskLevel,
+    assign_risk_groups,
+    match_radii,
+)
 from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.schema import Lattice
 from understudy.tables import Records
@@ -36,12 +43,16 @@ def assess_risk_groups(
     [('high risk', 1), ('medium risk', 0), ('low risk', 9)]
     """
     if not quasi:
-        raise Unavailable("no column is a quasi-identifier; give one the role “quasi_identifier”")
+        raise Unavailable(
+            "no column is a quasi-identifier; give one the role “quasi_identifier”"
+        )
     if not targets.rows:
         raise Unavailable("the real table has no rows")
     width = match_radii(targets.schema, quasi, radius)
     everybody = None if population is None else QuasiIdentifiers.of(population, quasi)
-    found = assign_risk_groups(QuasiIdentifiers.of(targets, quasi), width, least=least, population=everybody)
+    found = assign_risk_groups(
+        QuasiIdentifiers.of(targets, quasi), width, least=least, population=everybody
+    )
     shares = {group: float((found == group).mean()) for group in RiskLevel}
     numbers = [name for name in quasi if isinstance(targets.schema[name], Lattice)]
     return Finding(
@@ -52,11 +63,16 @@ def assess_risk_groups(
         better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
-        note=f"Fewer than {least} others have the same labels. Medium: {least} have, but not numbers as near. Low: {least} match in both."
-        " It says whom to think of, not what the release tells.",
+        note=(
+            f"Fewer than {least} others have the same labels. Medium: {least} have, but"
+            f" not numbers as near. Low: {least} match in both. It says whom to think"
+            " of, not what the release tells."
+        ),
         parts=tuple(
             FindingPart(
-                name=f"{group.name.lower()} risk", value=shares[group], facts={"records": int((found == group).sum())}
+                name=f"{group.name.lower()} risk",
+                value=shares[group],
+                facts={"records": int((found == group).sum())},
             )
             for group in reversed(RiskLevel)
         ),

@@ -1,13 +1,16 @@
-"""Matching: an intruder knows somebody's quasi-identifiers and looks for rows that agree, numbers within a radius.
+"""Matching: an intruder knows somebody's quasi-identifiers and looks for rows that
+agree, numbers within a radius.
 
-Reiter, Mitra, "Estimating risks of identification disclosure in partially synthetic data", 2009. In copy m the s rows that match record i's
-true values are equally likely to be i; averaged over M copies this gives P_ij. Where row j of every copy stands for record j (partial
-synthesis), I_i = P_ii; c_i is the number of rows with the largest P_ij and T_i whether i is among them. Then
+Reiter, Mitra, "Estimating risks of identification disclosure in partially synthetic
+data", 2009. In copy m the s rows that match record i's true values are equally likely
+to be i; averaged over M copies this gives P_ij. Where row j of every copy stands for
+record j (partial synthesis), I_i = P_ii; c_i is the number of rows with the largest
+P_ij and T_i whether i is among them. Then
 
     expected match risk Σ T_i/c_i,   true match rate Σ 1[c_i = 1, T_i = 1]/n,   false match rate Σ 1[c_i = 1, T_i = 0]/Σ 1[c_i = 1].
 
-A record that nothing matches counts for nothing. Where rows stand for nobody (full synthesis), 1/s is the intruder's belief, right or
-wrong.
+A record that nothing matches counts for nothing. Where rows stand for nobody (full
+synthesis), 1/s is the intruder's belief, right or wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ DEFAULT_RADIUS_SHARE = 0.025
 
 @dataclass(frozen=True, eq=False)
 class QuasiIdentifiers:
-    """What an intruder compares: labels that must be equal, and numbers that must be near."""
+    """What an intruder compares: labels that must be equal, and numbers that must be
+    near.
+    """
 
     labels: NDArray[np.int64]
     numbers: NDArray[np.float64]
@@ -45,20 +50,32 @@ class QuasiIdentifiers:
     @classmethod
     def of(cls, records: Records, columns: Sequence[str]) -> QuasiIdentifiers:
         """The quasi-identifiers of some rows."""
-        numbers = [name for name in columns if isinstance(records.schema[name], Lattice)]
+        numbers = [
+            name for name in columns if isinstance(records.schema[name], Lattice)
+        ]
         labels = [name for name in columns if name not in numbers]
         return cls(
-            np.stack([records.codes[name].astype(np.int64) for name in labels], axis=1)
-            if labels
-            else np.zeros((records.rows, 0), np.int64),
-            np.stack([records.numbers(name) for name in numbers], axis=1) if numbers else np.zeros((records.rows, 0)),
+            (
+                np.stack(
+                    [records.codes[name].astype(np.int64) for name in labels], axis=1
+                )
+                if labels
+                else np.zeros((records.rows, 0), np.int64)
+            ),
+            (
+                np.stack([records.numbers(name) for name in numbers], axis=1)
+                if numbers
+                else np.zeros((records.rows, 0))
+            ),
         )
 
 
 def match_radii(
     schema: Schema, columns: Sequence[str], given: Mapping[str, float] | None = None
 ) -> NDArray[np.float64]:
-    """The radius of every number among the columns: as given, or a fortieth of its declared range."""
+    """The radius of every number among the columns: as given, or a fortieth of its
+    declared range.
+    """
     found = []
     for name in columns:
         column = schema[name]
@@ -87,8 +104,12 @@ class RadiusFinder:
             for label, members in zip(kinds, np.split(order, ends), strict=True)
         }
 
-    def rows_within(self, labels: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The rows that match these values; a missing number matches a missing one alone."""
+    def rows_within(
+        self, labels: NDArray[np.int64], numbers: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """The rows that match these values; a missing number matches a missing one
+        alone.
+        """
         block = self._blocks.get(np.ascontiguousarray(labels).tobytes())
         if block is None:
             return np.zeros(0, np.int64)
@@ -97,14 +118,18 @@ class RadiusFinder:
         there = self._rows.numbers[block]
         with np.errstate(invalid="ignore"):
             # A radius is inclusive; what rounding takes from it is given back.
-            close = np.abs(there - numbers) <= self._radius + 1e-9 * np.maximum(1.0, np.abs(numbers))
+            close = np.abs(there - numbers) <= self._radius + 1e-9 * np.maximum(
+                1.0, np.abs(numbers)
+            )
         close |= np.isnan(there) & np.isnan(numbers)
         return block[close.all(axis=1)]
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """What an intruder believes of each target: `own` is I_i, `ties` c_i (0 where nothing matches) and `right` T_i."""
+    """What an intruder believes of each target: `own` is I_i, `ties` c_i (0 where
+    nothing matches) and `right` T_i.
+    """
 
     own: NDArray[np.float64]
     ties: NDArray[np.int64]
@@ -129,9 +154,15 @@ class Matches:
 
 
 def match_targets(
-    targets: QuasiIdentifiers, copies: Sequence[QuasiIdentifiers], radius: NDArray[np.float64], *, aligned: bool = True
+    targets: QuasiIdentifiers,
+    copies: Sequence[QuasiIdentifiers],
+    radius: NDArray[np.float64],
+    *,
+    aligned: bool = True,
 ) -> Matches:
-    """Every target against every copy. `aligned`: row i of every copy stands for target i."""
+    """Every target against every copy. `aligned`: row i of every copy stands for target
+    i.
+    """
     finders = [RadiusFinder(copy, radius) for copy in copies]
     n = targets.rows
     own, belief = np.zeros(n), np.zeros(n)
@@ -148,7 +179,9 @@ def match_targets(
                     chances[j] = chances.get(j, 0.0) + 1 / len(found) / len(finders)
         if chances:
             top = max(chances.values())
-            best = [j for j, chance in chances.items() if chance >= top - MAX_TIE_DIFFERENCE]
+            best = [
+                j for j, chance in chances.items() if chance >= top - MAX_TIE_DIFFERENCE
+            ]
             own[i], ties[i], right[i] = chances.get(i, 0.0), len(best), i in best
     return Matches(own, ties, right, belief)
 
@@ -168,14 +201,18 @@ def assign_risk_groups(
     least: int = 5,
     population: QuasiIdentifiers | None = None,
 ) -> NDArray[np.int64]:
-    """Low: at least `least` others match in labels and numbers. Medium: in labels only. High: not even that.
+    """Low: at least `least` others match in labels and numbers. Medium: in labels only.
+    High: not even that.
 
-    The others are those of the `population`, in which every target is too; by default, the targets themselves.
+    The others are those of the `population`, in which every target is too; by default,
+    the targets themselves.
     """
     people = targets if population is None else population
     near, alike = (
         RadiusFinder(people, radius),
-        RadiusFinder(QuasiIdentifiers(people.labels, np.zeros((people.rows, 0))), np.zeros(0)),
+        RadiusFinder(
+            QuasiIdentifiers(people.labels, np.zeros((people.rows, 0))), np.zeros(0)
+        ),
     )
     found = np.empty(targets.rows, np.int64)
     nothing = np.zeros(0)
@@ -184,13 +221,16 @@ def assign_risk_groups(
             found[i] = RiskLevel.LOW
         else:
             found[i] = (
-                RiskLevel.MEDIUM if len(alike.rows_within(targets.labels[i], nothing)) - 1 >= least else RiskLevel.HIGH
+                RiskLevel.MEDIUM
+                if len(alike.rows_within(targets.labels[i], nothing)) - 1 >= least
+                else RiskLevel.HIGH
             )
     return found
 
 
 def average_copies(copies: Sequence[QuasiIdentifiers]) -> QuasiIdentifiers:
-    """One table out of aligned copies: the mean of each number, the most frequent of each label (the first of equals).
+    """One table out of aligned copies: the mean of each number, the most frequent of
+    each label (the first of equals).
 
     >>> one, two = (QuasiIdentifiers(np.array([[label]]), np.array([[number]])) for label, number in ((1, 30.0), (1, 40.0)))
     >>> average_copies([one, two]).numbers.tolist()
@@ -202,7 +242,10 @@ def average_copies(copies: Sequence[QuasiIdentifiers]) -> QuasiIdentifiers:
     numbers = np.stack([copy.numbers for copy in copies])
     known = ~np.isnan(numbers)
     total = np.where(known, numbers, 0.0).sum(axis=0)
-    return QuasiIdentifiers(best, np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan))
+    return QuasiIdentifiers(
+        best,
+        np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan),
+    )
 
 
 def assess_reidentification(
@@ -214,12 +257,16 @@ def assess_reidentification(
     least: int = 5,
     population: Records | None = None,
 ) -> Finding:
-    """Match risk over the copies, with the parts for low-, medium- and high-risk records among the `population`.
+    """Match risk over the copies, with the parts for low-, medium- and high-risk
+    records among the `population`.
 
-    Copies whose keys are the real table's are aligned by them; then the value is the mean of I_i. Otherwise it is the mean belief 1/s.
+    Copies whose keys are the real table's are aligned by them; then the value is the
+    mean of I_i. Otherwise it is the mean belief 1/s.
     """
     if not quasi:
-        raise Unavailable("no column is a quasi-identifier; give one the role “quasi_identifier”")
+        raise Unavailable(
+            "no column is a quasi-identifier; give one the role “quasi_identifier”"
+        )
     if not real.rows or any(not copy.rows for copy in copies):
         raise Unavailable("one of the tables has no rows")
     lined = [align_rows(real, copy) for copy in copies]
@@ -229,8 +276,13 @@ def assess_reidentification(
     used = [copy for copy in lined if copy is not None] if aligned else list(copies)
     tables = [QuasiIdentifiers.of(copy, quasi) for copy in used]
     found = match_targets(targets, tables, width, aligned=aligned)
-    # A second attack on several copies takes their mean, which moves less from the truth than any of them.
-    joint = match_targets(targets, [average_copies(tables)], width) if aligned and len(tables) > 1 else None
+    # A second attack on several copies takes their mean, which moves less from the
+    # truth than any of them.
+    joint = (
+        match_targets(targets, [average_copies(tables)], width)
+        if aligned and len(tables) > 1
+        else None
+    )
     risk = found.own if aligned else found.belief
     others = None if population is None else QuasiIdentifiers.of(population, quasi)
     belongs = assign_risk_groups(targets, width, least=least, population=others)
@@ -251,15 +303,21 @@ def assess_reidentification(
     numbers = [name for name in quasi if isinstance(real.schema[name], Lattice)]
     return Finding(
         name="match_risk",
-        title="Match risk on quasi-identifiers" + ("" if aligned else ": an intruder's belief"),
+        title="Match risk on quasi-identifiers"
+        + ("" if aligned else ": an intruder's belief"),
         family="identity",
         value=float(risk.mean()),
         better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
-        note="Mean chance of picking the right row."
-        if aligned
-        else "Mean of 1/s over the s rows that match; rows stand for nobody, so a match is no person.",
+        note=(
+            "Mean chance of picking the right row."
+            if aligned
+            else (
+                "Mean of 1/s over the s rows that match; rows stand for nobody, so a"
+                " match is no person."
+            )
+        ),
         parts=tuple(reversed(parts)),
         facts={
             "aligned": aligned,
@@ -278,11 +336,15 @@ def assess_reidentification(
 
 
 def align_rows(real: Records, copy: Records) -> Records | None:
-    """The copy's rows in the order of the real ones, by key; None where the keys are not the same."""
+    """The copy's rows in the order of the real ones, by key; None where the keys are
+    not the same.
+    """
     if real.keys is None or copy.keys is None or len(real.keys) != len(copy.keys):
         return None
     here, there = np.argsort(real.keys), np.argsort(copy.keys)
-    if not np.array_equal(real.keys[here], copy.keys[there]) or np.any(np.diff(np.sort(real.keys)) == 0):
+    if not np.array_equal(real.keys[here], copy.keys[there]) or np.any(
+        np.diff(np.sort(real.keys)) == 0
+    ):
         return None
     order = np.empty(len(here), np.int64)
     order[here] = there

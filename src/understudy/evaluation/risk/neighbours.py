@@ -1,7 +1,8 @@
 """Nearest rows in mixed columns.
 
-A label counts 1 where it differs, a number the share of its range by which it does, a missing cell 1 beside a known one (Gower, "A general
-coefficient of similarity and some of its properties", 1971).
+A label counts 1 where it differs, a number the share of its range by which it does, a
+missing cell 1 beside a known one (Gower, "A general coefficient of similarity and some
+of its properties", 1971).
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ class NeighbourSpace:
         found = np.zeros((targets.rows, self.rows.rows), np.float32)
         for name in self.columns:
             if isinstance(self.rows.schema[name], Lattice):
-                found += _gower_distances(targets.numbers(name), self.rows.numbers(name), self.rows.width(name))
+                found += _gower_distances(
+                    targets.numbers(name),
+                    self.rows.numbers(name),
+                    self.rows.width(name),
+                )
             else:
                 found += targets.codes[name][:, None] != self.rows.codes[name][None, :]
         return found
@@ -49,8 +54,12 @@ class NeighbourSpace:
         return np.concatenate(parts) if parts else np.zeros((0, many), np.int64)
 
 
-def is_right_guess(guessed: Records, true: Records, column: str, tolerance: float = 0.05) -> NDArray[np.bool_]:
-    """Where a guess is right: labels equal, numbers within a share of the true value (or equal, where that is zero)."""
+def is_right_guess(
+    guessed: Records, true: Records, column: str, tolerance: float = 0.05
+) -> NDArray[np.bool_]:
+    """Where a guess is right: labels equal, numbers within a share of the true value
+    (or equal, where that is zero).
+    """
     if not isinstance(true.schema[column], Lattice):
         return np.asarray(guessed.codes[column] == true.codes[column])
     here, there = true.numbers(column), guessed.numbers(column)
@@ -59,9 +68,13 @@ def is_right_guess(guessed: Records, true: Records, column: str, tolerance: floa
     return near | (np.isnan(here) & np.isnan(there))
 
 
-def _gower_distances(here: NDArray[np.float64], there: NDArray[np.float64], width: float) -> NDArray[np.float32]:
+def _gower_distances(
+    here: NDArray[np.float64], there: NDArray[np.float64], width: float
+) -> NDArray[np.float32]:
     scale = width or 1.0
-    known = np.abs(np.nan_to_num(here / scale)[:, None] - np.nan_to_num(there / scale)[None, :]).astype(np.float32)
+    known = np.abs(
+        np.nan_to_num(here / scale)[:, None] - np.nan_to_num(there / scale)[None, :]
+    ).astype(np.float32)
     gone_here, gone_there = np.isnan(here)[:, None], np.isnan(there)[None, :]
     known[gone_here | gone_there] = 1.0
     known[gone_here & gone_there] = 0.0

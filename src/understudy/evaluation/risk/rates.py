@@ -1,9 +1,11 @@
 """Success rates of attacks, against a control, with confidence.
 
-A guess can be right because the release betrays somebody, or because anybody would guess so. People who were not in the data (the
-holdout) show the second. What is left, (p − c)/(1 − c), is the share of those whom the control could not be guessed of (Giomi, Boenisch,
-Wehmeyer, Tasnádi, "A unified framework for quantifying privacy risk in synthetic data", 2023). Intervals are Wilson's; that of the
-difference takes the far end of each, so it covers at least as often as it says.
+A guess can be right because the release betrays somebody, or because anybody would
+guess so. People who were not in the data (the holdout) show the second. What is left,
+(p − c)/(1 − c), is the share of those whom the control could not be guessed of (Giomi,
+Boenisch, Wehmeyer, Tasnádi, "A unified framework for quantifying privacy risk in
+synthetic data", 2023). Intervals are Wilson's; that of the difference takes the far end
+of each, so it covers at least as often as it says.
 """
 
 from __future__ import annotations
@@ -60,12 +62,17 @@ class Risk:
 
     @property
     def value(self) -> float:
-        """What is left once the control's rate is taken off; 0 where the control is always guessed."""
+        """What is left once the control's rate is taken off; 0 where the control is
+        always guessed.
+        """
         return residual_risk(self.members.value, self.control.value)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """An interval that holds it at least this often."""
-        (low, high), (below, above) = self.members.interval(confidence), self.control.interval(confidence)
+        (low, high), (below, above) = (
+            self.members.interval(confidence),
+            self.control.interval(confidence),
+        )
         return residual_risk(low, above), residual_risk(high, below)
 
     def facts(self) -> dict[str, Fact]:
@@ -90,7 +97,8 @@ class Risk:
         facts: Mapping[str, Fact] | None = None,
         worst_of: int = 1,
     ) -> Finding:
-        """The finding a page shows. Where it is the worst of several, its interval is widened for the choice.
+        """The finding a page shows. Where it is the worst of several, its interval is
+        widened for the choice.
 
         >>> risk = Risk(Rate(75, 100), Rate(50, 100))
         >>> one, three = (risk.to_finding("x", "X", family="identity", note="", worst_of=n).interval for n in (1, 3))
@@ -114,7 +122,8 @@ class Risk:
 
 
 def residual_risk(attack: float, control: float) -> float:
-    """(attack − control)/(1 − control); 0 where the control is always right, for then nothing was left to learn.
+    """(attack − control)/(1 − control); 0 where the control is always right, for then
+    nothing was left to learn.
 
     >>> residual_risk(1.0, 1.0), residual_risk(0.2, 0.6) < 0
     (0.0, True)
@@ -122,8 +131,11 @@ def residual_risk(attack: float, control: float) -> float:
     return 0.0 if control >= 1 else (attack - control) / (1 - control)
 
 
-def max_true_positive_rate(epsilon: float, delta: float, false_positives: float) -> float:
-    """The largest true-positive rate any attack can have against an (ε, δ)-private release at this false-positive rate.
+def max_true_positive_rate(
+    epsilon: float, delta: float, false_positives: float
+) -> float:
+    """The largest true-positive rate any attack can have against an (ε, δ)-private
+    release at this false-positive rate.
 
     >>> round(max_true_positive_rate(1.0, 0.0, 0.01), 4), max_true_positive_rate(50.0, 0.0, 0.5)
     (0.0272, 1.0)

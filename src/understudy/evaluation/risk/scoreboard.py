@@ -1,9 +1,11 @@
-"""The scoreboard: a row that fits roughly, on rare values above all, and stands out from the rest.
+"""The scoreboard: a row that fits roughly, on rare values above all, and stands out
+from the rest.
 
-Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Of somebody a few values are known, some of them wrong.
-A row's score is the sum, over the known values, of its likeness divided by the logarithm of how many rows have that value; a label is
-alike or not, a number by exp(−distance / a tenth of its range). The best row is named only where it beats the second by 1.5 standard
-deviations of all scores.
+Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Of
+somebody a few values are known, some of them wrong. A row's score is the sum, over the
+known values, of its likeness divided by the logarithm of how many rows have that value;
+a label is alike or not, a number by exp(−distance / a tenth of its range). The best row
+is named only where it beats the second by 1.5 standard deviations of all scores.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class RowScoreboard:
             found += weight * self._similarities(target, name, code)
         return found
 
-    def _similarities(self, target: Records, name: str, code: int) -> NDArray[np.float64]:
+    def _similarities(
+        self, target: Records, name: str, code: int
+    ) -> NDArray[np.float64]:
         if not isinstance(self.rows.schema[name], Lattice):
             return np.asarray(self.rows.codes[name] == code, np.float64)
         here, there = target.numbers(name)[0], self.rows.numbers(name)
@@ -49,7 +53,9 @@ class RowScoreboard:
         return np.asarray(np.where(np.isnan(there), 0.0, alike))
 
 
-def find_outstanding_row(scores: NDArray[np.float64], stands_out: float = MIN_ROW_ECCENTRICITY) -> int | None:
+def find_outstanding_row(
+    scores: NDArray[np.float64], stands_out: float = MIN_ROW_ECCENTRICITY
+) -> int | None:
     """The row that stands out; None where none does.
 
     >>> find_outstanding_row(np.array([0.0, 0.0, 0.0, 5.0])), find_outstanding_row(np.array([1.0, 1.0, 0.0]))
@@ -72,9 +78,14 @@ def assess_scoreboard(
     known: int = 8,
     wrong: float = 0.1,
 ) -> Finding:
-    """Share of targets for whom a row stands out that is theirs in every column, members less control."""
+    """Share of targets for whom a row stands out that is theirs in every column,
+    members less control.
+    """
     if control is None or not control.rows:
-        raise Unavailable("it needs a holdout: rows of the same kind that the release was not made from")
+        raise Unavailable(
+            "it needs a holdout: rows of the same kind that the release was not made"
+            " from"
+        )
     if not members.rows or synthetic.rows < 2:
         raise Unavailable("one of the tables has too few rows")
     known = min(known, len(columns))
@@ -85,9 +96,13 @@ def assess_scoreboard(
         for i in range(people.rows):
             target = people.take(slice(i, i + 1))
             names = [columns[j] for j in rng.choice(len(columns), known, replace=False)]
-            row = find_outstanding_row(board.scores(_replace_values(target, people, names, wrong, rng), names))
+            row = find_outstanding_row(
+                board.scores(_replace_values(target, people, names, wrong, rng), names)
+            )
             outstanding += row is not None
-            right += row is not None and all(int(synthetic.codes[n][row]) == int(target.codes[n][0]) for n in columns)
+            right += row is not None and all(
+                int(synthetic.codes[n][row]) == int(target.codes[n][0]) for n in columns
+            )
         rates.append(Rate(right, people.rows))
         shown.append(outstanding / people.rows)
     risk = Risk(*rates)
@@ -95,7 +110,10 @@ def assess_scoreboard(
         "scoreboard",
         f"Scoreboard: {known} values known, {wrong:.0%} of them wrong",
         family="identity",
-        note="(members − control)/(1 − control): a synthetic row stands out and is theirs in every column.",
+        note=(
+            "(members − control)/(1 − control): a synthetic row stands out and is"
+            " theirs in every column."
+        ),
         parts=(
             FindingPart(name="members for whom a row stands out", value=shown[0]),
             FindingPart(name="control for whom a row stands out", value=shown[1]),
@@ -105,7 +123,11 @@ def assess_scoreboard(
 
 
 def _replace_values(
-    target: Records, people: Records, names: Sequence[str], wrong: float, rng: np.random.Generator
+    target: Records,
+    people: Records,
+    names: Sequence[str],
+    wrong: float,
+    rng: np.random.Generator,
 ) -> Records:
     """The target with some known values taken from somebody else."""
     codes, places = dict(target.codes), dict(target.places)

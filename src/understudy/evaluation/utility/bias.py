@@ -1,11 +1,15 @@
-"""Errors of counts by their size: bias, and the error a producer and a consumer of the table see.
+"""Errors of counts by their size: bias, and the error a producer and a consumer of the
+table see.
 
-JASON, "Consistency of data products and formal privacy methods for the 2020 census", JSR-21-02, 2022. Making noisy counts non-negative
-lifts small counts and pays for it with large ones. B = (σ₊² − σ₋²)/(σ₊² + σ₋²), where σ±² is the mean square of the positive and of the
-negative errors: 1 where every error is upwards, −1 where every one is downwards.
+JASON, "Consistency of data products and formal privacy methods for the 2020 census",
+JSR-21-02, 2022. Making noisy counts non-negative lifts small counts and pays for it
+with large ones. B = (σ₊² − σ₋²)/(σ₊² + σ₋²), where σ±² is the mean square of the
+positive and of the negative errors: 1 where every error is upwards, −1 where every one
+is downwards.
 
-The producer compares a count with the one enumerated. The consumer wants the population behind it, so the enumeration's own uncertainty
-adds to the error: by default that of a sample, n·p·(1 − p) for a cell's share p; with `enumeration`, that share of each count.
+The producer compares a count with the one enumerated. The consumer wants the population
+behind it, so the enumeration's own uncertainty adds to the error: by default that of a
+sample, n·p·(1 − p) for a cell's share p; with `enumeration`, that share of each count.
 """
 
 from __future__ import annotations
@@ -15,7 +19,10 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.utility.marginals import MAX_DENSE_MARGINAL_CELLS, CountableTable
+from understudy.evaluation.utility.marginals import (
+    MAX_DENSE_MARGINAL_CELLS,
+    CountableTable,
+)
 from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.measurements import Clique
 from understudy.schema import Schema
@@ -39,12 +46,24 @@ def error_imbalance(errors: NDArray[np.float64]) -> float | None:
 
 
 def count_errors(
-    real: CountableTable, synthetic: CountableTable, schema: Schema, *, pairs: int = MAX_BIAS_PAIRS
+    real: CountableTable,
+    synthetic: CountableTable,
+    schema: Schema,
+    *,
+    pairs: int = MAX_BIAS_PAIRS,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """True counts of all cells of the columns and of some pairs, and the errors of the synthetic table's, scaled to as many rows."""
+    """True counts of all cells of the columns and of some pairs, and the errors of the
+    synthetic table's, scaled to as many rows.
+    """
     cliques: list[Clique] = [(name,) for name in schema]
-    cliques += sorted(combinations(schema, 2), key=lambda c: (int(np.prod(schema.sizes(c))), c))[:pairs]
-    cliques = [clique for clique in cliques if np.prod(schema.sizes(clique)) <= MAX_DENSE_MARGINAL_CELLS]
+    cliques += sorted(
+        combinations(schema, 2), key=lambda c: (int(np.prod(schema.sizes(c))), c)
+    )[:pairs]
+    cliques = [
+        clique
+        for clique in cliques
+        if np.prod(schema.sizes(clique)) <= MAX_DENSE_MARGINAL_CELLS
+    ]
     true, errors = [], []
     for clique in cliques:
         (here,), (there,) = real.counts([clique]), synthetic.counts([clique])
@@ -60,7 +79,9 @@ def count_errors(
     return np.concatenate(true), np.concatenate(errors)
 
 
-def assess_bias(real: CountableTable, synthetic: CountableTable, schema: Schema) -> Finding:
+def assess_bias(
+    real: CountableTable, synthetic: CountableTable, schema: Schema
+) -> Finding:
     """B over all cells, and for each class of true counts."""
     true, errors = count_errors(real, synthetic, schema)
     parts = []
@@ -84,7 +105,9 @@ def assess_bias(real: CountableTable, synthetic: CountableTable, schema: Schema)
         parts.append(
             FindingPart(name=name, value=found, facts=dict(facts))
             if found is not None
-            else FindingPart(name=name, reason="every such count is exact", facts=dict(facts))
+            else FindingPart(
+                name=name, reason="every such count is exact", facts=dict(facts)
+            )
         )
     overall = error_imbalance(errors)
     return Finding(
@@ -93,22 +116,34 @@ def assess_bias(real: CountableTable, synthetic: CountableTable, schema: Schema)
         family="counts",
         value=0.0 if overall is None else overall,
         best=0.0,
-        note="1: errors go upwards only; −1: downwards only. Listed by the size of the true count.",
+        note=(
+            "1: errors go upwards only; −1: downwards only. Listed by the size of the"
+            " true count."
+        ),
         parts=tuple(parts),
         facts={"cells": len(true), "mean_error": float(errors.mean())},
     )
 
 
 def assess_count_error(
-    real: CountableTable, synthetic: CountableTable, schema: Schema, *, enumeration: float | None = None
+    real: CountableTable,
+    synthetic: CountableTable,
+    schema: Schema,
+    *,
+    enumeration: float | None = None,
 ) -> Finding:
-    """Root mean square error of a count against the enumerated one, and against the population behind it."""
+    """Root mean square error of a count against the enumerated one, and against the
+    population behind it.
+    """
     if enumeration is not None and not enumeration >= 0:
         raise Unavailable("the enumeration's error is a share, zero or more")
     true, errors = count_errors(real, synthetic, schema)
     rows = int(real.counts([()])[0])
     own = true * (1 - true / rows) if enumeration is None else (enumeration * true) ** 2
-    producer, consumer = _root_mean_square(errors), float(np.sqrt(np.mean(errors**2) + np.mean(own)))
+    producer, consumer = (
+        _root_mean_square(errors),
+        float(np.sqrt(np.mean(errors**2) + np.mean(own))),
+    )
     alone = float(np.sqrt(np.mean(own)))
     return Finding(
         name="count_error",
@@ -117,12 +152,20 @@ def assess_count_error(
         value=producer,
         better=BetterDirection.LOWER,
         best=0.0,
-        note="In rows. The consumer's error adds what the enumeration itself does not know.",
+        note=(
+            "In rows. The consumer's error adds what the enumeration itself does not"
+            " know."
+        ),
         parts=(
             FindingPart(name="producer", value=producer),
-            FindingPart(name="consumer", value=consumer, facts={"without_release": alone}),
+            FindingPart(
+                name="consumer", value=consumer, facts={"without_release": alone}
+            ),
         ),
-        facts={"cells": len(true), "enumeration": "sampling" if enumeration is None else enumeration},
+        facts={
+            "cells": len(true),
+            "enumeration": "sampling" if enumeration is None else enumeration,
+        },
     )
 
 

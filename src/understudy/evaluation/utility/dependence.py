@@ -1,7 +1,9 @@
-"""How columns go together: correlations and mutual information of every pair, in the original and in the synthetic table.
+"""How columns go together: correlations and mutual information of every pair, in the
+original and in the synthetic table.
 
-Both come from counts of codes. A correlation is Pearson's, of bin midpoints or of the ranks of ordered labels, over the rows in which
-both are known; labels without an order have none. Mutual information, in nats, is of all codes, missing ones included.
+Both come from counts of codes. A correlation is Pearson's, of bin midpoints or of the
+ranks of ordered labels, over the rows in which both are known; labels without an order
+have none. Mutual information, in nats, is of all codes, missing ones included.
 """
 
 from __future__ import annotations
@@ -12,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evaluation.utility.marginals import CountableTable, occurring_cells
-from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable, mean_of_parts
+from understudy.findings import (
+    BetterDirection,
+    Finding,
+    FindingPart,
+    Unavailable,
+    mean_of_parts,
+)
 from understudy.measurements import Clique
 from understudy.schema import BinEdges, Boolean, Categorical, Codec, Lattice, Schema
 
@@ -20,7 +28,8 @@ OccurringCells = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def scores_of_codec(codec: Codec) -> NDArray[np.float64] | None:
-    """A number for each code of a column that has an order, NaN for those that are no value; None where it has none.
+    """A number for each code of a column that has an order, NaN for those that are no
+    value; None where it has none.
 
     >>> from understudy.schema import Integer, codec_of
     >>> scores_of_codec(codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))).tolist()
@@ -31,15 +40,20 @@ def scores_of_codec(codec: Codec) -> NDArray[np.float64] | None:
         assert isinstance(column, Lattice)
         edges = np.array(codec.bins.edges, np.float64)
         scores[: len(codec.bins)] = (edges[:-1] + edges[1:] - 1) / 2
-    elif isinstance(column, Boolean) or (isinstance(column, Categorical) and column.ordered):
+    elif isinstance(column, Boolean) or (
+        isinstance(column, Categorical) and column.ordered
+    ):
         scores[: len(codec.bins)] = np.arange(len(codec.bins))
     else:
         return None
     return scores
 
 
-def correlation(cells: OccurringCells, first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
-    """Pearson's correlation from the cells that occur; None where a column does not vary.
+def correlation(
+    cells: OccurringCells, first: NDArray[np.float64], second: NDArray[np.float64]
+) -> float | None:
+    """Pearson's correlation from the cells that occur; None where a column does not
+    vary.
 
     >>> table = np.array([[0, 0], [1, 1]]), np.array([3, 5])
     >>> round(correlation(table, np.array([0.0, 1.0]), np.array([0.0, 1.0])), 12)
@@ -55,7 +69,9 @@ def correlation(cells: OccurringCells, first: NDArray[np.float64], second: NDArr
     x, y = x - weights @ x, y - weights @ y
     spread = (weights @ x**2) * (weights @ y**2)
     # Below what rounding leaves of a constant there is no spread.
-    scale = (weights @ np.abs(first[codes[known, 0]])) ** 2 * (weights @ np.abs(second[codes[known, 1]])) ** 2
+    scale = (weights @ np.abs(first[codes[known, 0]])) ** 2 * (
+        weights @ np.abs(second[codes[known, 1]])
+    ) ** 2
     if spread <= 1e-24 * max(scale, 1e-300):
         return None
     return float(np.clip((weights @ (x * y)) / np.sqrt(spread), -1, 1))
@@ -77,7 +93,9 @@ def mutual_information(cells: OccurringCells, sizes: tuple[int, ...]) -> float |
     return max(0.0, float((counts / total) @ np.log(ratio)))
 
 
-def assess_correlations(real: CountableTable, synthetic: CountableTable, schema: Schema) -> Finding:
+def assess_correlations(
+    real: CountableTable, synthetic: CountableTable, schema: Schema
+) -> Finding:
     """Mean absolute difference of Pearson's correlation over the pairs that have one."""
     scores = {name: scores_of_codec(codec) for name, codec in schema.codecs.items()}
     known = {name: found for name, found in scores.items() if found is not None}
@@ -86,35 +104,53 @@ def assess_correlations(real: CountableTable, synthetic: CountableTable, schema:
     parts = []
     for clique in combinations(known, 2):
         here, there = (
-            correlation(occurring_cells(table, clique, schema), known[clique[0]], known[clique[1]])
+            correlation(
+                occurring_cells(table, clique, schema),
+                known[clique[0]],
+                known[clique[1]],
+            )
             for table in (real, synthetic)
         )
         parts.append(_pair_part(clique, here, there))
     return _mean_finding(
-        "correlation", "Correlations, mean difference", 2.0, parts, "Pearson's, of numbers and ordered labels."
+        "correlation",
+        "Correlations, mean difference",
+        2.0,
+        parts,
+        "Pearson's, of numbers and ordered labels.",
     )
 
 
-def assess_mutual_information(real: CountableTable, synthetic: CountableTable, schema: Schema) -> Finding:
+def assess_mutual_information(
+    real: CountableTable, synthetic: CountableTable, schema: Schema
+) -> Finding:
     """Mean absolute difference of mutual information over all pairs."""
     if len(schema) < 2:
         raise Unavailable("the table has fewer than two columns")
     parts = []
     for clique in combinations(schema, 2):
         here, there = (
-            mutual_information(occurring_cells(table, clique, schema), schema.sizes(clique))
+            mutual_information(
+                occurring_cells(table, clique, schema), schema.sizes(clique)
+            )
             for table in (real, synthetic)
         )
         parts.append(_pair_part(clique, here, there))
     return _mean_finding(
-        "mutual_information", "Mutual information, mean difference", None, parts, "In nats; 0 is no dependence."
+        "mutual_information",
+        "Mutual information, mean difference",
+        None,
+        parts,
+        "In nats; 0 is no dependence.",
     )
 
 
 def matrix_of_pairs(
     finding: Finding, names: tuple[str, ...], side: str, *, diagonal: float = np.nan
 ) -> NDArray[np.float64]:
-    """A finding about pairs as a symmetric matrix of the `real` or `synthetic` values, NaN where there is none."""
+    """A finding about pairs as a symmetric matrix of the `real` or `synthetic` values,
+    NaN where there is none.
+    """
     place = {name: i for i, name in enumerate(names)}
     found = np.full((len(names), len(names)), np.nan)
     np.fill_diagonal(found, diagonal)
@@ -130,13 +166,36 @@ def _pair_part(clique: Clique, here: float | None, there: float | None) -> Findi
     name = " × ".join(clique)
     facts = {"real": here, "synthetic": there}
     if here is None or there is None:
-        where = "either table" if here is there is None else "the real table" if here is None else "the synthetic table"
-        return FindingPart(name=name, columns=clique, reason=f"a column does not vary in {where}", facts=dict(facts))
-    return FindingPart(name=name, columns=clique, value=abs(here - there), facts=dict(facts))
+        where = (
+            "either table"
+            if here is there is None
+            else "the real table"
+            if here is None
+            else "the synthetic table"
+        )
+        return FindingPart(
+            name=name,
+            columns=clique,
+            reason=f"a column does not vary in {where}",
+            facts=dict(facts),
+        )
+    return FindingPart(
+        name=name, columns=clique, value=abs(here - there), facts=dict(facts)
+    )
 
 
-def _mean_finding(name: str, title: str, worst: float | None, parts: list[FindingPart], note: str) -> Finding:
-    ranked = tuple(sorted(parts, key=lambda part: (-(part.value if part.value is not None else -1.0), part.columns)))
+def _mean_finding(
+    name: str, title: str, worst: float | None, parts: list[FindingPart], note: str
+) -> Finding:
+    ranked = tuple(
+        sorted(
+            parts,
+            key=lambda part: (
+                -(part.value if part.value is not None else -1.0),
+                part.columns,
+            ),
+        )
+    )
     value = mean_of_parts(ranked)
     if value is None:
         raise Unavailable("no pair of columns varies in both tables")

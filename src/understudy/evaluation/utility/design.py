@@ -1,7 +1,9 @@
-"""A design matrix out of mixed columns with missing cells: what learners and propensity scores are fed.
+"""A design matrix out of mixed columns with missing cells: what learners and propensity
+scores are fed.
 
-A number becomes itself, standardised, with an indicator where cells are missing; a label becomes indicators of its values. What the
-matrix looks like is decided once, by the tables it is built from, so that every table gets the same columns.
+A number becomes itself, standardised, with an indicator where cells are missing; a
+label becomes indicators of its values. What the matrix looks like is decided once, by
+the tables it is built from, so that every table gets the same columns.
 """
 
 from __future__ import annotations
@@ -36,7 +38,10 @@ class Feature:
     def columns(self, records: Records) -> list[NDArray[np.float64]]:
         """Its columns of the matrix."""
         if not self.number:
-            return [(records.codes[self.name] == level).astype(np.float64) for level in self.levels]
+            return [
+                (records.codes[self.name] == level).astype(np.float64)
+                for level in self.levels
+            ]
         values = records.numbers(self.name)
         gone = np.isnan(values)
         scaled = np.where(gone, 0.0, (values - self.mean) / self.spread)
@@ -51,13 +56,17 @@ class Design:
 
     @classmethod
     def of(cls, columns: Sequence[str], *tables: Records) -> Design:
-        """The design for these columns, as all tables together have them; what never varies is left out."""
+        """The design for these columns, as all tables together have them; what never
+        varies is left out.
+        """
         features = [_feature_of_column(name, tables) for name in columns]
         return cls(tuple(feature for feature in features if feature is not None))
 
     def matrix(self, records: Records) -> NDArray[np.float64]:
         """One row for each record; no intercept."""
-        made = [column for feature in self.features for column in feature.columns(records)]
+        made = [
+            column for feature in self.features for column in feature.columns(records)
+        ]
         return np.column_stack(made) if made else np.zeros((records.rows, 0))
 
 
@@ -70,12 +79,20 @@ def _feature_of_column(name: str, tables: Sequence[Records]) -> Feature | None:
         if spread == 0 and not (gone.any() and not gone.all()):
             return None
         mean = float(known.mean()) if len(known) else 0.0
-        return Feature(name, mean=mean, spread=spread or 1.0, absent=bool(gone.any()), number=True)
+        return Feature(
+            name, mean=mean, spread=spread or 1.0, absent=bool(gone.any()), number=True
+        )
     codes = np.concatenate([records.codes[name] for records in tables])
     counts = np.bincount(codes, minlength=tables[0].codec(name).size)
-    levels = np.argsort(-counts, kind="stable")[: min(int((counts > 0).sum()), MAX_INDICATOR_LEVELS + 1)]
+    levels = np.argsort(-counts, kind="stable")[
+        : min(int((counts > 0).sum()), MAX_INDICATOR_LEVELS + 1)
+    ]
     # The most frequent one is what the others are compared with.
-    return Feature(name, levels=tuple(int(level) for level in levels[1:])) if len(levels) > 1 else None
+    return (
+        Feature(name, levels=tuple(int(level) for level in levels[1:]))
+        if len(levels) > 1
+        else None
+    )
 
 
 def import_sklearn() -> ModuleType:
@@ -84,14 +101,17 @@ def import_sklearn() -> ModuleType:
         import sklearn.tree
     except ImportError:
         raise Unavailable(
-            'scikit-learn is not installed: pip install ".[evaluate]" in the folder of Understudy'
+            'scikit-learn is not installed: pip install ".[evaluate]" in the folder of'
+            " Understudy"
         ) from None
     module: ModuleType = sklearn
     return module
 
 
 def skip_sklearn_checks() -> AbstractContextManager[None]:
-    """Within it scikit-learn checks nothing it is given: `Design` made every matrix, and the checks of many small fits add up."""
+    """Within it scikit-learn checks nothing it is given: `Design` made every matrix,
+    and the checks of many small fits add up.
+    """
     made: AbstractContextManager[None] = import_sklearn().config_context(
         assume_finite=True, skip_parameter_validation=True
     )

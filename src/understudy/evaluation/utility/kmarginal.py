@@ -1,11 +1,15 @@
 """The k-marginal score, and the sample of the real table that would score the same.
 
-SDNist (Task, Bhagat, Howarth, "SDNist: deidentified data report tool", NIST 2023): score = 500 · (2 − mean L1) over pairs of columns, all
-of them below 30 columns and 200 drawn ones from there on; 1000 where the tables agree, 0 where they have nothing in common.
+SDNist (Task, Bhagat, Howarth, "SDNist: deidentified data report tool", NIST 2023):
+score = 500 · (2 − mean L1) over pairs of columns, all of them below 30 columns and 200
+drawn ones from there on; 1000 where the tables agree, 0 where they have nothing in
+common.
 
-The sub-sampling equivalent is the share f of rows such that a random sample of f · n real rows scores the same in expectation. No sample is
-drawn: the count of one cell in a sample of m rows without replacement is hypergeometric, and its mean absolute deviation is known in
-closed form (De Moivre's argument; Diaconis, Zabell, "Closed form summation for classical distributions", 1991):
+The sub-sampling equivalent is the share f of rows such that a random sample of f · n
+real rows scores the same in expectation. No sample is drawn: the count of one cell in a
+sample of m rows without replacement is hypergeometric, and its mean absolute deviation
+is known in closed form (De Moivre's argument; Diaconis, Zabell, "Closed form summation
+for classical distributions", 1991):
 
     E|X − μ| = 2 · ν (N − K − m + ν) / N · P[X = ν],   ν = ⌊μ⌋ + 1,  μ = mK/N.
 """
@@ -16,7 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from understudy.evaluation.utility.marginals import CountableTable, marginal_distances, occurring_cells
+from understudy.evaluation.utility.marginals import (
+    CountableTable,
+    marginal_distances,
+    occurring_cells,
+)
 from understudy.evaluation.utility.orders import choose_cliques
 from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.schema import Schema
@@ -36,7 +44,11 @@ def score_of_distance(mean_l1: float) -> float:
 
 
 def assess_kmarginal(
-    real: CountableTable, synthetic: CountableTable, schema: Schema, *, rng: np.random.Generator | None = None
+    real: CountableTable,
+    synthetic: CountableTable,
+    schema: Schema,
+    *,
+    rng: np.random.Generator | None = None,
 ) -> Finding:
     """The score over pairs, with the sub-sampling equivalent among its facts."""
     if len(schema) < 2:
@@ -48,7 +60,11 @@ def assess_kmarginal(
     counts = [occurring_cells(real, clique, schema)[1] for clique in cliques]
     share = equivalent_share(counts, mean_l1)
     parts = tuple(
-        FindingPart(name=" × ".join(gap.clique), columns=gap.clique, value=score_of_distance(2 * gap.distance))
+        FindingPart(
+            name=" × ".join(gap.clique),
+            columns=gap.clique,
+            value=score_of_distance(2 * gap.distance),
+        )
         for gap in found
     )
     return Finding(
@@ -59,14 +75,20 @@ def assess_kmarginal(
         better=BetterDirection.HIGHER,
         best=float(MAX_KMARGINAL_SCORE),
         worst=0.0,
-        note="1000 is the original itself. A plain sample of the real rows scores as well at the share named “equivalent share”.",
+        note=(
+            "1000 is the original itself. A plain sample of the real rows scores as"
+            " well at the share named “equivalent share”."
+        ),
         parts=parts,
         facts={"pairs": len(found), "equivalent_share": share},
     )
 
 
-def equivalent_share(counts: list[NDArray[np.int64]], mean_l1: float, *, halvings: int = 40) -> float | None:
-    """The share of real rows whose plain sample has this expected mean L1 distance; 1 where only the whole table is as close.
+def equivalent_share(
+    counts: list[NDArray[np.int64]], mean_l1: float, *, halvings: int = 40
+) -> float | None:
+    """The share of real rows whose plain sample has this expected mean L1 distance; 1
+    where only the whole table is as close.
 
     None where even a single row would be closer.
     """
@@ -77,22 +99,32 @@ def equivalent_share(counts: list[NDArray[np.int64]], mean_l1: float, *, halving
         return 1.0
     if mean_l1 >= expected_sample_l1(counts, 1):
         return None
-    low, high = 1, rows  # more rows are closer, so the first that is close enough is found by halving
+    low, high = (
+        1,
+        rows,
+    )  # more rows are closer, so the first that is close enough is found by halving
     for _ in range(halvings):
         if high - low <= 1:
             break
         middle = (low + high) // 2
-        low, high = (low, middle) if expected_sample_l1(counts, middle) <= mean_l1 else (middle, high)
+        low, high = (
+            (low, middle)
+            if expected_sample_l1(counts, middle) <= mean_l1
+            else (middle, high)
+        )
     return high / rows
 
 
 def expected_sample_l1(counts: list[NDArray[np.int64]], sample: int) -> float:
-    """Expected L1 distance between a table's marginal and that of a sample without replacement, mean over marginals.
+    """Expected L1 distance between a table's marginal and that of a sample without
+    replacement, mean over marginals.
 
     >>> round(expected_sample_l1([np.array([1, 1])], 1), 12), expected_sample_l1([np.array([3, 5])], 8)
     (1.0, 0.0)
     """
-    return sum(float(sampling_deviation(cells, sample).sum()) / sample for cells in counts) / len(counts)
+    return sum(
+        float(sampling_deviation(cells, sample).sum()) / sample for cells in counts
+    ) / len(counts)
 
 
 def sampling_deviation(cells: NDArray[np.int64], sample: int) -> NDArray[np.float64]:
@@ -110,13 +142,23 @@ def sampling_deviation(cells: NDArray[np.int64], sample: int) -> NDArray[np.floa
     inside = (above <= most) & (above >= least)
     nu = np.where(inside, above, most)
     rest = rows - counted - sample + nu
-    logs = _log_choose(counted, nu) + _log_choose(rows - counted, sample - nu) - _log_choose(float(rows), float(sample))
-    found: NDArray[np.float64] = np.where(inside, 2 * nu * rest / rows * np.exp(logs), 0.0)
+    logs = (
+        _log_choose(counted, nu)
+        + _log_choose(rows - counted, sample - nu)
+        - _log_choose(float(rows), float(sample))
+    )
+    found: NDArray[np.float64] = np.where(
+        inside, 2 * nu * rest / rows * np.exp(logs), 0.0
+    )
     return found
 
 
-def _log_choose(n: NDArray[np.float64] | float, k: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _log_choose(
+    n: NDArray[np.float64] | float, k: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
     found: NDArray[np.float64] = (
-        gammaln(np.asarray(n) + 1.0) - gammaln(np.asarray(k) + 1.0) - gammaln(np.asarray(n) - k + 1.0)
+        gammaln(np.asarray(n) + 1.0)
+        - gammaln(np.asarray(k) + 1.0)
+        - gammaln(np.asarray(n) - k + 1.0)
     )
     return found

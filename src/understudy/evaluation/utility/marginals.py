@@ -1,10 +1,14 @@
-"""A first comparison: how far every column, and every pair of columns, of a synthetic table is from the original.
+"""A first comparison: how far every column, and every pair of columns, of a synthetic
+table is from the original.
 
-The distance is total variation: half of the summed differences of shares, 0 where the two agree and 1 where they have nothing in common.
-Both tables are counted exactly, under the release's closed schema, so a real value outside its domain counts where the release counts it.
+The distance is total variation: half of the summed differences of shares, 0 where the
+two agree and 1 where they have nothing in common. Both tables are counted exactly,
+under the release's closed schema, so a real value outside its domain counts where the
+release counts it.
 
-The results come from real rows without any noise. They are for the custodian's eyes, the caller notes the look in the ledger, and choosing
-among releases by them is a choice the guarantee does not cover.
+The results come from real rows without any noise. They are for the custodian's eyes,
+the caller notes the look in the ledger, and choosing among releases by them is a choice
+the guarantee does not cover.
 """
 
 from __future__ import annotations
@@ -35,7 +39,9 @@ class CountableTable(Protocol):
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique."""
 
-    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sparse_counts(
+        self, clique: Clique
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes and counts of the cells that occur."""
 
 
@@ -87,8 +93,12 @@ class MarginalComparison:
         )
 
 
-def compare_marginals(real: CountableTable, synthetic: CountableTable, schema: Schema) -> MarginalComparison:
-    """Total variation distance of every one- and two-way marginal of two tables under one closed schema."""
+def compare_marginals(
+    real: CountableTable, synthetic: CountableTable, schema: Schema
+) -> MarginalComparison:
+    """Total variation distance of every one- and two-way marginal of two tables under
+    one closed schema.
+    """
     singles: list[Clique] = [(name,) for name in schema]
     pairs: list[Clique] = list(combinations(schema, 2))
     return MarginalComparison(
@@ -98,7 +108,8 @@ def compare_marginals(real: CountableTable, synthetic: CountableTable, schema: S
 
 
 def total_variation(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> float:
-    """Total variation distance of two tables of counts, each taken as shares of its own total.
+    """Total variation distance of two tables of counts, each taken as shares of its own
+    total.
 
     >>> total_variation(np.array([1, 3]), np.array([2, 2]))
     0.25
@@ -112,19 +123,29 @@ def total_variation(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> fl
 
 
 def marginal_distances(
-    real: CountableTable, synthetic: CountableTable, schema: Schema, cliques: list[Clique]
+    real: CountableTable,
+    synthetic: CountableTable,
+    schema: Schema,
+    cliques: list[Clique],
 ) -> tuple[MarginalDistance, ...]:
     """Total variation distance of each of these marginals, farthest first."""
     found: list[MarginalDistance] = []
     for batch in _batch_cliques(schema, cliques):
         found += [
             MarginalDistance(clique, total_variation(a, b))
-            for clique, a, b in zip(batch, real.counts(batch), synthetic.counts(batch), strict=True)
+            for clique, a, b in zip(
+                batch, real.counts(batch), synthetic.counts(batch), strict=True
+            )
         ]
     for clique in cliques:
         if prod(schema.sizes(clique)) > MAX_DENSE_MARGINAL_CELLS:
             found.append(
-                MarginalDistance(clique, _sparse_distance(real.sparse_counts(clique), synthetic.sparse_counts(clique)))
+                MarginalDistance(
+                    clique,
+                    _sparse_distance(
+                        real.sparse_counts(clique), synthetic.sparse_counts(clique)
+                    ),
+                )
             )
     return tuple(sorted(found, key=lambda gap: (-gap.distance, gap.clique)))
 
@@ -157,7 +178,8 @@ def _batch_cliques(schema: Schema, cliques: list[Clique]) -> list[list[Clique]]:
 
 
 def _sparse_distance(
-    real: tuple[NDArray[np.int64], NDArray[np.int64]], synthetic: tuple[NDArray[np.int64], NDArray[np.int64]]
+    real: tuple[NDArray[np.int64], NDArray[np.int64]],
+    synthetic: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> float:
     """The same from the cells that occur in either table."""
     codes = np.concatenate([real[0], synthetic[0]])

@@ -1,7 +1,9 @@
-"""Marginals of one, two and three columns: how far each is from the original's, as total variation and as L1.
+"""Marginals of one, two and three columns: how far each is from the original's, as
+total variation and as L1.
 
-L1 is the sum of the absolute differences of shares, from 0 to 2; total variation (TVD) is half of it. Both are shown because papers use
-both. Where there are more triples than can be looked at, a stated number of them is drawn.
+L1 is the sum of the absolute differences of shares, from 0 to 2; total variation (TVD)
+is half of it. Both are shown because papers use both. Where there are more triples than
+can be looked at, a stated number of them is drawn.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ MAX_COMPARED_TRIPLES = 200
 """Cliques of three looked at, where there are more."""
 
 
-def choose_cliques(schema: Schema, order: int, *, most: int | None, rng: np.random.Generator) -> list[Clique]:
-    """Every clique of that many columns, or `most` of them drawn evenly without repetition.
+def choose_cliques(
+    schema: Schema, order: int, *, most: int | None, rng: np.random.Generator
+) -> list[Clique]:
+    """Every clique of that many columns, or `most` of them drawn evenly without
+    repetition.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
@@ -34,7 +39,11 @@ def choose_cliques(schema: Schema, order: int, *, most: int | None, rng: np.rand
     if most is None or total <= most:
         return list(combinations(names, order))
     ranks = set(rng.choice(total, most, replace=False).tolist())
-    return [clique for rank, clique in enumerate(islice(combinations(names, order), total)) if rank in ranks]
+    return [
+        clique
+        for rank, clique in enumerate(islice(combinations(names, order), total))
+        if rank in ranks
+    ]
 
 
 def assess_marginals(
@@ -46,14 +55,26 @@ def assess_marginals(
     most: int | None = MAX_COMPARED_TRIPLES,
     rng: np.random.Generator | None = None,
 ) -> Finding:
-    """Mean total variation distance of all marginals of an order; below order three every one of them is looked at."""
+    """Mean total variation distance of all marginals of an order; below order three
+    every one of them is looked at.
+    """
     if len(schema) < order:
         raise Unavailable(f"the table has fewer than {order} columns")
-    chosen = choose_cliques(schema, order, most=most if order > 2 else None, rng=rng or np.random.default_rng(0))
+    chosen = choose_cliques(
+        schema,
+        order,
+        most=most if order > 2 else None,
+        rng=rng or np.random.default_rng(0),
+    )
     found = marginal_distances(real, synthetic, schema, chosen)
     mean = sum(gap.distance for gap in found) / len(found)
     parts = tuple(
-        FindingPart(name=" × ".join(gap.clique), columns=gap.clique, value=gap.distance, facts={"l1": 2 * gap.distance})
+        FindingPart(
+            name=" × ".join(gap.clique),
+            columns=gap.clique,
+            value=gap.distance,
+            facts={"l1": 2 * gap.distance},
+        )
         for gap in found
     )
     return Finding(
@@ -66,5 +87,10 @@ def assess_marginals(
         worst=1.0,
         note="The share of rows that would have to change; L1 is twice this.",
         parts=parts,
-        facts={"l1": 2 * mean, "cliques": len(found), "of": comb(len(schema), order), "largest": found[0].distance},
+        facts={
+            "l1": 2 * mean,
+            "cliques": len(found),
+            "of": comb(len(schema), order),
+            "largest": found[0].distance,
+        },
     )

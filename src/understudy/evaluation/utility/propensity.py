@@ -1,13 +1,17 @@
 """Propensity scores: can a model tell a synthetic row from a real one?
 
-Woo, Reiter, Oganian, Karr, "Global measures of data utility for microdata masked for disclosure limitation", 2009: put both tables
-together, let p̂ be the estimated probability that a row is synthetic, and U_p = (1/N) Σ (p̂ − c)² with c the synthetic share. It is 0
-where they cannot be told apart and c(1 − c), a quarter for equal numbers, where they always can.
+Woo, Reiter, Oganian, Karr, "Global measures of data utility for microdata masked for
+disclosure limitation", 2009: put both tables together, let p̂ be the estimated
+probability that a row is synthetic, and U_p = (1/N) Σ (p̂ − c)² with c the synthetic
+share. It is 0 where they cannot be told apart and c(1 − c), a quarter for equal
+numbers, where they always can.
 
-Snoke, Raab, Nowok, Dibben, Slavkovic, "General and specific utility measures for synthetic data", 2018: for a logistic model with k
-parameters, and synthetic rows drawn from the real table itself, U_p has mean (k − 1) c (1 − c)² / N and standard deviation
-√(2(k − 1)) c (1 − c)² / N. A second sample of the population differs from the first by more, 1/(1 − c) times that mean: twice, for
-equal numbers. A tree has no formula, so labels are shuffled instead, which is what a second sample would look like.
+Snoke, Raab, Nowok, Dibben, Slavkovic, "General and specific utility measures for
+synthetic data", 2018: for a logistic model with k parameters, and synthetic rows drawn
+from the real table itself, U_p has mean (k − 1) c (1 − c)² / N and standard deviation
+√(2(k − 1)) c (1 − c)² / N. A second sample of the population differs from the first by
+more, 1/(1 − c) times that mean: twice, for equal numbers. A tree has no formula, so
+labels are shuffled instead, which is what a second sample would look like.
 """
 
 from __future__ import annotations
@@ -18,7 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from understudy.evaluation.utility.design import Design, import_sklearn, skip_sklearn_checks
+from understudy.evaluation.utility.design import (
+    Design,
+    import_sklearn,
+    skip_sklearn_checks,
+)
 from understudy.findings import BetterDirection, Fact, Finding, Unavailable
 from understudy.tables import Records
 
@@ -51,7 +59,9 @@ class Propensity:
         return (self.pmse - self.expected) / self.spread
 
 
-def propensity_mean_square(scores: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> float:
+def propensity_mean_square(
+    scores: NDArray[np.float64], synthetic: NDArray[np.bool_]
+) -> float:
     """U_p of estimated probabilities.
 
     >>> propensity_mean_square(np.array([0.0, 1.0]), np.array([False, True]))
@@ -60,11 +70,15 @@ def propensity_mean_square(scores: NDArray[np.float64], synthetic: NDArray[np.bo
     return float(np.mean((scores - synthetic.mean()) ** 2))
 
 
-def logistic_scores(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
-    """Fitted probabilities of a logistic model by maximum likelihood, and its number of parameters.
+def logistic_scores(
+    matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], int]:
+    """Fitted probabilities of a logistic model by maximum likelihood, and its number of
+    parameters.
 
-    Newton's steps on an orthonormal basis of the columns, halved where they do not help. Where the tables can be told apart perfectly the
-    likelihood has no maximum; then the steps end with probabilities of nearly 0 and 1, which is the right answer.
+    Newton's steps on an orthonormal basis of the columns, halved where they do not
+    help. Where the tables can be told apart perfectly the likelihood has no maximum;
+    then the steps end with probabilities of nearly 0 and 1, which is the right answer.
     """
     full = np.column_stack([np.ones(len(matrix)), matrix])
     sizes, turned = np.linalg.eigh(full.T @ full)
@@ -82,7 +96,9 @@ def logistic_scores(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -
         scores = expit(basis @ beta)
         gradient = basis.T @ (target - scores)
         weights = np.maximum(scores * (1 - scores), 1e-10)
-        step = np.linalg.solve(basis.T @ (basis * weights[:, None]) + 1e-12 * np.eye(len(beta)), gradient)
+        step = np.linalg.solve(
+            basis.T @ (basis * weights[:, None]) + 1e-12 * np.eye(len(beta)), gradient
+        )
         size = 1.0
         while size > 1e-4 and loss(beta + size * step) > now:
             size /= 2
@@ -93,7 +109,9 @@ def logistic_scores(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -
     return expit(np.clip(basis @ beta, -_MAX_ABS_LOGIT, _MAX_ABS_LOGIT)), basis.shape[1]
 
 
-def logistic_propensity(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> Propensity:
+def logistic_propensity(
+    matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]
+) -> Propensity:
     """U_p by a logistic model of the columns, with its mean and spread under chance."""
     scores, parameters = logistic_scores(matrix, synthetic)
     if parameters < 2:
@@ -120,7 +138,9 @@ def cart_propensity(
 
     def score_labels(labels: NDArray[np.bool_]) -> float:
         model = tree(
-            max_depth=CART_MAX_DEPTH, min_samples_leaf=CART_MIN_LEAF_ROWS, random_state=int(rng.integers(2**31))
+            max_depth=CART_MAX_DEPTH,
+            min_samples_leaf=CART_MIN_LEAF_ROWS,
+            random_state=int(rng.integers(2**31)),
         )
         scores = model.fit(matrix, labels).predict_proba(matrix)[:, 1]
         return propensity_mean_square(scores, labels)
@@ -128,12 +148,16 @@ def cart_propensity(
     if matrix.shape[1] == 0:
         raise Unavailable("no column varies")
     with skip_sklearn_checks():
-        chance = np.array([score_labels(rng.permutation(synthetic)) for _ in range(shuffles)])
+        chance = np.array(
+            [score_labels(rng.permutation(synthetic)) for _ in range(shuffles)]
+        )
         found = score_labels(synthetic)
     expected, spread = float(chance.mean()), float(chance.std(ddof=1))
     if expected == 0 or spread == 0:
         raise Unavailable("the tree cannot split tables this small")
-    return Propensity(pmse=found, expected=expected, spread=spread, parameters=matrix.shape[1])
+    return Propensity(
+        pmse=found, expected=expected, spread=spread, parameters=matrix.shape[1]
+    )
 
 
 def assess_propensity(
@@ -165,7 +189,11 @@ def assess_propensity(
         "rows_real": here.rows,
         "rows_synthetic": there.rows,
         "parameters": found.parameters,
-        "chance": "rows drawn from the real table" if method == "logistic" else "labels shuffled",
+        "chance": (
+            "rows drawn from the real table"
+            if method == "logistic"
+            else "labels shuffled"
+        ),
     }
     return Finding(
         name=f"propensity_{method}",
@@ -176,6 +204,9 @@ def assess_propensity(
         best=0.0,
         worst=c * (1 - c),
         baseline=found.expected,
-        note="How well a model tells synthetic rows from real ones. Standardised: 1 is chance, below 3 good, above 10 poor.",
+        note=(
+            "How well a model tells synthetic rows from real ones. Standardised: 1 is"
+            " chance, below 3 good, above 10 poor."
+        ),
         facts=facts,
     )

@@ -1,7 +1,9 @@
-"""Range queries: how many rows lie in a random box of a few columns, in the original and in the synthetic table.
+"""Range queries: how many rows lie in a random box of a few columns, in the original
+and in the synthetic table.
 
-Each query picks columns and, in each of them, a stretch of values where they have an order and a random set of them where they have none,
-as in Zhang et al., "PrivSyn", 2021. The error is the absolute difference of the two shares of rows.
+Each query picks columns and, in each of them, a stretch of values where they have an
+order and a random set of them where they have none, as in Zhang et al., "PrivSyn",
+2021. The error is the absolute difference of the two shares of rows.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class RangeQuery:
 
 
 def draw_code_range(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A random stretch of the values of a column with an order, a random set of codes of one without."""
+    """A random stretch of the values of a column with an order, a random set of codes
+    of one without.
+    """
     inside = np.zeros(codec.size, bool)
     values = len(codec.bins)
     if values == 0:
@@ -61,11 +65,16 @@ def draw_code_range(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]
     return inside
 
 
-def draw_queries(schema: Schema, cliques: list[Clique], most: int, rng: np.random.Generator) -> list[RangeQuery]:
+def draw_queries(
+    schema: Schema, cliques: list[Clique], most: int, rng: np.random.Generator
+) -> list[RangeQuery]:
     """That many boxes, spread evenly over the cliques."""
     chosen = [cliques[i % len(cliques)] for i in range(most)]
     return [
-        RangeQuery(clique, tuple(draw_code_range(schema.codecs[name], rng) for name in clique)) for clique in chosen
+        RangeQuery(
+            clique, tuple(draw_code_range(schema.codecs[name], rng) for name in clique)
+        )
+        for clique in chosen
     ]
 
 
@@ -84,11 +93,16 @@ def assess_range_queries(
     cliques = choose_cliques(schema, order, most=MAX_QUERY_CLIQUES, rng=rng)
     tables: dict[Clique, tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]] = {}
     for clique in cliques:
-        tables[clique] = occurring_cells(real, clique, schema), occurring_cells(synthetic, clique, schema)
+        tables[clique] = (
+            occurring_cells(real, clique, schema),
+            occurring_cells(synthetic, clique, schema),
+        )
     if any(not counts.sum() for _, counts in next(iter(tables.values()))):
         raise Unavailable("one of the tables has no rows")
     asked = draw_queries(schema, cliques, queries, rng)
-    shares = np.array([[query.share(*side) for side in tables[query.clique]] for query in asked])
+    shares = np.array(
+        [[query.share(*side) for side in tables[query.clique]] for query in asked]
+    )
     errors = np.abs(shares[:, 0] - shares[:, 1])
     worst = np.argsort(-errors, kind="stable")[:MAX_SHOWN_QUERIES]
     parts = tuple(
@@ -108,7 +122,9 @@ def assess_range_queries(
         better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
-        note="Difference of the share of rows in a random box; the farthest are listed.",
+        note=(
+            "Difference of the share of rows in a random box; the farthest are listed."
+        ),
         parts=parts,
         facts={
             "queries": queries,
@@ -121,7 +137,9 @@ def assess_range_queries(
 
 def _is_ordered(codec: Codec) -> bool:
     column = codec.column
-    return isinstance(column, Lattice) or (isinstance(column, Categorical) and column.ordered)
+    return isinstance(column, Lattice) or (
+        isinstance(column, Categorical) and column.ordered
+    )
 
 
 def _describe_range(name: str, codec: Codec, inside: NDArray[np.bool_]) -> str:
@@ -129,4 +147,6 @@ def _describe_range(name: str, codec: Codec, inside: NDArray[np.bool_]) -> str:
     if _is_ordered(codec) and len(hits) > 1:
         return f"{name} from {labels[hits[0]]} through {labels[hits[-1]]}"
     shown = ", ".join(labels[i] for i in hits[:3])
-    return f"{name} in {shown}" + (f" and {len(hits) - 3} more" if len(hits) > 3 else "")
+    return f"{name} in {shown}" + (
+        f" and {len(hits) - 3} more" if len(hits) > 3 else ""
+    )

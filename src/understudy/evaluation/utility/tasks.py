@@ -1,8 +1,10 @@
 """Tasks: train on synthetic rows, test on real ones.
 
-A classifier learns to predict one column from the others on the synthetic table and is judged on real rows it never saw. Two baselines
-stand beside it: the same classifier trained on the other real rows, and always answering the most frequent class. Misclassification is
-compared, and for two classes the area under the ROC curve too, which a skewed label cannot flatter.
+A classifier learns to predict one column from the others on the synthetic table and is
+judged on real rows it never saw. Two baselines stand beside it: the same classifier
+trained on the other real rows, and always answering the most frequent class.
+Misclassification is compared, and for two classes the area under the ROC curve too,
+which a skewed label cannot flatter.
 """
 
 from __future__ import annotations
@@ -13,8 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.utility.design import Design, import_sklearn, skip_sklearn_checks
-from understudy.findings import BetterDirection, Fact, Finding, FindingPart, Unavailable, mean_of_parts
+from understudy.evaluation.utility.design import (
+    Design,
+    import_sklearn,
+    skip_sklearn_checks,
+)
+from understudy.findings import (
+    BetterDirection,
+    Fact,
+    Finding,
+    FindingPart,
+    Unavailable,
+    mean_of_parts,
+)
 from understudy.schema import Boolean, Categorical, Role, Schema
 from understudy.tables import Records
 
@@ -26,14 +39,24 @@ FOREST_TREE_COUNT = 25
 
 
 def default_targets(schema: Schema, most: int = MAX_DEFAULT_TARGETS) -> tuple[str, ...]:
-    """Columns worth predicting where nobody names any: sensitive ones first, then those with the fewest classes."""
+    """Columns worth predicting where nobody names any: sensitive ones first, then those
+    with the fewest classes.
+    """
     found = [
         name
         for name in schema
-        if isinstance(schema[name], Categorical | Boolean) and 2 <= len(schema.codecs[name].bins) <= MAX_TARGET_CLASSES
+        if isinstance(schema[name], Categorical | Boolean)
+        and 2 <= len(schema.codecs[name].bins) <= MAX_TARGET_CLASSES
     ]
     return tuple(
-        sorted(found, key=lambda n: (schema[n].role is not Role.SENSITIVE, len(schema.codecs[n].bins), n))[:most]
+        sorted(
+            found,
+            key=lambda n: (
+                schema[n].role is not Role.SENSITIVE,
+                len(schema.codecs[n].bins),
+                n,
+            ),
+        )[:most]
     )
 
 
@@ -46,8 +69,9 @@ def assess_tasks(
     rows: int = MAX_TASK_ROWS,
     holdout: Records | None = None,
 ) -> Finding:
-    """Misclassification of classifiers trained on the synthetic table, mean over targets and learners; tests on `holdout` where one is
-    given."""
+    """Misclassification of classifiers trained on the synthetic table, mean over
+    targets and learners; tests on `holdout` where one is given.
+    """
     if not targets:
         raise Unavailable("no column has between 2 and 20 classes; name a target")
     parts: list[FindingPart] = []
@@ -55,12 +79,22 @@ def assess_tasks(
         for learner in ("logistic", "forest"):
             name = f"{target}, {learner}"
             try:
-                parts.append(_run_task(real, synthetic, target, learner, name, rng, rows, holdout))
+                parts.append(
+                    _run_task(
+                        real, synthetic, target, learner, name, rng, rows, holdout
+                    )
+                )
             except Unavailable as reason:
-                parts.append(FindingPart(name=name, columns=(target,), reason=str(reason)))
+                parts.append(
+                    FindingPart(name=name, columns=(target,), reason=str(reason))
+                )
     value = mean_of_parts(tuple(parts))
     if value is None:
-        raise Unavailable(parts[0].reason if len({part.reason for part in parts}) == 1 else "no task could be run")
+        raise Unavailable(
+            parts[0].reason
+            if len({part.reason for part in parts}) == 1
+            else "no task could be run"
+        )
     ran = [part for part in parts if part.is_computed]
     ranked = sorted(parts, key=lambda part: -_excess_error(part))
     return Finding(
@@ -72,9 +106,15 @@ def assess_tasks(
         best=0.0,
         worst=1.0,
         baseline=_mean_fact(ran, "majority"),
-        note="Compare with training on real rows (“nonprivate”) and with always answering the most frequent class (“majority”).",
+        note=(
+            "Compare with training on real rows (“nonprivate”) and with always"
+            " answering the most frequent class (“majority”)."
+        ),
         parts=tuple(ranked),
-        facts={"nonprivate": _mean_fact(ran, "nonprivate"), "majority": _mean_fact(ran, "majority")},
+        facts={
+            "nonprivate": _mean_fact(ran, "nonprivate"),
+            "majority": _mean_fact(ran, "majority"),
+        },
     )
 
 
@@ -98,13 +138,17 @@ def _run_task(
     train, made, test = (records.sample(rows, rng) for records in (train, made, test))
     if min(train.rows, made.rows, test.rows) < 20:
         raise Unavailable("fewer than twenty rows to train or test on")
-    design = Design.of([column for column in real.codes if column != target], train, made)
+    design = Design.of(
+        [column for column in real.codes if column != target], train, made
+    )
     if not design.features:
         raise Unavailable("no other column varies")
     truth = test.codes[target]
     scores: dict[str, Fact] = {}
     for word, rows_used in (("synthetic", made), ("nonprivate", train)):
-        error, area = _test_classifier(design, rows_used, test, target, learner, int(rng.integers(2**31)))
+        error, area = _test_classifier(
+            design, rows_used, test, target, learner, int(rng.integers(2**31))
+        )
         scores[word] = error
         if area is not None:
             scores[f"{word}_auc"] = area
@@ -134,7 +178,8 @@ def _test_classifier(
 
 
 def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Area under the ROC curve: the chance that a positive outranks a negative, ties counted half.
+    """Area under the ROC curve: the chance that a positive outranks a negative, ties
+    counted half.
 
     >>> auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True]))
     0.875
@@ -151,7 +196,9 @@ def _make_learner(learner: str, seed: int) -> Any:
     if learner == "forest":
         from sklearn.ensemble import RandomForestClassifier
 
-        return RandomForestClassifier(n_estimators=FOREST_TREE_COUNT, min_samples_leaf=5, random_state=seed)
+        return RandomForestClassifier(
+            n_estimators=FOREST_TREE_COUNT, min_samples_leaf=5, random_state=seed
+        )
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=1000)
@@ -164,8 +211,14 @@ def _drop_unlabelled(records: Records, target: str) -> Records:
 def _excess_error(part: FindingPart) -> float:
     """How much worse than training on real rows; parts that did not run come last."""
     there, real = part.facts.get("synthetic"), part.facts.get("nonprivate")
-    return there - real if isinstance(there, float) and isinstance(real, float) else -2.0
+    return (
+        there - real if isinstance(there, float) and isinstance(real, float) else -2.0
+    )
 
 
 def _mean_fact(parts: list[FindingPart], word: str) -> float:
-    return float(np.mean([value for part in parts if isinstance(value := part.facts[word], float)]))
+    return float(
+        np.mean(
+            [value for part in parts if isinstance(value := part.facts[word], float)]
+        )
+    )

@@ -1,4 +1,6 @@
-"""Rows that cannot be: how many of each table break a rule of the schema, by their values and not by their bins."""
+"""Rows that cannot be: how many of each table break a rule of the schema, by their
+values and not by their bins.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from typing import Protocol
 
 import numpy as np
 
-from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable, mean_of_parts
+from understudy.findings import (
+    BetterDirection,
+    Finding,
+    FindingPart,
+    Unavailable,
+    mean_of_parts,
+)
 from understudy.schema import DecodedCells, Predicate, Schema, true_rows
 from understudy.tables import Records
 
@@ -20,8 +28,11 @@ class ReadableTable(Protocol):
         """The rows as arrays."""
 
 
-def assess_violations(real: ReadableTable, synthetic: ReadableTable, schema: Schema) -> Finding:
-    """Share of the synthetic table's rows that break a rule or are impossible, mean over the rules.
+def assess_violations(
+    real: ReadableTable, synthetic: ReadableTable, schema: Schema
+) -> Finding:
+    """Share of the synthetic table's rows that break a rule or are impossible, mean
+    over the rules.
 
     Both tables have to hold such rows as they are, whatever the schema does with them.
     """
@@ -31,14 +42,36 @@ def assess_violations(real: ReadableTable, synthetic: ReadableTable, schema: Sch
     for name, predicate in schema.named_breaches:
         columns = tuple(sorted(predicate.columns))
         if not all(column in schema for column in columns):
-            parts.append(FindingPart(name=name, columns=columns, reason="it speaks of a column that is not released"))
+            parts.append(
+                FindingPart(
+                    name=name,
+                    columns=columns,
+                    reason="it speaks of a column that is not released",
+                )
+            )
             continue
-        here, there = (violation_rate(table.records(columns), predicate) for table in (real, synthetic))
+        here, there = (
+            violation_rate(table.records(columns), predicate)
+            for table in (real, synthetic)
+        )
         if here is None or there is None:
-            parts.append(FindingPart(name=name, columns=columns, reason="a table is empty"))
+            parts.append(
+                FindingPart(name=name, columns=columns, reason="a table is empty")
+            )
             continue
-        parts.append(FindingPart(name=name, columns=columns, value=there, facts={"real": here, "synthetic": there}))
-    ranked = tuple(sorted(parts, key=lambda part: -(part.value if part.value is not None else -1.0)))
+        parts.append(
+            FindingPart(
+                name=name,
+                columns=columns,
+                value=there,
+                facts={"real": here, "synthetic": there},
+            )
+        )
+    ranked = tuple(
+        sorted(
+            parts, key=lambda part: -(part.value if part.value is not None else -1.0)
+        )
+    )
     value = mean_of_parts(ranked)
     if value is None:
         raise Unavailable("no rule could be checked; each is listed with the reason")
@@ -64,6 +97,12 @@ def violation_rate(records: Records, predicate: Predicate) -> float | None:
 
 
 def _decode_cells(records: Records, name: str) -> DecodedCells:
-    """What codes say of missing cells and labels, with the values themselves where the column has bins."""
+    """What codes say of missing cells and labels, with the values themselves where the
+    column has bins.
+    """
     said = records.codec(name).decode(records.codes[name], np.random.default_rng(0))
-    return replace(said, index=records.places[name].astype(np.int64)) if name in records.places else said
+    return (
+        replace(said, index=records.places[name].astype(np.int64))
+        if name in records.places
+        else said
+    )

@@ -1,1 +1,3 @@
-"""What measurements say of marginals: loss terms, pooled least squares, consistency, shrinkage."""
+"""What measurements say of marginals: loss terms, pooled least squares, consistency,
+shrinkage.
+"""

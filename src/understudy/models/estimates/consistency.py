@@ -1,7 +1,8 @@
 """Noisy numbers made to look like counts: non-negative, whole, and adding up.
 
-All of it is post-processing and free of charge. None of it is free of bias: an estimate forced to be non-negative is too large on
-average where the truth is zero. The measurements themselves stay unbiased, which is why a release keeps them.
+All of it is post-processing and free of charge. None of it is free of bias: an estimate
+forced to be non-negative is too large on average where the truth is zero. The
+measurements themselves stay unbiased, which is why a release keeps them.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from numpy.typing import NDArray
 
 
 def project_simplex(
-    values: NDArray[np.float64], total: float, *, allowed: NDArray[np.bool_] | None = None
+    values: NDArray[np.float64],
+    total: float,
+    *,
+    allowed: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """The nearest non-negative counts that sum to `total` (Euclidean distance): subtract one constant, cut at zero.
+    """The nearest non-negative counts that sum to `total` (Euclidean distance):
+    subtract one constant, cut at zero.
 
     Cells that are not `allowed` stay at exactly zero.
 
@@ -31,7 +36,8 @@ def project_simplex(
         if total > 0:
             raise ValueError("no cell may hold the total")
         return result
-    # Shifting all values by one constant does not move their projection; this one keeps large values from eating small differences.
+    # Shifting all values by one constant does not move their projection; this one keeps
+    # large values from eating small differences.
     y = y - y.max()
     falling = np.sort(y)[::-1]
     shifts = (np.cumsum(falling) - total) / np.arange(1, y.size + 1)
@@ -43,7 +49,8 @@ def project_simplex(
 
 
 def clamp(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Negative counts become zero and the rest stays. Simple, and biased upwards: see `clamp_bias`.
+    """Negative counts become zero and the rest stays. Simple, and biased upwards: see
+    `clamp_bias`.
 
     >>> clamp(np.array([3.0, -2.0])).tolist()
     [3.0, 0.0]
@@ -52,7 +59,8 @@ def clamp(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def clamp_bias(scale: float) -> float:
-    """Rows that clamping invents in every empty cell under discrete Laplace noise: E max(G, 0) = t/(1 - t²), t = exp(-1/scale).
+    """Rows that clamping invents in every empty cell under discrete Laplace noise: E
+    max(G, 0) = t/(1 - t²), t = exp(-1/scale).
 
     >>> round(clamp_bias(2.0), 2)
     0.96
@@ -61,12 +69,16 @@ def clamp_bias(scale: float) -> float:
 
 
 def reconcile_values(
-    values: NDArray[np.float64], variances: NDArray[np.float64], constraints: NDArray[np.float64]
+    values: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    constraints: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The most likely numbers that satisfy A·x = 0, from independent noisy ones, and their variances.
+    """The most likely numbers that satisfy A·x = 0, from independent noisy ones, and
+    their variances.
 
-    Generalised least squares: x = y - V Aᵀ (A V Aᵀ)⁻¹ A y. Each number gives way in proportion to its own variance; those with variance
-    zero stay as they are. Rows of A may repeat each other.
+    Generalised least squares: x = y - V Aᵀ (A V Aᵀ)⁻¹ A y. Each number gives way in
+    proportion to its own variance; those with variance zero stay as they are. Rows of A
+    may repeat each other.
 
     >>> total_is_men_plus_women = np.array([[1.0, -1.0, -1.0]])
     >>> values, variances = reconcile_values(np.array([2005.0, 1001.0, 995.0]), np.array([8.0, 50.0, 32.0]), total_is_men_plus_women)
@@ -76,7 +88,9 @@ def reconcile_values(
     y, v = np.asarray(values, np.float64), np.asarray(variances, np.float64)
     a = np.atleast_2d(np.asarray(constraints, np.float64))
     if y.ndim != 1 or v.shape != y.shape or a.shape[1] != y.size:
-        raise ValueError("one variance per value, and one column of the constraints per value")
+        raise ValueError(
+            "one variance per value, and one column of the constraints per value"
+        )
     if np.any(v < 0):
         raise ValueError("a variance cannot be negative")
     spread = v[:, None] * a.T
@@ -85,8 +99,11 @@ def reconcile_values(
     return y - gain @ (a @ y), left
 
 
-def round_to_total(values: NDArray[np.float64], total: int | None = None) -> NDArray[np.int64]:
-    """The nearest whole counts that sum to `total` (by default the rounded sum): largest remainders first, the earlier cell on a tie.
+def round_to_total(
+    values: NDArray[np.float64], total: int | None = None
+) -> NDArray[np.int64]:
+    """The nearest whole counts that sum to `total` (by default the rounded sum):
+    largest remainders first, the earlier cell on a tie.
 
     >>> round_to_total(np.array([1006.0, 998.2])).tolist()
     [1006, 998]

@@ -1,7 +1,9 @@
-"""Measurements as the terms of one loss: each distinct question once, however often it was asked.
+"""Measurements as the terms of one loss: each distinct question once, however often it
+was asked.
 
-The loss of a distribution is ½ Σ (answer expected - answer released)² / variance over every released number. Two measurements of the same
-clique by the same maps are one of their precision-weighted mean: that changes the loss by a constant only.
+The loss of a distribution is ½ Σ (answer expected - answer released)² / variance over
+every released number. Two measurements of the same clique by the same maps are one of
+their precision-weighted mean: that changes the loss by a constant only.
 """
 
 from __future__ import annotations
@@ -14,7 +16,14 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurements, Partition
+from understudy.measurements import (
+    AxisMap,
+    Centring,
+    Clique,
+    Identity,
+    Measurements,
+    Partition,
+)
 from understudy.models.estimates.noise_moments import cell_variance
 from understudy.schema import Schema
 
@@ -22,7 +31,9 @@ Array = NDArray[np.float64]
 Question = tuple[Clique, tuple[AxisMap, ...]]
 
 MIN_TERM_VARIANCE = 1e-4
-"""The least variance a fit works with, that of a hundredth of a row: larger weights take ever more passes and tell nothing more."""
+"""The least variance a fit works with, that of a hundredth of a row: larger weights
+take ever more passes and tell nothing more.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +63,22 @@ class Term:
     @property
     def row_variance(self) -> float:
         """The variance in rows: centred answers are multiples of them."""
-        return self.variance / prod(m.size for m in self.maps if isinstance(m, Centring)) ** 2
+        return (
+            self.variance
+            / prod(m.size for m in self.maps if isinstance(m, Centring)) ** 2
+        )
 
     def to_rows(self, answers: Array) -> Array:
-        """Answers as rows: centred ones are multiples of them, and noise that no centred answer can have is taken off."""
+        """Answers as rows: centred ones are multiples of them, and noise that no
+        centred answer can have is taken off.
+        """
         scale = 1
         for axis, m in enumerate(self.maps):
             if isinstance(m, Centring):
-                answers, scale = answers - answers.mean(axis=axis, keepdims=True), scale * m.size
+                answers, scale = (
+                    answers - answers.mean(axis=axis, keepdims=True),
+                    scale * m.size,
+                )
         return answers / scale
 
     def answer(self, marginal: Array) -> Array:
@@ -73,7 +92,9 @@ class Term:
         return result
 
     def to_potential(self, weights: Array) -> Array:
-        """Weights of the answers as a potential over the cells of the clique: the transposed map."""
+        """Weights of the answers as a potential over the cells of the clique: the
+        transposed map.
+        """
         result = weights
         for axis, m in enumerate(self.maps):
             if isinstance(m, Centring):  # its own transpose
@@ -83,23 +104,34 @@ class Term:
         return result
 
     def square(self, marginal: Array) -> Array:
-        """What the squares of the map's entries would answer: with it the variance of each answer of one random row."""
+        """What the squares of the map's entries would answer: with it the variance of
+        each answer of one random row.
+        """
         result = marginal
         for axis, m in enumerate(self.maps):
             if isinstance(m, Centring):  # (n − 1)² for a cell itself, 1 for every other
-                result = (m.size - 2) * m.size * result + result.sum(axis=axis, keepdims=True)
+                result = (m.size - 2) * m.size * result + result.sum(
+                    axis=axis, keepdims=True
+                )
             elif isinstance(m, Partition):
                 result = _apply_along_axis(self._bin_matrices[axis], result, axis)
         return result
 
     @cached_property
     def _bin_matrices(self) -> dict[int, Array]:
-        """The matrices of axes in coarser bins: a fit goes through them in every pass, and a column may have very many codes."""
-        return {axis: m.matrix().astype(np.float64) for axis, m in enumerate(self.maps) if isinstance(m, Partition)}
+        """The matrices of axes in coarser bins: a fit goes through them in every pass,
+        and a column may have very many codes.
+        """
+        return {
+            axis: m.matrix().astype(np.float64)
+            for axis, m in enumerate(self.maps)
+            if isinstance(m, Partition)
+        }
 
 
 def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
-    """Every distinct question of some measurements with its pooled answer; columns in the schema's order.
+    """Every distinct question of some measurements with its pooled answer; columns in
+    the schema's order.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Accounting, Law
@@ -115,9 +147,17 @@ def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
     found = []
     for m in measurements:
         order = [m.clique.index(name) for name in schema if name in m.clique]
-        clique, maps = tuple(m.clique[i] for i in order), tuple(m.maps[i] for i in order)
+        clique, maps = (
+            tuple(m.clique[i] for i in order),
+            tuple(m.maps[i] for i in order),
+        )
         found.append(
-            Term(clique, maps, m.values.transpose(order).astype(np.float64), max(cell_variance(m), MIN_TERM_VARIANCE))
+            Term(
+                clique,
+                maps,
+                m.values.transpose(order).astype(np.float64),
+                max(cell_variance(m), MIN_TERM_VARIANCE),
+            )
         )
     return merge_terms(found)
 
@@ -130,18 +170,30 @@ def merge_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
         pull = term.values / term.variance
         top[term.question] = top[term.question] + pull if term.question in top else pull
         bottom[term.question] = bottom.get(term.question, 0.0) + 1 / term.variance
-    return tuple(Term(*asked, np.asarray(top[asked] / bottom[asked]), 1 / bottom[asked]) for asked in top)
+    return tuple(
+        Term(*asked, np.asarray(top[asked] / bottom[asked]), 1 / bottom[asked])
+        for asked in top
+    )
 
 
 def single_column_terms(term: Term) -> Iterator[Term]:
-    """What a term says of each of its columns alone: its sums. A centred axis sums to nothing."""
+    """What a term says of each of its columns alone: its sums. A centred axis sums to
+    nothing.
+    """
     for i, (name, axis) in enumerate(zip(term.clique, term.maps, strict=True)):
         others = tuple(j for j in range(len(term.maps)) if j != i)
         if not any(isinstance(term.maps[j], Centring) for j in others):
             cells = prod(term.maps[j].out for j in others)
-            yield Term((name,), (axis,), np.asarray(term.values.sum(axis=others)), term.variance * cells)
+            yield Term(
+                (name,),
+                (axis,),
+                np.asarray(term.values.sum(axis=others)),
+                term.variance * cells,
+            )
 
 
 def _apply_along_axis(matrix: Array, values: Array, axis: int) -> Array:
     """A matrix along one axis."""
-    return np.asarray(np.moveaxis(np.tensordot(matrix, values, axes=(1, axis)), 0, axis))
+    return np.asarray(
+        np.moveaxis(np.tensordot(matrix, values, axes=(1, axis)), 0, axis)
+    )

@@ -1,4 +1,6 @@
-"""Variances and mean sizes of the three laws of noise, as floats: weights and forecasts, never part of a privacy argument."""
+"""Variances and mean sizes of the three laws of noise, as floats: weights and
+forecasts, never part of a privacy argument.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from understudy.accounting.law import Law
 from understudy.measurements import Clique, Measurement
 
 MIN_CLOSED_FORM_SIGMA = 3.0
-"""From this σ on, the Gaussian closed forms hold to the last float: what they leave out is of order exp(-2π²σ²) < 1e-77."""
+"""From this σ on, the Gaussian closed forms hold to the last float: what they leave out
+is of order exp(-2π²σ²) < 1e-77.
+"""
 
 MIN_NOISE_VARIANCE = 1e-12
 """No weight is larger than one over this, however exact the answer."""
@@ -36,11 +40,16 @@ def noise_variance(law: Law, scale: Fraction | float) -> float:
         return 0.0
     if law is Law.DISCRETE_LAPLACE:
         return _laplace_variance(size)
-    return _rounded_gaussian_variance(size) if law is Law.ROUNDED_GAUSSIAN else _discrete_gaussian_variance(size)
+    return (
+        _rounded_gaussian_variance(size)
+        if law is Law.ROUNDED_GAUSSIAN
+        else _discrete_gaussian_variance(size)
+    )
 
 
 def noise_size(law: Law, scale: Fraction | float) -> float:
-    """Mean size of the integer noise on one cell, E|X|: for large Gaussian noise 0.8 deviations, for small noise its variance.
+    """Mean size of the integer noise on one cell, E|X|: for large Gaussian noise 0.8
+    deviations, for small noise its variance.
 
     >>> [round(noise_size(Law.ROUNDED_GAUSSIAN, scale), 5) for scale in (0.2, 10)]
     [0.01242, 7.97552]
@@ -53,7 +62,9 @@ def noise_size(law: Law, scale: Fraction | float) -> float:
     if law is Law.DISCRETE_LAPLACE:  # 2t/(1 - t²) with t = exp(-1/scale)
         return 1 / math.sinh(1 / size) if size > 1 / 300 else 0.0
     if size >= MIN_CLOSED_FORM_SIGMA:  # Euler's sum of the two below, to five figures
-        return math.sqrt(2 / math.pi) * (size - 1 / ((24 if law is Law.ROUNDED_GAUSSIAN else 12) * size))
+        return math.sqrt(2 / math.pi) * (
+            size - 1 / ((24 if law is Law.ROUNDED_GAUSSIAN else 12) * size)
+        )
     k = np.arange(1, 130)
     if law is Law.ROUNDED_GAUSSIAN:  # Σ over k ≥ 1 of P(|X| ≥ k)
         return float(np.sum(2 * ndtr(-(k - 0.5) / size)))
@@ -62,17 +73,23 @@ def noise_size(law: Law, scale: Fraction | float) -> float:
 
 
 def min_noise_size(looks: Iterable[Measurement], clique: Clique, cells: int) -> float:
-    """Mean size of the noise on one of a marginal's cells as the best single look has it, alone; infinite where none has counts of it.
+    """Mean size of the noise on one of a marginal's cells as the best single look has
+    it, alone; infinite where none has counts of it.
 
-    What all looks together leave has less variance, but noise on counts is whole: where it is small, most cells have none. A sum of cells
-    has as much as each of them, at most.
+    What all looks together leave has less variance, but noise on counts is whole: where
+    it is small, most cells have none. A sum of cells has as much as each of them, at
+    most.
     """
     inside = (m for m in looks if m.plain and set(clique) <= set(m.clique))
-    return min((m.values.size / cells * noise_size(m.law, m.scale) for m in inside), default=math.inf)
+    return min(
+        (m.values.size / cells * noise_size(m.law, m.scale) for m in inside),
+        default=math.inf,
+    )
 
 
 def cell_variance(measurement: Measurement) -> float:
-    """Variance of the noise on one cell of a measurement, never quite zero, so that weights stay finite.
+    """Variance of the noise on one cell of a measurement, never quite zero, so that
+    weights stay finite.
 
     >>> from understudy.accounting.cost import Cost, Accounting
     >>> free = Cost(Accounting.PURE, Fraction(1))
@@ -83,7 +100,8 @@ def cell_variance(measurement: Measurement) -> float:
 
 
 def _laplace_variance(scale: float) -> float:
-    # 2t/(1-t)² with t = exp(-1/scale) is 1 / (2 sinh²(1/(2 scale))), which does not cancel when scale is large.
+    # 2t/(1-t)² with t = exp(-1/scale) is 1 / (2 sinh²(1/(2 scale))), which does not
+    # cancel when scale is large.
     half = 0.5 / scale
     return 0.5 / math.sinh(half) ** 2 if half < 300 else 0.0
 

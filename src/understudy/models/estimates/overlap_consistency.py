@@ -1,14 +1,20 @@
-"""Noisy marginals that overlap, made to agree: on the number of rows, on every column they share, and on being counts.
+"""Noisy marginals that overlap, made to agree: on the number of rows, on every column
+they share, and on being counts.
 
-Qardaji, Yang, Li, "PriView: practical differentially private release of marginal contingency tables", 2014, §4.3; Zhang et al., "PrivSyn:
-differentially private data synthesis", 2021, §3.3.
+Qardaji, Yang, Li, "PriView: practical differentially private release of marginal
+contingency tables", 2014, §4.3; Zhang et al., "PrivSyn: differentially private data
+synthesis", 2021, §3.3.
 
-For a set of columns S that several marginals hold, each gives an estimate of the counts over S: its own sum over the other columns. A sum
-of k cells has k times the variance of one, so the estimates are averaged with weights ∝ 1/(variance · k), and each marginal spreads
-what it lacks evenly over the cells behind. That leaves all sums over smaller sets as they are, so sets are taken from small to large.
+For a set of columns S that several marginals hold, each gives an estimate of the counts
+over S: its own sum over the other columns. A sum of k cells has k times the variance of
+one, so the estimates are averaged with weights ∝ 1/(variance · k), and each marginal
+spreads what it lacks evenly over the cells behind. That leaves all sums over smaller
+sets as they are, so sets are taken from small to large.
 
-Then every marginal is projected on the non-negative counts with the right total (Norm-Sub: cut at zero, take the surplus evenly off the
-rest, again and again; its limit is the Euclidean projection). That disturbs the agreement a little, so both are repeated.
+Then every marginal is projected on the non-negative counts with the right total
+(Norm-Sub: cut at zero, take the surplus evenly off the rest, again and again; its limit
+is the Euclidean projection). That disturbs the agreement a little, so both are
+repeated.
 """
 
 from __future__ import annotations
@@ -34,8 +40,11 @@ AGREEMENT_TOLERANCE = 1e-4
 TargetMarginals = dict[Clique, NDArray[np.float64]]
 
 
-def enforce_consistency(schema: Schema, pooled: Mapping[Clique, PooledMarginal], total: float) -> TargetMarginals:
-    """Non-negative marginals that sum to `total`, agree on shared columns (all but exactly) and hold nothing in structural zeros.
+def enforce_consistency(
+    schema: Schema, pooled: Mapping[Clique, PooledMarginal], total: float
+) -> TargetMarginals:
+    """Non-negative marginals that sum to `total`, agree on shared columns (all but
+    exactly) and hold nothing in structural zeros.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"))
@@ -46,13 +55,18 @@ def enforce_consistency(schema: Schema, pooled: Mapping[Clique, PooledMarginal],
     ([5.5, 4.5], [5.5, 4.5])
     """
     allowed = {clique: _allowed_cells(schema, clique) for clique in pooled}
-    tables = {c: p.values + (total - float(p.values.sum())) / p.values.size for c, p in pooled.items()}
+    tables = {
+        c: p.values + (total - float(p.values.sum())) / p.values.size
+        for c, p in pooled.items()
+    }
     shared = shared_sets(list(pooled))
     for _ in range(MAX_AGREEMENT_ROUNDS):
         gap = 0.0
         for columns in shared:
             gap = max(gap, _average_shared(columns, tables, pooled))
-        tables = {c: project_simplex(t, total, allowed=allowed[c]) for c, t in tables.items()}
+        tables = {
+            c: project_simplex(t, total, allowed=allowed[c]) for c, t in tables.items()
+        }
         if gap <= AGREEMENT_TOLERANCE * max(total, 1.0):
             break
     return tables
@@ -68,20 +82,37 @@ def shared_sets(cliques: Sequence[Clique]) -> list[Clique]:
     return sorted((tuple(sorted(s)) for s in met if s), key=lambda s: (len(s), s))
 
 
-def _average_shared(columns: Clique, tables: TargetMarginals, pooled: Mapping[Clique, PooledMarginal]) -> float:
-    """Let all marginals that hold these columns agree on them; the largest distance there was to the agreed counts."""
+def _average_shared(
+    columns: Clique, tables: TargetMarginals, pooled: Mapping[Clique, PooledMarginal]
+) -> float:
+    """Let all marginals that hold these columns agree on them; the largest distance
+    there was to the agreed counts.
+    """
     holders = [c for c in tables if set(columns) <= set(c)]
     sums, weights = [], []
     for clique in holders:
         rest = tuple(i for i, name in enumerate(clique) if name not in columns)
         kept = [name for name in clique if name in columns]
-        sums.append(tables[clique].sum(axis=rest).transpose([kept.index(name) for name in columns]))
-        weights.append(1 / (pooled[clique].variance * math.prod(tables[clique].shape[i] for i in rest)))
+        sums.append(
+            tables[clique]
+            .sum(axis=rest)
+            .transpose([kept.index(name) for name in columns])
+        )
+        weights.append(
+            1
+            / (
+                pooled[clique].variance
+                * math.prod(tables[clique].shape[i] for i in rest)
+            )
+        )
     agreed = sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights)
     for clique, own in zip(holders, sums, strict=True):
         kept = [name for name in clique if name in columns]
         lacking = (agreed - own).transpose([columns.index(name) for name in kept])
-        shape = [n if name in columns else 1 for name, n in zip(clique, tables[clique].shape, strict=True)]
+        shape = [
+            n if name in columns else 1
+            for name, n in zip(clique, tables[clique].shape, strict=True)
+        ]
         behind = tables[clique].size // lacking.size
         tables[clique] = tables[clique] + lacking.reshape(shape) / behind
     return max(float(np.abs(agreed - own).sum()) for own in sums)

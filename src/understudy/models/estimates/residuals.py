@@ -1,22 +1,27 @@
 """Least squares over any set of noisy marginals, in closed form.
 
-A marginal splits into parts that no other part knows of: for every subset τ of its columns the centred table u[τ], what τ says that no
-smaller set of columns does. A plain noisy marginal of a clique gives an independent estimate of u[τ] for every τ inside it, so repeated,
-nested and overlapping measurements are pooled part by part, by precision, and every marginal is put together from the pooled parts:
-consistent with all others, unbiased, of least variance, its variances exact (Mullins and others, "Efficient and private marginal
-reconstruction with local non-negativity", 2024; Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism", 2023).
+A marginal splits into parts that no other part knows of: for every subset τ of its
+columns the centred table u[τ], what τ says that no smaller set of columns does. A plain
+noisy marginal of a clique gives an independent estimate of u[τ] for every τ inside it,
+so repeated, nested and overlapping measurements are pooled part by part, by precision,
+and every marginal is put together from the pooled parts: consistent with all others,
+unbiased, of least variance, its variances exact (Mullins and others, "Efficient and
+private marginal reconstruction with local non-negativity", 2024; Xiao, He, Zhang,
+Kifer, "Optimal and scalable matrix mechanism", 2023).
 
     u[c, τ]    y_c summed over c∖τ, centred along each axis of τ; noise variance per cell before centring s²_c · Π n_j, j in c∖τ
     u[τ]       mean of u[c, τ] over c, weighted by precision w;  s²[τ] = 1 / Σ w
     μ_A        Σ u[τ] ⊗ 1 / Π n_j, j in A∖τ, over τ in A
     Var μ_A    Σ s²[τ] · Π (n_i - 1)/n_i, i in τ · Π n_j⁻², j in A∖τ
 
-A centred axis speaks only of the sets that hold its column. Coarser bins of a single column fit no such part: they tie the
-column's own part to the total, and that one small system is solved as it stands. From coarser bins measured jointly with other columns
-only the sums over the bins are used here; the iterative fit (models/fitting/max_entropy.py) uses them whole.
+A centred axis speaks only of the sets that hold its column. Coarser bins of a single
+column fit no such part: they tie the column's own part to the total, and that one small
+system is solved as it stands. From coarser bins measured jointly with other columns
+only the sums over the bins are used here; the iterative fit
+(models/fitting/max_entropy.py) uses them whole.
 
-Cells declared impossible carry no noise in a plain measurement. Its variance is then spread over all its cells: exact for the total, a
-close weight for the rest.
+Cells declared impossible carry no noise in a plain measurement. Its variance is then
+spread over all its cells: exact for the total, a close weight for the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +37,15 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements, Partition
+from understudy.measurements import (
+    AxisMap,
+    Centring,
+    Clique,
+    Identity,
+    Measurement,
+    Measurements,
+    Partition,
+)
 from understudy.models.estimates.noise_moments import cell_variance
 from understudy.schema import Schema
 
@@ -44,7 +57,9 @@ UNMEASURED_PRECISION_SHARE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class ResidualPart:
-    """What is known of one set of columns beyond its subsets: a centred table and its precision."""
+    """What is known of one set of columns beyond its subsets: a centred table and its
+    precision.
+    """
 
     values: NDArray[np.float64]
     precision: float
@@ -52,7 +67,9 @@ class ResidualPart:
 
 @dataclass(frozen=True, eq=False)
 class CoarseColumnPart:
-    """The own part of a column with coarser bins, given the total: `values + slope · (total - its estimate)`."""
+    """The own part of a column with coarser bins, given the total: `values + slope ·
+    (total - its estimate)`.
+    """
 
     values: NDArray[np.float64]
     slope: NDArray[np.float64]
@@ -69,7 +86,9 @@ class CoarseColumnPart:
 
 @dataclass(frozen=True, eq=False)
 class PooledResiduals:
-    """The pooled parts of all measurements; gives any marginal and the variance of each of its cells."""
+    """The pooled parts of all measurements; gives any marginal and the variance of each
+    of its cells.
+    """
 
     schema: Schema
     total: float
@@ -79,7 +98,8 @@ class PooledResiduals:
 
     @classmethod
     def of(cls, schema: Schema, measurements: Measurements) -> PooledResiduals:
-        """Pool the parts of every measurement. A number of rows that is public is exact.
+        """Pool the parts of every measurement. A number of rows that is public is
+        exact.
 
         >>> from understudy.accounting import Cost, Accounting, Law
         >>> from fractions import Fraction
@@ -102,7 +122,10 @@ class PooledResiduals:
                 for m in measurements
                 if not _is_coarse_column(m)
                 for piece in _split_into_pieces(
-                    m.clique, m.maps, m.values.astype(np.float64), _spread_variance(schema, m)
+                    m.clique,
+                    m.maps,
+                    m.values.astype(np.float64),
+                    _spread_variance(schema, m),
                 )
             ),
         )
@@ -111,21 +134,36 @@ class PooledResiduals:
             coarse.setdefault(m.clique[0], []).append(m)
         whole = parts.pop((), ResidualPart(np.zeros(()), 0.0))
         systems = {
-            name: _CoarseSystem.of(schema, name, looks, parts.pop((name,), None)) for name, looks in coarse.items()
+            name: _CoarseSystem.of(schema, name, looks, parts.pop((name,), None))
+            for name, looks in coarse.items()
         }
         if schema.rows is not None:
             total, variance = float(schema.rows), 0.0
         else:
             precision = whole.precision + sum(s.precision for s in systems.values())
-            pull = whole.precision * float(whole.values) + sum(s.pull for s in systems.values())
-            total, variance = (pull / precision, 1 / precision) if precision > 0 else (0.0, math.inf)
-        return cls(schema, total, variance, parts, {name: s.solve(total) for name, s in systems.items()})
+            pull = whole.precision * float(whole.values) + sum(
+                s.pull for s in systems.values()
+            )
+            total, variance = (
+                (pull / precision, 1 / precision) if precision > 0 else (0.0, math.inf)
+            )
+        return cls(
+            schema,
+            total,
+            variance,
+            parts,
+            {name: s.solve(total) for name, s in systems.items()},
+        )
 
     @classmethod
     def of_tables(
-        cls, schema: Schema, total: float, tables: Iterable[tuple[Clique, NDArray[np.float64], float]]
+        cls,
+        schema: Schema,
+        total: float,
+        tables: Iterable[tuple[Clique, NDArray[np.float64], float]],
     ) -> PooledResiduals:
-        """The same for plain tables that need not be whole, each with the variance of its cells, and a total that is known.
+        """The same for plain tables that need not be whole, each with the variance of
+        its cells, and a total that is known.
 
         >>> from understudy.schema import Boolean
         >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
@@ -135,13 +173,19 @@ class PooledResiduals:
         """
         parts = _pool_pieces(
             schema,
-            (piece for c, y, v in tables for piece in _split_into_pieces(c, tuple(map(Identity, y.shape)), y, v)),
+            (
+                piece
+                for c, y, v in tables
+                for piece in _split_into_pieces(c, tuple(map(Identity, y.shape)), y, v)
+            ),
         )
         parts.pop((), None)
         return cls(schema, total, 0.0, parts, {})
 
     def marginal(self, clique: Clique) -> NDArray[np.float64]:
-        """The least-squares counts of a clique; may be negative. What nothing was measured of is spread evenly."""
+        """The least-squares counts of a clique; may be negative. What nothing was
+        measured of is spread evenly.
+        """
         sizes = self.schema.sizes(clique)
         result = np.full(sizes, self.total / math.prod(sizes))
         for tau in nonempty_subsets(clique):
@@ -149,14 +193,20 @@ class PooledResiduals:
             if values is None:
                 continue
             axes = _in_schema_order(self.schema, tau)
-            rest = math.prod(n for name, n in zip(clique, sizes, strict=True) if name not in tau)
-            shape = [n if name in tau else 1 for name, n in zip(clique, sizes, strict=True)]
+            rest = math.prod(
+                n for name, n in zip(clique, sizes, strict=True) if name not in tau
+            )
+            shape = [
+                n if name in tau else 1 for name, n in zip(clique, sizes, strict=True)
+            ]
             order = [axes.index(name) for name in clique if name in tau]
             result += values.transpose(order).reshape(shape) / rest
         return result
 
     def variance(self, clique: Clique) -> NDArray[np.float64]:
-        """The variance of each cell of `marginal(clique)`; infinite where something was never measured."""
+        """The variance of each cell of `marginal(clique)`; infinite where something was
+        never measured.
+        """
         sizes = self.schema.sizes(clique)
         cells = math.prod(sizes)
         spread, tilt = np.zeros(sizes), np.ones(sizes)
@@ -173,7 +223,9 @@ class PooledResiduals:
             else:
                 part = self.parts.get(_in_schema_order(self.schema, tau))
                 spread = spread + (
-                    math.inf if part is None else free / part.precision * (math.prod(inside) / cells) ** 2
+                    math.inf
+                    if part is None
+                    else free / part.precision * (math.prod(inside) / cells) ** 2
                 )
         if self.total_variance == 0:
             return spread
@@ -186,18 +238,28 @@ class PooledResiduals:
         return bool(np.all(np.isfinite(self.variance(clique))))
 
     def _is_unmeasured(self, tau: Clique) -> bool:
-        """Whether a part that these columns have was never measured; one with a column of one value is no part."""
-        if min(self.schema.sizes(tau)) < 2 or (len(tau) == 1 and tau[0] in self.columns):
+        """Whether a part that these columns have was never measured; one with a column
+        of one value is no part.
+        """
+        if min(self.schema.sizes(tau)) < 2 or (
+            len(tau) == 1 and tau[0] in self.columns
+        ):
             return False
         return _in_schema_order(self.schema, tau) not in self.parts
 
     def precision(self, tau: Clique) -> float | None:
-        """The precision of a part before centring; None where it was not measured, or comes from coarser bins."""
+        """The precision of a part before centring; None where it was not measured, or
+        comes from coarser bins.
+        """
         part = self.parts.get(_in_schema_order(self.schema, tau))
         return None if part is None else part.precision
 
-    def noise(self, tau: Clique, totals: NDArray[np.float64], rng: Generator) -> NDArray[np.float64] | None:
-        """Draws of the noise on a part, one for each draw of the total's noise, axes as in `tau`; None where nothing was measured of it."""
+    def noise(
+        self, tau: Clique, totals: NDArray[np.float64], rng: Generator
+    ) -> NDArray[np.float64] | None:
+        """Draws of the noise on a part, one for each draw of the total's noise, axes as
+        in `tau`; None where nothing was measured of it.
+        """
         if len(tau) == 1 and tau[0] in self.columns:
             column = self.columns[tau[0]]
             plain = rng.standard_normal((len(totals), len(column.root))) @ column.root.T
@@ -205,7 +267,9 @@ class PooledResiduals:
         precision = self.precision(tau)
         if precision is None:
             return None
-        found = rng.standard_normal((len(totals), *self.schema.sizes(tau))) / math.sqrt(precision)
+        found = rng.standard_normal((len(totals), *self.schema.sizes(tau))) / math.sqrt(
+            precision
+        )
         for axis in range(1, found.ndim):
             found -= found.mean(axis=axis, keepdims=True)
         return found
@@ -219,7 +283,9 @@ class PooledResiduals:
 
 @dataclass(frozen=True, eq=False)
 class _CoarseSystem:
-    """The own part u of a column with coarser bins, and the total t: H u + h t = b, eliminated down to the total."""
+    """The own part u of a column with coarser bins, and the total t: H u + h t = b,
+    eliminated down to the total.
+    """
 
     values: NDArray[np.float64]
     slope: NDArray[np.float64]
@@ -229,11 +295,21 @@ class _CoarseSystem:
     pull: float
 
     @classmethod
-    def of(cls, schema: Schema, name: str, looks: list[Measurement], part: ResidualPart | None) -> _CoarseSystem:
+    def of(
+        cls,
+        schema: Schema,
+        name: str,
+        looks: list[Measurement],
+        part: ResidualPart | None,
+    ) -> _CoarseSystem:
         (n,) = schema.sizes((name,))
         centre = np.eye(n) - 1 / n
         own = 0.0 if part is None else part.precision
-        hessian, tie, pull = own * centre, np.zeros(n), np.zeros(n) if part is None else own * part.values
+        hessian, tie, pull = (
+            own * centre,
+            np.zeros(n),
+            np.zeros(n) if part is None else own * part.values,
+        )
         precision, total_pull, scale = 0.0, 0.0, 0.0
         for m in looks:
             bins, weight = m.maps[0].matrix().astype(np.float64), 1 / cell_variance(m)
@@ -255,31 +331,41 @@ class _CoarseSystem:
         )
 
     def solve(self, total: float) -> CoarseColumnPart:
-        return CoarseColumnPart(self.values + self.slope * total, self.slope, self.variance, self.covariance)
+        return CoarseColumnPart(
+            self.values + self.slope * total, self.slope, self.variance, self.covariance
+        )
 
 
 def _centred_inverse(
     hessian: NDArray[np.float64], scale: float | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The inverse among centred vectors, and the cells that a direction nothing was measured of touches.
+    """The inverse among centred vectors, and the cells that a direction nothing was
+    measured of touches.
 
-    Every direction was measured if `scale` is None; else it is the precision against which one counts as not measured.
+    Every direction was measured if `scale` is None; else it is the precision against
+    which one counts as not measured.
     """
     n = len(hessian)
     if n == 1:  # one code has nothing to differ from
         return np.zeros((1, 1)), np.zeros(1, bool)
     if scale is None:
-        # The constant direction is no part of it; giving it the mean precision leaves the inverse of the rest as it is.
+        # The constant direction is no part of it; giving it the mean precision leaves
+        # the inverse of the rest as it is.
         level = float(np.trace(hessian)) / n
         inverse = cho_solve(cho_factor(hessian + level / n), np.eye(n) - 1 / n)
         return np.asarray((inverse + inverse.T) / 2, np.float64), np.zeros(n, bool)
     size, basis = np.linalg.eigh(hessian)
     seen = size > UNMEASURED_PRECISION_SHARE * scale
     touched = 1 - 1 / n - (basis[:, seen] ** 2).sum(axis=1) > 1e-9
-    return np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64), touched
+    return (
+        np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64),
+        touched,
+    )
 
 
-def _pool_pieces(schema: Schema, pieces: Iterable[ResidualPiece]) -> dict[Clique, ResidualPart]:
+def _pool_pieces(
+    schema: Schema, pieces: Iterable[ResidualPiece]
+) -> dict[Clique, ResidualPart]:
     top: dict[Clique, NDArray[np.float64]] = {}
     bottom: dict[Clique, float] = {}
     for tau, values, variance in pieces:
@@ -287,23 +373,40 @@ def _pool_pieces(schema: Schema, pieces: Iterable[ResidualPiece]) -> dict[Clique
         pull = values.transpose([tau.index(name) for name in key]) / variance
         top[key] = top[key] + pull if key in top else pull
         bottom[key] = bottom.get(key, 0.0) + 1 / variance
-    return {key: ResidualPart(np.asarray(top[key] / bottom[key]), bottom[key]) for key in top}
+    return {
+        key: ResidualPart(np.asarray(top[key] / bottom[key]), bottom[key])
+        for key in top
+    }
 
 
 def _split_into_pieces(
-    clique: Clique, maps: tuple[AxisMap, ...], table: NDArray[np.float64], variance: float
+    clique: Clique,
+    maps: tuple[AxisMap, ...],
+    table: NDArray[np.float64],
+    variance: float,
 ) -> list[ResidualPiece]:
-    """The parts a table of answers speaks of, each with the variance of a cell before centring."""
+    """The parts a table of answers speaks of, each with the variance of a cell before
+    centring.
+    """
     pieces: list[ResidualPiece] = [((), table, variance)]
-    for i in reversed(range(len(clique))):  # from the last axis on, so that those still to come keep their places
+    for i in reversed(
+        range(len(clique))
+    ):  # from the last axis on, so that those still to come keep their places
         name, axis, split = clique[i], maps[i], []
         for tau, values, var in pieces:
             if not isinstance(axis, Centring):
                 split.append((tau, np.asarray(values.sum(axis=i)), var * axis.out))
-            # A column of one value has no part of its own; with 32 of them, parts of nothing would be 2^32.
+            # A column of one value has no part of its own; with 32 of them, parts of
+            # nothing would be 2^32.
             if not isinstance(axis, Partition) and axis.size > 1:
                 gain = axis.size if isinstance(axis, Centring) else 1
-                split.append(((name, *tau), (values - values.mean(axis=i, keepdims=True)) / gain, var / gain**2))
+                split.append(
+                    (
+                        (name, *tau),
+                        (values - values.mean(axis=i, keepdims=True)) / gain,
+                        var / gain**2,
+                    )
+                )
         pieces = split
     return pieces
 
@@ -320,9 +423,13 @@ def _is_coarse_column(m: Measurement) -> bool:
 
 def nonempty_subsets(clique: Clique) -> Iterator[Clique]:
     """Every subset but the empty one."""
-    return chain.from_iterable(combinations(clique, k) for k in range(1, len(clique) + 1))
+    return chain.from_iterable(
+        combinations(clique, k) for k in range(1, len(clique) + 1)
+    )
 
 
 def _in_schema_order(schema: Schema, tau: Clique) -> Clique:
-    """A set of columns in the schema's order: the key of its part and the order of its axes."""
+    """A set of columns in the schema's order: the key of its part and the order of its
+    axes.
+    """
     return tau if len(tau) < 2 else tuple(sorted(tau, key=schema.order.__getitem__))

@@ -1,9 +1,12 @@
 """Noisy marginals drawn towards independence where noise is all there is to see.
 
-A large marginal is mostly cells in which few rows are expected, and noise hides what little differs there. Empirical Bayes (Efron,
-Morris 1973): let a true count lie around its expectation e under independence with variance τ²·e, as counts do, and the noisy one
-around it with the noise's variance v. Then the best linear guess is e + (y − e)·τ²e/(τ²e + v): where many rows are expected the
-measurement is believed, where hardly any are the expectation. τ² is told from the marginal itself: Σ(y − e)² is τ²·Σe + cells·v on average.
+A large marginal is mostly cells in which few rows are expected, and noise hides what
+little differs there. Empirical Bayes (Efron, Morris 1973): let a true count lie around
+its expectation e under independence with variance τ²·e, as counts do, and the noisy one
+around it with the noise's variance v. Then the best linear guess is e + (y −
+e)·τ²e/(τ²e + v): where many rows are expected the measurement is believed, where hardly
+any are the expectation. τ² is told from the marginal itself: Σ(y − e)² is τ²·Σe +
+cells·v on average.
 
 Everything here is post-processing of what was released.
 """
@@ -14,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def shrink_counts(noisy: NDArray[np.float64], expected: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
-    """The noisy counts, drawn towards the expected ones by as much as their noise suggests.
+def shrink_counts(
+    noisy: NDArray[np.float64], expected: NDArray[np.float64], variance: float
+) -> NDArray[np.float64]:
+    """The noisy counts, drawn towards the expected ones by as much as their noise
+    suggests.
 
     >>> expected = np.array([80.0, 16.0, 4.0])
     >>> shrink_counts(expected + [20.0, -20.0, 0.0], expected, variance=0.0).tolist()
@@ -27,6 +33,10 @@ def shrink_counts(noisy: NDArray[np.float64], expected: NDArray[np.float64], var
     mass = float(expected.sum())
     if mass <= 0:
         return noisy
-    spread = max(0.0, (float(np.sum(away**2)) - away.size * variance) / mass) * np.maximum(expected, 0.0)
-    belief = np.divide(spread, spread + variance, out=np.zeros_like(spread), where=spread > 0)
+    spread = max(
+        0.0, (float(np.sum(away**2)) - away.size * variance) / mass
+    ) * np.maximum(expected, 0.0)
+    belief = np.divide(
+        spread, spread + variance, out=np.zeros_like(spread), where=spread > 0
+    )
     return expected + belief * away if variance > 0 else noisy

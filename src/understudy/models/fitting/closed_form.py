@@ -1,10 +1,13 @@
-"""Non-negative, consistent marginals of cliques that form a junction tree, without a model being fitted.
+"""Non-negative, consistent marginals of cliques that form a junction tree, without a
+model being fitted.
 
-Least squares (models/estimates/residuals.py) makes marginals agree but leaves negative counts; projecting each table onto the non-negative
-ones with the right total makes them disagree again. Dykstra's alternating projections (1986) do both in turn, each with a correction for
-what the last projection took away, and converge to the nearest tables that are both. Agreement is a projection too: residual least squares
-of the tables themselves, each with the variance it came with. A handful of sweeps suffices; then the tree's model is the product of the
-marginals over the separators, in closed form.
+Least squares (models/estimates/residuals.py) makes marginals agree but leaves negative
+counts; projecting each table onto the non-negative ones with the right total makes them
+disagree again. Dykstra's alternating projections (1986) do both in turn, each with a
+correction for what the last projection took away, and converge to the nearest tables
+that are both. Agreement is a projection too: residual least squares of the tables
+themselves, each with the variance it came with. A handful of sweeps suffices; then the
+tree's model is the product of the marginals over the separators, in closed form.
 """
 
 from __future__ import annotations
@@ -29,9 +32,11 @@ DYKSTRA_TOLERANCE = 1e-2
 
 
 def select_tree_cliques(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]:
-    """Those cliques, taken in order, that form a junction tree as they are, and the separators that tie each to those before it.
+    """Those cliques, taken in order, that form a junction tree as they are, and the
+    separators that tie each to those before it.
 
-    A clique is taken if what it shares with each connected part of the tree so far lies inside one clique of that part.
+    A clique is taken if what it shares with each connected part of the tree so far lies
+    inside one clique of that part.
 
     >>> select_tree_cliques([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
     {('a', 'b'): [], ('b', 'c'): [('b',)], ('c', 'd'): [('c',)]}
@@ -42,15 +47,25 @@ def select_tree_cliques(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]
         names = set(clique)
         met = [part for part in parts if any(names & other for other in part)]
         shared = [names & set().union(*part) for part in met]
-        fits = all(any(common <= other for other in part) for part, common in zip(met, shared, strict=True))
+        fits = all(
+            any(common <= other for other in part)
+            for part, common in zip(met, shared, strict=True)
+        )
         if fits and not any(names <= common for common in shared):
-            taken[clique] = [tuple(name for name in clique if name in common) for common in shared]
-            parts = [part for part in parts if part not in met] + [[names, *(other for part in met for other in part)]]
+            taken[clique] = [
+                tuple(name for name in clique if name in common) for common in shared
+            ]
+            parts = [part for part in parts if part not in met] + [
+                [names, *(other for part in met for other in part)]
+            ]
     return taken
 
 
-def direct_potentials(tables: Mapping[Clique, Array], tree: Mapping[Clique, list[Clique]]) -> dict[Clique, Array]:
-    """The log-potentials of Π tables / Π separators: where the tables agree, the model that has them as marginals.
+def direct_potentials(
+    tables: Mapping[Clique, Array], tree: Mapping[Clique, list[Clique]]
+) -> dict[Clique, Array]:
+    """The log-potentials of Π tables / Π separators: where the tables agree, the model
+    that has them as marginals.
 
     >>> tree = select_tree_cliques([("a", "b"), ("b", "c")])
     >>> tables = {("a", "b"): np.array([[4.0, 1.0], [1.0, 4.0]]), ("b", "c"): np.array([[4.0, 1.0], [1.0, 4.0]])}
@@ -79,7 +94,8 @@ def direct_marginals(
     *,
     settled: float = DYKSTRA_TOLERANCE,
 ) -> dict[Clique, Array]:
-    """The nearest tables to the least-squares ones that are not negative, agree, sum to `total` and keep structural zeros empty.
+    """The nearest tables to the least-squares ones that are not negative, agree, sum to
+    `total` and keep structural zeros empty.
 
     >>> from understudy.accounting import Cost, Accounting, Law
     >>> from fractions import Fraction
@@ -96,26 +112,40 @@ def direct_marginals(
     zeros = {clique: schema.zeros(clique) for clique in cliques}
     for clique, mask in zeros.items():
         if mask is not None and mask.all():
-            raise Refused(f"{', '.join(clique)}: everything is declared impossible. Loosen what the schema says of it")
-    debts: dict[Clique, Array] = {clique: np.zeros_like(table) for clique, table in tables.items()}
+            raise Refused(
+                f"{', '.join(clique)}: everything is declared impossible. Loosen what"
+                " the schema says of it"
+            )
+    debts: dict[Clique, Array] = {
+        clique: np.zeros_like(table) for clique, table in tables.items()
+    }
     projected = tables
     for _ in range(MAX_DYKSTRA_SWEEPS):
         projected = {}
         for clique, table in tables.items():
             mask = zeros[clique]
             wished = table + debts[clique]
-            projected[clique] = project_simplex(wished, total, allowed=None if mask is None else ~mask)
+            projected[clique] = project_simplex(
+                wished, total, allowed=None if mask is None else ~mask
+            )
             debts[clique] = wished - projected[clique]
-        agreed = PooledResiduals.of_tables(schema, total, [(c, projected[c], variances[c]) for c in cliques])
+        agreed = PooledResiduals.of_tables(
+            schema, total, [(c, projected[c], variances[c]) for c in cliques]
+        )
         tables = {clique: agreed.marginal(clique) for clique in cliques}
-        moved = [float(np.abs(tables[c] - projected[c]).max()) / math.sqrt(variances[c]) for c in cliques]
+        moved = [
+            float(np.abs(tables[c] - projected[c]).max()) / math.sqrt(variances[c])
+            for c in cliques
+        ]
         if max(moved, default=0.0) <= settled:
             break
     return projected
 
 
 def _typical_variance(pooled: PooledResiduals, clique: Clique) -> float:
-    """A typical variance of a clique's cells; where some were never measured, that of the ones that were."""
+    """A typical variance of a clique's cells; where some were never measured, that of
+    the ones that were.
+    """
     found = pooled.variance(clique)
     seen = found[np.isfinite(found)]
     return max(float(seen.mean()), 1e-12) if seen.size else 1.0

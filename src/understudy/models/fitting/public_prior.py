@@ -1,11 +1,15 @@
-"""Public tables as a prior: what a table of other people says of this one, believed as far as a paid distance allows.
+"""Public tables as a prior: what a table of other people says of this one, believed as
+far as a paid distance allows.
 
-A public table has been scaled to this table's number of rows, and its noisy L1 distance from the truth was bought (`Gap.public`). A cell of
-it is then a guess with an error of known size: over k cells, rows that are too many in some and too few in others have a mean square of at
-most d²/2k for distance d. The guess enters a fit as one more term with that variance. It is no measurement: bounds and intervals do not use
-it, and where it is far off, its variance is large and it has no weight.
+A public table has been scaled to this table's number of rows, and its noisy L1 distance
+from the truth was bought (`Gap.public`). A cell of it is then a guess with an error of
+known size: over k cells, rows that are too many in some and too few in others have a
+mean square of at most d²/2k for distance d. The guess enters a fit as one more term
+with that variance. It is no measurement: bounds and intervals do not use it, and where
+it is far off, its variance is large and it has no weight.
 
-Distances of many marginals are drawn to their mean first, as far as their noise suggests.
+Distances of many marginals are drawn to their mean first, as far as their noise
+suggests.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from understudy.schema import Schema
 
 
 def prior_terms(schema: Schema, measurements: Measurements) -> list[Term]:
-    """Every public marginal as a term of a fit, with the variance that its paid distance suggests.
+    """Every public marginal as a term of a fit, with the variance that its paid
+    distance suggests.
 
     >>> from understudy.schema import Boolean
     >>> prior_terms(Schema(columns=(Boolean(name="smoker"),)), Measurements())
@@ -36,12 +41,21 @@ def prior_terms(schema: Schema, measurements: Measurements) -> list[Term]:
         table = (gap.estimate / gap.distance.grid).transpose(order)
         variance = distance**2 / (2 * table.size)
         maps = tuple(Identity(size) for size in table.shape)
-        found.append(Term(tuple(clique[i] for i in order), maps, table, max(variance, MIN_TERM_VARIANCE)))
+        found.append(
+            Term(
+                tuple(clique[i] for i in order),
+                maps,
+                table,
+                max(variance, MIN_TERM_VARIANCE),
+            )
+        )
     return found
 
 
 def _shrink_distances(gaps: Sequence[EstimateDistance]) -> list[float]:
-    """Noisy distances drawn to their mean as far as their noise suggests; none is believed to be smaller than its noise allows to say."""
+    """Noisy distances drawn to their mean as far as their noise suggests; none is
+    believed to be smaller than its noise allows to say.
+    """
     if not gaps:
         return []
     values = np.array([float(gap.distance) for gap in gaps])
@@ -50,4 +64,6 @@ def _shrink_distances(gaps: Sequence[EstimateDistance]) -> list[float]:
     spread = max(float(values.var()) - noise, 0.0)
     belief = spread / (spread + noise) if noise > 0 else 1.0
     least = math.sqrt(noise / len(gaps))  # the mean itself is no more exact than this
-    return [max(float(d), least) for d in values.mean() + belief * (values - values.mean())]
+    return [
+        max(float(d), least) for d in values.mean() + belief * (values - values.mean())
+    ]

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 MAX_KRONECKER_CELLS = 4
-"""Up to this many cells behind an axis, one matrix product with the identity over and over is fastest."""
+"""Up to this many cells behind an axis, one matrix product with the identity over and
+over is fastest.
+"""
 
 MIN_MATMUL_CELLS = 64
-"""Below this many cells from an axis on, a matrix product for each place ahead of it costs more than it sums."""
+"""Below this many cells from an axis on, a matrix product for each place ahead of it
+costs more than it sums.
+"""
 
 
 @cache
@@ -26,14 +30,17 @@ def _ones_array(*shape: int) -> Array:
 
 @cache
 def _tile_identity(length: int, after: int) -> Array:
-    """The identity over and over: sums over an axis of this length in front of `after` cells."""
+    """The identity over and over: sums over an axis of this length in front of `after`
+    cells.
+    """
     matrix = np.tile(np.eye(after), (length, 1))
     matrix.flags.writeable = False
     return matrix
 
 
 def plan_axis_sum(before: int, length: int, after: int) -> Callable[[Array], Array]:
-    """What sums a table of before · length · after cells over the middle ones; the rest of the shape is laid flat.
+    """What sums a table of before · length · after cells over the middle ones; the rest
+    of the shape is laid flat.
 
     >>> plan_axis_sum(2, 3, 2)(np.arange(12.0)).tolist()
     [[6.0, 9.0], [24.0, 27.0]]
@@ -48,13 +55,18 @@ def plan_axis_sum(before: int, length: int, after: int) -> Callable[[Array], Arr
         spread = _tile_identity(length, after)
         return lambda values: values.reshape(before, length * after) @ spread
     if length * after < MIN_MATMUL_CELLS and before >= MIN_MATMUL_CELLS:
-        return lambda values: np.asarray(np.einsum("bla->ba", values.reshape(before, length, after)), np.float64)
+        return lambda values: np.asarray(
+            np.einsum("bla->ba", values.reshape(before, length, after)), np.float64
+        )
     row = _ones_array(1, length)
-    return lambda values: (row @ values.reshape(before, length, after)).reshape(before, after)
+    return lambda values: (row @ values.reshape(before, length, after)).reshape(
+        before, after
+    )
 
 
 def sum_over_axis(values: Array, before: int, length: int) -> Array:
-    """The sum over one axis, `before` cells ahead of it; the rest of the shape is laid flat.
+    """The sum over one axis, `before` cells ahead of it; the rest of the shape is laid
+    flat.
 
     >>> sum_over_axis(np.arange(12.0).reshape(2, 3, 2), 2, 3).tolist()
     [[6.0, 9.0], [24.0, 27.0]]

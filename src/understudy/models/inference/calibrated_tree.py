@@ -1,4 +1,6 @@
-"""A junction tree with the marginal of every node: all that is needed to sum, condition and sample exactly."""
+"""A junction tree with the marginal of every node: all that is needed to sum, condition
+and sample exactly.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ Array = NDArray[np.float64]
 
 
 def sum_to_clique(values: Array, node: Clique, clique: Clique) -> Array:
-    """A node's array summed over the columns a clique does not have, its axes in the clique's order.
+    """A node's array summed over the columns a clique does not have, its axes in the
+    clique's order.
 
     >>> sum_to_clique(np.array([[1.0, 2.0], [3.0, 4.0]]), ("a", "b"), ("b",)).tolist()
     [4.0, 6.0]
@@ -33,12 +36,19 @@ def divide_or_zero(values: Array, by: Array) -> Array:
     >>> divide_or_zero(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
     [0.25, 0.0]
     """
-    return np.divide(values, by, out=np.zeros(np.broadcast_shapes(values.shape, by.shape)), where=by > 0)
+    return np.divide(
+        values,
+        by,
+        out=np.zeros(np.broadcast_shapes(values.shape, by.shape)),
+        where=by > 0,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """`tables[i]` is the marginal of node i, its axes in the node's order; tables of neighbours agree on what they share."""
+    """`tables[i]` is the marginal of node i, its axes in the node's order; tables of
+    neighbours agree on what they share.
+    """
 
     tree: JunctionTree
     tables: tuple[Array, ...]
@@ -46,19 +56,29 @@ class Beliefs:
 
     def reroot_at(self, root: int) -> Beliefs:
         """The same, seen from another node."""
-        return self if root == self.tree.root else Beliefs(self.tree.reroot_at(root), self.tables, self._summed)
+        return (
+            self
+            if root == self.tree.root
+            else Beliefs(self.tree.reroot_at(root), self.tables, self._summed)
+        )
 
     def inside(self, node: int, clique: Clique) -> Array:
         """The marginal of a clique that lies in a node; not to be written to.
 
-        Large nodes are summed one column at a time, the largest first, and what comes out on the way is kept: the next clique starts
-        from the smallest table that holds it.
+        Large nodes are summed one column at a time, the largest first, and what comes
+        out on the way is kept: the next clique starts from the smallest table that
+        holds it.
         """
         names, sizes = self.tree.nodes[node], self.tree.sizes
         known = self._summed.setdefault(node, {names: self.tables[node]})
         wanted = set(clique)
-        here = min((kept for kept in known if wanted <= set(kept)), key=lambda kept: known[kept].size)
-        for name in sorted((name for name in here if name not in wanted), key=lambda n: -sizes[n]):
+        here = min(
+            (kept for kept in known if wanted <= set(kept)),
+            key=lambda kept: known[kept].size,
+        )
+        for name in sorted(
+            (name for name in here if name not in wanted), key=lambda n: -sizes[n]
+        ):
             before = math.prod(sizes[n] for n in here[: here.index(name)])
             table = sum_over_axis(known[here], before, sizes[name])
             here = tuple(n for n in here if n != name)
@@ -67,12 +87,18 @@ class Beliefs:
 
     def new_columns(self, node: int) -> Clique:
         """The node's columns that its parent does not have."""
-        return tuple(name for name in self.tree.nodes[node] if name not in self.tree.separators[node])
+        return tuple(
+            name
+            for name in self.tree.nodes[node]
+            if name not in self.tree.separators[node]
+        )
 
     def conditional(self, node: int, clique: Clique) -> Array:
-        """The distribution of some of a node's columns given those it shares with its parent: axes separator, then clique.
+        """The distribution of some of a node's columns given those it shares with its
+        parent: axes separator, then clique.
 
-        At the root that is the marginal itself. Where the separator has no mass it is zero throughout.
+        At the root that is the marginal itself. Where the separator has no mass it is
+        zero throughout.
         """
         separator = self.tree.separators[node]
         joint = self.inside(node, (*separator, *clique))

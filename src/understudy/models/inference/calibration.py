@@ -1,11 +1,15 @@
-"""Calibration: from log-potentials of cliques to the marginals of all of them, exactly, in one pass over a junction tree.
+"""Calibration: from log-potentials of cliques to the marginals of all of them, exactly,
+in one pass over a junction tree.
 
-The distribution is P(row) = exp(Σ θ_c(row_c)) / Z. `Calibration` looks at the cliques once; every `run` after that is arithmetic on arrays.
+The distribution is P(row) = exp(Σ θ_c(row_c)) / Z. `Calibration` looks at the cliques
+once; every `run` after that is arithmetic on arrays.
 
-Messages go up to the root and down again (Lauritzen, Spiegelhalter 1988). Each is a sum of products over one node, done on small tables
-(contraction.py): exponentials are taken of the cliques' own cells alone, and a node is never laid out. Numbers are shares, not logarithms:
-every factor is divided by its largest cell, so a node's sum is at most its number of cells. Where such a sum falls below FAINT, cells that
-matter may have been lost on the way, and the pass is done again in logarithms (logspace.py).
+Messages go up to the root and down again (Lauritzen, Spiegelhalter 1988). Each is a sum
+of products over one node, done on small tables (contraction.py): exponentials are taken
+of the cliques' own cells alone, and a node is never laid out. Numbers are shares, not
+logarithms: every factor is divided by its largest cell, so a node's sum is at most its
+number of cells. Where such a sum falls below FAINT, cells that matter may have been
+lost on the way, and the pass is done again in logarithms (logspace.py).
 """
 
 from __future__ import annotations
@@ -28,13 +32,17 @@ MAX_BATCHED_EXP_CELLS = 4096
 """Potentials of at most so many cells are exponentiated together."""
 
 EXP_BLOCK_CELLS = 1 << 14
-"""Cells of a longer one that are exponentiated at a time: what the fastest memory holds."""
+"""Cells of a longer one that are exponentiated at a time: what the fastest memory
+holds.
+"""
 
 MIN_MESSAGE_DIVISOR = float(np.finfo(np.float64).tiny)
 """The smallest float that is divided by."""
 
 MIN_TRUSTED_SUM = 1e-150
-"""The smallest sum of a node that is trusted: what underflows is then less than 1e-150 of it."""
+"""The smallest sum of a node that is trusted: what underflows is then less than 1e-150
+of it.
+"""
 
 
 class _UnderflowError(Exception):
@@ -42,7 +50,9 @@ class _UnderflowError(Exception):
 
 
 class _NodePlan:
-    """A node's columns, the cliques that live in it, and the plan for its sums; its scopes are cliques, children, parent, in that order."""
+    """A node's columns, the cliques that live in it, and the plan for its sums; its
+    scopes are cliques, children, parent, in that order.
+    """
 
     def __init__(self, tree: JunctionTree, node: int, cliques: list[Clique]) -> None:
         names = tree.nodes[node]
@@ -52,21 +62,37 @@ class _NodePlan:
         shared = [tree.separators[child] for child in self.children]
         above = [] if tree.parents[node] == NO_NODE else [tree.separators[node]]
         self.parent = len(cliques) + len(shared)
-        scopes = [sum(1 << position[name] for name in scope) for scope in [*cliques, *shared, *above]]
+        scopes = [
+            sum(1 << position[name] for name in scope)
+            for scope in [*cliques, *shared, *above]
+        ]
         self.plan = Contraction([tree.sizes[name] for name in names], scopes)
-        # Axes of a clique's array in the order of the node, and back; None where they are already.
+        # Axes of a clique's array in the order of the node, and back; None where they
+        # are already.
         orders = {
-            clique: sorted(range(len(clique)), key=[position[n] for n in clique].__getitem__) for clique in cliques
+            clique: sorted(
+                range(len(clique)), key=[position[n] for n in clique].__getitem__
+            )
+            for clique in cliques
         }
-        self.orders = {clique: None if order == sorted(order) else order for clique, order in orders.items()}
+        self.orders = {
+            clique: None if order == sorted(order) else order
+            for clique, order in orders.items()
+        }
         self.backs = [
-            None if self.orders[clique] is None else sorted(range(len(clique)), key=orders[clique].__getitem__)
+            (
+                None
+                if self.orders[clique] is None
+                else sorted(range(len(clique)), key=orders[clique].__getitem__)
+            )
             for clique in cliques
         ]
-        # For each table what it must give on the way down, messages first; a marginal that nothing else shares may be written over.
+        # For each table what it must give on the way down, messages first; a marginal
+        # that nothing else shares may be written over.
         self.own = len(cliques)
         self.above = bool(above)
-        # The table whose sums are known after going up: the one with the message to the parent, and at the root the first.
+        # The table whose sums are known after going up: the one with the message to the
+        # parent, and at the root the first.
         self.top = self.plan.place[self.parent] if above else 0
         self.upward = (self.plan.rank[self.parent],) if above else ()
         self.spare = [True] * len(cliques) + [False] * len([*shared, *above])
@@ -74,7 +100,11 @@ class _NodePlan:
             (t, sorted((s for s in members if s != self.parent), reverse=True))
             for t, members in enumerate(self.plan.members)
         ]
-        self.wanted = [(t, some, tuple([self.plan.rank[s] for s in some])) for t, some in wanted if some]
+        self.wanted = [
+            (t, some, tuple([self.plan.rank[s] for s in some]))
+            for t, some in wanted
+            if some
+        ]
         self.alone = [scopes.count(scope) == 1 for scope in scopes]
 
 
@@ -89,7 +119,9 @@ class Calibration:
     ([0.25, 0.75], 8.0)
     """
 
-    def __init__(self, tree: JunctionTree, cliques: Iterable[Clique], sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, tree: JunctionTree, cliques: Iterable[Clique], sizes: Mapping[str, int]
+    ) -> None:
         self.tree = tree
         self.cliques = tuple(dict.fromkeys(cliques))
         self.sizes = {name: sizes[name] for name in tree.sizes}
@@ -98,16 +130,30 @@ class Calibration:
         for clique in self.cliques:
             home = tree.home(clique)
             if home is None and clique:
-                raise ValueError(f"{', '.join(clique)}: no node of the tree holds this clique")
+                raise ValueError(
+                    f"{', '.join(clique)}: no node of the tree holds this clique"
+                )
             self.homes[clique] = 0 if home is None else home
             if home is not None:
                 residents[home].append(clique)
-        self._nodes = [_NodePlan(tree, node, residents[node]) for node in range(len(tree.nodes))]
-        self.orders = {clique: order for parts in self._nodes for clique, order in parts.orders.items()}
-        self.shapes = {clique: tuple([sizes[name] for name in clique]) for clique in self.cliques}
+        self._nodes = [
+            _NodePlan(tree, node, residents[node]) for node in range(len(tree.nodes))
+        ]
+        self.orders = {
+            clique: order
+            for parts in self._nodes
+            for clique, order in parts.orders.items()
+        }
+        self.shapes = {
+            clique: tuple([sizes[name] for name in clique]) for clique in self.cliques
+        }
 
-    def run(self, potentials: Mapping[Clique, Array]) -> tuple[dict[Clique, Array], float]:
-        """The marginal of every clique, each summing to one, and log Z. A clique without a potential has none; -inf says impossible."""
+    def run(
+        self, potentials: Mapping[Clique, Array]
+    ) -> tuple[dict[Clique, Array], float]:
+        """The marginal of every clique, each summing to one, and log Z. A clique
+        without a potential has none; -inf says impossible.
+        """
         placed = self._assign_homes(potentials)
         if self.tree.nodes:
             try:
@@ -136,14 +182,22 @@ class Calibration:
                 found.append(np.asarray(share / share.sum(), np.float64))
             return found
 
-    def _assign_homes(self, potentials: Mapping[Clique, Array]) -> list[tuple[int, Clique, Array]]:
+    def _assign_homes(
+        self, potentials: Mapping[Clique, Array]
+    ) -> list[tuple[int, Clique, Array]]:
         placed = []
         for clique, values in potentials.items():
             if clique not in self.homes:
-                raise ValueError(f"{', '.join(clique)}: this clique was not named when the calibration was made ready")
+                raise ValueError(
+                    f"{', '.join(clique)}: this clique was not named when the"
+                    " calibration was made ready"
+                )
             values = np.asarray(values, np.float64)
             if values.shape != self.shapes[clique]:
-                raise ValueError(f"{', '.join(clique)}: its potential has another shape than its columns")
+                raise ValueError(
+                    f"{', '.join(clique)}: its potential has another shape than its"
+                    " columns"
+                )
             placed.append((self.homes[clique], clique, values))
         return placed
 
@@ -151,14 +205,18 @@ class Calibration:
 class _MessagePass:
     """One pass: up on creation, then down."""
 
-    def __init__(self, ready: Calibration, placed: list[tuple[int, Clique, Array]]) -> None:
+    def __init__(
+        self, ready: Calibration, placed: list[tuple[int, Clique, Array]]
+    ) -> None:
         self.ready = ready
         self.tree = ready.tree
         self.log_scale = 0.0
         weights = self._weights(placed)
         count = len(self.tree.nodes)
         self.tables: list[list[Array | None]] = [[] for _ in range(count)]
-        self.seen: list[Array | None] = [None] * count  # the sums behind each message up
+        self.seen: list[Array | None] = [
+            None
+        ] * count  # the sums behind each message up
         self.up: list[Array | None] = [None] * count
         self.tops = [1.0] * count  # what each message up was divided by
         for node in reversed(self.tree.order):
@@ -177,7 +235,9 @@ class _MessagePass:
                 self.up[node] = message * (1 / top)
 
     def _weights(self, placed: list[tuple[int, Clique, Array]]) -> dict[Clique, Array]:
-        """Exponentials of all potentials, each with its largest cell at one and its axes in the order of its node."""
+        """Exponentials of all potentials, each with its largest cell at one and its
+        axes in the order of its node.
+        """
         weights = {}
         orders = self.ready.orders
         small = []
@@ -198,7 +258,9 @@ class _MessagePass:
             highest = np.maximum.reduceat(flat, ends - lengths)
             tops = highest.tolist()
             self.log_scale += sum(tops)
-            if not math.isfinite(self.log_scale):  # only then it matters which one it was
+            if not math.isfinite(
+                self.log_scale
+            ):  # only then it matters which one it was
                 for (clique, _), top in zip(small, tops, strict=True):
                     self._account_for_top(clique, top)
             flat -= np.repeat(highest, lengths)
@@ -210,33 +272,53 @@ class _MessagePass:
         return weights
 
     def _account_for_top(self, clique: Clique, top: float) -> None:
-        """Account for a potential's largest cell, which its exponentials are divided by."""
+        """Account for a potential's largest cell, which its exponentials are divided
+        by.
+        """
         if not top < np.inf:
-            raise ValueError(f"{', '.join(clique)}: its potential holds something that is no number")
+            raise ValueError(
+                f"{', '.join(clique)}: its potential holds something that is no number"
+            )
         _refuse_impossible(top)
         self.log_scale += top
 
     def pass_down(self) -> tuple[dict[Clique, Array], float]:
         """From the root outwards: every clique's marginal, and log Z."""
-        found: dict[Clique, Array] = {clique: np.ones(()) for clique in self.ready.cliques if not clique}
+        found: dict[Clique, Array] = {
+            clique: np.ones(()) for clique in self.ready.cliques if not clique
+        }
         mass = self._normalise_root()
         for node in self.tree.order:
             parts = self.ready._nodes[node]
             plan, tables = parts.plan, self.tables[node]
             for table, wanted, ranks in parts.wanted:
-                sums = self.seen[node] if table == parts.top else plan.marginal_table(tables, table)
+                sums = (
+                    self.seen[node]
+                    if table == parts.top
+                    else plan.marginal_table(tables, table)
+                )
                 assert sums is not None
-                for s, values in zip(wanted, plan.sums[table](sums, ranks), strict=True):
+                for s, values in zip(
+                    wanted, plan.sums[table](sums, ranks), strict=True
+                ):
                     if s >= parts.own:
                         self._send_message(parts.children[s - parts.own], values)
                         continue
-                    kept = values if parts.alone[s] and values.flags.writeable else values.copy()
+                    kept = (
+                        values
+                        if parts.alone[s] and values.flags.writeable
+                        else values.copy()
+                    )
                     back = parts.backs[s]
-                    found[parts.cliques[s]] = kept if back is None else kept.transpose(back)
+                    found[parts.cliques[s]] = (
+                        kept if back is None else kept.transpose(back)
+                    )
         return found, math.log(mass) + self.log_scale
 
     def _normalise_root(self) -> float:
-        """Make the root sum to one, after which every message down makes its node sum to one; what it summed to before."""
+        """Make the root sum to one, after which every message down makes its node sum
+        to one; what it summed to before.
+        """
         root = self.tree.root
         tables, seen = self.tables[root], self.seen[root]
         assert seen is not None
@@ -245,7 +327,8 @@ class _MessagePass:
             raise _UnderflowError
         there = [table for table in tables if table is not None]
         if there:
-            # One of the factors is enough. The sums that are known already have to follow, where they are not that factor itself.
+            # One of the factors is enough. The sums that are known already have to
+            # follow, where they are not that factor itself.
             least = min(there, key=lambda table: table.size)
             least *= 1 / mass
             if seen is not least:
@@ -268,7 +351,9 @@ class _MessagePass:
         return found
 
     def _send_message(self, child: int, belief: Array) -> None:
-        """Tell a child what everybody else knows of the columns it shares: the belief without what the child itself said."""
+        """Tell a child what everybody else knows of the columns it shares: the belief
+        without what the child itself said.
+        """
         said = self.up[child]
         assert said is not None
         # Where the child said nothing, or next to nothing, the belief is nothing too.
@@ -280,19 +365,29 @@ class _MessagePass:
         tables, seen = self.tables[child], self.seen[child]
         assert seen is not None
         same = seen is tables[parts.top]
-        tables[parts.top] = parts.plan.multiply_into(tables[parts.top], parts.parent, message)
-        self.seen[child] = tables[parts.top] if same else parts.plan.multiply_into(seen, parts.parent, message)
+        tables[parts.top] = parts.plan.multiply_into(
+            tables[parts.top], parts.parent, message
+        )
+        self.seen[child] = (
+            tables[parts.top]
+            if same
+            else parts.plan.multiply_into(seen, parts.parent, message)
+        )
 
 
 def _exp_below_top(values: Array, top: float) -> Array:
-    """exp(values - top), some cells at a time, so that the difference is still at hand when its exponential is taken."""
+    """exp(values - top), some cells at a time, so that the difference is still at hand
+    when its exponential is taken.
+    """
     share = np.empty(values.shape)
     if not values.flags.c_contiguous:
         return np.exp(np.subtract(values, top, out=share), out=share)
     given, made = values.reshape(-1), share.reshape(-1)
     for start in range(0, given.size, EXP_BLOCK_CELLS):
         part = made[start : start + EXP_BLOCK_CELLS]
-        np.exp(np.subtract(given[start : start + EXP_BLOCK_CELLS], top, out=part), out=part)
+        np.exp(
+            np.subtract(given[start : start + EXP_BLOCK_CELLS], top, out=part), out=part
+        )
     return share
 
 
@@ -306,4 +401,7 @@ def _largest_cell(values: Array) -> float:
 
 def _refuse_impossible(log_z: float) -> None:
     if not math.isfinite(log_z):
-        raise Refused("What is declared impossible leaves no row possible. Loosen it in the schema")
+        raise Refused(
+            "What is declared impossible leaves no row possible. Loosen it in the"
+            " schema"
+        )

@@ -1,13 +1,15 @@
 """Sums of products over one node of a junction tree, without ever building the node.
 
-A node's factors (potentials of cliques, messages from neighbours) are small beside the node. Its columns are split into four groups Z, I, J
-and C such that every factor misses at least one of I, J and C. Then the product is P(z,i,j)·Q(z,i,c)·R(z,j,c), three tables of about
-the node's size to the power 2/3, and
+A node's factors (potentials of cliques, messages from neighbours) are small beside the
+node. Its columns are split into four groups Z, I, J and C such that every factor misses
+at least one of I, J and C. Then the product is P(z,i,j)·Q(z,i,c)·R(z,j,c), three tables
+of about the node's size to the power 2/3, and
 
     the sum over c is  P ∘ (Q Rᵀ),   the sum over j is  Q ∘ (P R),   the sum over i is  R ∘ (Pᵀ Q)
 
-for each z: matrix products, at a fraction of a nanosecond per cell of the node. Every factor's own marginal is a sum of one of the three.
-A factor as large as the node leaves no choice but I = everything, and the same code then works on the whole table.
+for each z: matrix products, at a fraction of a nanosecond per cell of the node. Every
+factor's own marginal is a sum of one of the three. A factor as large as the node leaves
+no choice but I = everything, and the same code then works on the whole table.
 """
 
 from __future__ import annotations
@@ -19,31 +21,50 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.inference.contraction_plans import AxisMask, ProductPlan, SumPlan, TableLayout, axes_of_mask
+from understudy.models.inference.contraction_plans import (
+    AxisMask,
+    ProductPlan,
+    SumPlan,
+    TableLayout,
+    axes_of_mask,
+)
 
 Array = NDArray[np.float64]
 
 MAX_SEARCHED_AXES = 8
-"""Columns whose split into groups is searched through; beyond, the smallest ones are taken together first."""
+"""Columns whose split into groups is searched through; beyond, the smallest ones are
+taken together first.
+"""
 
 MAX_WHOLE_NODE_CELLS = 2048
-"""A node of at most this many cells is worked on whole: calls would cost more than cells."""
+"""A node of at most this many cells is worked on whole: calls would cost more than
+cells.
+"""
 
 TABLE_COST, PRODUCT_COST, BATCH_COST, SPLIT_COST = 8.0, 0.5, 1500.0, 50_000.0
-"""Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix products, for each z, for having three tables at all."""
+"""Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix
+products, for each z, for having three tables at all.
+"""
 
 
 @cache
 def _enumerate_splits(axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every way to give axes to four groups, up to the names of I, J and C: the groups as sets, and as flags for each axis."""
+    """Every way to give axes to four groups, up to the names of I, J and C: the groups
+    as sets, and as flags for each axis.
+    """
     labels = np.arange(4**axes)[:, None] >> (2 * np.arange(axes)) & 3
-    groups = np.stack([((labels == g) << np.arange(axes)).sum(axis=1) for g in range(4)], axis=1)
+    groups = np.stack(
+        [((labels == g) << np.arange(axes)).sum(axis=1) for g in range(4)], axis=1
+    )
     named = (groups[:, 1] >= groups[:, 2]) & (groups[:, 2] >= groups[:, 3])
     return groups[named], labels[named]
 
 
-def split_axes(lengths: Sequence[int], scopes: Sequence[AxisMask]) -> tuple[AxisMask, AxisMask, AxisMask, AxisMask]:
-    """Groups Z, I, J, C such that every scope misses one of the last three, and all tables together are small.
+def split_axes(
+    lengths: Sequence[int], scopes: Sequence[AxisMask]
+) -> tuple[AxisMask, AxisMask, AxisMask, AxisMask]:
+    """Groups Z, I, J, C such that every scope misses one of the last three, and all
+    tables together are small.
 
     >>> split_axes((50, 50, 50), (0b011, 0b110, 0b101))
     (0, 4, 2, 1)
@@ -60,30 +81,42 @@ def split_axes(lengths: Sequence[int], scopes: Sequence[AxisMask]) -> tuple[Axis
         units[first] |= units.pop(second)
         weights[first] *= weights.pop(second)
     groups, labels = _enumerate_splits(len(units))
-    coarse = {sum(1 << u for u, unit in enumerate(units) if unit & scope) for scope in scopes}
+    coarse = {
+        sum(1 << u for u, unit in enumerate(units) if unit & scope) for scope in scopes
+    }
     fits = np.ones(len(groups), bool)
     for scope in coarse:
         if not any(scope != other and scope & other == scope for other in coarse):
             fits &= ((groups[:, 1:] & scope) == 0).any(axis=1)
     groups, labels = groups[fits], labels[fits]
-    z, i, j, c = (np.exp(np.where(labels == g, np.log(weights), 0.0).sum(axis=1)) for g in range(4))
+    z, i, j, c = (
+        np.exp(np.where(labels == g, np.log(weights), 0.0).sum(axis=1))
+        for g in range(4)
+    )
     cost = TABLE_COST * z * (i * j + np.where(c > 1, i * c + j * c, 0)) + np.where(
         c > 1, PRODUCT_COST * z * i * j * c + BATCH_COST * z + SPLIT_COST, 0
     )
     best = groups[int(np.argmin(cost))].tolist()
     if best[3] == 0:
         return 0, whole, 0, 0
-    chosen = [sum(unit for u, unit in enumerate(units) if group >> u & 1) for group in best]
+    chosen = [
+        sum(unit for u, unit in enumerate(units) if group >> u & 1) for group in best
+    ]
     # The larger group of each table comes last, where arithmetic on arrays is fastest.
-    i, j, c = sorted(chosen[1:], key=lambda group: math.prod(lengths[axis] for axis in axes_of_mask(group)))
+    i, j, c = sorted(
+        chosen[1:],
+        key=lambda group: math.prod(lengths[axis] for axis in axes_of_mask(group)),
+    )
     return chosen[0], i, j, c
 
 
 class Contraction:
-    """The node's plan: which factor goes into which table, and how tables become marginals.
+    """The node's plan: which factor goes into which table, and how tables become
+    marginals.
 
-    Axes are numbered in the order of `lengths`; a scope is a set of axes as bits. Factors come and marginals leave with their axes in that
-    order, one factor and one marginal for each scope.
+    Axes are numbered in the order of `lengths`; a scope is a set of axes as bits.
+    Factors come and marginals leave with their axes in that order, one factor and one
+    marginal for each scope.
 
     >>> plan = Contraction((2, 3), (0b01, 0b11))
     >>> tables = plan.tables([np.array([1.0, 2.0]), np.ones((2, 3))])
@@ -100,11 +133,23 @@ class Contraction:
         self.dims = tuple(self._cells(group) for group in self.groups)
         pairs = ((i, j), (i, c), (j, c))
         self.place = self._assign_homes([z | a | b for a, b in pairs])
-        self.parts = [TableLayout(self.lengths, axes_of_mask(z) + axes_of_mask(a) + axes_of_mask(b)) for a, b in pairs]
-        self.shapes = [(self.dims[0], self.dims[a], self.dims[b]) for a, b in ((1, 2), (1, 3), (2, 3))]
-        self.members = [[s for s, t in enumerate(self.place) if t == table] for table in range(3)]
+        self.parts = [
+            TableLayout(
+                self.lengths, axes_of_mask(z) + axes_of_mask(a) + axes_of_mask(b)
+            )
+            for a, b in pairs
+        ]
+        self.shapes = [
+            (self.dims[0], self.dims[a], self.dims[b])
+            for a, b in ((1, 2), (1, 3), (2, 3))
+        ]
+        self.members = [
+            [s for s, t in enumerate(self.place) if t == table] for table in range(3)
+        ]
         self.rank = [self.members[t].index(s) for s, t in enumerate(self.place)]
-        orders = [self.parts[t].order(m) for m, t in zip(scopes, self.place, strict=True)]
+        orders = [
+            self.parts[t].order(m) for m, t in zip(scopes, self.place, strict=True)
+        ]
         self.laid = [
             (None if order == sorted(order) else order, self.parts[t].shape(m))
             for order, m, t in zip(orders, scopes, self.place, strict=True)
@@ -114,19 +159,30 @@ class Contraction:
             for t, members in enumerate(self.members)
             if members
         ]
-        self.sums = [SumPlan(self.parts[t], [self.scopes[s] for s in self.members[t]]) for t in range(3)]
+        self.sums = [
+            SumPlan(self.parts[t], [self.scopes[s] for s in self.members[t]])
+            for t in range(3)
+        ]
 
-    def tables(self, factors: Sequence[Array | None], spare: Sequence[bool] | None = None) -> list[Array | None]:
-        """The three tables; None stands for all ones, as it does among the factors. Factors that are `spare` may be written over."""
+    def tables(
+        self, factors: Sequence[Array | None], spare: Sequence[bool] | None = None
+    ) -> list[Array | None]:
+        """The three tables; None stands for all ones, as it does among the factors.
+        Factors that are `spare` may be written over.
+        """
         made: list[Array | None] = [None, None, None]
         for t, members, product in self.products:
             some = [factors[s] for s in members]
-            table = product(some, [spare[s] for s in members] if spare else [False] * len(members))
+            table = product(
+                some, [spare[s] for s in members] if spare else [False] * len(members)
+            )
             made[t] = None if table is None else table.reshape(self.shapes[t])
         return made
 
     def spread(self, tables: Sequence[Array | None], table: int) -> Array:
-        """What one table must be multiplied with to become a marginal: broadcasts to its shape."""
+        """What one table must be multiplied with to become a marginal: broadcasts to
+        its shape.
+        """
         p, q, r = tables
         if table == 0:
             return _contract_tables(q, _transpose_table(r), self.dims[3])
@@ -137,7 +193,9 @@ class Contraction:
     def marginal_table(self, tables: Sequence[Array | None], table: int) -> Array:
         """The sum of the product of all factors over the group that this table misses."""
         own = tables[table]
-        if own is not None and self.groups[1] == self.whole:  # the one table is all there is
+        if (
+            own is not None and self.groups[1] == self.whole
+        ):  # the one table is all there is
             return own
         rest = self.spread(tables, table)
         return np.broadcast_to(rest, self.shapes[table]) if own is None else own * rest
@@ -162,43 +220,65 @@ class Contraction:
         np.multiply(full, laid, out=full)
         return values
 
-    def collect(self, table: int, values: Array, scopes: Sequence[int]) -> dict[int, Array]:
+    def collect(
+        self, table: int, values: Array, scopes: Sequence[int]
+    ) -> dict[int, Array]:
         """Marginals of some of the scopes that lie in one table, from its marginal."""
         rank = self.rank
-        return dict(zip(scopes, self.sums[table](values, tuple([rank[s] for s in scopes])), strict=True))
+        return dict(
+            zip(
+                scopes,
+                self.sums[table](values, tuple([rank[s] for s in scopes])),
+                strict=True,
+            )
+        )
 
     def marginals(self, tables: Sequence[Array | None]) -> list[Array]:
         """The marginal of every scope; all have the same sum."""
         found: dict[int, Array] = {}
         for table in range(3):
             if self.members[table]:
-                found |= self.collect(table, self.marginal_table(tables, table), self.members[table])
+                found |= self.collect(
+                    table, self.marginal_table(tables, table), self.members[table]
+                )
         return [found[s] for s in range(len(self.scopes))]
 
     def joint(self, tables: Sequence[Array | None]) -> Array:
         """The whole node, its axes in order: the product of all factors."""
         z, i, j, c = self.dims
-        result = np.ones((z, i, j, c)) if tables[0] is None else np.repeat(tables[0][..., None], c, axis=3)
+        result = (
+            np.ones((z, i, j, c))
+            if tables[0] is None
+            else np.repeat(tables[0][..., None], c, axis=3)
+        )
         if tables[1] is not None:
             result *= tables[1][:, :, None, :]
         if tables[2] is not None:
             result *= tables[2][:, None, :, :]
         axes = [axis for group in self.groups for axis in axes_of_mask(group)]
         shaped = result.reshape([self.lengths[axis] for axis in axes])
-        return np.ascontiguousarray(shaped.transpose([axes.index(axis) for axis in range(len(axes))]))
+        return np.ascontiguousarray(
+            shaped.transpose([axes.index(axis) for axis in range(len(axes))])
+        )
 
     def _cells(self, mask: AxisMask) -> int:
         return math.prod(self.lengths[i] for i in axes_of_mask(mask))
 
     def _assign_homes(self, unions: list[AxisMask]) -> list[int]:
-        """For every scope a table that holds it: the smallest in use already, else the smallest."""
+        """For every scope a table that holds it: the smallest in use already, else the
+        smallest.
+        """
         used: set[int] = set()
         place = [0] * len(self.scopes)
         if self.groups[1] == self.whole:  # one table, which is the node
             return place
-        for s in sorted(range(len(self.scopes)), key=lambda s: -self._cells(self.scopes[s])):
+        for s in sorted(
+            range(len(self.scopes)), key=lambda s: -self._cells(self.scopes[s])
+        ):
             holding = [t for t in range(3) if self.scopes[s] & ~unions[t] == 0]
-            place[s] = min(holding, key=lambda t: (t not in used, self._cells(unions[t])))
+            place[s] = min(
+                holding, key=lambda t: (t not in used, self._cells(unions[t]))
+            )
             used.add(place[s])
         return place
 
@@ -208,7 +288,9 @@ def _transpose_table(table: Array | None) -> Array | None:
 
 
 def _contract_tables(left: Array | None, right: Array | None, between: int) -> Array:
-    """Σ over the axis between of left(z, x, between)·right(z, between, y), where either may be all ones."""
+    """Σ over the axis between of left(z, x, between)·right(z, between, y), where either
+    may be all ones.
+    """
     if left is None and right is None:
         return np.full((1, 1, 1), float(between))
     if right is None:

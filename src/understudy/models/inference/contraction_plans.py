@@ -1,7 +1,10 @@
-"""Tables laid out in memory: factors multiplied into one, and one summed down to many, by plans that are made once.
+"""Tables laid out in memory: factors multiplied into one, and one summed down to many,
+by plans that are made once.
 
-A fit runs the same sums and products hundreds of times over tables of some thousand cells, where a call costs as much as its arithmetic. So
-every choice that shapes alone decide (which factors first, over which axes, by what kind of call) is made when the plan is.
+A fit runs the same sums and products hundreds of times over tables of some thousand
+cells, where a call costs as much as its arithmetic. So every choice that shapes alone
+decide (which factors first, over which axes, by what kind of call) is made when the
+plan is.
 """
 
 from __future__ import annotations
@@ -43,19 +46,28 @@ class TableLayout:
         return sum(1 << self.at[axis] for axis in axes_of_mask(scope))
 
     def order(self, scope: AxisMask) -> list[int]:
-        """The scope's axes in the node's order, by where they stand in this table's order: argsort for factors coming in."""
+        """The scope's axes in the node's order, by where they stand in this table's
+        order: argsort for factors coming in.
+        """
         positions = [self.at[axis] for axis in axes_of_mask(scope)]
         return sorted(range(len(positions)), key=positions.__getitem__)
 
     def shape(self, scope: AxisMask) -> tuple[int, ...]:
         """The scope's lengths, one for every axis it does not have."""
-        return tuple([n if scope >> axis & 1 else 1 for axis, n in zip(self.axes, self.lengths, strict=True)])
+        return tuple(
+            [
+                n if scope >> axis & 1 else 1
+                for axis, n in zip(self.axes, self.lengths, strict=True)
+            ]
+        )
 
     def cells(self, local: AxisMask) -> int:
         """Cells of a scope by position."""
         found = self._cells.get(local)
         if found is None:
-            found = self._cells[local] = math.prod([self.lengths[i] for i in axes_of_mask(local)])
+            found = self._cells[local] = math.prod(
+                [self.lengths[i] for i in axes_of_mask(local)]
+            )
         return found
 
 
@@ -64,7 +76,8 @@ _INTO_NEW, _INTO_LEFT, _INTO_RIGHT = -1, -2, -3
 
 
 class ProductPlan:
-    """Multiplies factors into a table, the small ones together first, so that few multiplications have the table's size.
+    """Multiplies factors into a table, the small ones together first, so that few
+    multiplications have the table's size.
 
     >>> times = ProductPlan(TableLayout((2, 3), (0, 1)), [0b01, 0b11])
     >>> times([np.array([1.0, 2.0]), np.ones((2, 3))], [False, False]).tolist()
@@ -81,7 +94,9 @@ class ProductPlan:
         self.locals = [table.local_mask(scope) for scope in scopes]
         self.plans: dict[tuple[int, ...], list[int]] = {}
 
-    def __call__(self, factors: Sequence[Array | None], spare: Sequence[bool]) -> Array | None:
+    def __call__(
+        self, factors: Sequence[Array | None], spare: Sequence[bool]
+    ) -> Array | None:
         there = tuple([i for i, factor in enumerate(factors) if factor is not None])
         if not there:
             return None
@@ -96,7 +111,8 @@ class ProductPlan:
                 order, shape = self.laid[i]
                 if order is not None:
                     factor = factor.transpose(order)
-                # A product takes over the layout of its factors, so all are laid out row by row: they are small, it is not.
+                # A product takes over the layout of its factors, so all are laid out
+                # row by row: they are small, it is not.
                 if not factor.flags.c_contiguous:
                     factor, own = np.ascontiguousarray(factor), True
                 stack.append((factor.reshape(shape), own))
@@ -114,16 +130,25 @@ class ProductPlan:
             spread = np.empty(self.table.lengths)
             spread[...] = result
             return spread
-        return result if mine and result.flags.c_contiguous else np.array(result, order="C")
+        return (
+            result
+            if mine and result.flags.c_contiguous
+            else np.array(result, order="C")
+        )
 
     def _plan_steps(self, there: tuple[int, ...]) -> list[int]:
-        """Numbers push a factor, negative ones multiply the two on top: always the two whose product is smallest."""
+        """Numbers push a factor, negative ones multiply the two on top: always the two
+        whose product is smallest.
+        """
         steps = {n: [i] for n, i in enumerate(there)}
         scopes = {n: self.locals[i] for n, i in enumerate(there)}
         cells = self.table.cells
-        # Of products of the same size the one of the smaller factors, which may make others smaller still.
+        # Of products of the same size the one of the smaller factors, which may make
+        # others smaller still.
         pairs = [
-            (cells(scopes[a] | scopes[b]), cells(scopes[a]) + cells(scopes[b]), a, b) for b in scopes for a in range(b)
+            (cells(scopes[a] | scopes[b]), cells(scopes[a]) + cells(scopes[b]), a, b)
+            for b in scopes
+            for a in range(b)
         ]
         heapq.heapify(pairs)
         numbers = itertools.count(len(there))
@@ -133,10 +158,18 @@ class ProductPlan:
                 continue
             left, right = scopes.pop(a), scopes.pop(b)
             both, n = left | right, next(numbers)
-            where = _INTO_LEFT if left == both else _INTO_RIGHT if right == both else _INTO_NEW
+            where = (
+                _INTO_LEFT
+                if left == both
+                else _INTO_RIGHT
+                if right == both
+                else _INTO_NEW
+            )
             steps[n] = [*steps.pop(a), *steps.pop(b), where]
             for other, scope in scopes.items():
-                heapq.heappush(pairs, (cells(both | scope), cells(both) + cells(scope), other, n))
+                heapq.heappush(
+                    pairs, (cells(both | scope), cells(both) + cells(scope), other, n)
+                )
             scopes[n] = both
         return next(iter(steps.values()))
 
@@ -153,16 +186,23 @@ class SumPlan:
         self.table = table
         self.whole = (1 << len(table.lengths)) - 1
         self.locals = [table.local_mask(scope) for scope in scopes]
-        self.shapes = [[table.lengths[axis] for axis in axes_of_mask(local)] for local in self.locals]
+        self.shapes = [
+            [table.lengths[axis] for axis in axes_of_mask(local)]
+            for local in self.locals
+        ]
         # A marginal leaves with its axes in the node's order.
         backs = [np.argsort(table.order(scope)).tolist() for scope in scopes]
         self.backs = [None if back == sorted(back) else back for back in backs]
-        self.plans: dict[tuple[int, ...], list[tuple[AxisMask, Callable[[Array], Array], AxisMask]]] = {}
+        self.plans: dict[
+            tuple[int, ...], list[tuple[AxisMask, Callable[[Array], Array], AxisMask]]
+        ] = {}
 
     def __call__(self, values: Array, wanted: tuple[int, ...]) -> list[Array]:
         plan = self.plans.get(wanted)
         if plan is None:
-            plan = self.plans[wanted] = self._plan_steps([self.locals[i] for i in wanted])
+            plan = self.plans[wanted] = self._plan_steps(
+                [self.locals[i] for i in wanted]
+            )
         made: dict[AxisMask, Array] = {self.whole: values}
         for source, work, result in plan:
             made[result] = work(made[source])
@@ -172,7 +212,9 @@ class SumPlan:
             found.append(laid if back is None else laid.transpose(back))
         return found
 
-    def _plan_steps(self, scopes: list[AxisMask]) -> list[tuple[AxisMask, Callable[[Array], Array], AxisMask]]:
+    def _plan_steps(
+        self, scopes: list[AxisMask]
+    ) -> list[tuple[AxisMask, Callable[[Array], Array], AxisMask]]:
         cells, lengths = self.table.cells, self.table.lengths
         known, steps = [self.whole], []
         pending = sorted(scopes, key=cells, reverse=True)
@@ -189,8 +231,12 @@ class SumPlan:
                 known.append(source)
         return steps
 
-    def _run(self, source: AxisMask, scope: AxisMask, axis: int, pending: Sequence[AxisMask]) -> AxisMask:
-        """The axis and those of its neighbours that can be summed away with it, in one call, without a loss to scopes still to come."""
+    def _run(
+        self, source: AxisMask, scope: AxisMask, axis: int, pending: Sequence[AxisMask]
+    ) -> AxisMask:
+        """The axis and those of its neighbours that can be summed away with it, in one
+        call, without a loss to scopes still to come.
+        """
         standing = axes_of_mask(source)
         at = standing.index(axis)
         run = 1 << axis
@@ -198,7 +244,9 @@ class SumPlan:
             for more in side:
                 rest = source & ~run
                 wider = rest & ~(1 << more)
-                if scope >> more & 1 or any(p & rest == p and p & wider != p for p in pending):
+                if scope >> more & 1 or any(
+                    p & rest == p and p & wider != p for p in pending
+                ):
                     break
                 run |= 1 << more
         return run

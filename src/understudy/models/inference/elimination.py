@@ -1,8 +1,11 @@
-"""Marginals that no node of a junction tree holds: columns brought together along the tree's paths.
+"""Marginals that no node of a junction tree holds: columns brought together along the
+tree's paths.
 
-P(a, x) for two far columns is a chain of small matrix products, P(a, s₁) P(s₂ | s₁) … P(x | sₖ), over the separators between them. Any
-other clique is collected the same way from the branches of the tree that hold its columns; every column that is not asked for is summed
-out as soon as its branch is left. Sizes are known before anything is multiplied.
+P(a, x) for two far columns is a chain of small matrix products, P(a, s₁) P(s₂ | s₁) …
+P(x | sₖ), over the separators between them. Any other clique is collected the same way
+from the branches of the tree that hold its columns; every column that is not asked for
+is summed out as soon as its branch is left. Sizes are known before anything is
+multiplied.
 """
 
 from __future__ import annotations
@@ -21,7 +24,11 @@ MAX_MARGINAL_CELLS = 1 << 25
 
 
 def multiply_and_sum(
-    left: Array, left_names: Clique, right: Array, right_names: Clique, keep: Collection[str]
+    left: Array,
+    left_names: Clique,
+    right: Array,
+    right_names: Clique,
+    keep: Collection[str],
 ) -> tuple[Array, Clique]:
     """The product of two tables, summed over every column that is not kept.
 
@@ -32,7 +39,10 @@ def multiply_and_sum(
     left_kept = tuple(n for n in left_names if n in keep or n in right_names)
     right_kept = tuple(n for n in right_names if n in keep or n in left_names)
     shared = tuple(n for n in left_kept if n in right_kept)
-    batch, inner = tuple(n for n in shared if n in keep), tuple(n for n in shared if n not in keep)
+    batch, inner = (
+        tuple(n for n in shared if n in keep),
+        tuple(n for n in shared if n not in keep),
+    )
     rows = tuple(n for n in left_kept if n not in shared)
     columns = tuple(n for n in right_kept if n not in shared)
     a = sum_to_clique(left, left_names, (*batch, *rows, *inner))
@@ -40,14 +50,20 @@ def multiply_and_sum(
     lengths = dict(zip((*batch, *rows, *inner), a.shape, strict=True)) | dict(
         zip((*batch, *inner, *columns), b.shape, strict=True)
     )
-    sizes = [math.prod(lengths[n] for n in part) for part in (batch, rows, inner, columns)]
+    sizes = [
+        math.prod(lengths[n] for n in part) for part in (batch, rows, inner, columns)
+    ]
     names = (*batch, *rows, *columns)
-    product = a.reshape(sizes[0], sizes[1], sizes[2]) @ b.reshape(sizes[0], sizes[2], sizes[3])
+    product = a.reshape(sizes[0], sizes[1], sizes[2]) @ b.reshape(
+        sizes[0], sizes[2], sizes[3]
+    )
     return product.reshape([lengths[n] for n in names]), names
 
 
 def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
-    """The marginal of any columns of the tree, axes in the order asked for; refused where a table on the way would be too large."""
+    """The marginal of any columns of the tree, axes in the order asked for; refused
+    where a table on the way would be too large.
+    """
     tree = beliefs.tree
     if not clique or not tree.nodes:
         return np.ones(())
@@ -56,16 +72,23 @@ def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
         return beliefs.inside(home, clique)
     _refuse_large_table(clique, tree.sizes, clique)
     wanted = set(clique)
-    beliefs = beliefs.reroot_at(max(range(len(tree.nodes)), key=lambda i: len(wanted & set(tree.nodes[i]))))
+    beliefs = beliefs.reroot_at(
+        max(range(len(tree.nodes)), key=lambda i: len(wanted & set(tree.nodes[i])))
+    )
     tree = beliefs.tree
     gathered: dict[int, tuple[Array, Clique]] = {}
     for node in reversed(tree.order):
         separator = tree.separators[node]
         mine = tuple(name for name in beliefs.new_columns(node) if name in wanted)
-        branches = [gathered.pop(child) for child in tree.children[node] if child in gathered]
+        branches = [
+            gathered.pop(child) for child in tree.children[node] if child in gathered
+        ]
         if not mine and not branches:
             continue
-        asked = [{*separator, *mine, *(n for b in branches[at:] for n in b[1])} for at in range(len(branches) + 1)]
+        asked = [
+            {*separator, *mine, *(n for b in branches[at:] for n in b[1])}
+            for at in range(len(branches) + 1)
+        ]
         start = tuple(name for name in beliefs.new_columns(node) if name in asked[0])
         table, names = beliefs.conditional(node, start), (*separator, *start)
         for at, (branch, branch_names) in enumerate(branches):
@@ -78,7 +101,9 @@ def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
 
 
 def pair_marginals(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Array]:
-    """The marginals of many pairs: for each first column one walk through the tree serves all its partners."""
+    """The marginals of many pairs: for each first column one walk through the tree
+    serves all its partners.
+    """
     tree = beliefs.tree
     partners: dict[str, list[Clique]] = {}
     for pair in pairs:
@@ -90,15 +115,23 @@ def pair_marginals(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Ar
         assert home is not None
         at_home = beliefs.reroot_at(home)
         rest = {pair[1]: pair for pair in asked}
-        arriving: dict[int, Array] = {}  # P(first, separator) for the nodes that do not hold the first column
+        arriving: dict[
+            int, Array
+        ] = {}  # P(first, separator) for the nodes that do not hold the first column
         for node in at_home.tree.order:
             inside = first in at_home.tree.nodes[node]
-            for name in [name for name in at_home.new_columns(node) if name in rest and name != first]:
+            for name in [
+                name
+                for name in at_home.new_columns(node)
+                if name in rest and name != first
+            ]:
                 pair = rest.pop(name)
                 found[pair] = (
                     at_home.inside(node, pair)
                     if inside
-                    else _extend_to_target(at_home, node, arriving[node], first, (name,), conditionals)
+                    else _extend_to_target(
+                        at_home, node, arriving[node], first, (name,), conditionals
+                    )
                 )
             if not rest:
                 break
@@ -110,7 +143,9 @@ def pair_marginals(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Ar
                 arriving[child] = (
                     at_home.inside(node, (first, *shared))
                     if inside
-                    else _extend_to_target(at_home, node, arriving[node], first, shared, conditionals)
+                    else _extend_to_target(
+                        at_home, node, arriving[node], first, shared, conditionals
+                    )
                 )
     return found
 
@@ -130,15 +165,22 @@ def _extend_to_target(
     if key not in conditionals:
         conditionals[key] = beliefs.conditional(node, fresh)
     table, names = multiply_and_sum(
-        arriving, (first, *separator), conditionals[key], (*separator, *fresh), {first, *target}
+        arriving,
+        (first, *separator),
+        conditionals[key],
+        (*separator, *fresh),
+        {first, *target},
     )
     return sum_to_clique(table, names, (first, *target))
 
 
-def _refuse_large_table(clique: Clique, sizes: Mapping[str, int], names: Collection[str]) -> None:
+def _refuse_large_table(
+    clique: Clique, sizes: Mapping[str, int], names: Collection[str]
+) -> None:
     cells = math.prod(sizes[name] for name in names)
     if cells > MAX_MARGINAL_CELLS:
         raise Refused(
-            f"{', '.join(clique)}: their marginal needs a table of {cells:,} cells on the way, more than {MAX_MARGINAL_CELLS:,}. "
-            "Ask for fewer columns, or count rows of a sample"
+            f"{', '.join(clique)}: their marginal needs a table of {cells:,} cells on"
+            f" the way, more than {MAX_MARGINAL_CELLS:,}. Ask for fewer columns, or"
+            " count rows of a sample"
         )

@@ -1,6 +1,8 @@
-"""Tables over some columns, multiplied and summed: columns are summed out one by one, the one with the smallest table first.
+"""Tables over some columns, multiplied and summed: columns are summed out one by one,
+the one with the smallest table first.
 
-Koller, Friedman, "Probabilistic graphical models", 2009, §9.3. The size of the largest table is known before any is made.
+Koller, Friedman, "Probabilistic graphical models", 2009, §9.3. The size of the largest
+table is known before any is made.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ class Factor:
 def elimination_order(
     scopes: Iterable[Clique], kept: set[str] | frozenset[str], sizes: Mapping[str, int]
 ) -> tuple[list[str], int]:
-    """The order in which to sum out all columns but those `kept`, always the one with the smallest table; and the largest of these tables.
+    """The order in which to sum out all columns but those `kept`, always the one with
+    the smallest table; and the largest of these tables.
 
     >>> elimination_order([("a",), ("a", "b"), ("b", "c")], {"c"}, {"a": 2, "b": 3, "c": 4})
     (['a', 'b'], 12)
@@ -38,11 +41,18 @@ def elimination_order(
     order: list[str] = []
     largest = 0
     while gone:
-        tables = {name: frozenset().union(*(s for s in open_scopes if name in s)) for name in gone}
-        cost = {name: math.prod(sizes[n] for n in table) for name, table in tables.items()}
+        tables = {
+            name: frozenset().union(*(s for s in open_scopes if name in s))
+            for name in gone
+        }
+        cost = {
+            name: math.prod(sizes[n] for n in table) for name, table in tables.items()
+        }
         first = min(gone, key=cost.__getitem__)
         largest = max(largest, cost[first])
-        open_scopes = [s for s in open_scopes if first not in s] + [tables[first] - {first}]
+        open_scopes = [s for s in open_scopes if first not in s] + [
+            tables[first] - {first}
+        ]
         order.append(first)
         gone.remove(first)
     return order, largest
@@ -51,7 +61,8 @@ def elimination_order(
 def eliminate_columns(
     factors: Sequence[Factor], order: Iterable[str], sizes: Mapping[str, int]
 ) -> tuple[list[Factor], list[Factor]]:
-    """Sum columns out in an order. The table each was summed out of (its own axis last), and the factors that are left.
+    """Sum columns out in an order. The table each was summed out of (its own axis
+    last), and the factors that are left.
 
     >>> kept, left = eliminate_columns([Factor(("a",), np.array([0.5, 0.5])), Factor(("a", "b"), np.eye(2))], ["a"], {"a": 2, "b": 2})
     >>> kept[0].scope, left[0].scope, left[0].table.tolist()
@@ -64,11 +75,15 @@ def eliminate_columns(
         others = tuple(dict.fromkeys(n for f in near for n in f.scope if n != name))
         joint = Factor((*others, name), multiply_factors(near, (*others, name), sizes))
         kept.append(joint)
-        left = [f for f in left if name not in f.scope] + [Factor(others, joint.table.sum(axis=-1))]
+        left = [f for f in left if name not in f.scope] + [
+            Factor(others, joint.table.sum(axis=-1))
+        ]
     return kept, left
 
 
-def multiply_factors(factors: Iterable[Factor], scope: Clique, sizes: Mapping[str, int]) -> Array:
+def multiply_factors(
+    factors: Iterable[Factor], scope: Clique, sizes: Mapping[str, int]
+) -> Array:
     """The product of factors over a scope that holds all of theirs."""
     result = np.ones([sizes[name] for name in scope])
     for factor in factors:
@@ -82,4 +97,6 @@ def sum_factor(factor: Factor, clique: Clique) -> Array:
     """A factor summed over all columns but a clique's, in the clique's order."""
     rest = tuple(i for i, name in enumerate(factor.scope) if name not in clique)
     kept = [name for name in factor.scope if name in clique]
-    return np.asarray(factor.table.sum(axis=rest).transpose([kept.index(name) for name in clique]))
+    return np.asarray(
+        factor.table.sum(axis=rest).transpose([kept.index(name) for name in clique])
+    )

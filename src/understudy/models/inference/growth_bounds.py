@@ -1,8 +1,11 @@
-"""What it would cost a junction tree to bring two far columns together, for all pairs at once.
+"""What it would cost a junction tree to bring two far columns together, for all pairs
+at once.
 
-A column can be taken along the path to another: every separator on the way gets it too, and the last one both. That is a triangulation, if
-not always the best one, so its cells are a bound that a tree for the pair as well need not exceed. One walk from each column finds the
-bound for all its partners, at microseconds a pair, where a new triangulation for each pair takes milliseconds.
+A column can be taken along the path to another: every separator on the way gets it too,
+and the last one both. That is a triangulation, if not always the best one, so its cells
+are a bound that a tree for the pair as well need not exceed. One walk from each column
+finds the bound for all its partners, at microseconds a pair, where a new triangulation
+for each pair takes milliseconds.
 """
 
 from __future__ import annotations
@@ -34,14 +37,20 @@ def bound_pair_growth(tree: JunctionTree) -> dict[frozenset[str], int]:
     found: dict[frozenset[str], int] = {}
     for column, homes in holders.items():
         together = {name for home in homes for name in tree.nodes[home]}
-        for name, cells in _walk_outwards(tree, links, crossings, homes, together).items():
+        for name, cells in _walk_outwards(
+            tree, links, crossings, homes, together
+        ).items():
             pair, cost = frozenset((column, name)), cells * tree.sizes[column]
             found[pair] = min(cost, found.get(pair, cost))
     return found
 
 
-def _crossing_cells(tree: JunctionTree, links: list[list[tuple[int, Clique]]]) -> Mapping[tuple[int, int, int], int]:
-    """For every way through a node, from one neighbour to another: the cells of the two separators taken together."""
+def _crossing_cells(
+    tree: JunctionTree, links: list[list[tuple[int, Clique]]]
+) -> Mapping[tuple[int, int, int], int]:
+    """For every way through a node, from one neighbour to another: the cells of the two
+    separators taken together.
+    """
     return {
         (before, node, after): prod(tree.sizes[name] for name in {*entered, *left})
         for node, near in enumerate(links)
@@ -58,10 +67,17 @@ def _walk_outwards(
     homes: list[int],
     together: set[str],
 ) -> dict[str, int]:
-    """For every column outside the homes of one: the cells on the way to it, in multiples of that one."""
+    """For every column outside the homes of one: the cells on the way to it, in
+    multiples of that one.
+    """
     found: dict[str, int] = {}
     inside = set(homes)
-    waiting = [(home, after, shared, 0) for home in homes for after, shared in links[home] if after not in inside]
+    waiting = [
+        (home, after, shared, 0)
+        for home in homes
+        for after, shared in links[home]
+        if after not in inside
+    ]
     while waiting:
         before, node, shared, way = waiting.pop()
         last = prod(tree.sizes[name] for name in shared)
@@ -69,6 +85,8 @@ def _walk_outwards(
             if name not in together and name not in shared:
                 found[name] = way + last * tree.sizes[name]
         waiting += [
-            (node, after, left, way + crossings[before, node, after]) for after, left in links[node] if after != before
+            (node, after, left, way + crossings[before, node, after])
+            for after, left in links[node]
+            if after != before
         ]
     return found

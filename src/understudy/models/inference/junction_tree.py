@@ -1,12 +1,16 @@
 """Junction trees: which columns a set of cliques ties together, and at what size.
 
-Cliques become the nodes of a tree such that every clique lies inside a node and the nodes that hold a column hang together (the running
-intersection property). Then sums over all rows fall apart into sums over one node at a time (Lauritzen, Spiegelhalter 1988). The nodes
-come from eliminating columns one by one, either always the one whose neighbourhood is smallest or the one whose going ties the fewest
-cells together, whichever ends smaller (Kjærulff 1990 compares such rules); the tree comes from the elimination for free
-(a node hangs on the one that holds the rest of it when its column goes), and it is a maximum-weight spanning tree of the nodes.
+Cliques become the nodes of a tree such that every clique lies inside a node and the
+nodes that hold a column hang together (the running intersection property). Then sums
+over all rows fall apart into sums over one node at a time (Lauritzen, Spiegelhalter
+1988). The nodes come from eliminating columns one by one, either always the one whose
+neighbourhood is smallest or the one whose going ties the fewest cells together,
+whichever ends smaller (Kjærulff 1990 compares such rules); the tree comes from the
+elimination for free (a node hangs on the one that holds the rest of it when its column
+goes), and it is a maximum-weight spanning tree of the nodes.
 
-Column sets are integers here, a bit for each column, so that asking for the size of a tree costs microseconds and no arrays.
+Column sets are integers here, a bit for each column, so that asking for the size of a
+tree costs microseconds and no arrays.
 """
 
 from __future__ import annotations
@@ -27,10 +31,13 @@ NO_NODE = -1
 
 @dataclass(frozen=True, eq=False)
 class JunctionTree:
-    """Nodes and, for each, its parent (an index, -1 for the root) and the columns it shares with it.
+    """Nodes and, for each, its parent (an index, -1 for the root) and the columns it
+    shares with it.
 
-    Parts that nothing ties together hang on each other by empty separators: the tree is always one tree. `order` lists the nodes so that
-    each stands after its parent; the root is a node of the largest size, because it is the one node a pass visits only once.
+    Parts that nothing ties together hang on each other by empty separators: the tree is
+    always one tree. `order` lists the nodes so that each stands after its parent; the
+    root is a node of the largest size, because it is the one node a pass visits only
+    once.
 
     >>> tree = JunctionTree.of([("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4})
     >>> sorted(tree.nodes), sorted(tree.separators), tree.cells
@@ -45,15 +52,27 @@ class JunctionTree:
 
     @classmethod
     def of(cls, cliques: Iterable[Clique], sizes: Mapping[str, int]) -> JunctionTree:
-        """The tree of some cliques over columns of these sizes; columns in no clique stay out of it."""
+        """The tree of some cliques over columns of these sizes; columns in no clique
+        stay out of it.
+        """
         names, weights, masks = _number_columns(cliques, sizes)
         nodes, parents, separators = _triangulate_graph(masks, weights)
 
-        # Axes by rising size: the long ones last, where arithmetic on arrays is fastest.
+        # Axes by rising size: the long ones last, where arithmetic on arrays is
+        # fastest.
         def names_of_mask(mask: int) -> Clique:
-            return tuple([names[i] for i in sorted(_bit_positions(mask), key=weights.__getitem__)])
+            return tuple(
+                [
+                    names[i]
+                    for i in sorted(_bit_positions(mask), key=weights.__getitem__)
+                ]
+            )
 
-        root = max(range(len(nodes)), key=lambda i: _mask_cells(nodes[i], weights), default=NO_NODE)
+        root = max(
+            range(len(nodes)),
+            key=lambda i: _mask_cells(nodes[i], weights),
+            default=NO_NODE,
+        )
         order, parents, separators = _hang_at_root(parents, separators, root, 0)
         return cls(
             tuple(map(names_of_mask, nodes)),
@@ -107,12 +126,19 @@ class JunctionTree:
         >>> tree.reroot_at(1 - tree.root).root == 1 - tree.root
         True
         """
-        order, parents, separators = _hang_at_root(self.parents, self.separators, root, ())
-        return JunctionTree(self.nodes, tuple(parents), tuple(separators), tuple(order), self.sizes)
+        order, parents, separators = _hang_at_root(
+            self.parents, self.separators, root, ()
+        )
+        return JunctionTree(
+            self.nodes, tuple(parents), tuple(separators), tuple(order), self.sizes
+        )
 
 
-def add_clique(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> JunctionTree:
-    """A tree for one more clique: the same one where a node holds it already, else built on the nodes there are.
+def add_clique(
+    tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]
+) -> JunctionTree:
+    """A tree for one more clique: the same one where a node holds it already, else
+    built on the nodes there are.
 
     >>> sizes = {"a": 2, "b": 3, "c": 4}
     >>> add_clique(JunctionTree.of([("a", "b"), ("b", "c")], sizes), ("a", "c"), sizes).nodes
@@ -123,15 +149,22 @@ def add_clique(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> 
     return JunctionTree.of([*tree.nodes, clique], sizes)
 
 
-def count_added_cells(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> int:
-    """Cells that `add_clique` would add, before anything is built: none where a node holds the clique already.
+def count_added_cells(
+    tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]
+) -> int:
+    """Cells that `add_clique` would add, before anything is built: none where a node
+    holds the clique already.
 
     >>> sizes = {"a": 2, "b": 3, "c": 4}
     >>> tree = JunctionTree.of([("a", "b"), ("b", "c")], sizes)
     >>> count_added_cells(tree, ("a", "b"), sizes), count_added_cells(tree, ("a", "c"), sizes)
     (0, 6)
     """
-    return 0 if tree.home(clique) is not None else forecast_cells([*tree.nodes, clique], sizes) - tree.cells
+    return (
+        0
+        if tree.home(clique) is not None
+        else forecast_cells([*tree.nodes, clique], sizes) - tree.cells
+    )
 
 
 def forecast_cells(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> int:
@@ -145,8 +178,12 @@ def forecast_cells(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> int:
     return sum(_mask_cells(node, weights) for node in nodes)
 
 
-def _number_columns(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> tuple[list[str], list[int], list[int]]:
-    """Columns in the order of their first mention, their sizes, and every clique as a set of bits."""
+def _number_columns(
+    cliques: Iterable[Clique], sizes: Mapping[str, int]
+) -> tuple[list[str], list[int], list[int]]:
+    """Columns in the order of their first mention, their sizes, and every clique as a
+    set of bits.
+    """
     number: dict[str, int] = {}
     masks = []
     for clique in cliques:
@@ -179,8 +216,12 @@ def _mask_cells(mask: int, weights: list[int]) -> int:
     return prod(weights[i] for i in _bit_positions(mask))
 
 
-def _triangulate_graph(masks: list[int], weights: list[int]) -> tuple[list[int], list[int], list[int]]:
-    """Nodes, parents and separators by the better of two orders of elimination; the first one where it adds no edge at all."""
+def _triangulate_graph(
+    masks: list[int], weights: list[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Nodes, parents and separators by the better of two orders of elimination; the
+    first one where it adds no edge at all.
+    """
     near = [1 << i for i in range(len(weights))]
     for mask in set(masks):
         for i in _bit_positions(mask):
@@ -190,11 +231,19 @@ def _triangulate_graph(masks: list[int], weights: list[int]) -> tuple[list[int],
     if not filled:
         return first
     second = _link_nodes(*_eliminate_least_fill_first(near, weights))
-    return min(first, second, key=lambda found: sum(_mask_cells(node, weights) for node in found[0]))
+    return min(
+        first,
+        second,
+        key=lambda found: sum(_mask_cells(node, weights) for node in found[0]),
+    )
 
 
-def _eliminate_smallest_first(near: list[int], weights: list[int]) -> tuple[list[int], list[int], bool]:
-    """Columns in the order they go, each one's neighbourhood (itself included) then, and whether edges had to be added."""
+def _eliminate_smallest_first(
+    near: list[int], weights: list[int]
+) -> tuple[list[int], list[int], bool]:
+    """Columns in the order they go, each one's neighbourhood (itself included) then,
+    and whether edges had to be added.
+    """
     cost = {i: _mask_cells(mask, weights) for i, mask in enumerate(near)}
     order, cliques, filled = [], [], False
     while cost:
@@ -214,8 +263,12 @@ def _eliminate_smallest_first(near: list[int], weights: list[int]) -> tuple[list
     return order, cliques, filled
 
 
-def _eliminate_least_fill_first(near: list[int], weights: list[int]) -> tuple[list[int], list[int]]:
-    """The same by another rule: the column whose going adds the lightest edges, an edge weighing the product of its ends."""
+def _eliminate_least_fill_first(
+    near: list[int], weights: list[int]
+) -> tuple[list[int], list[int]]:
+    """The same by another rule: the column whose going adds the lightest edges, an edge
+    weighing the product of its ends.
+    """
     fill = {i: _fill_weight(i, near, weights) for i in range(len(near))}
     order, cliques = [], []
     while fill:
@@ -246,13 +299,21 @@ def _fill_weight(column: int, near: list[int], weights: list[int]) -> int:
     return total
 
 
-def _link_nodes(order: list[int], cliques: list[int]) -> tuple[list[int], list[int], list[int]]:
-    """The maximal ones among the elimination's cliques, the parent of each, and what they share."""
+def _link_nodes(
+    order: list[int], cliques: list[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """The maximal ones among the elimination's cliques, the parent of each, and what
+    they share.
+    """
     position = {column: at for at, column in enumerate(order)}
     nodes: list[int] = []
-    tops: list[int] = []  # of each node the latest clique inside it: what hangs it on its parent
+    tops: list[
+        int
+    ] = []  # of each node the latest clique inside it: what hangs it on its parent
     within = [NO_NODE] * len(order)  # the node each elimination clique lies in
-    waiting: dict[int, int] = {}  # clique → the position of a clique that is this one and one column more
+    waiting: dict[
+        int, int
+    ] = {}  # clique → the position of a clique that is this one and one column more
     ahead = [NO_NODE] * len(order)
     for at, (column, clique) in enumerate(zip(order, cliques, strict=True)):
         rest = clique ^ (1 << column)
@@ -281,7 +342,10 @@ def _link_nodes(order: list[int], cliques: list[int]) -> tuple[list[int], list[i
 
 
 def _hang_at_root(
-    parents: Sequence[int], separators: Sequence[_ColumnSet], root: int, nothing: _ColumnSet
+    parents: Sequence[int],
+    separators: Sequence[_ColumnSet],
+    root: int,
+    nothing: _ColumnSet,
 ) -> tuple[list[int], list[int], list[_ColumnSet]]:
     """The same tree hung up at another node, and its nodes from there outwards."""
     links: list[list[tuple[int, _ColumnSet]]] = [[] for _ in parents]

@@ -1,7 +1,8 @@
 """Calibration in logarithms: slower, and at home with any potentials.
 
-Shafer and Shenoy's message passing (1990) without divisions: a message is the log-sum-exp of a node's potentials and of the messages from
-all its other neighbours. Nothing underflows, and minus infinity (a cell that cannot be) needs no special case.
+Shafer and Shenoy's message passing (1990) without divisions: a message is the
+log-sum-exp of a node's potentials and of the messages from all its other neighbours.
+Nothing underflows, and minus infinity (a cell that cannot be) needs no special case.
 """
 
 from __future__ import annotations
@@ -18,18 +19,24 @@ Array = NDArray[np.float64]
 
 
 def align_axes(values: Array, clique: Clique, node: Clique) -> Array:
-    """A clique's array with the axes of a node that holds it: in the node's order, of length one where the clique has none.
+    """A clique's array with the axes of a node that holds it: in the node's order, of
+    length one where the clique has none.
 
     >>> align_axes(np.arange(6.0).reshape(2, 3), ("b", "a"), ("a", "c", "b")).shape
     (3, 1, 2)
     """
     axes = [clique.index(name) for name in node if name in clique]
     lengths = iter(np.asarray(values).transpose(axes).shape)
-    return np.asarray(values).transpose(axes).reshape([next(lengths) if name in clique else 1 for name in node])
+    return (
+        np.asarray(values)
+        .transpose(axes)
+        .reshape([next(lengths) if name in clique else 1 for name in node])
+    )
 
 
 def logsumexp_to_clique(values: Array, node: Clique, clique: Clique) -> Array:
-    """The log-sum-exp of a node's array over the columns a clique does not have, its axes in the clique's order.
+    """The log-sum-exp of a node's array over the columns a clique does not have, its
+    axes in the clique's order.
 
     >>> logsumexp_to_clique(np.log(np.array([[1.0, 2.0], [3.0, 0.5]])), ("a", "b"), ("b",)).round(3).tolist()
     [1.386, 0.916]
@@ -39,16 +46,25 @@ def logsumexp_to_clique(values: Array, node: Clique, clique: Clique) -> Array:
     top = values.max(axis=rest, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
-        result = np.log(np.exp(values - top).sum(axis=rest)) + top.reshape([values.shape[node.index(n)] for n in kept])
-    return np.asarray(result.transpose([kept.index(name) for name in clique]), np.float64)
+        result = np.log(np.exp(values - top).sum(axis=rest)) + top.reshape(
+            [values.shape[node.index(n)] for n in kept]
+        )
+    return np.asarray(
+        result.transpose([kept.index(name) for name in clique]), np.float64
+    )
 
 
-def log_beliefs(tree: JunctionTree, potentials: Sequence[tuple[int, Clique, Array]]) -> list[Array]:
-    """For every node the logarithm of its marginal, up to log Z, which all of them share.
+def log_beliefs(
+    tree: JunctionTree, potentials: Sequence[tuple[int, Clique, Array]]
+) -> list[Array]:
+    """For every node the logarithm of its marginal, up to log Z, which all of them
+    share.
 
     `potentials` names the node each array belongs to.
     """
-    own: list[Array] = [np.zeros([tree.sizes[name] for name in node]) for node in tree.nodes]
+    own: list[Array] = [
+        np.zeros([tree.sizes[name] for name in node]) for node in tree.nodes
+    ]
     for node, clique, values in potentials:
         own[node] = own[node] + align_axes(values, clique, tree.nodes[node])
     up: dict[int, Array] = {}
@@ -58,26 +74,40 @@ def log_beliefs(tree: JunctionTree, potentials: Sequence[tuple[int, Clique, Arra
         total = own[node]
         for child in tree.children[node]:
             if child != without:
-                total = total + align_axes(up[child], tree.separators[child], tree.nodes[node])
+                total = total + align_axes(
+                    up[child], tree.separators[child], tree.nodes[node]
+                )
         if node in down and without != tree.parents[node]:
-            total = total + align_axes(down[node], tree.separators[node], tree.nodes[node])
+            total = total + align_axes(
+                down[node], tree.separators[node], tree.nodes[node]
+            )
         return total
 
     for node in reversed(tree.order):
         if tree.parents[node] != NO_NODE:
             up[node] = logsumexp_to_clique(
-                gather_messages(node, tree.parents[node]), tree.nodes[node], tree.separators[node]
+                gather_messages(node, tree.parents[node]),
+                tree.nodes[node],
+                tree.separators[node],
             )
     for node in tree.order:
         for child in tree.children[node]:
-            down[child] = logsumexp_to_clique(gather_messages(node, child), tree.nodes[node], tree.separators[child])
-    return [gather_messages(node, without=NO_NODE - 1) for node in range(len(tree.nodes))]
+            down[child] = logsumexp_to_clique(
+                gather_messages(node, child), tree.nodes[node], tree.separators[child]
+            )
+    return [
+        gather_messages(node, without=NO_NODE - 1) for node in range(len(tree.nodes))
+    ]
 
 
 def log_marginals(
-    tree: JunctionTree, wanted: Mapping[Clique, int], potentials: Sequence[tuple[int, Clique, Array]]
+    tree: JunctionTree,
+    wanted: Mapping[Clique, int],
+    potentials: Sequence[tuple[int, Clique, Array]],
 ) -> tuple[dict[Clique, Array], float]:
-    """Marginals of some cliques, each in the node it is said to lie in, and log Z; -inf where no cell can be."""
+    """Marginals of some cliques, each in the node it is said to lie in, and log Z; -inf
+    where no cell can be.
+    """
     if not tree.nodes:
         log_z = float(sum(float(values) for _, _, values in potentials))
         return {clique: np.ones(()) for clique in wanted}, log_z
@@ -87,7 +117,8 @@ def log_marginals(
     found = {}
     for clique, node in wanted.items():
         share = np.exp(
-            logsumexp_to_clique(beliefs[node], tree.nodes[node], clique) - (log_z if np.isfinite(log_z) else 0.0)
+            logsumexp_to_clique(beliefs[node], tree.nodes[node], clique)
+            - (log_z if np.isfinite(log_z) else 0.0)
         )
         mass = share.sum()
         found[clique] = np.asarray(share / mass if mass > 0 else share, np.float64)

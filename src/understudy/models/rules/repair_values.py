@@ -1,13 +1,18 @@
-"""Settling: values inside their bins that keep every rule, also those that are finer than the bins.
+"""Settling: values inside their bins that keep every rule, also those that are finer
+than the bins.
 
-A model knows cells. Two dates in the same bin may still be in the wrong order once they are drawn, and parts hardly ever add up to their
-total by chance. So rows are drawn as usual, and those that break a rule are settled, in this order:
+A model knows cells. Two dates in the same bin may still be in the wrong order once they
+are drawn, and parts hardly ever add up to their total by chance. So rows are drawn as
+usual, and those that break a rule are settled, in this order:
 
-1. drawn again inside their bins: what is then accepted has exactly the distribution of the bins, given the rules;
-2. moved inside their bins, no farther than needed: a sum that is off by 7 moves its columns by 7 in all;
+1. drawn again inside their bins: what is then accepted has exactly the distribution of
+   the bins, given the rules;
+2. moved inside their bins, no farther than needed: a sum that is off by 7 moves its
+   columns by 7 in all;
 3. given the values of a row that keeps every rule, in all columns that have rules.
 
-The last always works where a batch has a single good row. Every step but the third leaves each value in its bin.
+The last always works where a batch has a single good row. Every step but the third
+leaves each value in its bin.
 """
 
 from __future__ import annotations
@@ -35,7 +40,11 @@ from understudy.schema.predicates.ast import (
     Operator,
     Or,
 )
-from understudy.schema.predicates.comparable import family_of_column, scale_step_of, scale_value_of
+from understudy.schema.predicates.comparable import (
+    family_of_column,
+    scale_step_of,
+    scale_value_of,
+)
 from understudy.schema.predicates.on_values import has_value, true_rows
 from understudy.schema.predicates.rules import breach_of
 
@@ -69,9 +78,11 @@ def repair_broken_values(
     inside: bool = False,
     witness: Callable[[], Mapping[str, DecodedCells] | None] = lambda: None,
 ) -> DecodedRows:
-    """The same rows with every rule kept; `pinned` columns keep their values. `witness` gives a row to fall back on.
+    """The same rows with every rule kept; `pinned` columns keep their values. `witness`
+    gives a row to fall back on.
 
-    With `inside`, values are moved inside their bins alone, and rows for which that is not enough stay as they are.
+    With `inside`, values are moved inside their bins alone, and rows for which that is
+    not enough stay as they are.
     """
     made = dict(rows)
     count = len(next(iter(made.values())).index) if made else 0
@@ -79,19 +90,37 @@ def repair_broken_values(
     if not bad.any():
         return made
     ruled = sorted(set().union(*(p.columns for p in schema.forbidden_predicates)))
-    made |= {name: DecodedCells(made[name].index.copy(), made[name].state.copy()) for name in ruled}
-    free = [name for name in ruled if name not in pinned and isinstance(schema.codecs[name].bins, BinEdges)]
+    made |= {
+        name: DecodedCells(made[name].index.copy(), made[name].state.copy())
+        for name in ruled
+    }
+    free = [
+        name
+        for name in ruled
+        if name not in pinned and isinstance(schema.codecs[name].bins, BinEdges)
+    ]
     for turn in range(REDRAW_ROUNDS + MOVE_ROUNDS):
         here = np.flatnonzero(bad)
-        some = {name: DecodedCells(made[name].index[here], made[name].state[here]) for name in ruled}
+        some = {
+            name: DecodedCells(made[name].index[here], made[name].state[here])
+            for name in ruled
+        }
         if turn < REDRAW_ROUNDS or turn % 8 == 0:
             for name in free:
                 fresh = redraw(name, here)
-                some[name].index[:] = np.where(has_value(some[name]), fresh, some[name].index)
+                some[name].index[:] = np.where(
+                    has_value(some[name]), fresh, some[name].index
+                )
         if turn >= REDRAW_ROUNDS:
             box = {name: _bin_limits(schema, name, codes[name][here]) for name in free}
-            for predicate in rng.permutation(np.array(schema.forbidden_predicates, object)):
-                _falsify_predicate(predicate, _RepairState(schema, some, box, rng), np.ones(here.size, np.bool_))
+            for predicate in rng.permutation(
+                np.array(schema.forbidden_predicates, object)
+            ):
+                _falsify_predicate(
+                    predicate,
+                    _RepairState(schema, some, box, rng),
+                    np.ones(here.size, np.bool_),
+                )
         for name in free:
             made[name].index[here] = some[name].index
         bad[here] = broken_rows(schema, some, here.size)
@@ -113,16 +142,27 @@ def _replace_broken_rows(
     source = draw_donors([], bad, here, rng)
     if np.all(source >= 0):
         for name in ruled:
-            made[name].index[here], made[name].state[here] = made[name].index[source], made[name].state[source]
+            made[name].index[here], made[name].state[here] = (
+                made[name].index[source],
+                made[name].state[source],
+            )
         return
     one = witness()
     if one is None:
-        raise Refused(f"{', '.join(ruled)}: no row was found that keeps every rule of the schema. Loosen its rules")
+        raise Refused(
+            f"{', '.join(ruled)}: no row was found that keeps every rule of the schema."
+            " Loosen its rules"
+        )
     for name in ruled:
-        made[name].index[here], made[name].state[here] = one[name].index[0], one[name].state[0]
+        made[name].index[here], made[name].state[here] = (
+            one[name].index[0],
+            one[name].state[0],
+        )
 
 
-def _bin_limits(schema: Schema, name: str, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _bin_limits(
+    schema: Schema, name: str, codes: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First and last lattice index of each row's bin; of a missing one, anything."""
     bins = schema.codecs[name].bins
     assert isinstance(bins, BinEdges)
@@ -145,7 +185,9 @@ class _RepairState:
 
 
 def _falsify_predicate(predicate: Predicate, work: _RepairState, which: Flags) -> None:
-    """Make a predicate false for the rows it holds for, by moving numbers; labels stay as they are."""
+    """Make a predicate false for the rows it holds for, by moving numbers; labels stay
+    as they are.
+    """
     which = which & true_rows(predicate, work.schema.codecs, work.rows)
     if not which.any():
         return
@@ -153,12 +195,17 @@ def _falsify_predicate(predicate: Predicate, work: _RepairState, which: Flags) -
         case And(left, right):  # one of both is enough: another one each time
             first, second = (left, right) if work.rng.random() < 0.5 else (right, left)
             _falsify_predicate(first, work, which)
-            _falsify_predicate(second, work, which & true_rows(predicate, work.schema.codecs, work.rows))
+            _falsify_predicate(
+                second,
+                work,
+                which & true_rows(predicate, work.schema.codecs, work.rows),
+            )
         case Or(left, right):
             _falsify_predicate(left, work, which)
             _falsify_predicate(right, work, which)
         case Not() | IfThen():
-            # Without missing values the opposite of the opposite is the thing itself; with them nothing here could be moved.
+            # Without missing values the opposite of the opposite is the thing itself;
+            # with them nothing here could be moved.
             _falsify_predicate(breach_of(predicate, of=False), work, which)
         case LinearComparison() | ColumnComparison():
             found = _as_sum(predicate, work.schema)
@@ -169,9 +216,14 @@ def _falsify_predicate(predicate: Predicate, work: _RepairState, which: Flags) -
 def _as_sum(
     predicate: LinearComparison | ColumnComparison, schema: Schema
 ) -> tuple[list[tuple[Fraction, str]], Operator, Fraction] | None:
-    """A comparison of numbers, or of dates or times, as weights of lattice indices; None where there is nothing to move."""
+    """A comparison of numbers, or of dates or times, as weights of lattice indices;
+    None where there is nothing to move.
+    """
     if isinstance(predicate, LinearComparison):
-        terms, constant = [(weight, name.column) for weight, name in predicate.terms], predicate.constant
+        terms, constant = (
+            [(weight, name.column) for weight, name in predicate.terms],
+            predicate.constant,
+        )
     else:
         terms, constant = [(Fraction(1), predicate.left.column)], Fraction(0)
         if isinstance(predicate.right, ColumnName):
@@ -183,25 +235,53 @@ def _as_sum(
                 return None
             constant = found
     columns = [schema[name] for _, name in terms]
-    if len({family_of_column(column) for column in columns}) > 1 or not all(isinstance(c, Lattice) for c in columns):
+    if len({family_of_column(column) for column in columns}) > 1 or not all(
+        isinstance(c, Lattice) for c in columns
+    ):
         return None
-    steps = [weight * scale_step_of(c) for (weight, _), c in zip(terms, columns, strict=True) if isinstance(c, Lattice)]
-    return [(step, name) for step, (_, name) in zip(steps, terms, strict=True)], predicate.operator, constant
+    steps = [
+        weight * scale_step_of(c)
+        for (weight, _), c in zip(terms, columns, strict=True)
+        if isinstance(c, Lattice)
+    ]
+    return (
+        [(step, name) for step, (_, name) in zip(steps, terms, strict=True)],
+        predicate.operator,
+        constant,
+    )
 
 
 def _move_indices(
-    terms: list[tuple[Fraction, str]], operator: Operator, constant: Fraction, work: _RepairState, which: Flags
+    terms: list[tuple[Fraction, str]],
+    operator: Operator,
+    constant: Fraction,
+    work: _RepairState,
+    which: Flags,
 ) -> None:
-    """Move indices inside their bins until Σ step · index no longer compares so with the constant, no farther than needed."""
+    """Move indices inside their bins until Σ step · index no longer compares so with
+    the constant, no farther than needed.
+    """
     unit = math.lcm(constant.denominator, *(step.denominator for step, _ in terms))
     factors = {name: int(step * unit) for step, name in terms}
     bound = int(constant * unit)
-    order = [name for name in work.rng.permutation([name for _, name in terms]) if name in work.box]
-    order.sort(key=lambda name: -abs(factors[name]))  # coarse steps first, so that fine ones can fill what is left
+    order = [
+        name
+        for name in work.rng.permutation([name for _, name in terms])
+        if name in work.box
+    ]
+    order.sort(
+        key=lambda name: -abs(factors[name])
+    )  # coarse steps first, so that fine ones can fill what is left
     at = np.flatnonzero(which)
-    largest = sum(abs(f) * int(np.abs(work.rows[name].index).max(initial=0)) for name, f in factors.items())
+    largest = sum(
+        abs(f) * int(np.abs(work.rows[name].index).max(initial=0))
+        for name, f in factors.items()
+    )
     kind = np.int64 if largest + abs(bound) < 2**61 else object
-    total = sum((f * work.rows[name].index[at].astype(kind) for name, f in factors.items()), np.zeros((), kind))
+    total = sum(
+        (f * work.rows[name].index[at].astype(kind) for name, f in factors.items()),
+        np.zeros((), kind),
+    )
     excess = np.asarray(total - bound)
     if operator is Operator.EQUAL:  # to be unequal, one step anywhere will do
         wanted = np.zeros(at.size, kind) + work.rng.choice([-1, 1], at.size)
@@ -219,16 +299,28 @@ def _move_indices(
         moved = np.minimum(np.maximum(index.astype(kind) + step, low), high)
         wanted = wanted - (moved - index) * factor
         if operator is not Operator.UNEQUAL:  # more than enough is enough
-            wanted = np.where(np.sign(wanted.astype(np.float64)) * _wanted_sign(operator) < 0, 0, wanted)
+            wanted = np.where(
+                np.sign(wanted.astype(np.float64)) * _wanted_sign(operator) < 0,
+                0,
+                wanted,
+            )
         work.rows[name].index[at] = moved.astype(np.int64)
 
 
 def _wanted_sign(operator: Operator) -> int:
-    return 0 if operator is Operator.EQUAL else 1 if operator in (Operator.LESS, Operator.AT_MOST) else -1
+    return (
+        0
+        if operator is Operator.EQUAL
+        else 1
+        if operator in (Operator.LESS, Operator.AT_MOST)
+        else -1
+    )
 
 
 def _whole_steps(wanted: NDArray[Any], factor: int, *, exact: bool) -> NDArray[Any]:
-    """Whole steps of a column that change a sum by what is wanted: not beyond it where it is to be exact, else at least that."""
+    """Whole steps of a column that change a sum by what is wanted: not beyond it where
+    it is to be exact, else at least that.
+    """
     size = np.abs(wanted)
     steps = size // abs(factor) if exact else -(-size // abs(factor))
     return np.asarray(np.where(wanted < 0, -steps, steps) * (1 if factor > 0 else -1))

@@ -1,11 +1,14 @@
-"""Rows that the schema declares impossible are never handed out, also where a model does not know better.
+"""Rows that the schema declares impossible are never handed out, also where a model
+does not know better.
 
-A model over all columns gives impossible cells no mass. One that treats columns apart cannot see them, so its rows are repaired: a row
-that cannot be exchanges one code with another row, if both are possible afterwards. Every column keeps its counts. Where no exchange is
-left, a row takes the codes of a possible one in the columns that have rules, and where there is none, codes are drawn evenly
-from what is possible.
+A model over all columns gives impossible cells no mass. One that treats columns apart
+cannot see them, so its rows are repaired: a row that cannot be exchanges one code with
+another row, if both are possible afterwards. Every column keeps its counts. Where no
+exchange is left, a row takes the codes of a possible one in the columns that have
+rules, and where there is none, codes are drawn evenly from what is possible.
 
-What is decided here is the cell. Rules that are finer than the bins are kept when values are drawn (models/rules/repair_values.py).
+What is decided here is the cell. Rules that are finer than the bins are kept when
+values are drawn (models/rules/repair_values.py).
 """
 
 from __future__ import annotations
@@ -28,21 +31,28 @@ MAX_REPAIR_ROUNDS = 60
 """Rounds of exchanges before codes are drawn anew."""
 
 RULE_LOOKUPS_PER_EXCHANGE = 4
-"""Times that rules are asked in one exchange: of both rows of a pair, in two kinds of pairs."""
+"""Times that rules are asked in one exchange: of both rows of a pair, in two kinds of
+pairs.
+"""
 
 MAX_EXCHANGE_WORK = 50_000
-"""Columns of rules that are looked up in exchanges, each for many rows at once: ten rules of two columns get all rounds for ten columns.
-Hundreds of rules that tie hundreds of columns would otherwise be tried for an hour, for three rows as for a million."""
+"""Columns of rules that are looked up in exchanges, each for many rows at once: ten
+rules of two columns get all rounds for ten columns. Hundreds of rules that tie hundreds
+of columns would otherwise be tried for an hour, for three rows as for a million.
+"""
 
 STALLED_REPAIR_SHARE, STALLED_REPAIR_ROWS = 0.99, 1000
-"""A round that leaves more than this share of the impossible rows, and more than these, is the last."""
+"""A round that leaves more than this share of the impossible rows, and more than these,
+is the last.
+"""
 
 Masks = Mapping[Clique, NDArray[np.bool_]]
 Flags = NDArray[np.bool_]
 
 
 def impossible_masks(schema: Schema) -> dict[Clique, NDArray[np.bool_]]:
-    """The structural zeros of every set of columns that a declaration is about, where a table of them is small enough to hold.
+    """The structural zeros of every set of columns that a declaration is about, where a
+    table of them is small enough to hold.
 
     >>> from understudy.schema import Boolean, parse_predicate
     >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
@@ -53,7 +63,9 @@ def impossible_masks(schema: Schema) -> dict[Clique, NDArray[np.bool_]]:
     return dict(schema.masks)
 
 
-def impossible_rows(masks: Masks, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
+def impossible_rows(
+    masks: Masks, codes: Mapping[str, NDArray[np.integer]], rows: int
+) -> Flags:
     """Which rows lie in a structural zero."""
     bad = np.zeros(rows, bool)
     for clique, zeros in masks.items():
@@ -61,9 +73,18 @@ def impossible_rows(masks: Masks, codes: Mapping[str, NDArray[np.integer]], rows
     return bad
 
 
-def forbidden_rows(schema: Schema, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
-    """Which rows no values could make possible, also by rules over too many cells to hold."""
-    return _RuleGroup(schema, frozenset(schema), schema.masks, schema.unmasked_predicates).faults(codes, rows) > 0
+def forbidden_rows(
+    schema: Schema, codes: Mapping[str, NDArray[np.integer]], rows: int
+) -> Flags:
+    """Which rows no values could make possible, also by rules over too many cells to
+    hold.
+    """
+    return (
+        _RuleGroup(
+            schema, frozenset(schema), schema.masks, schema.unmasked_predicates
+        ).faults(codes, rows)
+        > 0
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +99,13 @@ class _RuleGroup:
     @cached_property
     def width(self) -> int:
         """Columns that are looked up to tell how many rules some rows break."""
-        return sum(map(len, self.masks)) + sum(len(predicate.columns) for predicate in self.unmasked_predicates)
+        return sum(map(len, self.masks)) + sum(
+            len(predicate.columns) for predicate in self.unmasked_predicates
+        )
 
-    def faults(self, codes: Mapping[str, NDArray[np.integer]], rows: int) -> NDArray[np.int16]:
+    def faults(
+        self, codes: Mapping[str, NDArray[np.integer]], rows: int
+    ) -> NDArray[np.int16]:
         """How many rules each row breaks."""
         found = np.zeros(rows, np.int16)
         for clique, zeros in self.masks.items():
@@ -92,7 +117,10 @@ class _RuleGroup:
 
 def _rule_groups(schema: Schema) -> list[_RuleGroup]:
     groups: list[frozenset[str]] = []
-    for names in (*map(frozenset, schema.masks), *(p.columns for p in schema.unmasked_predicates)):
+    for names in (
+        *map(frozenset, schema.masks),
+        *(p.columns for p in schema.unmasked_predicates),
+    ):
         touching = [group for group in groups if group & names]
         groups = [group for group in groups if group not in touching]
         groups.append(names.union(*touching))
@@ -100,7 +128,11 @@ def _rule_groups(schema: Schema) -> list[_RuleGroup]:
         _RuleGroup(
             schema,
             group,
-            {clique: zeros for clique, zeros in schema.masks.items() if group.issuperset(clique)},
+            {
+                clique: zeros
+                for clique, zeros in schema.masks.items()
+                if group.issuperset(clique)
+            },
             tuple(p for p in schema.unmasked_predicates if p.columns <= group),
         )
         for group in groups
@@ -108,9 +140,14 @@ def _rule_groups(schema: Schema) -> list[_RuleGroup]:
 
 
 def draw_donors(
-    keys: Sequence[NDArray[np.generic]], bad: Flags, here: NDArray[np.int64], rng: Generator
+    keys: Sequence[NDArray[np.generic]],
+    bad: Flags,
+    here: NDArray[np.int64],
+    rng: Generator,
 ) -> NDArray[np.int64]:
-    """For each of some rows a random row that is not bad and has the same keys; -1 where there is none."""
+    """For each of some rows a random row that is not bad and has the same keys; -1
+    where there is none.
+    """
     good = np.flatnonzero(~bad)
     if not good.size:
         return np.full(here.size, -1, np.int64)
@@ -121,13 +158,19 @@ def draw_donors(
         distinct, place = np.unique(key, return_inverse=True)
         group = np.unique(group * distinct.size + place, return_inverse=True)[1]
     good = good[np.argsort(group[good], kind="stable")]
-    first, last = (np.searchsorted(group[good], group[here], side=side) for side in ("left", "right"))
+    first, last = (
+        np.searchsorted(group[good], group[here], side=side)
+        for side in ("left", "right")
+    )
     drawn = first + (rng.random(here.size) * (last - first)).astype(np.int64)
     return np.where(last > first, good[np.minimum(drawn, good.size - 1)], -1)
 
 
-def keep_possible(schema: Schema, codes: Codes, rows: int, rng: Generator, fixed: Collection[str] = ()) -> Codes:
-    """The same rows where all are possible, else repaired; `fixed` columns never change.
+def keep_possible(
+    schema: Schema, codes: Codes, rows: int, rng: Generator, fixed: Collection[str] = ()
+) -> Codes:
+    """The same rows where all are possible, else repaired; `fixed` columns never
+    change.
 
     >>> from understudy.schema import Boolean, parse_predicate
     >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
@@ -141,13 +184,21 @@ def keep_possible(schema: Schema, codes: Codes, rows: int, rng: Generator, fixed
     for group in _rule_groups(schema):
         faults = group.faults(codes, rows)
         if faults.any():
-            made = {name: column.copy() for name, column in codes.items()} if made is None else made
+            made = (
+                {name: column.copy() for name, column in codes.items()}
+                if made is None
+                else made
+            )
             _repair_rows(group, made, faults, rng, fixed)
     return codes if made is None else made
 
 
 def _repair_rows(
-    group: _RuleGroup, codes: Codes, faults: NDArray[np.int16], rng: Generator, fixed: Collection[str]
+    group: _RuleGroup,
+    codes: Codes,
+    faults: NDArray[np.int16],
+    rng: Generator,
+    fixed: Collection[str],
 ) -> None:
     """Make every row keep the rules of one group, which no other group can undo."""
     free = [name for name in codes if name not in fixed and name in group.columns]
@@ -161,7 +212,9 @@ def _repair_rows(
                 return
             if work > MAX_EXCHANGE_WORK:
                 break
-        if work > MAX_EXCHANGE_WORK or int(faults.sum()) > max(before * STALLED_REPAIR_SHARE, STALLED_REPAIR_ROWS):
+        if work > MAX_EXCHANGE_WORK or int(faults.sum()) > max(
+            before * STALLED_REPAIR_SHARE, STALLED_REPAIR_ROWS
+        ):
             break
     bad = faults > 0
     _copy_donors(group, codes, bad, rng, fixed)
@@ -169,14 +222,26 @@ def _repair_rows(
         _redraw_codes(group, codes, bad, rng, fixed)
 
 
-def _exchange_column(group: _RuleGroup, codes: Codes, name: str, faults: NDArray[np.int16], rng: Generator) -> None:
-    """Let every impossible row exchange its code of one column with a random row, where fewer rules are broken after it."""
+def _exchange_column(
+    group: _RuleGroup,
+    codes: Codes,
+    name: str,
+    faults: NDArray[np.int16],
+    rng: Generator,
+) -> None:
+    """Let every impossible row exchange its code of one column with a random row, where
+    fewer rules are broken after it.
+    """
     for here, there in _pair_rows(faults > 0, rng):
         _swap_if_better(group, codes, name, faults, here, there)
 
 
-def _pair_rows(bad: Flags, rng: Generator) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Every impossible row beside another of them, then beside a possible one; where most are impossible, all rows in pairs."""
+def _pair_rows(
+    bad: Flags, rng: Generator
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Every impossible row beside another of them, then beside a possible one; where
+    most are impossible, all rows in pairs.
+    """
     if 4 * int(bad.sum()) >= bad.size:
         rows = rng.permutation(bad.size)
         half = rows.size // 2
@@ -200,42 +265,71 @@ def _swap_if_better(
 ) -> None:
     mine, theirs = ({n: codes[n][at] for n in group.columns} for at in (here, there))
     mine[name], theirs[name] = theirs[name], mine[name]
-    now_here, now_there = group.faults(mine, here.size), group.faults(theirs, there.size)
+    now_here, now_there = (
+        group.faults(mine, here.size),
+        group.faults(theirs, there.size),
+    )
     better = now_here + now_there < faults[here] + faults[there]
-    codes[name][here[better]], codes[name][there[better]] = mine[name][better], theirs[name][better]
+    codes[name][here[better]], codes[name][there[better]] = (
+        mine[name][better],
+        theirs[name][better],
+    )
     faults[here[better]], faults[there[better]] = now_here[better], now_there[better]
 
 
-def _copy_donors(group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
-    """Rows that are left take over what a possible row with the same fixed codes has in the columns of the group."""
+def _copy_donors(
+    group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]
+) -> None:
+    """Rows that are left take over what a possible row with the same fixed codes has in
+    the columns of the group.
+    """
     here = np.flatnonzero(bad)
     names = sorted(group.columns)
-    source = draw_donors([codes[name] for name in names if name in fixed], bad, here, rng)
+    source = draw_donors(
+        [codes[name] for name in names if name in fixed], bad, here, rng
+    )
     here, source = here[source >= 0], source[source >= 0]
     for name in names:
         codes[name][here] = codes[name][source]
     bad[here] = False
 
 
-def _redraw_codes(group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
-    """New codes for the rows that are left, one set of columns after the other, until every declaration is satisfied."""
+def _redraw_codes(
+    group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]
+) -> None:
+    """New codes for the rows that are left, one set of columns after the other, until
+    every declaration is satisfied.
+    """
     free_names = sorted(group.columns - set(fixed))
     for _ in range(MAX_REPAIR_ROUNDS):
         for clique, zeros in group.masks.items():
             free = [i for i, name in enumerate(clique) if name not in fixed]
-            for row in np.flatnonzero(zeros[tuple(codes[name] for name in clique)] & bad):
-                pinned = tuple(slice(None) if i in free else int(codes[clique[i]][row]) for i in range(len(clique)))
+            for row in np.flatnonzero(
+                zeros[tuple(codes[name] for name in clique)] & bad
+            ):
+                pinned = tuple(
+                    slice(None) if i in free else int(codes[clique[i]][row])
+                    for i in range(len(clique))
+                )
                 choices = np.argwhere(~zeros[pinned])
                 if not free or not len(choices):
                     raise Refused(
-                        "What is given leaves no possible row: the schema declares every completion impossible"
+                        "What is given leaves no possible row: the schema declares"
+                        " every completion impossible"
                     )
-                for i, code in zip(free, choices[rng.integers(len(choices))], strict=True):
+                for i, code in zip(
+                    free, choices[rng.integers(len(choices))], strict=True
+                ):
                     codes[clique[i]][row] = code
         bad[:] = group.faults(codes, bad.size) > 0
         if not bad.any():
             return
         for name in free_names if group.unmasked_predicates else ():
-            codes[name][bad] = rng.integers(0, group.schema.codecs[name].size, int(bad.sum()))
+            codes[name][bad] = rng.integers(
+                0, group.schema.codecs[name].size, int(bad.sum())
+            )
     columns = ", ".join(sorted(group.columns))
-    raise Refused(f"{columns}: what is declared impossible leaves hardly a row possible. Loosen it in the schema")
+    raise Refused(
+        f"{columns}: what is declared impossible leaves hardly a row possible. Loosen"
+        " it in the schema"
+    )

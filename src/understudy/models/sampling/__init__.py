@@ -1,1 +1,3 @@
-"""Rows from a model: rounding, exchange towards target marginals, conditions, generated persons."""
+"""Rows from a model: rounding, exchange towards target marginals, conditions, generated
+persons.
+"""

@@ -1,25 +1,33 @@
-"""A table of rows that is pushed towards marginals, one after the other: the gradual update method (GUM).
+"""A table of rows that is pushed towards marginals, one after the other: the gradual
+update method (GUM).
 
-Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially private data synthesis", USENIX Security 2021, §5.
+Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially private data
+synthesis", USENIX Security 2021, §5.
 
-A junction tree over many overlapping marginals may be too large for any memory; a table of rows never is. The table starts with
-independent columns, each rounded from its own counts. Then, in T iterations, every marginal in turn moves rows from cells that hold too
-many to cells that hold too few, the worst marginal first:
+A junction tree over many overlapping marginals may be too large for any memory; a table
+of rows never is. The table starts with independent columns, each rounded from its own
+counts. Then, in T iterations, every marginal in turn moves rows from cells that hold
+too many to cells that hold too few, the worst marginal first:
 
   * a cell below its target t with n rows gains min(t − n, α·n) rows, an empty cell α·t;
   * cells above their targets lose as many in all, each in proportion to its surplus;
-  * a row that is moved becomes a copy of a whole row of its new cell (duplicate: keeps what goes with the cell in all other columns)
-    or gets only the marginal's own codes (replace: keeps the rest of itself). Half of the moves are copies in even iterations, all
-    are in odd ones, each times the share of pairs that some marginal holds; a row that moves to an empty cell has nothing to copy and
-    is always overwritten.
+  * a row that is moved becomes a copy of a whole row of its new cell (duplicate: keeps
+    what goes with the cell in all other columns) or gets only the marginal's own codes
+    (replace: keeps the rest of itself). Half of the moves are copies in even
+    iterations, all are in odd ones, each times the share of pairs that some marginal
+    holds; a row that moves to an empty cell has nothing to copy and is always
+    overwritten.
 
-That share is not in the paper. Copies bring pairs closer that are aimed at. In all others they are drift: a table of ever fewer
-ancestors, whose chance errors nothing corrects. Where sixty columns have a hundred marginals, that is nearly all pairs.
+That share is not in the paper. Copies bring pairs closer that are aimed at. In all
+others they are drift: a table of ever fewer ancestors, whose chance errors nothing
+corrects. Where sixty columns have a hundred marginals, that is nearly all pairs.
 
-The step α = 0.84^⌊i/20⌋ shrinks, for marginals whose noise disagrees would move rows in circles for ever. It ends after T
-iterations, or when the mean error has stopped falling; the best table seen is the one that is kept.
+The step α = 0.84^⌊i/20⌋ shrinks, for marginals whose noise disagrees would move rows in
+circles for ever. It ends after T iterations, or when the mean error has stopped
+falling; the best table seen is the one that is kept.
 
-An iteration costs O(rows) for each marginal, in numpy throughout. All of it is post-processing of noisy marginals.
+An iteration costs O(rows) for each marginal, in numpy throughout. All of it is
+post-processing of noisy marginals.
 """
 
 from __future__ import annotations
@@ -35,7 +43,12 @@ from numpy.typing import NDArray
 
 from understudy.measurements import Clique
 from understudy.models.progress import progress_reporter
-from understudy.models.rules.structural_zeros import Masks, impossible_masks, impossible_rows, keep_possible
+from understudy.models.rules.structural_zeros import (
+    Masks,
+    impossible_masks,
+    impossible_rows,
+    keep_possible,
+)
 from understudy.models.sampling.rounding import draw_shuffled_codes
 from understudy.models.sampling.unmeasured import uniform_shares
 from understudy.schema import Schema
@@ -44,7 +57,9 @@ CodeTable = NDArray[np.uint32]
 """One line per column of the schema, one entry per row."""
 
 MIN_COPY_SHARE = 0.1
-"""The share of pairs that is taken to be held at least: some copies are needed to bring about strong relations at all."""
+"""The share of pairs that is taken to be held at least: some copies are needed to bring
+about strong relations at all.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +86,9 @@ class GumSchedule:
 
 @dataclass(frozen=True, eq=False)
 class GumTable:
-    """Codes by column, and the mean error after each iteration: ½·L1 distance to the targets, as a share of the rows."""
+    """Codes by column, and the mean error after each iteration: ½·L1 distance to the
+    targets, as a share of the rows.
+    """
 
     table: dict[str, NDArray[np.unsignedinteger]]
     errors: tuple[float, ...]
@@ -79,7 +96,9 @@ class GumTable:
 
 @dataclass(frozen=True, eq=False)
 class _MarginalTarget:
-    """A marginal in numbers: its columns' places, the stride of each, and the rows wanted in each cell."""
+    """A marginal in numbers: its columns' places, the stride of each, and the rows
+    wanted in each cell.
+    """
 
     columns: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -104,9 +123,11 @@ def run_gum(
     rng: Generator,
     pace: GumSchedule | None = None,
 ) -> GumTable:
-    """A table of that many rows whose marginals come close to the targets; no row is impossible.
+    """A table of that many rows whose marginals come close to the targets; no row is
+    impossible.
 
-    Targets are non-negative counts of any scale, and agree where they overlap; one over a single column also says how the table starts.
+    Targets are non-negative counts of any scale, and agree where they overlap; one over
+    a single column also says how the table starts.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
@@ -117,7 +138,11 @@ def run_gum(
     pace = pace or GumSchedule()
     masks = impossible_masks(schema)
     table = _start_table(schema, targets, rows, rng)
-    goals = [_build_target(schema, clique, targets[clique], rows) for clique in _maximal_cliques(targets) if rows]
+    goals = [
+        _build_target(schema, clique, targets[clique], rows)
+        for clique in _maximal_cliques(targets)
+        if rows
+    ]
     held = max(MIN_COPY_SHARE, _held_pair_share(goals, len(schema)))
     best, lowest, since, errors = table.copy(), math.inf, 0, []
     tell = progress_reporter(None)
@@ -132,15 +157,29 @@ def run_gum(
             break
         copies = held * (0.5 if iteration % 2 == 0 else 1.0)
         for at in np.argsort(away, kind="stable")[::-1]:
-            _move_rows(goals[at], table, pace.step(iteration), copies, rng, masks, schema)
-    return GumTable({n: best[i].astype(schema.codecs[n].dtype) for i, n in enumerate(schema)}, tuple(errors))
+            _move_rows(
+                goals[at], table, pace.step(iteration), copies, rng, masks, schema
+            )
+    return GumTable(
+        {n: best[i].astype(schema.codecs[n].dtype) for i, n in enumerate(schema)},
+        tuple(errors),
+    )
 
 
-def _start_table(schema: Schema, targets: Mapping[Clique, NDArray[np.float64]], rows: int, rng: Generator) -> CodeTable:
+def _start_table(
+    schema: Schema,
+    targets: Mapping[Clique, NDArray[np.float64]],
+    rows: int,
+    rng: Generator,
+) -> CodeTable:
     columns = {}
     for name, codec in schema.codecs.items():
         counts = targets.get((name,))
-        shares = uniform_shares(schema, (name,)) if counts is None or counts.sum() <= 0 else counts / counts.sum()
+        shares = (
+            uniform_shares(schema, (name,))
+            if counts is None or counts.sum() <= 0
+            else counts / counts.sum()
+        )
         columns[name] = draw_shuffled_codes(shares, rows, rng, codec.dtype)
     possible = keep_possible(schema, dict(columns), rows, rng)
     return np.stack([possible[name] for name in schema]).astype(np.uint32)
@@ -153,7 +192,9 @@ def _held_pair_share(goals: Sequence[_MarginalTarget], columns: int) -> float:
 
 
 def _maximal_cliques(cliques: Iterable[Clique]) -> list[Clique]:
-    """Those that no other one holds: targets that agree need no goal for what a larger one says as well."""
+    """Those that no other one holds: targets that agree need no goal for what a larger
+    one says as well.
+    """
     kept: list[Clique] = []
     for clique in sorted(cliques, key=len, reverse=True):
         if clique and not any(set(clique) <= set(other) for other in kept):
@@ -161,11 +202,17 @@ def _maximal_cliques(cliques: Iterable[Clique]) -> list[Clique]:
     return kept
 
 
-def _build_target(schema: Schema, clique: Clique, wanted: NDArray[np.float64], rows: int) -> _MarginalTarget:
+def _build_target(
+    schema: Schema, clique: Clique, wanted: NDArray[np.float64], rows: int
+) -> _MarginalTarget:
     names = list(schema)
     mass = float(wanted.sum())
     shares = wanted / mass if mass > 0 else uniform_shares(schema, clique)
-    return _MarginalTarget(tuple(names.index(n) for n in clique), schema.sizes(clique), shares.ravel() * rows)
+    return _MarginalTarget(
+        tuple(names.index(n) for n in clique),
+        schema.sizes(clique),
+        shares.ravel() * rows,
+    )
 
 
 def _target_error(goal: _MarginalTarget, table: CodeTable) -> float:
@@ -173,9 +220,17 @@ def _target_error(goal: _MarginalTarget, table: CodeTable) -> float:
 
 
 def _move_rows(
-    goal: _MarginalTarget, table: CodeTable, step: float, copies: float, rng: Generator, masks: Masks, schema: Schema
+    goal: _MarginalTarget,
+    table: CodeTable,
+    step: float,
+    copies: float,
+    rng: Generator,
+    masks: Masks,
+    schema: Schema,
 ) -> None:
-    """Move rows from the cells of one marginal that hold too many to those that hold too few."""
+    """Move rows from the cells of one marginal that hold too many to those that hold
+    too few.
+    """
     cells = goal.cells(table)
     counts = goal.counts(cells)
     lacking = goal.wanted - counts
@@ -186,11 +241,18 @@ def _move_rows(
     if moved < 0.5:
         return
     # Whole rows, right on average; what does not match in the end stays where it is.
-    gains = np.floor(gain * (moved / gain.sum()) + rng.random(gain.size)).astype(np.int64)
-    losses = np.floor(surplus * (moved / surplus.sum()) + rng.random(gain.size)).astype(np.int64)
-    # Cells gain or lose, never both: one pass picks the rows that leave and the rows that are copied.
+    gains = np.floor(gain * (moved / gain.sum()) + rng.random(gain.size)).astype(
+        np.int64
+    )
+    losses = np.floor(surplus * (moved / surplus.sum()) + rng.random(gain.size)).astype(
+        np.int64
+    )
+    # Cells gain or lose, never both: one pass picks the rows that leave and the rows
+    # that are copied.
     filled = counts > 0
-    picked = _pick_rows(cells, counts, np.where(filled, np.minimum(gains, counts), 0) + losses, rng)
+    picked = _pick_rows(
+        cells, counts, np.where(filled, np.minimum(gains, counts), 0) + losses, rng
+    )
     leaves = losses[cells[picked]] > 0
     leaving, models = rng.permutation(picked[leaves]), picked[~leaves]
     copied = models[rng.random(models.size) < copies] if copies < 1 else models
@@ -204,25 +266,33 @@ def _move_rows(
 
 
 def _pick_rows(
-    cells: NDArray[np.uint32], counts: NDArray[np.int64], wanted: NDArray[np.int64], rng: Generator
+    cells: NDArray[np.uint32],
+    counts: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    rng: Generator,
 ) -> NDArray[np.int64]:
     """So many rows of each cell, at random without repetition; now and then a few less.
 
-    Sorting all rows by cell would cost more than everything else. So a first cut keeps a little more of each cell than is wanted, at
-    random, and only that is sorted.
+    Sorting all rows by cell would cost more than everything else. So a first cut keeps
+    a little more of each cell than is wanted, at random, and only that is sorted.
     """
     keep = np.minimum((wanted + 4 * np.sqrt(wanted)) / np.maximum(counts, 1), 1.0)
     keep = np.where(wanted > 0, keep, 0.0).astype(np.float32)
     cut = np.flatnonzero(rng.random(cells.size, np.float32) < keep[cells])
     there = cells[cut]
-    there = there.astype(np.uint16) if wanted.size <= 1 << 16 else there  # short numbers are sorted by counting
+    there = (
+        there.astype(np.uint16) if wanted.size <= 1 << 16 else there
+    )  # short numbers are sorted by counting
     order = np.argsort(there, kind="stable")
     cut, there = cut[order], there[order]
     starts = np.searchsorted(there, np.arange(wanted.size))
     place = np.arange(cut.size) - starts[there]
-    # The first rows of a cell would always be those at the top of the table: begin at a random one and go round.
+    # The first rows of a cell would always be those at the top of the table: begin at a
+    # random one and go round.
     size = np.diff(np.append(starts, cut.size))
-    turned = (place + rng.integers(0, np.maximum(size, 1))[there]) % np.maximum(size, 1)[there]
+    turned = (place + rng.integers(0, np.maximum(size, 1))[there]) % np.maximum(
+        size, 1
+    )[there]
     return cut[turned < wanted[there]]
 
 
@@ -239,7 +309,9 @@ def _overwrite_rows(
     if masks:
         names = list(schema)
         whole = dict(zip(names, table[:, rows], strict=True))
-        whole |= {names[place]: code for place, code in zip(goal.columns, codes, strict=True)}
+        whole |= {
+            names[place]: code for place, code in zip(goal.columns, codes, strict=True)
+        }
         fine = ~impossible_rows(masks, whole, rows.size)
         rows, codes = rows[fine], tuple(code[fine] for code in codes)
     for place, code in zip(goal.columns, codes, strict=True):

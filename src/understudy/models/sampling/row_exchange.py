@@ -1,14 +1,19 @@
-"""Rows exchanged for fresh ones until a table meets what is known of marginals that no tree holds.
+"""Rows exchanged for fresh ones until a table meets what is known of marginals that no
+tree holds.
 
-A junction tree gives rows that meet every marginal inside its nodes. Of marginals across nodes more may be known than the tree can say.
-Then rows of a first table are exchanged for fresh rows of the same tree, a few at a time, where that brings all tables of interest nearer
-to their aims, those the tree meets already among them. Every row stays one that the tree drew, so what cannot be never is; which of its
-rows are kept is what changes, as little as the aims ask for.
+A junction tree gives rows that meet every marginal inside its nodes. Of marginals
+across nodes more may be known than the tree can say. Then rows of a first table are
+exchanged for fresh rows of the same tree, a few at a time, where that brings all tables
+of interest nearer to their aims, those the tree meets already among them. Every row
+stays one that the tree drew, so what cannot be never is; which of its rows are kept is
+what changes, as little as the aims ask for.
 
-How far a count c is from its aim t is told by (c - t)² / (1 + √t): near enough to the sum of absolute distances, and smooth.
+How far a count c is from its aim t is told by (c - t)² / (1 + √t): near enough to the
+sum of absolute distances, and smooth.
 
-Aims are a model's, so this is post-processing: its generator may be seeded. (The idea of updating a table towards noisy marginals is that
-of Zhang et al., "PrivSyn", 2021; there, cells are overwritten.)
+Aims are a model's, so this is post-processing: its generator may be seeded. (The idea
+of updating a table towards noisy marginals is that of Zhang et al., "PrivSyn", 2021;
+there, cells are overwritten.)
 """
 
 from __future__ import annotations
@@ -32,7 +37,9 @@ MAX_PROPOSAL_BATCH = 256
 """Proposals judged together, at most."""
 
 MIN_ACCEPTED_SHARE, ACCEPTED_EXCESS_SHARE = 0.02, 0.01
-"""Exchanges carried out at once, for they overshoot together: this share of a batch, or of the rows that the worst table is off by."""
+"""Exchanges carried out at once, for they overshoot together: this share of a batch, or
+of the rows that the worst table is off by.
+"""
 
 
 class CellIndex:
@@ -69,7 +76,9 @@ class CellIndex:
         """How many rows fall into each cell."""
         found = np.zeros(self.size, np.int64)
         for start in range(0, len(rows), block):
-            found += np.bincount(self.of(rows[start : start + block]).ravel(), minlength=self.size)
+            found += np.bincount(
+                self.of(rows[start : start + block]).ravel(), minlength=self.size
+            )
         return found
 
 
@@ -82,9 +91,11 @@ def refine_rows(
     *,
     rare: float = 0.0,
 ) -> RowCodes:
-    """As many rows, some of them exchanged for fresh ones, so that they come nearer to the aims: a table of counts for each clique.
+    """As many rows, some of them exchanged for fresh ones, so that they come nearer to
+    the aims: a table of counts for each clique.
 
-    Cells of a table that expect fewer than `rare` rows count as one: which of them have a row is left to chance.
+    Cells of a table that expect fewer than `rare` rows count as one: which of them have
+    a row is left to chance.
 
     >>> rng = np.random.default_rng(0)
     >>> pool = rng.integers(0, 2, (4000, 2)).astype(np.int32)
@@ -95,7 +106,9 @@ def refine_rows(
     """
     rows = rows.copy()
     cells = CellIndex(list(aims), sizes)
-    aim = np.concatenate([np.asarray(table, np.float64).ravel() for table in aims.values()])
+    aim = np.concatenate(
+        [np.asarray(table, np.float64).ravel() for table in aims.values()]
+    )
     each = np.repeat(np.arange(len(aims)), [one.size for one in aims.values()])
     pool = _pool_rare_cells(aim, each, rare)
     table = np.zeros(int(pool.max()) + 1, np.int64)
@@ -118,12 +131,23 @@ def refine_rows(
         at, spot = at + batch, spot + batch
         old, new = pool[cells.of(rows[here])], pool[cells.of(coming)]
         # What one row fewer does to a cell's distance, and what one more does.
-        fewer, more = weight[old] * (1 - 2 * excess[old]), weight[new] * (1 + 2 * excess[new])
+        fewer, more = (
+            weight[old] * (1 - 2 * excess[old]),
+            weight[new] * (1 + 2 * excess[new]),
+        )
         change = ((fewer + more) * (old != new)).sum(axis=1)
         better = np.flatnonzero(change < 0)
         if step % 16 == 0:  # tables of triples have many cells
             worst = float(np.bincount(table, np.abs(excess)).max())
-        most = max(1, int(max(MIN_ACCEPTED_SHARE * batch, min(ACCEPTED_EXCESS_SHARE * worst, batch / 2))))
+        most = max(
+            1,
+            int(
+                max(
+                    MIN_ACCEPTED_SHARE * batch,
+                    min(ACCEPTED_EXCESS_SHARE * worst, batch / 2),
+                )
+            ),
+        )
         if better.size > most:
             better = better[np.argpartition(change[better], most - 1)[:most]]
         if better.size:
@@ -133,10 +157,13 @@ def refine_rows(
     return rows
 
 
-def _pool_rare_cells(aim: Array, table: NDArray[np.int64], rare: float) -> NDArray[np.int64]:
+def _pool_rare_cells(
+    aim: Array, table: NDArray[np.int64], rare: float
+) -> NDArray[np.int64]:
     """For each cell of each table the number of the one that stands for it.
 
-    The nearest whole number to 0.3 rows is none: aimed at one by one, rare combinations would die out.
+    The nearest whole number to 0.3 rows is none: aimed at one by one, rare combinations
+    would die out.
 
     >>> _pool_rare_cells(np.array([0.1, 4.0, 0.2, 3.0]), np.array([0, 0, 0, 1]), 0.5).tolist()
     [0, 2, 0, 3]

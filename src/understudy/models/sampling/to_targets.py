@@ -1,9 +1,11 @@
 """Rows of a tree that meet marginals: which ones, and how.
 
-Rounding keeps what lies in one column after another close to what a tree expects, as long as many rows share their parents. In a node of
-about as many cells as there are rows hardly any do; then chance decides on columns and pairs, inside the node as across nodes. Rows that
-are exchanged for fresh ones of the same tree (models/sampling/row_exchange.py) make good for most of it, and meet aims that no node holds
-(models/refined_tree.py).
+Rounding keeps what lies in one column after another close to what a tree expects, as
+long as many rows share their parents. In a node of about as many cells as there are
+rows hardly any do; then chance decides on columns and pairs, inside the node as across
+nodes. Rows that are exchanged for fresh ones of the same tree
+(models/sampling/row_exchange.py) make good for most of it, and meet aims that no node
+holds (models/refined_tree.py).
 """
 
 from __future__ import annotations
@@ -38,11 +40,17 @@ MAX_TARGET_TABLES, MAX_TARGET_CELLS = 400, 1 << 22
 
 
 def draw_tree_rows(
-    schema: Schema, beliefs: Beliefs, rows: int, rng: Generator, far: Mapping[Clique, Array] | None = None
+    schema: Schema,
+    beliefs: Beliefs,
+    rows: int,
+    rng: Generator,
+    far: Mapping[Clique, Array] | None = None,
 ) -> Codes:
     """Rows of a tree as rounding leaves them; `far` as `sample_tree` takes it."""
     types = {name: codec.dtype for name, codec in schema.codecs.items()}
-    return fill_columns(schema, dict(sample_tree(beliefs, rows, rng, types, far)), rows, rng)
+    return fill_columns(
+        schema, dict(sample_tree(beliefs, rows, rng, types, far)), rows, rng
+    )
 
 
 def target_shares(
@@ -52,11 +60,17 @@ def target_shares(
     aims: Collection[Clique],
     marginals: Callable[[list[Clique]], Mapping[Clique, Array]],
 ) -> dict[Clique, Array]:
-    """Everything a sample should meet, as shares: the aims, triples among the `parts` of the tree, and pairs as far as there is room."""
+    """Everything a sample should meet, as shares: the aims, triples among the `parts`
+    of the tree, and pairs as far as there is room.
+    """
     names = [name for name in schema if schema.codecs[name].size > 1]
     nodes = [set(node) for node in beliefs.tree.nodes]
     taken = {frozenset(aim) for aim in aims}
-    held = [c for c in parts if len(c) == 3 and math.prod(schema.sizes(c)) <= MAX_TARGET_CELLS // 64]
+    held = [
+        c
+        for c in parts
+        if len(c) == 3 and math.prod(schema.sizes(c)) <= MAX_TARGET_CELLS // 64
+    ]
     pairs = [pair for pair in combinations(names, 2) if frozenset(pair) not in taken]
     pairs.sort(key=lambda pair: not any(set(pair) <= node for node in nodes))
     chosen: list[Clique] = []
@@ -69,24 +83,52 @@ def target_shares(
     try:
         tables = marginals(chosen)
     except Refused:  # columns too far apart in a wide tree to be brought together
-        tables = marginals([c for c in chosen if frozenset(c) in taken or any(set(c) <= node for node in nodes)])
-    return {clique: table / max(float(table.sum()), 1e-300) for clique, table in tables.items()}
+        tables = marginals(
+            [
+                c
+                for c in chosen
+                if frozenset(c) in taken or any(set(c) <= node for node in nodes)
+            ]
+        )
+    return {
+        clique: table / max(float(table.sum()), 1e-300)
+        for clique, table in tables.items()
+    }
 
 
 def draw_matching_rows(
-    schema: Schema, beliefs: Beliefs, tables: Mapping[Clique, Array], rows: int, rng: Generator, *, rare: float
+    schema: Schema,
+    beliefs: Beliefs,
+    tables: Mapping[Clique, Array],
+    rows: int,
+    rng: Generator,
+    *,
+    rare: float,
 ) -> Codes:
     """Rows of a tree, refined so that they meet tables of shares."""
     if not tables:  # a single column
         return draw_tree_rows(schema, beliefs, rows, rng)
     first, fresh = (
-        _stack_columns(draw_tree_rows(schema, beliefs, many, rng)) for many in (rows, FRESH_ROWS_PER_ROW * rows)
+        _stack_columns(draw_tree_rows(schema, beliefs, many, rng))
+        for many in (rows, FRESH_ROWS_PER_ROW * rows)
     )
     sizes = {name: codec.size for name, codec in schema.codecs.items()}
-    found = refine_rows(first, fresh, {clique: rows * table for clique, table in tables.items()}, sizes, rng, rare=rare)
-    return {name: found[:, i].astype(codec.dtype) for i, (name, codec) in enumerate(schema.codecs.items())}
+    found = refine_rows(
+        first,
+        fresh,
+        {clique: rows * table for clique, table in tables.items()},
+        sizes,
+        rng,
+        rare=rare,
+    )
+    return {
+        name: found[:, i].astype(codec.dtype)
+        for i, (name, codec) in enumerate(schema.codecs.items())
+    }
 
 
 def _stack_columns(codes: Codes) -> RowCodes:
     """Columns side by side."""
-    return np.stack([np.asarray(column) for column in codes.values()], axis=1).astype(np.int32)
+    return np.stack([np.asarray(column) for column in codes.values()], axis=1).astype(
+        np.int32
+    )

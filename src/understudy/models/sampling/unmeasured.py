@@ -1,4 +1,6 @@
-"""What to believe of columns that nothing was measured of: every possible code equally likely."""
+"""What to believe of columns that nothing was measured of: every possible code equally
+likely.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,22 @@ from understudy.schema import Schema
 
 
 def uniform_shares(schema: Schema, clique: Clique) -> NDArray[np.float64]:
-    """Every cell of a clique equally likely, structural zeros excepted; refused where that leaves none.
+    """Every cell of a clique equally likely, structural zeros excepted; refused where
+    that leaves none.
 
     >>> from understudy.schema import Boolean
     >>> uniform_shares(Schema(columns=(Boolean(name="smoker", nullable=False),)), ("smoker",)).tolist()
     [0.5, 0.5]
     """
     zeros = schema.zeros(clique)
-    possible = np.ones(schema.sizes(clique)) if zeros is None else (~zeros).astype(np.float64)
+    possible = (
+        np.ones(schema.sizes(clique)) if zeros is None else (~zeros).astype(np.float64)
+    )
     if not possible.any():
-        raise Refused(f"{', '.join(clique)}: everything is declared impossible. Loosen what the schema says of it")
+        raise Refused(
+            f"{', '.join(clique)}: everything is declared impossible. Loosen what the"
+            " schema says of it"
+        )
     return np.asarray(possible / possible.sum(), np.float64)
 
 
@@ -37,7 +45,8 @@ def fill_columns(
     rng: Generator,
     fixed: Collection[str] = (),
 ) -> Codes:
-    """Whole rows in the schema's order and in compact types: the columns there are, uniform ones for the rest, none impossible.
+    """Whole rows in the schema's order and in compact types: the columns there are,
+    uniform ones for the rest, none impossible.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
@@ -46,9 +55,13 @@ def fill_columns(
     ([1, 1], [0, 1])
     """
     whole: Codes = {
-        name: np.asarray(codes[name]).astype(codec.dtype)
-        if name in codes
-        else draw_shuffled_codes(uniform_shares(schema, (name,)), rows, rng, codec.dtype)
+        name: (
+            np.asarray(codes[name]).astype(codec.dtype)
+            if name in codes
+            else draw_shuffled_codes(
+                uniform_shares(schema, (name,)), rows, rng, codec.dtype
+            )
+        )
         for name, codec in schema.codecs.items()
     }
     return keep_possible(schema, whole, rows, rng, fixed)

@@ -1,16 +1,22 @@
-"""How far a table may be from the truth, told from the measurements alone: post-processing, free of charge.
+"""How far a table may be from the truth, told from the measurements alone:
+post-processing, free of charge.
 
-Least squares (models/estimates/residuals.py) gives every measured marginal as the truth t plus Gaussian noise z of known covariance, y = t
-+ z. A released table m is some function of the same answers, so it depends on z. Both m and t hold no negative count; therefore
+Least squares (models/estimates/residuals.py) gives every measured marginal as the truth
+t plus Gaussian noise z of known covariance, y = t + z. A released table m is some
+function of the same answers, so it depends on z. Both m and t hold no negative count;
+therefore
 
     ‖m − t‖₁ = 2·Σ(m − t)₊ + (Σt − Σm)      and      (m − t)₊ ≤ min(m, (m − y)₊ + z₊),
 
-cell by cell. Whatever cells m chose to be large in, Σ min(m, r + z₊) is at most the sum in which the largest z₊ meet the cells with
-the most room for them. Its distribution is simulated from the exact covariance, part by part; the bound is its mean and so many of
-its deviations. In a sparse table most cells of m are near zero and leave no room for noise, which is why this is far below the triangle
-inequality ‖m − y‖₁ + ‖z‖₁ (McKenna, Mullins, Sheldon, Miklau, "AIM", 2022, §5).
+cell by cell. Whatever cells m chose to be large in, Σ min(m, r + z₊) is at most the sum
+in which the largest z₊ meet the cells with the most room for them. Its distribution is
+simulated from the exact covariance, part by part; the bound is its mean and so many of
+its deviations. In a sparse table most cells of m are near zero and leave no room for
+noise, which is why this is far below the triangle inequality ‖m − y‖₁ + ‖z‖₁ (McKenna,
+Mullins, Sheldon, Miklau, "AIM", 2022, §5).
 
-Where a marginal was not measured but a noisy distance e to a public estimate p was: ‖m − t‖₁ ≤ ‖m − p‖₁ + e + its noise.
+Where a marginal was not measured but a noisy distance e to a public estimate p was: ‖m
+− t‖₁ ≤ ‖m − p‖₁ + e + its noise.
 """
 
 from __future__ import annotations
@@ -34,7 +40,9 @@ BOUND_CONFIDENCE = 0.95
 """How often a bound holds, at least."""
 
 MAX_SUPPORTED_DRAWS = 200
-"""Tables of noise that a bound is simulated from; fewer where a table is large, for its sum hardly varies."""
+"""Tables of noise that a bound is simulated from; fewer where a table is large, for its
+sum hardly varies.
+"""
 
 MAX_SUPPORTED_DRAW_CELLS = 4_000_000
 """Cells that all draws of one bound may have together."""
@@ -48,12 +56,18 @@ class ErrorBound:
 
     rows: float
     noise: float
-    """The mean size of the noise that least squares leaves on a cell; nan where the marginal was not measured."""
+    """The mean size of the noise that least squares leaves on a cell; nan where the
+    marginal was not measured.
+    """
     supported: bool
 
 
 def supported_bound(
-    pooled: PooledResiduals, clique: Clique, table: Array, *, confidence: float = BOUND_CONFIDENCE
+    pooled: PooledResiduals,
+    clique: Clique,
+    table: Array,
+    *,
+    confidence: float = BOUND_CONFIDENCE,
 ) -> ErrorBound:
     """The bound for a marginal whose every part was measured.
 
@@ -75,17 +89,33 @@ def supported_bound(
     room = np.sort(room.ravel() - known)
     # Half of the doubt goes to the total, half to the cells.
     sure = float(ndtri(1 - (1 - confidence) / 2))
-    count = int(np.clip(MAX_SUPPORTED_DRAW_CELLS // max(room.size, 1), MIN_SUPPORTED_DRAWS, MAX_SUPPORTED_DRAWS))
-    rng = np.random.default_rng(0)  # a bound is a function of the release, so it is the same each time it is asked for
-    noise = np.maximum(draw_noise_tables(pooled, clique, count, rng).reshape(count, -1), 0.0)
+    count = int(
+        np.clip(
+            MAX_SUPPORTED_DRAW_CELLS // max(room.size, 1),
+            MIN_SUPPORTED_DRAWS,
+            MAX_SUPPORTED_DRAWS,
+        )
+    )
+    rng = np.random.default_rng(
+        0
+    )  # a bound is a function of the release, so it is the same each time it is asked for
+    noise = np.maximum(
+        draw_noise_tables(pooled, clique, count, rng).reshape(count, -1), 0.0
+    )
     noise.sort(axis=1)
     sums = np.minimum(noise, room).sum(axis=1)
     cells = float(known.sum() + sums.mean() + sure * sums.std(ddof=1))
-    off = max(pooled.total - float(table.sum()), 0.0) + sure * math.sqrt(pooled.total_variance)
-    return ErrorBound(2 * cells + off, math.sqrt(2 / math.pi) * float(deviation.mean()), True)
+    off = max(pooled.total - float(table.sum()), 0.0) + sure * math.sqrt(
+        pooled.total_variance
+    )
+    return ErrorBound(
+        2 * cells + off, math.sqrt(2 / math.pi) * float(deviation.mean()), True
+    )
 
 
-def distance_bound(gap: EstimateDistance, table: Array, *, confidence: float = BOUND_CONFIDENCE) -> ErrorBound:
+def distance_bound(
+    gap: EstimateDistance, table: Array, *, confidence: float = BOUND_CONFIDENCE
+) -> ErrorBound:
     """The bound for a marginal of which a noisy distance to an estimate was bought.
 
     >>> from fractions import Fraction
@@ -99,12 +129,17 @@ def distance_bound(gap: EstimateDistance, table: Array, *, confidence: float = B
     distance = gap.distance
     deviation = math.sqrt(noise_variance(distance.law, distance.scale)) / distance.grid
     away = float(np.abs(table - gap.estimate / distance.grid).sum())
-    sure = deviations_at_tail(1 - confidence, laplace=distance.law is Law.DISCRETE_LAPLACE)
-    return ErrorBound(away + max(float(distance), 0.0) + sure * deviation, math.nan, False)
+    sure = deviations_at_tail(
+        1 - confidence, laplace=distance.law is Law.DISCRETE_LAPLACE
+    )
+    return ErrorBound(
+        away + max(float(distance), 0.0) + sure * deviation, math.nan, False
+    )
 
 
 def deviations_at_tail(tail: float, *, laplace: bool) -> float:
-    """How many standard deviations noise passes on one side no more often than this. Sums of Laplace noise lie between it and normal noise.
+    """How many standard deviations noise passes on one side no more often than this.
+    Sums of Laplace noise lie between it and normal noise.
 
     >>> [round(deviations_at_tail(0.025, laplace=law), 2) for law in (False, True)]
     [1.96, 2.12]
@@ -113,8 +148,12 @@ def deviations_at_tail(tail: float, *, laplace: bool) -> float:
     return max(normal, -math.log(2 * tail) / math.sqrt(2)) if laplace else normal
 
 
-def draw_noise_tables(pooled: PooledResiduals, clique: Clique, count: int, rng: Generator) -> Array:
-    """Tables of noise as `pooled.marginal(clique)` carries it: independent parts, each centred and spread over the other columns."""
+def draw_noise_tables(
+    pooled: PooledResiduals, clique: Clique, count: int, rng: Generator
+) -> Array:
+    """Tables of noise as `pooled.marginal(clique)` carries it: independent parts, each
+    centred and spread over the other columns.
+    """
     sizes = pooled.schema.sizes(clique)
     totals = math.sqrt(pooled.total_variance) * rng.standard_normal(count)
     noise = np.empty((count, *sizes))
@@ -124,13 +163,16 @@ def draw_noise_tables(pooled: PooledResiduals, clique: Clique, count: int, rng: 
         if part is None:
             continue
         shape = [n if name in tau else 1 for name, n in zip(clique, sizes, strict=True)]
-        rest = math.prod(n for name, n in zip(clique, sizes, strict=True) if name not in tau)
+        rest = math.prod(
+            n for name, n in zip(clique, sizes, strict=True) if name not in tau
+        )
         noise += part.reshape((count, *shape)) / rest
     return noise
 
 
 def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) -> float:
-    """The standard deviation of Σ weights · marginal(clique); infinite where it takes a part that was not measured.
+    """The standard deviation of Σ weights · marginal(clique); infinite where it takes a
+    part that was not measured.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Accounting, Law
@@ -144,7 +186,9 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     (10.0, 14.1421)
     """
     sizes = pooled.schema.sizes(clique)
-    lean = float(weights.sum()) / math.prod(sizes)  # what one row more in the total adds to the answer
+    lean = float(weights.sum()) / math.prod(
+        sizes
+    )  # what one row more in the total adds to the answer
     spread = 0.0
     for tau in nonempty_subsets(clique):
         others = tuple(i for i, name in enumerate(clique) if name not in tau)
@@ -152,7 +196,9 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
         inside = np.asarray(weights.sum(axis=others)) / rest
         for axis in range(inside.ndim):
             inside = inside - inside.mean(axis=axis, keepdims=True)
-        if np.abs(inside).max(initial=0.0) <= 1e-12 * max(float(np.abs(weights).max(initial=0.0)), 1e-300):
+        if np.abs(inside).max(initial=0.0) <= 1e-12 * max(
+            float(np.abs(weights).max(initial=0.0)), 1e-300
+        ):
             continue
         column = pooled.columns.get(tau[0]) if len(tau) == 1 else None
         if column is not None:

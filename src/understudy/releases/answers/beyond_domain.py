@@ -1,9 +1,11 @@
 """What a question reaches beyond what was learned of a column.
 
-A list of labels that was bought shows those that many rows share, and bounds that were bought leave the outermost rows beyond them:
-those rows were counted as `other`, and at the nearest bound. A question about such a label, or beyond such a bound, is about some of the
-rows there, and nobody knows how many. `open_beyond_domain` rewrites it so that its truth on these cells is open
-(schema/predicates/on_cells.py: MAYBE), and its interval holds them all.
+A list of labels that was bought shows those that many rows share, and bounds that were
+bought leave the outermost rows beyond them: those rows were counted as `other`, and at
+the nearest bound. A question about such a label, or beyond such a bound, is about some
+of the rows there, and nobody knows how many. `open_beyond_domain` rewrites it so that
+its truth on these cells is open (schema/predicates/on_cells.py: MAYBE), and its
+interval holds them all.
 """
 
 from __future__ import annotations
@@ -34,8 +36,11 @@ from understudy.schema.predicates.comparable import scale_step_of, scale_value_o
 _MAX_LATTICE_PLACE = 1 << 60
 
 
-def open_beyond_domain(predicate: Predicate, codecs: Mapping[str, Codec]) -> tuple[Predicate, dict[str, Codec]]:
-    """A predicate and codecs in which cells that may hold what the predicate asks for are open.
+def open_beyond_domain(
+    predicate: Predicate, codecs: Mapping[str, Codec]
+) -> tuple[Predicate, dict[str, Codec]]:
+    """A predicate and codecs in which cells that may hold what the predicate asks for
+    are open.
 
     >>> from understudy.schema import Integer, codec_of, parse_predicate
     >>> from understudy.schema.predicates.on_cells import truth_of_cells
@@ -47,7 +52,10 @@ def open_beyond_domain(predicate: Predicate, codecs: Mapping[str, Codec]) -> tup
     constants: dict[str, list[Literal]] = {}
     for name, literal in _compared_literals(predicate):
         constants.setdefault(name.column, []).append(literal)
-    wider = {name: _widen_bins(codec, constants.get(name, ())) for name, codec in codecs.items()}
+    wider = {
+        name: _widen_bins(codec, constants.get(name, ()))
+        for name, codec in codecs.items()
+    }
     return _open_label_tests(predicate, codecs), wider
 
 
@@ -65,7 +73,9 @@ def _compared_literals(predicate: Predicate) -> Iterator[tuple[ColumnName, Liter
 
 
 def _widen_bins(codec: Codec, literals: Sequence[Literal]) -> Codec:
-    """Outermost bins as far out as the question goes, and a step further: what lies there was counted in them."""
+    """Outermost bins as far out as the question goes, and a step further: what lies
+    there was counted in them.
+    """
     column = codec.column
     if not isinstance(column, Lattice) or not isinstance(codec.bins, BinEdges):
         return codec
@@ -76,7 +86,10 @@ def _widen_bins(codec: Codec, literals: Sequence[Literal]) -> Codec:
         found = scale_value_of(column, literal)
         if not isinstance(found, Fraction):
             continue
-        place = min(max(found / scale_step_of(column), Fraction(-_MAX_LATTICE_PLACE)), Fraction(_MAX_LATTICE_PLACE))
+        place = min(
+            max(found / scale_step_of(column), Fraction(-_MAX_LATTICE_PLACE)),
+            Fraction(_MAX_LATTICE_PLACE),
+        )
         if place < codec.bins.edges[0]:
             edges[0] = min(edges[0], math.floor(place) - 1)
         elif place > codec.bins.edges[-1] - 1:
@@ -87,30 +100,45 @@ def _widen_bins(codec: Codec, literals: Sequence[Literal]) -> Codec:
 def _open_label_tests(predicate: Predicate, codecs: Mapping[str, Codec]) -> Predicate:
     match predicate:
         case And(left, right):
-            return And(_open_label_tests(left, codecs), _open_label_tests(right, codecs))
+            return And(
+                _open_label_tests(left, codecs), _open_label_tests(right, codecs)
+            )
         case Or(left, right):
             return Or(_open_label_tests(left, codecs), _open_label_tests(right, codecs))
         case IfThen(left, right):
-            return IfThen(_open_label_tests(left, codecs), _open_label_tests(right, codecs))
+            return IfThen(
+                _open_label_tests(left, codecs), _open_label_tests(right, codecs)
+            )
         case Not(part):
             return Not(_open_label_tests(part, codecs))
-        case ColumnComparison(name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal):
-            return _with_other(predicate, codecs[name.column], (literal,), operator is Operator.UNEQUAL)
+        case ColumnComparison(
+            name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal
+        ):
+            return _with_other(
+                predicate, codecs[name.column], (literal,), operator is Operator.UNEQUAL
+            )
         case In(name, values, negated):
             return _with_other(predicate, codecs[name.column], values, negated)
     return predicate
 
 
-def _with_other(predicate: Predicate, codec: Codec, literals: Sequence[Literal], negated: bool) -> Predicate:
+def _with_other(
+    predicate: Predicate, codec: Codec, literals: Sequence[Literal], negated: bool
+) -> Predicate:
     """A test for labels, open on `other` where one of them may be there."""
     column = codec.column
-    if not isinstance(column, Categorical) or column.other is None or "values" not in column.learned:
+    if (
+        not isinstance(column, Categorical)
+        or column.other is None
+        or "values" not in column.learned
+    ):
         return predicate
     listed = (*(column.values or ()), column.other)
     if all(literal.value in listed for literal in literals):
         return predicate
     name = ColumnName(column.name)
-    # A number is no label, so of a comparison with one nothing is known; together with `other` it is open there and false elsewhere.
+    # A number is no label, so of a comparison with one nothing is known; together with
+    # `other` it is open there and false elsewhere.
     some = And(
         ColumnComparison(name, Operator.EQUAL, Literal(column.other)),
         ColumnComparison(name, Operator.EQUAL, Literal(Fraction(0))),

@@ -1,9 +1,11 @@
 """Portions: how much of each cell a question asks for.
 
-Bins are cut where the question's constants lie, and those of the rules: on the pieces a condition on one column is true or false, and what
-a rule forbids is nobody. The share of a cell is that of its pieces, by the density that the release's own rows are spread with inside bins
-(schema/columns/bin_density.py), one column apart from the other; days of the week are not told apart. Only where columns are compared with
-one another inside a bin is a piece still open; it counts by half.
+Bins are cut where the question's constants lie, and those of the rules: on the pieces a
+condition on one column is true or false, and what a rule forbids is nobody. The share
+of a cell is that of its pieces, by the density that the release's own rows are spread
+with inside bins (schema/columns/bin_density.py), one column apart from the other; days
+of the week are not told apart. Only where columns are compared with one another inside
+a bin is a piece still open; it counts by half.
 """
 
 from __future__ import annotations
@@ -23,15 +25,24 @@ from understudy.schema.columns.bin_density import BinDensity
 from understudy.schema.columns.codec import BinEdges, Codec
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.cut_points import cut_points_of_predicate
-from understudy.schema.predicates.on_cells import KLEENE_FALSE, KLEENE_TRUE, surely_true_cells, truth_of_cells
+from understudy.schema.predicates.on_cells import (
+    KLEENE_FALSE,
+    KLEENE_TRUE,
+    surely_true_cells,
+    truth_of_cells,
+)
 
 MAX_QUESTION_CELLS = 10_000_000
-"""Cells of the marginal that a question may be about; bins are cut as long as their pieces are no more."""
+"""Cells of the marginal that a question may be about; bins are cut as long as their
+pieces are no more.
+"""
 
 
 @dataclass(frozen=True)
 class CellCoverage:
-    """Of each cell: whether the question takes all of it, or any of it, and which share of it is expected to be meant."""
+    """Of each cell: whether the question takes all of it, or any of it, and which share
+    of it is expected to be meant.
+    """
 
     sure: NDArray[np.bool_]
     possible: NDArray[np.bool_]
@@ -45,7 +56,8 @@ def cover_cells(
     codecs: Mapping[str, Codec],
     spreads: Mapping[str, BinDensity] | None = None,
 ) -> CellCoverage:
-    """How much of each cell of a clique, by these codecs, a predicate takes; values lie evenly in bins where no spread says otherwise.
+    """How much of each cell of a clique, by these codecs, a predicate takes; values lie
+    evenly in bins where no spread says otherwise.
 
     >>> from understudy.schema import Integer, parse_predicate
     >>> schema = Schema(columns=(Integer(name="age", min=0, max=19, bins=(0, 10, 20), nullable=False),))
@@ -70,7 +82,10 @@ def cover_cells(
         mass *= CliqueAxes(clique).align_table(
             [name], _piece_masses(codecs[name], finer[name], (spreads or {}).get(name))
         )
-    whole, part = (_fold_pieces(np.add, table, starts) for table in (mass, mass * truth / KLEENE_TRUE))
+    whole, part = (
+        _fold_pieces(np.add, table, starts)
+        for table in (mass, mass * truth / KLEENE_TRUE)
+    )
     sure = any_ & ~short
     share = np.where(possible & short, 0.5, sure.astype(np.float64))
     np.divide(part, whole, out=share, where=possible & short & (whole > 0))
@@ -98,7 +113,9 @@ def _first_pieces(codec: Codec, finer: Codec) -> NDArray[np.int64]:
     return np.append(first, np.arange(len(finer.bins), finer.size))
 
 
-def _piece_masses(codec: Codec, finer: Codec, spread: BinDensity | None) -> NDArray[np.float64]:
+def _piece_masses(
+    codec: Codec, finer: Codec, spread: BinDensity | None
+) -> NDArray[np.float64]:
     """Which part of its code each piece is."""
     masses = np.ones(finer.size)
     if not isinstance(codec.bins, BinEdges) or not isinstance(finer.bins, BinEdges):
@@ -109,11 +126,17 @@ def _piece_masses(codec: Codec, finer: Codec, spread: BinDensity | None) -> NDAr
         low, high = int(ends[i]), int(ends[i + 1])
         if high - low < starts[code + 1] - starts[code]:
             even = (high - low) / float(starts[code + 1] - starts[code])
-            masses[i] = even if spread is None else spread.below(int(code), high) - spread.below(int(code), low)
+            masses[i] = (
+                even
+                if spread is None
+                else spread.below(int(code), high) - spread.below(int(code), low)
+            )
     return masses
 
 
-def _fold_pieces(how: np.ufunc, table: NDArray[Any], starts: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
+def _fold_pieces(
+    how: np.ufunc, table: NDArray[Any], starts: Sequence[NDArray[np.int64]]
+) -> NDArray[Any]:
     """A table of pieces, put together by code."""
     for axis, first in enumerate(starts):
         if len(first) < table.shape[axis]:

@@ -1,9 +1,12 @@
-"""The card: which questions a release answers well, told from what was released alone. Free of charge.
+"""The card: which questions a release answers well, told from what was released alone.
+Free of charge.
 
-For each marginal: was everything about it measured (supported), how noisy are its cells, and a bound on the share of rows that the release
-puts in the wrong cell (the total variation distance), which holds 95 times in 100 for any one marginal. The mathematics is in
-models/uncertainty/measured_bound.py and, for distances and for noise that is not Gaussian, in models/uncertainty/intervals.py. A marginal
-about which nothing was bought has no bound, and the card says so rather than guess.
+For each marginal: was everything about it measured (supported), how noisy are its
+cells, and a bound on the share of rows that the release puts in the wrong cell (the
+total variation distance), which holds 95 times in 100 for any one marginal. The
+mathematics is in models/uncertainty/measured_bound.py and, for distances and for noise
+that is not Gaussian, in models/uncertainty/intervals.py. A marginal about which nothing
+was bought has no bound, and the card says so rather than guess.
 """
 
 from __future__ import annotations
@@ -28,16 +31,26 @@ from understudy.models.estimates.noise_moments import min_noise_size
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.models.model import RoundedModel
-from understudy.models.uncertainty.intervals import BOUND_CONFIDENCE, ErrorBound, distance_bound, supported_bound
+from understudy.models.uncertainty.intervals import (
+    BOUND_CONFIDENCE,
+    ErrorBound,
+    distance_bound,
+    supported_bound,
+)
 from understudy.models.uncertainty.measured_bound import measured_bound
-from understudy.releases.card.degenerate_columns import DegenerateColumn, find_degenerate_columns
+from understudy.releases.card.degenerate_columns import (
+    DegenerateColumn,
+    find_degenerate_columns,
+)
 from understudy.releases.card.recoded_columns import recoding_lines
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release
 
 MAX_GOOD_ERROR, MAX_USABLE_ERROR = 0.02, 0.10
-"""Up to this share of rows in a wrong cell, at most, a marginal is called good, or usable."""
+"""Up to this share of rows in a wrong cell, at most, a marginal is called good, or
+usable.
+"""
 
 MAX_CARD_CELLS = 2_000_000
 """Cells of a marginal that the card speaks of."""
@@ -51,7 +64,9 @@ NOTEBOOK_CARD_PAIRS = 20
 CARD_COLUMN_TITLES = ("marginal", "cells", "noise/cell", "error ≤", "verdict")
 
 ROUNDING_ERROR_FACTOR = 1.1
-"""How many times the error of rounding counts: cells of a column are off together, and fractions of a row are not normal."""
+"""How many times the error of rounding counts: cells of a column are off together, and
+fractions of a row are not normal.
+"""
 
 
 class MarginalVerdict(StrEnum):
@@ -66,9 +81,11 @@ class MarginalVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class CardEntry:
-    """What the card says of one marginal. `error` bounds the share of rows in a wrong cell; `noise` is in rows per cell.
+    """What the card says of one marginal. `error` bounds the share of rows in a wrong
+    cell; `noise` is in rows per cell.
 
-    `noise` is None where the bound does not rest on it, but on a distance that was bought.
+    `noise` is None where the bound does not rest on it, but on a distance that was
+    bought.
     """
 
     clique: Clique
@@ -80,7 +97,9 @@ class CardEntry:
 
     @property
     def verdict(self) -> MarginalVerdict:
-        """Good up to 2 % of the rows in a wrong cell, usable up to 10 %; lost where cells say nothing of what was in a column."""
+        """Good up to 2 % of the rows in a wrong cell, usable up to 10 %; lost where
+        cells say nothing of what was in a column.
+        """
         if self.error is None:
             return MarginalVerdict.UNKNOWN
         if self.lost:
@@ -88,9 +107,11 @@ class CardEntry:
         return (
             MarginalVerdict.GOOD
             if self.error <= MAX_GOOD_ERROR
-            else MarginalVerdict.USABLE
-            if self.error <= MAX_USABLE_ERROR
-            else MarginalVerdict.POOR
+            else (
+                MarginalVerdict.USABLE
+                if self.error <= MAX_USABLE_ERROR
+                else MarginalVerdict.POOR
+            )
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -140,7 +161,9 @@ class Card:
 
     @cached_property
     def gaussian(self) -> bool:
-        """Whether all noise is; the heavier tails of another law need a bound with room for them."""
+        """Whether all noise is; the heavier tails of another law need a bound with room
+        for them.
+        """
         return all(m.law is not Law.DISCRETE_LAPLACE for m in self.release.measurements)
 
     @cached_property
@@ -154,7 +177,10 @@ class Card:
         schema = self.release.schema
         for name in names:
             if name not in schema:
-                raise Refused(f'column "{name}" takes no part in this release, so the card says nothing of it')
+                raise Refused(
+                    f'column "{name}" takes no part in this release, so the card says'
+                    " nothing of it"
+                )
         if len(set(names)) != len(names) or not names:
             raise Refused("A marginal is a list of columns, each once")
         cells = math.prod(schema.sizes(names))
@@ -168,42 +194,68 @@ class Card:
             if math.isfinite(bound.noise)
             else None
         )
-        lost = any(name in self.degenerate_columns and self.degenerate_columns[name].lost for name in names)
-        return CardEntry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0), lost)
+        lost = any(
+            name in self.degenerate_columns and self.degenerate_columns[name].lost
+            for name in names
+        )
+        return CardEntry(
+            names,
+            bound.supported,
+            cells,
+            noise,
+            min(bound.rows / (2 * self.rows), 1.0),
+            lost,
+        )
 
     def bound(self, clique: Clique) -> ErrorBound | None:
-        """The bound that what was bought gives for a marginal of the release, and of the rows sampled from it.
+        """The bound that what was bought gives for a marginal of the release, and of
+        the rows sampled from it.
 
-        Where all of the marginal was measured and a distance was bought besides, there are two bounds. Each is asked to hold so often that
-        both do together as often as promised; then the smaller one may be taken. Rows are whole, which adds what a sample of as many as the
-        release has by default may be off.
+        Where all of the marginal was measured and a distance was bought besides, there
+        are two bounds. Each is asked to hold so often that both do together as often as
+        promised; then the smaller one may be taken. Rows are whole, which adds what a
+        sample of as many as the release has by default may be off.
         """
         supported, gap = self.pooled.known(clique), self.gap(clique)
         if not supported and gap is None:
             return None
         table = self.table(clique)
-        sure = (1 + BOUND_CONFIDENCE) / 2 if supported and gap is not None else BOUND_CONFIDENCE
+        sure = (
+            (1 + BOUND_CONFIDENCE) / 2
+            if supported and gap is not None
+            else BOUND_CONFIDENCE
+        )
         measured = measured_bound if self.gaussian else supported_bound
-        found = [measured(self.pooled, clique, table, confidence=sure)] if supported else []
+        found = (
+            [measured(self.pooled, clique, table, confidence=sure)] if supported else []
+        )
         if gap is not None:
             found.append(distance_bound(gap, table, confidence=sure))
         least = min(found, key=lambda bound: bound.rows)
-        return replace(least, rows=least.rows + self.astray(clique), supported=supported)
+        return replace(
+            least, rows=least.rows + self.astray(clique), supported=supported
+        )
 
     def gap(self, clique: Clique) -> EstimateDistance | None:
-        """The last distance that was bought of a marginal, in this order of columns; None where none was."""
+        """The last distance that was bought of a marginal, in this order of columns;
+        None where none was.
+        """
         for gap in reversed(self.release.measurements.gaps):
             named = gap.distance.clique
             if set(named) == set(clique):
                 turned = gap.estimate.transpose([named.index(name) for name in clique])
-                return replace(gap, distance=replace(gap.distance, clique=clique), estimate=turned)
+                return replace(
+                    gap, distance=replace(gap.distance, clique=clique), estimate=turned
+                )
         return None
 
     def astray(self, clique: Clique) -> float:
         """How far, in rows, a sample may be from the release's own counts.
 
-        Where rows are rounded from the model and nothing else, fractions of a row tell it. Elsewhere every cell that has a row is allowed
-        one more or less, on both sides: an allowance, not a bound that is proved (docs/card.md says where it falls short).
+        Where rows are rounded from the model and nothing else, fractions of a row tell
+        it. Elsewhere every cell that has a row is allowed one more or less, on both
+        sides: an allowance, not a bound that is proved (docs/card.md says where it
+        falls short).
         """
         model = self.release.model
         if model is None:
@@ -212,32 +264,47 @@ class Card:
         variance = model.astray(clique) if isinstance(model, RoundedModel) else None
         if variance is None:
             return 2 * float(np.minimum(table, 1.0).sum())
-        # A count that is never negative is off by no more than twice what it expects, in the mean.
+        # A count that is never negative is off by no more than twice what it expects,
+        # in the mean.
         mean = float(np.minimum(MEAN_ABS_NORMAL * np.sqrt(variance), 2 * table).sum())
         return ROUNDING_ERROR_FACTOR * (mean + 2 * math.sqrt(float(variance.sum())))
 
     def table(self, clique: Clique) -> NDArray[np.float64]:
-        """The release's own counts over a clique; where it holds tables alone, the measurements made consistent."""
+        """The release's own counts over a clique; where it holds tables alone, the
+        measurements made consistent.
+        """
         release = self.release
         if release.model is not None:
             return release.model.marginal(clique)
         if release.microdata is not None:
             sizes = release.schema.sizes(clique)
-            flat = np.ravel_multi_index([release.microdata[name] for name in clique], sizes)
-            return np.bincount(flat, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
+            flat = np.ravel_multi_index(
+                [release.microdata[name] for name in clique], sizes
+            )
+            return (
+                np.bincount(flat, minlength=math.prod(sizes))
+                .reshape(sizes)
+                .astype(np.float64)
+            )
         return np.maximum(self.pooled.marginal(clique), 0.0)
 
     @cached_property
     def entries(self) -> tuple[CardEntry, ...]:
-        """Every column, and the pairs: all of them, or those that were looked at where there are very many."""
+        """Every column, and the pairs: all of them, or those that were looked at where
+        there are very many.
+        """
         schema = self.release.schema
         pairs: list[Clique] = list(islice(combinations(schema, 2), MAX_CARD_PAIRS + 1))
         if len(pairs) > MAX_CARD_PAIRS:
             pairs = self._first_pairs()
-        return tuple(self.of(clique) for clique in [*((name,) for name in schema), *pairs])
+        return tuple(
+            self.of(clique) for clique in [*((name,) for name in schema), *pairs]
+        )
 
     def _first_pairs(self) -> list[Clique]:
-        """Pairs that were looked at, in the schema's order, then others; ten thousand columns have too many pairs to list and sort."""
+        """Pairs that were looked at, in the schema's order, then others; ten thousand
+        columns have too many pairs to list and sort.
+        """
         schema = self.release.schema
         order = schema.order
         looked = {
@@ -245,7 +312,9 @@ class Card:
             for measurement in self.release.measurements
             for pair in combinations(measurement.clique, 2)
         }
-        first = heapq.nsmallest(MAX_CARD_PAIRS, looked, key=lambda pair: (order[pair[0]], order[pair[1]]))
+        first = heapq.nsmallest(
+            MAX_CARD_PAIRS, looked, key=lambda pair: (order[pair[0]], order[pair[1]])
+        )
         others = (pair for pair in combinations(schema, 2) if pair not in looked)
         return [*first, *islice(others, MAX_CARD_PAIRS - len(first))]
 
@@ -253,21 +322,36 @@ class Card:
         return iter(self.entries)
 
     def sentence(self) -> str:
-        """The card in one sentence: how many columns and pairs are answered how well, and which pair least."""
+        """The card in one sentence: how many columns and pairs are answered how well,
+        and which pair least.
+        """
         pairs = [e for e in self if len(e.clique) == 2]
         counts = {v: sum(e.verdict is v for e in pairs) for v in MarginalVerdict}
         said = ", ".join(f"{counts[v]} {v.value}" for v in MarginalVerdict if counts[v])
         ones = [e for e in self if len(e.clique) == 1]
-        fine = sum(e.verdict in (MarginalVerdict.GOOD, MarginalVerdict.USABLE) for e in ones)
+        fine = sum(
+            e.verdict in (MarginalVerdict.GOOD, MarginalVerdict.USABLE) for e in ones
+        )
         every = math.comb(len(ones), 2)
-        some = f"{len(pairs)} pairs" if len(pairs) == every else f"{len(pairs)} of the {every:,} pairs"
+        some = (
+            f"{len(pairs)} pairs"
+            if len(pairs) == every
+            else f"{len(pairs)} of the {every:,} pairs"
+        )
         text = f"{fine} of {len(ones)} columns are good or usable"
         if pairs:
             text += f"; of {some} {said}" if every > 1 else f"; their pair: {said[2:]}"
-        worst = max((e for e in pairs if e.error is not None), key=lambda e: e.error or 0.0, default=None)
+        worst = max(
+            (e for e in pairs if e.error is not None),
+            key=lambda e: e.error or 0.0,
+            default=None,
+        )
         if worst is not None and worst.error is not None and len(pairs) > 1:
             most = f"{100 * worst.error:.2g}" if worst.error < 0.995 else "100"
-            text += f"; least sure: {' × '.join(worst.clique)} (at most {most} % of rows in a wrong cell)"
+            text += (
+                f"; least sure: {' × '.join(worst.clique)} (at most {most} % of rows in"
+                " a wrong cell)"
+            )
         return f"{text}."
 
     def lines(self) -> list[str]:
@@ -284,22 +368,37 @@ class Card:
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
-        return {"confidence": 0.95, "rows": self.rows, "entries": [e.to_dict() for e in self]}
+        return {
+            "confidence": 0.95,
+            "rows": self.rows,
+            "entries": [e.to_dict() for e in self],
+        }
 
     def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *recoding_lines(self.release), *self.lines()])
+        return "\n".join(
+            [self.sentence(), *recoding_lines(self.release), *self.lines()]
+        )
 
     def _repr_html_(self) -> str:
         lines = list(self._cells())
         shown = sum(len(e.clique) == 1 for e in self) + NOTEBOOK_CARD_PAIRS
-        said = "".join(f"<p>{escape(line)}</p>" for line in (self.sentence(), *recoding_lines(self.release)))
+        said = "".join(
+            f"<p>{escape(line)}</p>"
+            for line in (self.sentence(), *recoding_lines(self.release))
+        )
         html = f"{said}{_html_table(lines[:shown])}"
         if len(lines) > shown:
-            html += f"<details><summary>{len(lines) - shown} more pairs</summary>{_html_table(lines[shown:])}</details>"
+            html += (
+                f"<details><summary>{len(lines) - shown} more"
+                f" pairs</summary>{_html_table(lines[shown:])}</details>"
+            )
         return html
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
-        for e in sorted(self, key=lambda e: (len(e.clique), math.inf if e.error is None else e.error)):
+        for e in sorted(
+            self,
+            key=lambda e: (len(e.clique), math.inf if e.error is None else e.error),
+        ):
             noise = "" if e.noise is None else f"{e.noise:,.1f}"
             error = "" if e.error is None else f"{100 * e.error:.1f} %"
             yield " × ".join(e.clique), f"{e.cells:,}", noise, error, e.verdict.value
@@ -313,6 +412,9 @@ def _html_table(lines: Sequence[tuple[str, ...]]) -> str:
             f'<{kind} style="text-align: {side}">{escape(cell)}</{kind}>'
             for cell, side in zip(line, sides, strict=True)
         )
-        for kind, line in [("th", CARD_COLUMN_TITLES), *(("td", line) for line in lines)]
+        for kind, line in [
+            ("th", CARD_COLUMN_TITLES),
+            *(("td", line) for line in lines),
+        ]
     ]
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"

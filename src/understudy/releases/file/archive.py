@@ -1,7 +1,10 @@
-"""The release file: a zip with `release.json` and `arrays/*.npy`. Anybody can read it; nobody can make it run anything.
+"""The release file: a zip with `release.json` and `arrays/*.npy`. Anybody can read it;
+nobody can make it run anything.
 
-The same release always gives the same bytes. A file that comes in is measured before it is opened and opened before it is believed: names,
-sizes, kinds of compression and ratios first, then the JSON, then every array against the schema. Whatever is wrong, one line says so.
+The same release always gives the same bytes. A file that comes in is measured before it
+is opened and opened before it is believed: names, sizes, kinds of compression and
+ratios first, then the JSON, then every array against the schema. Whatever is wrong, one
+line says so.
 """
 
 from __future__ import annotations
@@ -27,15 +30,21 @@ from understudy.releases.release import Release
 
 DOCUMENT_MEMBER = "release.json"
 MAX_ARCHIVE_MEMBERS = 65_535
-"""As many as a zip archive counts. A run on 200 columns keeps an estimate for each of 19,900 pairs."""
+"""As many as a zip archive counts. A run on 200 columns keeps an estimate for each of
+19,900 pairs.
+"""
 MAX_DOCUMENT_BYTES = 32 << 20
 MAX_RELEASE_BYTES = 2 << 30
 MAX_UNPACKING_RATIO = 64
-"""No member may unpack to more than this many times its packed size (beyond its first 64 KiB), so a small file stays small."""
+"""No member may unpack to more than this many times its packed size (beyond its first
+64 KiB), so a small file stays small.
+"""
 
 MAX_UNPACKED_BYTES = 1 << 28
-"""All members together may unpack to this, and beyond it to RATIO_LIMIT times the file's own size: the first 64 KiB of 65,535 members are
-4 GiB that the limit of each member would let through."""
+"""All members together may unpack to this, and beyond it to RATIO_LIMIT times the
+file's own size: the first 64 KiB of 65,535 members are 4 GiB that the limit of each
+member would let through.
+"""
 
 _RATIO_FREE_BYTES = 1 << 16
 _ARRAY_MEMBER = re.compile(r"arrays/[0-9]{5}\.npy", re.ASCII)
@@ -44,7 +53,9 @@ _ZIP_MEMBER_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def save(release: Release, path: str | os.PathLike[str]) -> None:
-    """Write a release file; it appears whole or not at all, and only if it can be read back."""
+    """Write a release file; it appears whole or not at all, and only if it can be read
+    back.
+    """
     data = to_bytes(release)
     from_bytes(data)
     with write_file_atomically(path, private=False) as draft:
@@ -62,19 +73,27 @@ def load(path: str | os.PathLike[str]) -> Release:
         if not Path(path).is_file():
             raise ReleaseError(f"{path}: there is no such file. Nothing was loaded.")
         if Path(path).stat().st_size > MAX_RELEASE_BYTES:
-            raise ReleaseError(f"{path}: is larger than a release may be. Nothing was loaded.")
+            raise ReleaseError(
+                f"{path}: is larger than a release may be. Nothing was loaded."
+            )
         return from_bytes(Path(path).read_bytes())
     except OSError as error:
-        raise ReleaseError(f"{path}: {error.strerror or 'cannot be read'}. Nothing was loaded.") from None
+        raise ReleaseError(
+            f"{path}: {error.strerror or 'cannot be read'}. Nothing was loaded."
+        ) from None
     except ReleaseError as error:
         text = str(error)
-        raise ReleaseError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+        raise ReleaseError(
+            text if text.startswith(str(path)) else f"{path}: {text}"
+        ) from None
 
 
 def to_bytes(release: Release) -> bytes:
     """The bytes of a release file: the same for the same release."""
     document, arrays = to_document(release)
-    text = json.dumps(document, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False)
+    text = json.dumps(
+        document, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False
+    )
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         unpacked = _add_member(archive, DOCUMENT_MEMBER, text.encode("utf-8"), 0)
@@ -84,19 +103,31 @@ def to_bytes(release: Release) -> bytes:
 
 
 def _add_member(archive: zipfile.ZipFile, name: str, data: bytes, before: int) -> int:
-    """Add a member, packed where a reader will unpack it: neither it nor all of them so far may grow too much. How long it is."""
+    """Add a member, packed where a reader will unpack it: neither it nor all of them so
+    far may grow too much. How long it is.
+    """
     info = zipfile.ZipInfo(name, _ZIP_MEMBER_TIME)
     info.create_system, info.external_attr = 3, 0o644 << 16
     packed = len(zlib.compress(data, 6))
     assert archive.fp is not None, "the archive is open"
-    grown = before + len(data) > MAX_UNPACKED_BYTES // 2 + archive.fp.tell() * (MAX_UNPACKING_RATIO // 2)
-    stored = len(data) <= packed or len(data) > _RATIO_FREE_BYTES + packed * (MAX_UNPACKING_RATIO // 2) or grown
-    archive.writestr(info, data, zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED, 6)
+    grown = before + len(data) > MAX_UNPACKED_BYTES // 2 + archive.fp.tell() * (
+        MAX_UNPACKING_RATIO // 2
+    )
+    stored = (
+        len(data) <= packed
+        or len(data) > _RATIO_FREE_BYTES + packed * (MAX_UNPACKING_RATIO // 2)
+        or grown
+    )
+    archive.writestr(
+        info, data, zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED, 6
+    )
     return len(data)
 
 
 def from_bytes(data: bytes) -> Release:
-    """The release in the bytes of a file, or ReleaseError in one line, whatever the bytes."""
+    """The release in the bytes of a file, or ReleaseError in one line, whatever the
+    bytes.
+    """
     try:
         members = _read_members(data)
         document = parse_json(members.pop(DOCUMENT_MEMBER))
@@ -107,10 +138,15 @@ def from_bytes(data: bytes) -> Release:
     except ReleaseError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        raise ReleaseError("the file is damaged or cut short. Nothing was loaded.") from None
+        raise ReleaseError(
+            "the file is damaged or cut short. Nothing was loaded."
+        ) from None
     except Exception as error:
-        # The last net: whatever a hostile file provokes, its reader gets one line and no release.
-        raise ReleaseError(f"the file is damaged ({type(error).__name__}). Nothing was loaded.") from None
+        # The last net: whatever a hostile file provokes, its reader gets one line and
+        # no release.
+        raise ReleaseError(
+            f"the file is damaged ({type(error).__name__}). Nothing was loaded."
+        ) from None
 
 
 def _read_members(data: bytes) -> dict[str, bytes]:
@@ -120,49 +156,74 @@ def _read_members(data: bytes) -> dict[str, bytes]:
         infos = archive.infolist()
         names = [info.filename for info in infos]
         if len(set(names)) != len(names) or DOCUMENT_MEMBER not in names:
-            raise ReleaseError("the file is no release: its members are not those of one. Nothing was loaded.")
+            raise ReleaseError(
+                "the file is no release: its members are not those of one. Nothing was"
+                " loaded."
+            )
         for info in infos:
             _check_member(info)
         unpacked = sum(info.file_size for info in infos)
-        if unpacked > min(MAX_RELEASE_BYTES, MAX_UNPACKED_BYTES + MAX_UNPACKING_RATIO * len(data)):
-            raise ReleaseError("the file unpacks to more than a release may hold. Nothing was loaded.")
+        if unpacked > min(
+            MAX_RELEASE_BYTES, MAX_UNPACKED_BYTES + MAX_UNPACKING_RATIO * len(data)
+        ):
+            raise ReleaseError(
+                "the file unpacks to more than a release may hold. Nothing was loaded."
+            )
         return {info.filename: _read_member(archive, info) for info in infos}
 
 
 def _open_archive(data: bytes) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(io.BytesIO(data))
-    except RuntimeError:  # a member asks for a later version of the format than there is
-        raise ReleaseError("the file is packed in a way that no release is. Nothing was loaded.") from None
+    except (
+        RuntimeError
+    ):  # a member asks for a later version of the format than there is
+        raise ReleaseError(
+            "the file is packed in a way that no release is. Nothing was loaded."
+        ) from None
 
 
 def _check_end_record(data: bytes) -> None:
-    """Look at the archive's own count of its members before anything makes room for them."""
+    """Look at the archive's own count of its members before anything makes room for
+    them.
+    """
     if len(data) < _ZIP_END_RECORD.size or data[:4] != b"PK\x03\x04":
         raise ReleaseError("the file is no release. Nothing was loaded.")
-    mark, disk, first, here, count, size, start, comment = _ZIP_END_RECORD.unpack(data[-_ZIP_END_RECORD.size :])
+    mark, disk, first, here, count, size, start, comment = _ZIP_END_RECORD.unpack(
+        data[-_ZIP_END_RECORD.size :]
+    )
     sound = mark == b"PK\x05\x06" and disk == first == comment == 0 and here == count
     end = len(data) - _ZIP_END_RECORD.size
     if not sound or start + size != end or data[end - 20 : end - 16] == b"PK\x06\x07":
         raise ReleaseError("the file is damaged or cut short. Nothing was loaded.")
     if count > MAX_ARCHIVE_MEMBERS or size > MAX_ARCHIVE_MEMBERS * 100:
-        raise ReleaseError("the file has more members than a release may have. Nothing was loaded.")
+        raise ReleaseError(
+            "the file has more members than a release may have. Nothing was loaded."
+        )
 
 
 def _check_member(info: zipfile.ZipInfo) -> None:
     if info.filename != DOCUMENT_MEMBER and not _ARRAY_MEMBER.fullmatch(info.filename):
-        raise ReleaseError("the file has a member that no release has. Nothing was loaded.")
+        raise ReleaseError(
+            "the file has a member that no release has. Nothing was loaded."
+        )
     if (
         info.flag_bits
         or info.extra
         or info.comment
         or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     ):
-        raise ReleaseError(f"{info.filename}: packed in a way that no release is. Nothing was loaded.")
+        raise ReleaseError(
+            f"{info.filename}: packed in a way that no release is. Nothing was loaded."
+        )
     if info.file_size > _RATIO_FREE_BYTES + info.compress_size * MAX_UNPACKING_RATIO:
-        raise ReleaseError(f"{info.filename}: unpacks to far more than it holds. Nothing was loaded.")
+        raise ReleaseError(
+            f"{info.filename}: unpacks to far more than it holds. Nothing was loaded."
+        )
     if info.filename == DOCUMENT_MEMBER and info.file_size > MAX_DOCUMENT_BYTES:
-        raise ReleaseError(f"{DOCUMENT_MEMBER}: is larger than a release may have. Nothing was loaded.")
+        raise ReleaseError(
+            f"{DOCUMENT_MEMBER}: is larger than a release may have. Nothing was loaded."
+        )
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

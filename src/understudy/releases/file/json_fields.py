@@ -1,4 +1,6 @@
-"""Reading JSON that anybody may have written: every field is checked for its type, its size and its company."""
+"""Reading JSON that anybody may have written: every field is checked for its type, its
+size and its company.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ FieldT = TypeVar("FieldT")
 
 
 def parse_json(data: bytes) -> object:
-    """JSON, refusing what JSON should never have allowed: repeated keys, NaN, numbers beyond a double, endless nesting.
+    """JSON, refusing what JSON should never have allowed: repeated keys, NaN, numbers
+    beyond a double, endless nesting.
 
     >>> parse_json(b'{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -38,10 +41,17 @@ def parse_json(data: bytes) -> object:
             parse_constant=_refuse_constant,
         )
     except (ValueError, RecursionError):
-        raise ReleaseError("release.json: not valid JSON. The file is damaged. Nothing was loaded.") from None
+        raise ReleaseError(
+            "release.json: not valid JSON. The file is damaged. Nothing was loaded."
+        ) from None
     level: list[object] = [document]
     for _ in range(MAX_RELEASE_JSON_DEPTH):
-        level = [x for y in level if isinstance(y, dict | list) for x in (y.values() if isinstance(y, dict) else y)]
+        level = [
+            x
+            for y in level
+            if isinstance(y, dict | list)
+            for x in (y.values() if isinstance(y, dict) else y)
+        ]
         if not level:
             return document
     raise ReleaseError("release.json: is nested too deeply. Nothing was loaded.")
@@ -68,7 +78,8 @@ def _refuse_constant(text: str) -> float:
 def field_error(where: str, what: str) -> ReleaseError:
     """The error for a field that is not what it should be."""
     return ReleaseError(
-        f"release.json: {where} is not {what}. The file is damaged or was not written by Understudy. Nothing was loaded."
+        f"release.json: {where} is not {what}. The file is damaged or was not written"
+        " by Understudy. Nothing was loaded."
     )
 
 
@@ -82,7 +93,9 @@ class JsonFields:
 
     def __init__(self, found: object, where: str, names: set[str]) -> None:
         if not isinstance(found, dict) or set(found) != names:
-            raise field_error(where, f"an object with exactly the fields {', '.join(sorted(names))}")
+            raise field_error(
+                where, f"an object with exactly the fields {', '.join(sorted(names))}"
+            )
         self._found = found
         self.where = where
 
@@ -97,7 +110,9 @@ class JsonFields:
         """A text."""
         return text_from_json(self[name], self.path(name), limit=limit)
 
-    def optional(self, name: str, read: Callable[[object, str], FieldT]) -> FieldT | None:
+    def optional(
+        self, name: str, read: Callable[[object, str], FieldT]
+    ) -> FieldT | None:
         """Whatever `read` reads, or None where the field is null."""
         return None if self[name] is None else read(self[name], self.path(name))
 
@@ -114,7 +129,9 @@ class JsonFields:
         for member in kind:
             if type(self[name]) is str and member.value == self[name]:
                 return member
-        raise field_error(self.path(name), f"one of {', '.join(str(member.value) for member in kind)}")
+        raise field_error(
+            self.path(name), f"one of {', '.join(str(member.value) for member in kind)}"
+        )
 
     def items(self, name: str, *, limit: int = MAX_RELEASE_JSON_NODES) -> list[object]:
         """A list."""
@@ -125,7 +142,10 @@ class JsonFields:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts."""
-        return tuple(text_from_json(item, f"{self.path(name)}[{i}]") for i, item in enumerate(self.items(name)))
+        return tuple(
+            text_from_json(item, f"{self.path(name)}[{i}]")
+            for i, item in enumerate(self.items(name))
+        )
 
     def mapping(self, name: str) -> dict[str, object]:
         """An object whose fields are free."""
@@ -135,14 +155,22 @@ class JsonFields:
         return found
 
 
-def text_from_json(value: object, where: str, *, limit: int = MAX_RELEASE_TEXT_CHARACTERS) -> str:
+def text_from_json(
+    value: object, where: str, *, limit: int = MAX_RELEASE_TEXT_CHARACTERS
+) -> str:
     """A text that can be written to a file again."""
-    if not isinstance(value, str) or len(value) > limit or any("\ud800" <= c <= "\udfff" for c in value):
+    if (
+        not isinstance(value, str)
+        or len(value) > limit
+        or any("\ud800" <= c <= "\udfff" for c in value)
+    ):
         raise field_error(where, "a text")
     return value
 
 
-def integer_from_json(value: object, where: str, *, low: int = 0, high: int = 2**62) -> int:
+def integer_from_json(
+    value: object, where: str, *, low: int = 0, high: int = 2**62
+) -> int:
     """A whole number between two bounds."""
     if type(value) is not int or not low <= value <= high:
         raise field_error(where, f"a whole number from {low} to {high}")

@@ -15,10 +15,15 @@ def batch_sizes(rows: int, most: int) -> Iterator[int]:
 def batch_slices(codes: Codes, rows: int, most: int) -> Iterator[Codes]:
     """Fixed rows in batches."""
     starts = range(0, max(rows, 1), most)
-    return ({name: array[start : start + most] for name, array in codes.items()} for start in starts)
+    return (
+        {name: array[start : start + most] for name, array in codes.items()}
+        for start in starts
+    )
 
 
-def report_written(batches: Iterator[Codes], rows: int, progress: Callable[[str, float], None]) -> Iterator[Codes]:
+def report_written(
+    batches: Iterator[Codes], rows: int, progress: Callable[[str, float], None]
+) -> Iterator[Codes]:
     """The same batches; how far it has come is told whenever the next one is asked for."""
     done = 0
     for batch in batches:

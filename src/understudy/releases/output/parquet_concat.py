@@ -1,8 +1,11 @@
-"""Parquet files of one schema joined into one without unpacking them: their groups of rows one after the other, then one footer.
+"""Parquet files of one schema joined into one without unpacking them: their groups of
+rows one after the other, then one footer.
 
-A large sample is written part by part, and reading the parts again to write them once more would cost as much as making them. In a
-Parquet file only the footer says where anything is (https://parquet.apache.org/docs/file-format/metadata/), so the bytes of each part are
-copied as they are and the places in its footer moved by as much as was written before them. Nothing is held but footers.
+A large sample is written part by part, and reading the parts again to write them once
+more would cost as much as making them. In a Parquet file only the footer says where
+anything is (https://parquet.apache.org/docs/file-format/metadata/), so the bytes of
+each part are copied as they are and the places in its footer moved by as much as was
+written before them. Nothing is held but footers.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ ROW_GROUP_COLUMNS_FIELD, ROW_GROUP_OFFSET_FIELD, ROW_GROUP_ORDINAL_FIELD = 1, 5,
 
 CHUNK_OFFSET_FIELDS, COLUMN_CHUNK_METADATA_FIELD = (2, 4, 6), 3
 METADATA_OFFSET_FIELDS = (9, 10, 11, 14)
-"""Fields that say where something begins: of a column's chunk, and of what is known of it."""
+"""Fields that say where something begins: of a column's chunk, and of what is known of
+it.
+"""
 
 
 class ParquetConcatenator:
@@ -50,15 +55,26 @@ class ParquetConcatenator:
             footer = thrift.read_struct(file.read(length))
             moved = self._out.tell() - len(PARQUET_MAGIC_BYTES)
             file.seek(len(PARQUET_MAGIC_BYTES))
-            shutil.copyfileobj(_BoundedReader(file, end - len(PARQUET_MAGIC_BYTES)), self._out, 1 << 20)
+            shutil.copyfileobj(
+                _BoundedReader(file, end - len(PARQUET_MAGIC_BYTES)), self._out, 1 << 20
+            )
         part.unlink()
-        for group in footer[FOOTER_ROW_GROUPS_FIELD][1][1] if FOOTER_ROW_GROUPS_FIELD in footer else []:
+        for group in (
+            footer[FOOTER_ROW_GROUPS_FIELD][1][1]
+            if FOOTER_ROW_GROUPS_FIELD in footer
+            else []
+        ):
             for fields, numbers in _offset_fields(group):
                 for number in numbers:
-                    if number in fields and (fields[number][1] or number not in CHUNK_OFFSET_FIELDS):
+                    if number in fields and (
+                        fields[number][1] or number not in CHUNK_OFFSET_FIELDS
+                    ):
                         fields[number] = fields[number][0], fields[number][1] + moved
             if ROW_GROUP_ORDINAL_FIELD in group:
-                group[ROW_GROUP_ORDINAL_FIELD] = group[ROW_GROUP_ORDINAL_FIELD][0], len(self._groups)
+                group[ROW_GROUP_ORDINAL_FIELD] = (
+                    group[ROW_GROUP_ORDINAL_FIELD][0],
+                    len(self._groups),
+                )
             self._groups.append(thrift.write_struct(group))
         self._rows += footer[FOOTER_ROWS_FIELD][1]
         self._footer = self._footer or footer
@@ -76,8 +92,12 @@ class ParquetConcatenator:
         self._out.write(data + len(data).to_bytes(4, "little") + PARQUET_MAGIC_BYTES)
 
 
-def _offset_fields(group: thrift.ThriftFields) -> Iterator[tuple[thrift.ThriftFields, tuple[int, ...]]]:
-    """Everything in a group of rows that has a place in the file, and which of its fields say so."""
+def _offset_fields(
+    group: thrift.ThriftFields,
+) -> Iterator[tuple[thrift.ThriftFields, tuple[int, ...]]]:
+    """Everything in a group of rows that has a place in the file, and which of its
+    fields say so.
+    """
     yield group, (ROW_GROUP_OFFSET_FIELD,)
     for chunk in group[ROW_GROUP_COLUMNS_FIELD][1][1]:
         yield chunk, CHUNK_OFFSET_FIELDS

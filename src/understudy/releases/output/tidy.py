@@ -1,4 +1,6 @@
-"""The measurements as tables anybody can use: unbiased estimates with their variances, before any model touched them."""
+"""The measurements as tables anybody can use: unbiased estimates with their variances,
+before any model touched them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.measurements import AxisMap, Centring, Measurement, Measurements, Partition, SparseMeasurement
+from understudy.measurements import (
+    AxisMap,
+    Centring,
+    Measurement,
+    Measurements,
+    Partition,
+    SparseMeasurement,
+)
 from understudy.models.estimates.noise_moments import noise_variance
 from understudy.releases.output.frames.duckdb import DuckdbSession
 from understudy.schema import Schema
@@ -19,29 +28,40 @@ TidyTable = dict[str, NDArray[Any]]
 
 
 def tidy_tables(schema: Schema, measurements: Measurements) -> dict[str, TidyTable]:
-    """One tidy table per measurement: its columns' labels, then `estimate`, `variance` and `sd`.
+    """One tidy table per measurement: its columns' labels, then `estimate`, `variance`
+    and `sd`.
 
-    Nothing is clamped, rounded or made consistent: an estimate may be negative, and averages of many are right on average. Sparse ones
-    are shown only above their threshold, so they are too high on average; their name says so.
+    Nothing is clamped, rounded or made consistent: an estimate may be negative, and
+    averages of many are right on average. Sparse ones are shown only above their
+    threshold, so they are too high on average; their name says so.
     """
     tables: dict[str, TidyTable] = {}
     for measurement in measurements:
-        tables[_unused_name(_clique_title(measurement.clique), tables)] = tidy_measurement(schema, measurement)
-    for sparse in measurements.sparse:
-        tables[_unused_name(f"{_clique_title(sparse.clique)}, shown above {sparse.threshold}", tables)] = tidy_sparse(
-            schema, sparse
+        tables[_unused_name(_clique_title(measurement.clique), tables)] = (
+            tidy_measurement(schema, measurement)
         )
+    for sparse in measurements.sparse:
+        tables[
+            _unused_name(
+                f"{_clique_title(sparse.clique)}, shown above {sparse.threshold}",
+                tables,
+            )
+        ] = tidy_sparse(schema, sparse)
     return tables
 
 
 def tidy_measurement(schema: Schema, measurement: Measurement) -> TidyTable:
     """One dense measurement, one row per cell."""
     labels = [
-        _axis_labels(schema.codecs[n].labels(), m) for n, m in zip(measurement.clique, measurement.maps, strict=True)
+        _axis_labels(schema.codecs[n].labels(), m)
+        for n, m in zip(measurement.clique, measurement.maps, strict=True)
     ]
     shape = measurement.values.shape
     grids = np.unravel_index(np.arange(measurement.values.size), shape) if shape else ()
-    columns = {name: words[grid] for name, words, grid in zip(measurement.clique, labels, grids, strict=True)}
+    columns = {
+        name: words[grid]
+        for name, words, grid in zip(measurement.clique, labels, grids, strict=True)
+    }
     variance = np.full(shape, noise_variance(measurement.law, measurement.scale))
     zeros = schema.zeros(measurement.clique) if measurement.plain else None
     if zeros is not None:
@@ -52,15 +72,23 @@ def tidy_measurement(schema: Schema, measurement: Measurement) -> TidyTable:
 def tidy_sparse(schema: Schema, sparse: SparseMeasurement) -> TidyTable:
     """One sparse measurement, one row per shown cell."""
     words = [np.array(schema.codecs[name].labels(), object) for name in sparse.clique]
-    columns = {name: words[i][sparse.codes[:, i]] for i, name in enumerate(sparse.clique)}
+    columns = {
+        name: words[i][sparse.codes[:, i]] for i, name in enumerate(sparse.clique)
+    }
     return _with_estimates(
-        columns, sparse.values, np.full(len(sparse.values), noise_variance(sparse.law, sparse.scale))
+        columns,
+        sparse.values,
+        np.full(len(sparse.values), noise_variance(sparse.law, sparse.scale)),
     )
 
 
-def _with_estimates(columns: TidyTable, values: NDArray[np.int64], variance: NDArray[np.float64]) -> TidyTable:
+def _with_estimates(
+    columns: TidyTable, values: NDArray[np.int64], variance: NDArray[np.float64]
+) -> TidyTable:
     added = {"estimate": values, "variance": variance, "sd": np.sqrt(variance)}
-    return columns | {_unused_name(name, columns, "_"): array for name, array in added.items()}
+    return columns | {
+        _unused_name(name, columns, "_"): array for name, array in added.items()
+    }
 
 
 def _axis_labels(labels: tuple[str, ...], axis: AxisMap) -> NDArray[np.object_]:
@@ -70,7 +98,14 @@ def _axis_labels(labels: tuple[str, ...], axis: AxisMap) -> NDArray[np.object_]:
             members: list[list[str]] = [[] for _ in range(axis.out)]
             for code, bin_ in enumerate(axis.bins):
                 members[bin_].append(labels[code])
-            words = [group[0] if len(group) == 1 else f"{group[0]} … {group[-1]} ({len(group)})" for group in members]
+            words = [
+                (
+                    group[0]
+                    if len(group) == 1
+                    else f"{group[0]} … {group[-1]} ({len(group)})"
+                )
+                for group in members
+            ]
         case Centring():
             words = [f"{axis.size} × ({label}) - sum" for label in labels]
         case _:
@@ -99,9 +134,14 @@ def tidy_table_to_frame(columns: TidyTable, kind: str) -> Any:
         return columns
     library: Any = import_module(kind)
     if kind == "pyarrow":
-        return library.table({name: _object_array_to_list(array) for name, array in columns.items()})
+        return library.table(
+            {name: _object_array_to_list(array) for name, array in columns.items()}
+        )
     return library.DataFrame(
-        {name: _object_array_to_list(array) if kind == "polars" else array for name, array in columns.items()}
+        {
+            name: _object_array_to_list(array) if kind == "polars" else array
+            for name, array in columns.items()
+        }
     )
 
 
@@ -115,14 +155,20 @@ def _tidy_relation(columns: TidyTable) -> Any:
     for name, array in columns.items():
         if array.dtype == object:
             words, index = np.unique(array.astype(str), return_inverse=True)
-            expressions[name] = session.label(tuple(words.tolist()), index.astype(np.int64))
+            expressions[name] = session.label(
+                tuple(words.tolist()), index.astype(np.int64)
+            )
         else:
             expressions[name] = session.array(array)
-    session.connection.execute(f"CREATE TABLE measurement AS {session.query(expressions)}")
+    session.connection.execute(
+        f"CREATE TABLE measurement AS {session.query(expressions)}"
+    )
     session.connection.unregister("cells")
     return session.connection.table("measurement")
 
 
 def count_noisy_cells(measurements: Measurements) -> int:
     """How many noisy numbers there are in all."""
-    return sum(math.prod(m.values.shape) for m in measurements) + sum(len(s.values) for s in measurements.sparse)
+    return sum(math.prod(m.values.shape) for m in measurements) + sum(
+        len(s.values) for s in measurements.sparse
+    )

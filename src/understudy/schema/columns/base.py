@@ -10,7 +10,9 @@ from typing import ClassVar
 from understudy.errors import SchemaError
 
 MAX_COLUMN_MISSING_CODES = 200
-"""A column has at most this many missing codes: with the other states of a decoded cell they fit one byte."""
+"""A column has at most this many missing codes: with the other states of a decoded cell
+they fit one byte.
+"""
 
 
 class Role(StrEnum):
@@ -37,9 +39,10 @@ class OutOfBoundsPolicy(StrEnum):
 class Column:
     """What every column has.
 
-    `missing` lists spellings that mean missing (kept apart from each other and from an empty cell). In a column that is not `nullable`,
-    a cell that is no value counts as the first code: a declared place, so that reading a table never raises. A `constant` column is the
-    same in all rows of a unit.
+    `missing` lists spellings that mean missing (kept apart from each other and from an
+    empty cell). In a column that is not `nullable`, a cell that is no value counts as
+    the first code: a declared place, so that reading a table never raises. A `constant`
+    column is the same in all rows of a unit.
     """
 
     type: ClassVar[str] = "undeclared"
@@ -60,14 +63,18 @@ class Column:
         if len(set(self.missing)) != len(self.missing):
             raise SchemaError(f'column "{self.name}": a missing code is listed twice')
         if len(self.missing) > MAX_COLUMN_MISSING_CODES:
-            raise SchemaError(f'column "{self.name}": more than {MAX_COLUMN_MISSING_CODES} missing codes')
+            raise SchemaError(
+                f'column "{self.name}": more than {MAX_COLUMN_MISSING_CODES} missing'
+                " codes"
+            )
         self._check_labels(self.missing, "a missing code")
 
     def _check_labels(self, labels: Iterable[str], what: str) -> None:
         for label in labels:
             if label == "":
                 raise SchemaError(
-                    f'column "{self.name}": {what} is empty. An empty cell is missing without being listed'
+                    f'column "{self.name}": {what} is empty. An empty cell is missing'
+                    " without being listed"
                 )
             check_text(label, f'column "{self.name}": {what}')
 

@@ -1,13 +1,15 @@
 """Cells: what one entry of a table says, whatever container it came in.
 
-A cell means the same in a CSV file, a Parquet file and a frame. Text is read by four strict patterns, the same in every locale:
+A cell means the same in a CSV file, a Parquet file and a frame. Text is read by four
+strict patterns, the same in every locale:
 
     number     -12   3.50   .5   1e-3            no thousands separators, no accounting, no hexadecimal, no words such as inf
     date       2024-02-29                         a moment is read as its day
     moment     2024-02-29 13:45[:30[.125]][Z|+01:00]   T or a space between; a date alone is midnight
     time       13:45[:30[.125]]
 
-Spaces around them do not count. Whatever fits no pattern is no value of that type; reading it never raises.
+Spaces around them do not count. Whatever fits no pattern is no value of that type;
+reading it never raises.
 """
 
 from __future__ import annotations
@@ -20,12 +22,15 @@ from typing import Final
 
 import numpy as np
 
-# The patterns use nothing beyond RE2, so that a table can match cells with the very same text.
+# The patterns use nothing beyond RE2, so that a table can match cells with the very
+# same text.
 CELL_NUMBER_PATTERN: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 CELL_DATE_PATTERN: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 CELL_TIME_PATTERN: Final = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
 CELL_OFFSET_PATTERN: Final = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
-CELL_MOMENT_PATTERN: Final = rf"{CELL_DATE_PATTERN}([T ]{CELL_TIME_PATTERN}{CELL_OFFSET_PATTERN}?)?"
+CELL_MOMENT_PATTERN: Final = (
+    rf"{CELL_DATE_PATTERN}([T ]{CELL_TIME_PATTERN}{CELL_OFFSET_PATTERN}?)?"
+)
 CELL_BLANKS: Final = " \t"
 """What may surround the text of a number, date, moment or time."""
 
@@ -33,11 +38,15 @@ _CELL_NUMBER_REGEX = re.compile(CELL_NUMBER_PATTERN, re.ASCII)
 _CELL_DATE_REGEX = re.compile(CELL_DATE_PATTERN, re.ASCII)
 _CELL_TIME_REGEX = re.compile(CELL_TIME_PATTERN, re.ASCII)
 _CELL_MOMENT_REGEX = re.compile(
-    rf"(?P<day>{CELL_DATE_PATTERN})([T ](?P<clock>{CELL_TIME_PATTERN})(?P<offset>{CELL_OFFSET_PATTERN})?)?", re.ASCII
+    rf"(?P<day>{CELL_DATE_PATTERN})([T"
+    rf" ](?P<clock>{CELL_TIME_PATTERN})(?P<offset>{CELL_OFFSET_PATTERN})?)?",
+    re.ASCII,
 )
 
 MAX_NUMBER_DIGITS = 400
-"""Longer runs of digits are no number: no lattice reaches them, and arithmetic on them is a way to stall a reader."""
+"""Longer runs of digits are no number: no lattice reaches them, and arithmetic on them
+is a way to stall a reader.
+"""
 
 
 class UnknownCell:
@@ -52,7 +61,8 @@ Cell = Scalar | UnknownCell | None
 
 
 def to_plain_cell(value: object) -> Cell:
-    """A cell's content in plain Python: numpy and pandas scalars unwrapped, NaN, NaT and NA and the empty text as None.
+    """A cell's content in plain Python: numpy and pandas scalars unwrapped, NaN, NaT
+    and NA and the empty text as None.
 
     >>> to_plain_cell(np.float32("nan")), to_plain_cell(Decimal("1.50")), to_plain_cell(np.datetime64("2024-02-29"))
     (None, Fraction(3, 2), datetime.date(2024, 2, 29))
@@ -60,7 +70,8 @@ def to_plain_cell(value: object) -> Cell:
     try:
         return _plain_value(value)
     except Exception:
-        # Any object may sit in a frame, and its methods may raise anything. It is no value then.
+        # Any object may sit in a frame, and its methods may raise anything. It is no
+        # value then.
         return UNKNOWN_CELL
 
 
@@ -71,7 +82,11 @@ def _plain_value(value: object) -> Cell:
     if issubclass(kind, np.datetime64):
         return _plain_moment(value)
     if issubclass(kind, np.generic) and not issubclass(kind, str | float):
-        return _plain_value(value.item()) if isinstance(value, np.generic) else UNKNOWN_CELL
+        return (
+            _plain_value(value.item())
+            if isinstance(value, np.generic)
+            else UNKNOWN_CELL
+        )
     if isinstance(value, str):
         return str.__str__(value) or None
     if isinstance(value, bool):
@@ -86,7 +101,9 @@ def _plain_value(value: object) -> Cell:
     if isinstance(value, datetime):
         offset = value.utcoffset()
         zone = None if offset is None else timezone(offset)
-        return datetime.combine(date(value.year, value.month, value.day), time(*_clock_fields(value)), zone)
+        return datetime.combine(
+            date(value.year, value.month, value.day), time(*_clock_fields(value)), zone
+        )
     if isinstance(value, date):
         return date(value.year, value.month, value.day)
     if isinstance(value, time):
@@ -103,7 +120,9 @@ def _plain_decimal(value: Decimal) -> Cell:
         return None
     if value.is_infinite():
         return float(value)
-    return Fraction(value) if abs(value.adjusted()) <= MAX_NUMBER_DIGITS else UNKNOWN_CELL
+    return (
+        Fraction(value) if abs(value.adjusted()) <= MAX_NUMBER_DIGITS else UNKNOWN_CELL
+    )
 
 
 def _plain_moment(value: object) -> Cell:
@@ -118,8 +137,9 @@ def _plain_moment(value: object) -> Cell:
 def spellings_of_cell(cell: Cell) -> tuple[str, ...]:
     """The texts a cell may stand for in a list of labels, the likeliest first.
 
-    A whole float has two: a column of whole numbers turns to floats as soon as a frame holds an empty cell in it. Midnight is first of all
-    a day: a column of days turns to moments as soon as one cell of it has a clock.
+    A whole float has two: a column of whole numbers turns to floats as soon as a frame
+    holds an empty cell in it. Midnight is first of all a day: a column of days turns to
+    moments as soon as one cell of it has a clock.
 
     >>> spellings_of_cell(3.0), spellings_of_cell(True)
     (('3', '3.0'), ('true', 'True'))
@@ -147,14 +167,17 @@ def spellings_of_cell(cell: Cell) -> tuple[str, ...]:
 
 
 def find_first_spelling(text: str) -> str | None:
-    """The likeliest text of the value that this is another spelling of; None where it is none.
+    """The likeliest text of the value that this is another spelling of; None where it
+    is none.
 
     >>> find_first_spelling("True"), find_first_spelling("3.0"), find_first_spelling("2024-02-29T00:00:00"), find_first_spelling("3")
     ('true', '3', '2024-02-29', None)
     """
     number = (
         float(text)
-        if len(text) <= MAX_NUMBER_DIGITS and _CELL_NUMBER_REGEX.fullmatch(text) and text != "-0.0"
+        if len(text) <= MAX_NUMBER_DIGITS
+        and _CELL_NUMBER_REGEX.fullmatch(text)
+        and text != "-0.0"
         else None
     )
     for cell in (True, False, number, parse_moment(text)):
@@ -165,13 +188,16 @@ def find_first_spelling(text: str) -> str | None:
 
 
 def _date_of_midnight(moment: datetime) -> tuple[str, ...]:
-    """The day that a moment without a clock stands for; none where it has a clock or an offset."""
+    """The day that a moment without a clock stands for; none where it has a clock or an
+    offset.
+    """
     bare = moment.tzinfo is None and _clock_fields(moment) == (0, 0, 0, 0)
     return (moment.date().isoformat(),) if bare else ()
 
 
 def decimal_text(number: Fraction) -> str | None:
-    """A fraction in plain decimal digits; None where no number of decimals (up to 30) holds it.
+    """A fraction in plain decimal digits; None where no number of decimals (up to 30)
+    holds it.
 
     >>> decimal_text(Fraction(5, 4)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(-3))
     ('1.25', None, '-3')
@@ -193,7 +219,11 @@ def parse_number(text: str) -> Fraction | None:
     (Fraction(1, 10), Fraction(-100, 1), None, None)
     """
     text = text.strip(CELL_BLANKS)
-    return Fraction(text) if len(text) <= MAX_NUMBER_DIGITS and _CELL_NUMBER_REGEX.fullmatch(text) else None
+    return (
+        Fraction(text)
+        if len(text) <= MAX_NUMBER_DIGITS and _CELL_NUMBER_REGEX.fullmatch(text)
+        else None
+    )
 
 
 def parse_date(text: str) -> date | None:
@@ -246,6 +276,11 @@ def parse_time(text: str) -> time | None:
     whole, _, part = text.partition(".")
     hour, minute, *second = (int(n) for n in whole.split(":"))
     try:
-        return time(hour, minute, second[0] if second else 0, int(part[:6].ljust(6, "0")) if part else 0)
+        return time(
+            hour,
+            minute,
+            second[0] if second else 0,
+            int(part[:6].ljust(6, "0")) if part else 0,
+        )
     except ValueError:
         return None

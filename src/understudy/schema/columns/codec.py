@@ -1,11 +1,16 @@
-"""Codecs: a column's values ↔ codes 0..size-1, stated as data so that they compile to SQL.
+"""Codecs: a column's values ↔ codes 0..size-1, stated as data so that they compile to
+SQL.
 
-The codes of a column come in a fixed order: its values (or bins), then `other`, then the empty cell, then each missing spelling. Tables
-compile a codec to one SQL expression (tables/reading/encode.py); `Codec.code` is the same rule for one Python value, and their test.
+The codes of a column come in a fixed order: its values (or bins), then `other`, then
+the empty cell, then each missing spelling. Tables compile a codec to one SQL expression
+(tables/reading/encode.py); `Codec.code` is the same rule for one Python value, and
+their test.
 
-The rule, in order: an empty cell; a missing code (by its text; in a column of numbers, dates or times also by its value, so that -7 is
-missing as -7.0 too); a listed label or a value within the bounds; then the declared place of what is left: `other` for labels, the
-nearest bound for values out of bounds unless `outside` says missing, and the default for what is no value of the column's type.
+The rule, in order: an empty cell; a missing code (by its text; in a column of numbers,
+dates or times also by its value, so that -7 is missing as -7.0 too); a listed label or
+a value within the bounds; then the declared place of what is left: `other` for labels,
+the nearest bound for values out of bounds unless `outside` says missing, and the
+default for what is no value of the column's type.
 """
 
 from __future__ import annotations
@@ -20,8 +25,19 @@ from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.bin_density import BinDensity
-from understudy.schema.columns.cell import Cell, find_first_spelling, spellings_of_cell, to_plain_cell
-from understudy.schema.columns.discrete import Boolean, Categorical, Column, Lattice, OutOfBoundsPolicy
+from understudy.schema.columns.cell import (
+    Cell,
+    find_first_spelling,
+    spellings_of_cell,
+    to_plain_cell,
+)
+from understudy.schema.columns.discrete import (
+    Boolean,
+    Categorical,
+    Column,
+    Lattice,
+    OutOfBoundsPolicy,
+)
 
 MAX_UNIT_BINS = 64
 """A lattice column with at most this many values gets a code for each."""
@@ -45,7 +61,9 @@ class LabelLookup:
 
 @dataclass(frozen=True)
 class BinEdges:
-    """Codes by bins of the lattice: bin i holds the indices edges[i] ≤ x < edges[i + 1]."""
+    """Codes by bins of the lattice: bin i holds the indices edges[i] ≤ x < edges[i +
+    1].
+    """
 
     edges: tuple[int, ...]
 
@@ -55,9 +73,11 @@ class BinEdges:
 
 @dataclass(frozen=True)
 class DecodedCells:
-    """Cells on their way back to values: a lattice index (or label position) and a state for each.
+    """Cells on their way back to values: a lattice index (or label position) and a
+    state for each.
 
-    Where `other` is unfolded, its cells have positions too: those of the unfolded values, behind all values and `other` itself.
+    Where `other` is unfolded, its cells have positions too: those of the unfolded
+    values, behind all values and `other` itself.
     """
 
     index: NDArray[np.int64]
@@ -80,7 +100,12 @@ class Codec:
     @property
     def size(self) -> int:
         """Number of codes."""
-        return len(self.bins) + self.has_other + self.column.nullable + len(self.column.missing)
+        return (
+            len(self.bins)
+            + self.has_other
+            + self.column.nullable
+            + len(self.column.missing)
+        )
 
     @property
     def has_other(self) -> bool:
@@ -99,7 +124,9 @@ class Codec:
 
     @property
     def default(self) -> int:
-        """Code of a cell that is no value at all: missing where that is allowed, else the first code."""
+        """Code of a cell that is no value at all: missing where that is allowed, else
+        the first code.
+        """
         return self.empty if self.empty is not None else 0
 
     @property
@@ -117,7 +144,9 @@ class Codec:
         return np.dtype(np.min_scalar_type(max(self.size - 1, 0)))
 
     def code(self, value: object) -> int:
-        """The code of one Python value, or of the text of a cell; never raises, whatever the value."""
+        """The code of one Python value, or of the text of a cell; never raises,
+        whatever the value.
+        """
         cell = to_plain_cell(value)
         place = self._own_code(cell)
         if place is not None:
@@ -130,7 +159,8 @@ class Codec:
         return 0 if index < self.bins.edges[0] else len(self.bins) - 1
 
     def has_own_code(self, value: object) -> bool:
-        """Whether a value has a place of its own: listed, within the bounds, or missing where that is allowed.
+        """Whether a value has a place of its own: listed, within the bounds, or missing
+        where that is allowed.
 
         >>> codec = codec_of(Categorical(name="sex", values=("F", "M"), nullable=False))
         >>> codec.has_own_code("F"), codec.has_own_code("f"), codec.has_own_code(None)
@@ -139,7 +169,8 @@ class Codec:
         return self._own_code(to_plain_cell(value)) is not None
 
     def locate_value(self, value: object) -> tuple[int, int]:
-        """Lattice index (or label position) and state of one value, as `decode` gives them: what the column knows of it before binning.
+        """Lattice index (or label position) and state of one value, as `decode` gives
+        them: what the column knows of it before binning.
 
         >>> from understudy.schema.columns.discrete import Integer
         >>> codec_of(Integer(name="age", min=0, max=90, bins=(0, 18, 91))).locate_value(200)
@@ -156,7 +187,9 @@ class Codec:
         return (low if index is None else min(max(index, low), high)), VALUE_STATE
 
     def _own_code(self, cell: Cell) -> int | None:
-        """The code a cell has of its own right, None where it must go to a declared place."""
+        """The code a cell has of its own right, None where it must go to a declared
+        place.
+        """
         if cell is None:
             return self.empty
         texts = spellings_of_cell(cell)
@@ -177,7 +210,9 @@ class Codec:
     def _code_of_label(self, text: str) -> int | None:
         if text in self._missing_by_spelling:
             return self.spelled(self._missing_by_spelling[text])
-        place = self.places.get(text.lower() if isinstance(self.column, Boolean) else text)
+        place = self.places.get(
+            text.lower() if isinstance(self.column, Boolean) else text
+        )
         return self.aliases.get(text) if place is None else place
 
     def _index(self, cell: Cell) -> int | None:
@@ -185,7 +220,9 @@ class Codec:
         return None if value is None else value[1]
 
     def _value(self, cell: Cell) -> tuple[Fraction, int] | None:
-        """Where a cell lies and the lattice index it goes to, None where it is no value of the column's type."""
+        """Where a cell lies and the lattice index it goes to, None where it is no value
+        of the column's type.
+        """
         value = self._lattice.parse(cell) if isinstance(cell, str) else cell
         try:
             return self._lattice.position_of(value), self._lattice.index_of(value)
@@ -199,13 +236,18 @@ class Codec:
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
-        """The edges of the bins as an array, made once: rules are asked of rows again and again. Labels have none."""
-        return np.array(self.bins.edges if isinstance(self.bins, BinEdges) else (), np.int64)
+        """The edges of the bins as an array, made once: rules are asked of rows again
+        and again. Labels have none.
+        """
+        return np.array(
+            self.bins.edges if isinstance(self.bins, BinEdges) else (), np.int64
+        )
 
     @cached_property
     def literal_places(self) -> dict[tuple[type, object], tuple[int, int]]:
-        """Where the constants of rules stand that were looked up so far (schema/predicates/on_cells.py): the same ones are asked for in
-        every round."""
+        """Where the constants of rules stand that were looked up so far
+        (schema/predicates/on_cells.py): the same ones are asked for in every round.
+        """
         return {}
 
     @cached_property
@@ -217,8 +259,12 @@ class Codec:
     def places(self) -> dict[str, int]:
         """The code of each text that is a label."""
         if isinstance(self.column, Boolean):
-            # A cell that is true or false by type is so whatever the spellings in files.
-            return {word: int(truth) for word, truth in self.column.truth_by_spelling.items()}
+            # A cell that is true or false by type is so whatever the spellings in
+            # files.
+            return {
+                word: int(truth)
+                for word, truth in self.column.truth_by_spelling.items()
+            }
         assert isinstance(self.bins, LabelLookup)
         codes = {label: code for code, label in enumerate(self.bins.labels)}
         if isinstance(self.column, Categorical) and self.column.other is not None:
@@ -227,15 +273,20 @@ class Codec:
 
     @cached_property
     def aliases(self) -> dict[str, int]:
-        """The code of each text that is not listed itself, but is how a value is spelled first that another spelling of is listed.
+        """The code of each text that is not listed itself, but is how a value is
+        spelled first that another spelling of is listed.
 
-        Where `True` is listed and `true` is not, `true` means it too, in a text as in a stored truth value: whether a column is stored
-        as one or the other may hang by a single cell.
+        Where `True` is listed and `true` is not, `true` means it too, in a text as in a
+        stored truth value: whether a column is stored as one or the other may hang by a
+        single cell.
 
         >>> codec_of(Categorical(name="dose", values=("0.5", "1.0"))).aliases
         {'1': 1}
         """
-        listed = {spelling: self.spelled(j) for spelling, j in self._missing_by_spelling.items()} | self.places
+        listed = {
+            spelling: self.spelled(j)
+            for spelling, j in self._missing_by_spelling.items()
+        } | self.places
         found: dict[str, int] = {}
         for text, code in listed.items():
             first = find_first_spelling(text)
@@ -249,7 +300,9 @@ class Codec:
 
     @cached_property
     def _missing_by_position(self) -> dict[Fraction, int]:
-        """Missing codes that are values of the column's type: -7 is missing as -7.0 or as text, not only as it is spelled."""
+        """Missing codes that are values of the column's type: -7 is missing as -7.0 or
+        as text, not only as it is spelled.
+        """
         found: dict[Fraction, int] = {}
         for j, spelling in enumerate(self.column.missing):
             value = self._value(spelling)
@@ -258,9 +311,13 @@ class Codec:
         return found
 
     def decode(
-        self, codes: NDArray[np.integer], rng: np.random.Generator, spread: BinDensity | None = None
+        self,
+        codes: NDArray[np.integer],
+        rng: np.random.Generator,
+        spread: BinDensity | None = None,
     ) -> DecodedCells:
-        """Back to lattice indices or label positions; post-processing, so the generator may be seeded.
+        """Back to lattice indices or label positions; post-processing, so the generator
+        may be seeded.
 
         Inside a bin values lie as `spread` says, evenly where nothing does.
         """
@@ -279,26 +336,47 @@ class Codec:
                 index = rng.integers(lower, lower + widths[index], dtype=np.int64)
         state = np.zeros(len(codes), np.uint8)
         beyond = codes >= values
-        state[beyond] = np.array(self._non_value_states, np.uint8)[codes[beyond] - values]
+        state[beyond] = np.array(self._non_value_states, np.uint8)[
+            codes[beyond] - values
+        ]
         if self._unfold_shares is not None:
             rest = state == OTHER_STATE
-            index[rest] = values + 1 + np.searchsorted(self._unfold_shares, rng.random(int(rest.sum())), side="right")
+            index[rest] = (
+                values
+                + 1
+                + np.searchsorted(
+                    self._unfold_shares, rng.random(int(rest.sum())), side="right"
+                )
+            )
         return DecodedCells(index, state)
 
     @cached_property
     def _unfold_shares(self) -> NDArray[np.float64] | None:
-        """Running shares of the values that `other` stands for; None where nothing was said of them."""
+        """Running shares of the values that `other` stands for; None where nothing was
+        said of them.
+        """
         column = self.column
-        weights = list(column.unfold_weights.values()) if isinstance(column, Categorical) and self.has_other else []
-        return np.cumsum(np.array(weights, np.float64) / sum(weights))[:-1] if weights else None
+        weights = (
+            list(column.unfold_weights.values())
+            if isinstance(column, Categorical) and self.has_other
+            else []
+        )
+        return (
+            np.cumsum(np.array(weights, np.float64) / sum(weights))[:-1]
+            if weights
+            else None
+        )
 
     @property
     def is_binned(self) -> bool:
         """Whether some code stands for several values of a lattice."""
-        return isinstance(self.bins, BinEdges) and self.bins.edges[-1] - self.bins.edges[0] > len(self.bins)
+        return isinstance(self.bins, BinEdges) and self.bins.edges[
+            -1
+        ] - self.bins.edges[0] > len(self.bins)
 
     def spread(self, masses: NDArray[np.float64]) -> BinDensity:
-        """How values of a lattice lie inside its bins, given how many rows each code has.
+        """How values of a lattice lie inside its bins, given how many rows each code
+        has.
 
         >>> from understudy.schema.columns.discrete import Integer
         >>> codec = codec_of(Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False))
@@ -306,12 +384,17 @@ class Codec:
         [7, 21, 20, 1]
         """
         assert isinstance(self.bins, BinEdges)
-        # A bin that should hold nothing may be asked for all the same, and then its pieces keep their shares.
-        held = np.maximum(masses[: len(self.bins)], 1e-9 * max(1.0, float(masses.sum())))
+        # A bin that should hold nothing may be asked for all the same, and then its
+        # pieces keep their shares.
+        held = np.maximum(
+            masses[: len(self.bins)], 1e-9 * max(1.0, float(masses.sum()))
+        )
         edges = self.edges
         if not self._lattice.grain:
             return BinDensity.of(edges, held)
-        starts, weights = (np.array(part) for part in zip(*self._lattice.grain, strict=True))
+        starts, weights = (
+            np.array(part) for part in zip(*self._lattice.grain, strict=True)
+        )
         first = np.append(np.searchsorted(starts, edges[:-1]), len(starts))
         pieces = np.append(starts, edges[-1]).astype(np.int64)
         sums = np.add.reduceat(weights, first[:-1])
@@ -323,9 +406,14 @@ class Codec:
 
     @property
     def _non_value_states(self) -> tuple[int, ...]:
-        """Beyond the values: `other` if there is one, the empty cell if it is allowed, the spellings."""
+        """Beyond the values: `other` if there is one, the empty cell if it is allowed,
+        the spellings.
+        """
         present = [OTHER_STATE] * self.has_other + [EMPTY_STATE] * self.column.nullable
-        return (*present, *range(FIRST_SPELLED_STATE, FIRST_SPELLED_STATE + len(self.column.missing)))
+        return (
+            *present,
+            *range(FIRST_SPELLED_STATE, FIRST_SPELLED_STATE + len(self.column.missing)),
+        )
 
     def labels(self) -> tuple[str, ...]:
         """One short label per code, for tables and plots."""
@@ -359,13 +447,23 @@ def codec_of(column: Column) -> Codec:
         return Codec(column, LabelLookup(column.values))
     if isinstance(column, Boolean):
         return Codec(column, LabelLookup(("false", "true")))
-    if isinstance(column, Lattice) and column.low is not None and column.high is not None:
-        return Codec(column, BinEdges(column.bins or equal_edges(column.low, column.high)))
-    raise SchemaError(f'column "{column.name}": its domain is not known yet. Declare it, or let the curator learn it')
+    if (
+        isinstance(column, Lattice)
+        and column.low is not None
+        and column.high is not None
+    ):
+        return Codec(
+            column, BinEdges(column.bins or equal_edges(column.low, column.high))
+        )
+    raise SchemaError(
+        f'column "{column.name}": its domain is not known yet. Declare it, or let the'
+        " curator learn it"
+    )
 
 
 def equal_edges(low: int, high: int) -> tuple[int, ...]:
-    """Edges from public bounds alone: one bin per value where they are few, else bins of equal width.
+    """Edges from public bounds alone: one bin per value where they are few, else bins
+    of equal width.
 
     >>> equal_edges(0, 3)
     (0, 1, 2, 3, 4)

@@ -1,6 +1,8 @@
-"""Columns from the types a Parquet file or a frame states about itself, for a draft that its owner reads and then declares.
+"""Columns from the types a Parquet file or a frame states about itself, for a draft
+that its owner reads and then declares.
 
-A run does not take them for declarations: libraries choose types by the cells. Type names are DuckDB's.
+A run does not take them for declarations: libraries choose types by the cells. Type
+names are DuckDB's.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _TIMESTAMP_RESOLUTIONS = {
     "TIMESTAMP WITH TIME ZONE": timedelta(microseconds=1),
 }
 
-_TIME_UNIT_REGEX = re.compile(r"(?:timestamp\[|datetime64\[|Datetime\(time_unit=')(s|ms)\b")
+_TIME_UNIT_REGEX = re.compile(
+    r"(?:timestamp\[|datetime64\[|Datetime\(time_unit=')(s|ms)\b"
+)
 _TIME_UNIT_SPANS = {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}
 
 
@@ -47,23 +51,34 @@ def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Co
     if upper.endswith("INT") or upper in {"INTEGER", "UINTEGER"}:
         return Integer(name=name, dtype=dtype)
     if decimal:
-        return Real(name=name, dtype=dtype, step=Fraction(1, 10 ** min(int(decimal[1]), MAX_STATED_DECIMALS)))
+        return Real(
+            name=name,
+            dtype=dtype,
+            step=Fraction(1, 10 ** min(int(decimal[1]), MAX_STATED_DECIMALS)),
+        )
     if upper in {"DOUBLE", "FLOAT", "REAL"}:
-        return Real(name=name, dtype=dtype, step=Fraction(1, 10**DEFAULT_FLOAT_DECIMALS))
+        return Real(
+            name=name, dtype=dtype, step=Fraction(1, 10**DEFAULT_FLOAT_DECIMALS)
+        )
     if upper == "DATE":
         return Date(name=name, dtype=dtype)
     if upper in _TIMESTAMP_RESOLUTIONS:
         zone = "UTC" if upper.endswith("TIME ZONE") else None
-        # A name in another library's words may count coarser than DuckDB's, which has one unit for all instants.
+        # A name in another library's words may count coarser than DuckDB's, which has
+        # one unit for all instants.
         unit = _TIME_UNIT_REGEX.match(dtype or "")
         return Datetime(
             name=name,
             dtype=dtype,
             zone=zone,
-            resolution=_TIME_UNIT_SPANS[unit[1]] if unit else _TIMESTAMP_RESOLUTIONS[upper],
+            resolution=(
+                _TIME_UNIT_SPANS[unit[1]] if unit else _TIMESTAMP_RESOLUTIONS[upper]
+            ),
         )
     if upper == "TIME":
         return Time(name=name, dtype=dtype)
     if upper in {"VARCHAR", "NULL"} or upper.startswith("ENUM"):
         return Categorical(name=name, dtype=dtype)
-    return Text(name=name, dtype=dtype, note=f"{type_name.lower()} columns are not released")
+    return Text(
+        name=name, dtype=dtype, note=f"{type_name.lower()} columns are not released"
+    )

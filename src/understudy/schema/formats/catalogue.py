@@ -1,7 +1,9 @@
-"""The catalogue of formats: which there are, how each is told from the others, and the way in and out.
+"""The catalogue of formats: which there are, how each is told from the others, and the
+way in and out.
 
-What a file states becomes public by being used, whoever wrote it. A file that was made by looking at the rows (its smallest and largest
-values, its list of categories) tells about the rows: replace such words by `learn` before you use it.
+What a file states becomes public by being used, whoever wrote it. A file that was made
+by looking at the rows (its smallest and largest values, its list of categories) tells
+about the rows: replace such words by `learn` before you use it.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ FOREIGN_FORMATS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedSchema:
-    """A schema that came from another tool's file, and what to know about it: what was left out, what was assumed."""
+    """A schema that came from another tool's file, and what to know about it: what was
+    left out, what was assumed.
+    """
 
     schema: Schema
     format: str
@@ -87,8 +91,11 @@ class ExportedSchema:
     notes: tuple[str, ...]
 
 
-def read_format(document: object, format: str | None = None, *, table: str | None = None) -> ImportedSchema:
-    """The schema that another tool's metadata describe, given as what a JSON or YAML reader makes of them.
+def read_format(
+    document: object, format: str | None = None, *, table: str | None = None
+) -> ImportedSchema:
+    """The schema that another tool's metadata describe, given as what a JSON or YAML
+    reader makes of them.
 
     >>> found = read_format({"age": {"min_value": 18, "max_value": 90, "dtype": "int"}})
     >>> found.format, found.schema["age"].max
@@ -110,26 +117,38 @@ def write_format(schema: Schema, format: str) -> ExportedSchema:
     """
     known = _require_format(format)
     if known.write is None:
-        written = ", ".join(name for name, one in FOREIGN_FORMATS.items() if one.write is not None)
-        raise SchemaError(f"{known.title}: is only read here, not written. Choose one of {written}")
+        written = ", ".join(
+            name for name, one in FOREIGN_FORMATS.items() if one.write is not None
+        )
+        raise SchemaError(
+            f"{known.title}: is only read here, not written. Choose one of {written}"
+        )
     notes: list[str] = []
     document = known.write(schema_to_dict(schema), notes)
     return ExportedSchema(document=document, notes=tuple(notes))
 
 
-def load_format(path: str | os.PathLike[str], format: str | None = None, *, table: str | None = None) -> ImportedSchema:
+def load_format(
+    path: str | os.PathLike[str], format: str | None = None, *, table: str | None = None
+) -> ImportedSchema:
     """Read a schema from another tool's file (or from one of our own)."""
     tree, source = read_tree(Path(path))
     return _import_tree(tree, source, format, table)
 
 
-def save_format(schema: Schema, path: str | os.PathLike[str], format: str) -> tuple[str, ...]:
-    """Write a schema as another tool's file, whole or not at all; what that format cannot say."""
+def save_format(
+    schema: Schema, path: str | os.PathLike[str], format: str
+) -> tuple[str, ...]:
+    """Write a schema as another tool's file, whole or not at all; what that format
+    cannot say.
+    """
     if format == OWN_FORMAT:
         write_whole(dump_schema(schema), Path(path))
         return ()
     out = write_format(schema, format)
-    write_whole(dump_document(out.document, as_yaml=_require_format(format).yaml), Path(path))
+    write_whole(
+        dump_document(out.document, as_yaml=_require_format(format).yaml), Path(path)
+    )
     return out.notes
 
 
@@ -137,34 +156,51 @@ def detect_format(tree: DocumentNode) -> str | None:
     """Whose words a tree speaks; None where nobody's."""
     if tree.entries is None:
         return None
-    found = next((known.name for known in FOREIGN_FORMATS.values() if known.matches(tree)), None)
+    found = next(
+        (known.name for known in FOREIGN_FORMATS.values() if known.matches(tree)), None
+    )
     columns = any(entry.key == "columns" for entry in tree.entries)
     return OWN_FORMAT if found is None and columns else found
 
 
 def _require_format(format: str) -> SchemaFormat:
     if format not in FOREIGN_FORMATS:
-        raise SchemaError(f"the format must be one of {', '.join((OWN_FORMAT, *FOREIGN_FORMATS))}")
+        raise SchemaError(
+            f"the format must be one of {', '.join((OWN_FORMAT, *FOREIGN_FORMATS))}"
+        )
     return FOREIGN_FORMATS[format]
 
 
-def _import_tree(tree: DocumentNode, source: DocumentSource, format: str | None, table: str | None) -> ImportedSchema:
+def _import_tree(
+    tree: DocumentNode, source: DocumentSource, format: str | None, table: str | None
+) -> ImportedSchema:
     chosen = format or detect_format(tree)
     if chosen is None:
-        raise source.error(None, f"no known format. Name one of {', '.join((OWN_FORMAT, *FOREIGN_FORMATS))}")
+        raise source.error(
+            None,
+            f"no known format. Name one of {', '.join((OWN_FORMAT, *FOREIGN_FORMATS))}",
+        )
     if chosen == OWN_FORMAT:
-        return ImportedSchema(schema=read_schema(tree, source), format=OWN_FORMAT, notes=())
+        return ImportedSchema(
+            schema=read_schema(tree, source), format=OWN_FORMAT, notes=()
+        )
     known = _require_format(chosen)
     if tree.entries is None:
-        raise source.error(tree.line, f"must be a mapping of keys to values, not {tree.kind}")
+        raise source.error(
+            tree.line, f"must be a mapping of keys to values, not {tree.kind}"
+        )
     draft = SchemaDraft(source)
     known.read(_choose_table(tree, source, known, table), draft)
     if not draft.columns:
         raise source.error(None, f"no columns were found. Is it {known.title}?")
-    return ImportedSchema(schema=draft.schema(), format=chosen, notes=tuple(draft.notes))
+    return ImportedSchema(
+        schema=draft.schema(), format=chosen, notes=tuple(draft.notes)
+    )
 
 
-def _choose_table(tree: DocumentNode, source: DocumentSource, known: SchemaFormat, table: str | None) -> DocumentNode:
+def _choose_table(
+    tree: DocumentNode, source: DocumentSource, known: SchemaFormat, table: str | None
+) -> DocumentNode:
     """The one table of a file, or the one that was asked for."""
     if known.tables is None:
         return tree
@@ -176,5 +212,7 @@ def _choose_table(tree: DocumentNode, source: DocumentSource, known: SchemaForma
     if not found:
         raise source.error(None, f"no table was found. Is it {known.title}?")
     if len(found) > 1:
-        raise source.error(None, f"it describes {len(found)} tables. Name one with --table")
+        raise source.error(
+            None, f"it describes {len(found)} tables. Name one with --table"
+        )
     return found[0][1]

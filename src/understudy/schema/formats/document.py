@@ -1,4 +1,6 @@
-"""Documents: JSON and YAML files of other tools, read into trees and written whole or not at all."""
+"""Documents: JSON and YAML files of other tools, read into trees and written whole or
+not at all.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ import yaml
 
 from understudy.errors import SchemaError
 from understudy.schema.formats.jsontree import from_json
-from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_BYTES, DocumentNode, DocumentSource, from_plain, from_yaml
+from understudy.schema.yaml.nodes import (
+    MAX_SCHEMA_FILE_BYTES,
+    DocumentNode,
+    DocumentSource,
+    from_plain,
+    from_yaml,
+)
 
 _MAX_PLAIN_DEPTH = 20
 
@@ -26,12 +34,16 @@ def read_tree(path: Path) -> tuple[DocumentNode, DocumentSource]:
             content = file.read(MAX_SCHEMA_FILE_BYTES + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:
-        raise SchemaError(f"{source.name}: cannot be read ({error.strerror}). Nothing was written") from None
+        raise SchemaError(
+            f"{source.name}: cannot be read ({error.strerror}). Nothing was written"
+        ) from None
     except UnicodeDecodeError:
         raise SchemaError(f"{source.name}: not UTF-8 text. Save it as UTF-8") from None
     if len(content) > MAX_SCHEMA_FILE_BYTES:
         raise source.error(
-            None, f"larger than {MAX_SCHEMA_FILE_BYTES // 2**20} MB, which no schema is. It was not read"
+            None,
+            f"larger than {MAX_SCHEMA_FILE_BYTES // 2**20} MB, which no schema is. It"
+            " was not read",
         )
     return parse_tree(text, source), source
 
@@ -43,7 +55,9 @@ def parse_tree(text: str, source: DocumentSource) -> DocumentNode:
             return from_json(text, source)
         except json.JSONDecodeError as error:
             if Path(source.name).suffix.lower() == ".json":
-                raise source.error(error.lineno, f"not valid JSON: {error.msg}", error.colno) from None
+                raise source.error(
+                    error.lineno, f"not valid JSON: {error.msg}", error.colno
+                ) from None
     return from_yaml(text, source)
 
 
@@ -61,7 +75,11 @@ def _dates_to_texts(value: object, depth: int) -> object:
         return value.isoformat()
     if isinstance(value, Mapping):
         return {key: _dates_to_texts(inner, depth + 1) for key, inner in value.items()}
-    return [_dates_to_texts(inner, depth + 1) for inner in value] if isinstance(value, list | tuple) else value
+    return (
+        [_dates_to_texts(inner, depth + 1) for inner in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def dump_document(document: Mapping[str, Any], *, as_yaml: bool) -> str:
@@ -72,6 +90,8 @@ def dump_document(document: Mapping[str, Any], *, as_yaml: bool) -> str:
       min_value: 0
     """
     if as_yaml:
-        text: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=120)
+        text: str = yaml.safe_dump(
+            dict(document), sort_keys=False, allow_unicode=True, width=120
+        )
         return text
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,5 @@
-"""dpsynth domains: a YAML file with one attribute for each column, categorical, numerical, open-set or free text.
+"""dpsynth domains: a YAML file with one attribute for each column, categorical,
+numerical, open-set or free text.
 
 The attributes are those of dpsynth/domain.py.
 """
@@ -34,9 +35,23 @@ def matches_tree(root: DocumentNode) -> bool:
     """Columns at the top, and at least one of them in dpsynth's words."""
     entries = root.entries or ()
     found = {key.key for entry in entries for key in entry.node.entries or ()}
-    kinds = {k.node.text for entry in entries for k in entry.node.entries or () if k.key == "type"}
-    return all(entry.node.entries is not None or entry.node.kind == "nothing" for entry in entries) and bool(
-        found & {*_DPSYNTH_CATEGORICAL_KEYS, *_DPSYNTH_NUMERICAL_KEYS, *_DPSYNTH_OPEN_KEYS, "max_tokens"}
+    kinds = {
+        k.node.text
+        for entry in entries
+        for k in entry.node.entries or ()
+        if k.key == "type"
+    }
+    return all(
+        entry.node.entries is not None or entry.node.kind == "nothing"
+        for entry in entries
+    ) and bool(
+        found
+        & {
+            *_DPSYNTH_CATEGORICAL_KEYS,
+            *_DPSYNTH_NUMERICAL_KEYS,
+            *_DPSYNTH_OPEN_KEYS,
+            "max_tokens",
+        }
         or kinds & set(_DPSYNTH_KINDS)
     )
 
@@ -48,11 +63,17 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
 
 
 def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
-    node = entry.node if entry.node.kind != "nothing" else DocumentNode(entry.line, entries=())
+    node = (
+        entry.node
+        if entry.node.kind != "nothing"
+        else DocumentNode(entry.line, entries=())
+    )
     with TrackedSection(node, draft, f'column "{entry.key}": ', "it") as words:
         named = words.text("type")
         if named is not None and named not in _DPSYNTH_KINDS:
-            raise words.error("type", f"`type` must be one of {', '.join(_DPSYNTH_KINDS)}")
+            raise words.error(
+                "type", f"`type` must be one of {', '.join(_DPSYNTH_KINDS)}"
+            )
         kind = _DPSYNTH_KINDS.get(named or "") or _guess_kind(words)
         note = words.text("description")
         match kind:
@@ -61,12 +82,22 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
             case "numerical":
                 low, high = words.exact("min_value"), words.exact("max_value")
                 whole = words.choice("dtype", ("int", "float")) == "int"
-                said = {"type": "integer", "min": low, "max": high} if whole else real_column(words, low, high)
+                said = (
+                    {"type": "integer", "min": low, "max": high}
+                    if whole
+                    else real_column(words, low, high)
+                )
                 if words.flag("clip_to_range") is False:
                     said["outside"] = "missing"
-                words.skip_keys("interval_handling")  # how its own bins become numbers again
+                words.skip_keys(
+                    "interval_handling"
+                )  # how its own bins become numbers again
             case "open":
-                said = {"type": "categorical", "values": LEARN_WORD, "other": words.text("default_value")}
+                said = {
+                    "type": "categorical",
+                    "values": LEARN_WORD,
+                    "other": words.text("default_value"),
+                }
             case _:
                 said = {"type": "text"}
         draft.column(entry.key, entry.line, **said, note=note)
@@ -81,22 +112,36 @@ def _guess_kind(words: TrackedSection) -> str:
 
 
 def _read_categories(words: TrackedSection) -> dict[str, Any]:
-    """Listed values; the one that stands for all others comes to be `other`, and a listed null is the missing cell."""
+    """Listed values; the one that stands for all others comes to be `other`, and a
+    listed null is the missing cell.
+    """
     items = words.listed("possible_values")
     values = [item.written for item in items if item.kind != "nothing"]
     if any(item.items is not None or item.entries is not None for item in items):
-        raise words.error("possible_values", "`possible_values` must be a list of single values")
+        raise words.error(
+            "possible_values", "`possible_values` must be a list of single values"
+        )
     at = words.whole("out_of_domain_index")
     if at is not None and not 0 <= at < len(items):
-        raise words.error("out_of_domain_index", "`out_of_domain_index` points beyond `possible_values`")
+        raise words.error(
+            "out_of_domain_index",
+            "`out_of_domain_index` points beyond `possible_values`",
+        )
     place = items[at or 0] if items else None
     nullable = None if len(values) < len(items) else False
     if place is None or place.kind == "nothing":
         return {"type": "categorical", "values": values, "nullable": nullable}
     values.remove(place.written)
     if at is None:
-        words.note("values that are not listed go to the first one, so it becomes `other`")
-    return {"type": "categorical", "values": values, "other": place.written, "nullable": nullable}
+        words.note(
+            "values that are not listed go to the first one, so it becomes `other`"
+        )
+    return {
+        "type": "categorical",
+        "values": values,
+        "other": place.written,
+        "nullable": nullable,
+    }
 
 
 def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -118,7 +163,10 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
         case "integer" | "real":
             low, high = json_number(page.take("min")), json_number(page.take("max"))
             if low is None or high is None:
-                page.note("it has no bounds, which a numerical attribute needs, so the column is left out")
+                page.note(
+                    "it has no bounds, which a numerical attribute needs, so the column"
+                    " is left out"
+                )
                 return None
             clip = page.take("outside") != "missing"
             dtype = "int" if kind == "integer" else "float"
@@ -128,10 +176,19 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
         case "categorical":
             return _export_categories(page)
         case "boolean":
-            page.note("a boolean becomes a list of two words, and missing cells go to the first of them")
+            page.note(
+                "a boolean becomes a list of two words, and missing cells go to the"
+                " first of them"
+            )
             page.take("nullable")
-            spelled = [str((page.take(side) or [side])[0]) for side in ("false", "true")]
-            return {"type": "CategoricalAttribute", "possible_values": spelled, "out_of_domain_index": 0}
+            spelled = [
+                str((page.take(side) or [side])[0]) for side in ("false", "true")
+            ]
+            return {
+                "type": "CategoricalAttribute",
+                "possible_values": spelled,
+                "out_of_domain_index": 0,
+            }
         case "text":
             return {"type": "FreeFormTextAttribute"}
     page.note(f"type {kind} cannot be said in this format, so the column is left out")
@@ -141,11 +198,22 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
 def _export_categories(page: ExportSection) -> dict[str, Any]:
     values, other = page.take("values"), page.take("other")
     if values is None:
-        return {"type": "OpenSetCategoricalAttribute"} | ({} if other is None else {"default_value": other})
-    # The first of the list takes whatever is not in it: `other`, or a word for the missing cell.
+        return {"type": "OpenSetCategoricalAttribute"} | (
+            {} if other is None else {"default_value": other}
+        )
+    # The first of the list takes whatever is not in it: `other`, or a word for the
+    # missing cell.
     if page.take("nullable") is not False:
-        word = other if other is not None else next(word for word in _DPSYNTH_UNKNOWN_WORDS if word not in values)
+        word = (
+            other
+            if other is not None
+            else next(word for word in _DPSYNTH_UNKNOWN_WORDS if word not in values)
+        )
         page.note(f'missing cells have no place of their own, and go to "{word}"')
         other = word
     first = [other] if other is not None else []
-    return {"type": "CategoricalAttribute", "possible_values": [*first, *values], "out_of_domain_index": 0}
+    return {
+        "type": "CategoricalAttribute",
+        "possible_values": [*first, *values],
+        "out_of_domain_index": 0,
+    }

@@ -1,4 +1,5 @@
-"""Frictionless Table Schema: a JSON file of fields with types and constraints, alone, in a resource or in a data package.
+"""Frictionless Table Schema: a JSON file of fields with types and constraints, alone,
+in a resource or in a data package.
 
 The Data Package standard, "Table Schema".
 """
@@ -24,7 +25,15 @@ _FRICTIONLESS_TYPE_NAMES = {
     "categorical": "string", "boolean": "boolean", "integer": "integer", "real": "number", "date": "date",
     "datetime": "datetime", "time": "time", "text": "string", "identifier": "string",
 }  # fmt: skip
-_FRICTIONLESS_OPAQUE_TYPES = ("object", "list", "array", "duration", "geopoint", "geojson", "yearmonth")
+_FRICTIONLESS_OPAQUE_TYPES = (
+    "object",
+    "list",
+    "array",
+    "duration",
+    "geopoint",
+    "geojson",
+    "yearmonth",
+)
 _FRICTIONLESS_TYPES = (
     "string",
     "number",
@@ -45,7 +54,9 @@ def _child_node(node: DocumentNode, key: str) -> DocumentNode | None:
 
 def matches_tree(root: DocumentNode) -> bool:
     """It has fields, or resources that have a schema."""
-    return any(_child_node(table, "fields") is not None for _, table in list_tables(root))
+    return any(
+        _child_node(table, "fields") is not None for _, table in list_tables(root)
+    )
 
 
 def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
@@ -72,7 +83,9 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
             _read_field(field, draft, missing, keys)
 
 
-def _read_field(node: DocumentNode, draft: SchemaDraft, missing: tuple[str, ...], keys: set[str]) -> None:
+def _read_field(
+    node: DocumentNode, draft: SchemaDraft, missing: tuple[str, ...], keys: set[str]
+) -> None:
     found = TrackedSection(node, draft, what="a field")
     name = found.text("name")
     if not name:
@@ -82,7 +95,9 @@ def _read_field(node: DocumentNode, draft: SchemaDraft, missing: tuple[str, ...]
         note = words.text("description") or words.text("title")
         words.skip_keys("title")
         kind = words.choice("type", _FRICTIONLESS_TYPES) or "any"
-        limits = words.within("constraints") or TrackedSection(DocumentNode(None, entries=()), draft)
+        limits = words.within("constraints") or TrackedSection(
+            DocumentNode(None, entries=()), draft
+        )
         with limits:
             said = _column_of_field(words, limits, name, kind)
             if limits.flag("required"):
@@ -100,7 +115,9 @@ def _read_field(node: DocumentNode, draft: SchemaDraft, missing: tuple[str, ...]
         draft.column(name, node.line, **said, missing=codes or None, note=note)
 
 
-def _column_of_field(words: TrackedSection, limits: TrackedSection, name: str, kind: str) -> dict[str, Any]:
+def _column_of_field(
+    words: TrackedSection, limits: TrackedSection, name: str, kind: str
+) -> dict[str, Any]:
     listed = limits.texts("enum")
     categories = words.get("categories")
     if listed is None and categories is not None:
@@ -112,7 +129,11 @@ def _column_of_field(words: TrackedSection, limits: TrackedSection, name: str, k
     if kind == "boolean":
         words.skip_keys("format")
         true, false = words.texts("trueValues"), words.texts("falseValues")
-        return {"type": "boolean", "true": true and list(true), "false": false and list(false)}
+        return {
+            "type": "boolean",
+            "true": true and list(true),
+            "false": false and list(false),
+        }
     if listed is not None:
         for key in ("minimum", "maximum"):
             limits.skip_keys(key)
@@ -120,14 +141,24 @@ def _column_of_field(words: TrackedSection, limits: TrackedSection, name: str, k
     if kind in ("date", "datetime", "time"):
         pattern = None if pattern is None else pattern.removeprefix("fmt:")
         moments.warn_of_pattern(words, pattern)
-        low, high = (moments.read_bound(limits, key, kind, pattern) for key in ("minimum", "maximum"))
+        low, high = (
+            moments.read_bound(limits, key, kind, pattern)
+            for key in ("minimum", "maximum")
+        )
         return {"type": kind, "min": low, "max": high}
     if kind in ("integer", "year", "number"):
         for key in ("decimalChar", "groupChar", "bareNumber"):
             if words.get(key) is not None:
-                words.note(f"`{key}`: only plain numbers such as 1234.5 are read; other spellings count as missing")
+                words.note(
+                    f"`{key}`: only plain numbers such as 1234.5 are read; other"
+                    " spellings count as missing"
+                )
         low, high = limits.exact("minimum"), limits.exact("maximum")
-        return real_column(words, low, high) if kind == "number" else {"type": "integer", "min": low, "max": high}
+        return (
+            real_column(words, low, high)
+            if kind == "number"
+            else {"type": "integer", "min": low, "max": high}
+        )
     if kind in _FRICTIONLESS_OPAQUE_TYPES:
         words.note(f"type {kind} cannot be released, so it is left out")
         return {"type": "text"}
@@ -143,18 +174,26 @@ def _read_missing_codes(words: TrackedSection) -> tuple[str, ...] | None:
     return None if node is None else _read_labelled_values(words, "missingValues", node)
 
 
-def _read_labelled_values(words: TrackedSection, key: str, node: DocumentNode) -> tuple[str, ...]:
-    """A list of values, or of mappings with a value and a label; the value is what a cell holds."""
+def _read_labelled_values(
+    words: TrackedSection, key: str, node: DocumentNode
+) -> tuple[str, ...]:
+    """A list of values, or of mappings with a value and a label; the value is what a
+    cell holds.
+    """
     if node.items is None:
         raise words.error(key, f"`{key}` must be a list")
     found = []
     for item in node.items:
         value = item if item.entries is None else _child_node(item, "value")
         if value is None or value.text is None:
-            raise words.error(key, f"`{key}` must list single values, or mappings with a `value` each")
+            raise words.error(
+                key, f"`{key}` must list single values, or mappings with a `value` each"
+            )
         found.append(value.written)
     if any(item.entries is not None for item in node.items):
-        words.note(f"the labels of `{key}` are left out; its values are what cells hold")
+        words.note(
+            f"the labels of `{key}` are left out; its values are what cells hold"
+        )
     return tuple(found)
 
 
@@ -190,10 +229,14 @@ def _export_field(kind: str, page: ExportSection) -> dict[str, Any]:
         for ours, theirs in (("min", "minimum"), ("max", "maximum")):
             bound = page.take(ours)
             if bound is not None:
-                limits[theirs] = json_number(bound) if kind in ("integer", "real") else str(bound)
+                limits[theirs] = (
+                    json_number(bound) if kind in ("integer", "real") else str(bound)
+                )
         page.take("bounds")
     elif kind in ("text", "identifier"):
-        page.note(f"type {kind} becomes a string, and that it is never released is left out")
+        page.note(
+            f"type {kind} becomes a string, and that it is never released is left out"
+        )
     if page.take("nullable") is False:
         limits["required"] = True
     missing = page.take("missing")

@@ -1,6 +1,8 @@
-"""JSON into trees that remember their lines, so that an error about a JSON file says where, as one about a YAML file does.
+"""JSON into trees that remember their lines, so that an error about a JSON file says
+where, as one about a YAML file does.
 
-Numbers stay as they are written: 0.10 is one tenth. The limits are those of schema/yaml/nodes.py.
+Numbers stay as they are written: 0.10 is one tenth. The limits are those of
+schema/yaml/nodes.py.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from understudy.schema.yaml.nodes import (
 
 _JSON_BLANKS_REGEX = re.compile(r"[ \t\n\r]*")
 _JSON_WORD_REGEX = re.compile(
-    r"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII
+    r"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?",
+    re.ASCII,
 )
 
 
@@ -76,13 +79,21 @@ class _JsonTreeReader:
         if found is None:
             raise JSONDecodeError("Expecting value", self.text, at)
         word = found[0]
-        return (DocumentNode(line) if word == "null" else DocumentNode(line, text=word, written=word)), found.end()
+        return (
+            DocumentNode(line)
+            if word == "null"
+            else DocumentNode(line, text=word, written=word)
+        ), found.end()
 
     def mapping(self, at: int, depth: int) -> tuple[DocumentNode, int]:
         entries: dict[str, DocumentEntry] = {}
         for place in self.parts(at, "}"):
             if self.text[place : place + 1] != '"':
-                raise JSONDecodeError("Expecting property name enclosed in double quotes", self.text, place)
+                raise JSONDecodeError(
+                    "Expecting property name enclosed in double quotes",
+                    self.text,
+                    place,
+                )
             key, end = scanstring(self.text, place + 1, True)
             colon = self.skip_blanks(end)
             if self.text[colon : colon + 1] != ":":
@@ -90,14 +101,18 @@ class _JsonTreeReader:
             node, end = self.value(self.skip_blanks(colon + 1), depth + 1)
             if key in entries:
                 raise self.source.error(
-                    self.line(place), f"`{key}` stands here twice; the first is in line {entries[key].line}"
+                    self.line(place),
+                    f"`{key}` stands here twice; the first is in line"
+                    f" {entries[key].line}",
                 )
             entries[key] = DocumentEntry(key, self.line(place), node)
             self.at = end
         return DocumentNode(self.line(at), entries=tuple(entries.values())), self.at
 
     def parts(self, at: int, closing: str) -> Iterator[int]:
-        """Where each part of a list or mapping begins; `at` is left behind the closing bracket."""
+        """Where each part of a list or mapping begins; `at` is left behind the closing
+        bracket.
+        """
         self.at = self.skip_blanks(at + 1)
         if self.text[self.at : self.at + 1] == closing:
             self.at += 1

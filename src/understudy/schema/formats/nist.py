@@ -1,11 +1,14 @@
-"""Data dictionaries as NIST publishes them beside its excerpts of census data: for each column a description and its codes.
+"""Data dictionaries as NIST publishes them beside its excerpts of census data: for each
+column a description and its codes.
 
     {"AGEP": {"description": "Person's age", "values": {"min": 0, "max": 99}},
-     "MSP": {"description": "Marital status", "values": {"N": "N/A (less than 15 years)", "1": "Now married", "6": "Never married"}}}
+     "MSP": {"description": "Marital status", "values": {"N": "N/A (less than 15
+     years)", "1": "Now married", "6": "Never married"}}}
 
-`min` and `max` make a column of numbers. Codes beside them that are whole numbers next to the range belong to it (501 above 500);
-all others mean missing, each kept apart. Without `min` and `max` the codes are the values. A column without `values` is learned. Where no
-code is blank, no cell is empty: such a column is not nullable.
+`min` and `max` make a column of numbers. Codes beside them that are whole numbers next
+to the range belong to it (501 above 500); all others mean missing, each kept apart.
+Without `min` and `max` the codes are the values. A column without `values` is learned.
+Where no code is blank, no cell is empty: such a column is not nullable.
 """
 
 from __future__ import annotations
@@ -48,7 +51,10 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
         elif "min" in codes.entries or "max" in codes.entries:
             said = _read_range(codes)
         else:
-            said = {"type": "categorical", "values": [key for key in codes.entries if key != ""]}
+            said = {
+                "type": "categorical",
+                "values": [key for key in codes.entries if key != ""],
+            }
         if codes is not None and "" not in codes.entries:
             said["nullable"] = False
         draft.column(entry.key, entry.line, **said, note=note)
@@ -57,10 +63,21 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
 def _read_range(codes: TrackedSection) -> dict[str, Any]:
     low, high = codes.number("min"), codes.number("max")
     if low is None or high is None:
-        raise codes.error("min", "codes with `min` need `max` too, and the other way round")
-    beside = {key: parse_fraction(key) for key in codes.entries if key not in ("min", "max", "")}
+        raise codes.error(
+            "min", "codes with `min` need `max` too, and the other way round"
+        )
+    beside = {
+        key: parse_fraction(key)
+        for key in codes.entries
+        if key not in ("min", "max", "")
+    }
     coded = sorted((code, key) for key, code in beside.items() if code is not None)
-    for code, key in coded:  # a code next to the range widens it, and the next one may be next to that
+    for (
+        code,
+        key,
+    ) in (
+        coded
+    ):  # a code next to the range widens it, and the next one may be next to that
         if low - 1 <= code <= high + 1:
             low, high = min(low, code), max(high, code)
             del beside[key]
@@ -70,7 +87,12 @@ def _read_range(codes: TrackedSection) -> dict[str, Any]:
             del beside[key]
     missing = list(beside) or None
     if Fraction(low).denominator == Fraction(high).denominator == 1:
-        return {"type": "integer", "min": int(low), "max": int(high), "missing": missing}
+        return {
+            "type": "integer",
+            "min": int(low),
+            "max": int(high),
+            "missing": missing,
+        }
     texts = fraction_text(low), fraction_text(high)
     most = max(len(text.partition(".")[2]) for text in texts)
     return real_column(codes, *texts, decimals=most) | {"missing": missing}

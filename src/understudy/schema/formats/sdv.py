@@ -1,4 +1,5 @@
-"""SDV metadata: a JSON file of tables with an `sdtype` for each column, versions V1, V2 and the single-table forms.
+"""SDV metadata: a JSON file of tables with an `sdtype` for each column, versions V1, V2
+and the single-table forms.
 
 SDV documentation, "Metadata JSON".
 """
@@ -20,27 +21,38 @@ from understudy.schema.formats.draft import (
 from understudy.schema.yaml.keys import LEARN_WORD
 from understudy.schema.yaml.nodes import DocumentEntry, DocumentNode
 
-_SDV_DATETIME_PATTERNS = {"date": "%Y-%m-%d", "datetime": "%Y-%m-%d %H:%M:%S", "time": "%H:%M:%S"}
+_SDV_DATETIME_PATTERNS = {
+    "date": "%Y-%m-%d",
+    "datetime": "%Y-%m-%d %H:%M:%S",
+    "time": "%H:%M:%S",
+}
 _SDV_SKIPPED_KEYS = ("relationships", "METADATA_SPEC_VERSION")
 
 
 def matches_tree(root: DocumentNode) -> bool:
     """It says its version, or a column has an `sdtype`."""
     keys = {entry.key for entry in root.entries or ()}
-    columns = (column for _, table in list_tables(root) for column in _column_entries(table))
+    columns = (
+        column for _, table in list_tables(root) for column in _column_entries(table)
+    )
     return "METADATA_SPEC_VERSION" in keys or any(
-        any(entry.key == "sdtype" for entry in column.node.entries or ()) for column in columns
+        any(entry.key == "sdtype" for entry in column.node.entries or ())
+        for column in columns
     )
 
 
 def _column_entries(table: DocumentNode) -> tuple[DocumentEntry, ...]:
-    found = next((entry.node for entry in table.entries or () if entry.key == "columns"), None)
+    found = next(
+        (entry.node for entry in table.entries or () if entry.key == "columns"), None
+    )
     return (found.entries or ()) if found is not None else ()
 
 
 def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
     """The tables of a file by name; a single-table file is its own table."""
-    inside = next((entry.node for entry in root.entries or () if entry.key == "tables"), None)
+    inside = next(
+        (entry.node for entry in root.entries or () if entry.key == "tables"), None
+    )
     if inside is None or inside.entries is None:
         return [("table", root)]
     return [(entry.key, entry.node) for entry in inside.entries]
@@ -56,8 +68,9 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
             _read_column(entry, draft, key=entry.key in keys or entry.key == entity)
         if entity is not None:
             table.note(
-                f'`sequence_key`: rows of one "{entity}" belong together. The guarantee protects single rows unless you add '
-                "`unit` with that id and `max_rows`"
+                f'`sequence_key`: rows of one "{entity}" belong together. The guarantee'
+                " protects single rows unless you add `unit` with that id and"
+                " `max_rows`"
             )
 
 
@@ -65,7 +78,9 @@ def _read_alternate_keys(table: TrackedSection) -> list[str]:
     """Columns that are keys by themselves; several that make one together need not be."""
     items = table.listed("alternate_keys")
     if any(item.items is not None for item in items):
-        table.note("`alternate_keys` of several columns have no counterpart and are left out")
+        table.note(
+            "`alternate_keys` of several columns have no counterpart and are left out"
+        )
     return [item.written for item in items if item.text is not None]
 
 
@@ -91,7 +106,12 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft, *, key: bool) -> None
         if key and said["type"] != "identifier":
             words.note("it is a key, so it is left out of releases")
             said = {"type": "identifier"}
-        draft.column(entry.key, entry.line, **said, nullable=None if said["type"] == "identifier" else nullable)
+        draft.column(
+            entry.key,
+            entry.line,
+            **said,
+            nullable=None if said["type"] == "identifier" else nullable,
+        )
 
 
 def _read_numerical(words: TrackedSection) -> dict[str, Any]:
@@ -107,12 +127,17 @@ def _read_datetime(words: TrackedSection) -> dict[str, Any]:
     pattern = words.text("datetime_format")
     kind = "datetime" if pattern is None else moments.kind_of_pattern(pattern)
     if kind is None:
-        raise words.error("datetime_format", "`datetime_format` writes neither days nor hours")
+        raise words.error(
+            "datetime_format", "`datetime_format` writes neither days nor hours"
+        )
     moments.warn_of_pattern(words, pattern)
     said: dict[str, Any] = {"type": kind}
     if pattern is not None and kind != "date":
         said["resolution"] = moments.resolution_of_pattern(pattern)
-    low, high = (moments.read_bound(words, key, kind, pattern) for key in ("range_min", "range_max"))
+    low, high = (
+        moments.read_bound(words, key, kind, pattern)
+        for key in ("range_min", "range_max")
+    )
     return said | {"min": low, "max": high}
 
 
@@ -120,20 +145,32 @@ def _read_categories(words: TrackedSection, *, ordered: bool) -> dict[str, Any]:
     values = words.texts("range_values")
     many = words.flag("high_cardinality")
     if values is not None and many:
-        raise words.error("high_cardinality", "`high_cardinality` contradicts `range_values`. Remove one of them")
+        raise words.error(
+            "high_cardinality",
+            "`high_cardinality` contradicts `range_values`. Remove one of them",
+        )
     if words.text("order_by") == "numerical_value":
         ordered = True
     order = words.texts("order")
     listed = values if order is None else order
-    return {"type": "categorical", "values": LEARN_WORD if listed is None else list(listed), "ordered": ordered or None}
+    return {
+        "type": "categorical",
+        "values": LEARN_WORD if listed is None else list(listed),
+        "ordered": ordered or None,
+    }
 
 
 def _read_personal(words: TrackedSection, name: str, kind: str) -> dict[str, Any]:
-    """A kind of column that means something about people (`email`), or `unknown`: left out unless it is said not to be personal."""
+    """A kind of column that means something about people (`email`), or `unknown`: left
+    out unless it is said not to be personal.
+    """
     if words.flag("pii") is False:
         return label_column(words, name)
     if kind == "unknown":
-        words.note("its `sdtype` is unknown, so it is left out of releases. State its `type` to release it")
+        words.note(
+            "its `sdtype` is unknown, so it is left out of releases. State its `type`"
+            " to release it"
+        )
         return {"type": "text"}
     words.note(f"sdtype {kind[:40]} counts as personal, so it is left out of releases")
     return {"type": "identifier"}
@@ -149,7 +186,11 @@ def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
             columns[name]["range_is_nullable"] = False
         page.close()
     file.close()
-    return {"tables": {"table": {"columns": columns}}, "relationships": [], "METADATA_SPEC_VERSION": "V2"}
+    return {
+        "tables": {"table": {"columns": columns}},
+        "relationships": [],
+        "METADATA_SPEC_VERSION": "V2",
+    }
 
 
 def _export_column(kind: str, page: ExportSection) -> dict[str, Any]:
@@ -157,9 +198,16 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any]:
         case "integer" | "real":
             words: dict[str, Any] = {"sdtype": "numerical"}
             places = 0 if kind == "integer" else page.take("decimals")
-            bounds = {"range_min": json_number(page.take("min")), "range_max": json_number(page.take("max"))}
+            bounds = {
+                "range_min": json_number(page.take("min")),
+                "range_max": json_number(page.take("max")),
+            }
             page.take("bounds")
-            return words | {k: v for k, v in {**bounds, "decimal_places": places}.items() if v is not None}
+            return words | {
+                k: v
+                for k, v in {**bounds, "decimal_places": places}.items()
+                if v is not None
+            }
         case "date" | "datetime" | "time":
             return _export_moment(kind, page)
         case "categorical":

@@ -1,4 +1,5 @@
-"""SmartNoise SQL metadata: a YAML file of collections, schemas and tables, with bounds and the key of the privacy unit.
+"""SmartNoise SQL metadata: a YAML file of collections, schemas and tables, with bounds
+and the key of the privacy unit.
 
 SmartNoise SQL documentation, "Metadata"; earlier files say `is_key`, `min` and `max`.
 """
@@ -35,7 +36,10 @@ _SMARTNOISE_TYPE_NAMES = {
 def matches_tree(root: DocumentNode) -> bool:
     """Collections hold schemas, schemas hold tables, tables hold columns with a `type`."""
     return any(
-        any(entry.node.entries is not None and _has_key(entry.node, "type") for entry in table.node.entries or ())
+        any(
+            entry.node.entries is not None and _has_key(entry.node, "type")
+            for entry in table.node.entries or ()
+        )
         for table in _table_entries(root)
     )
 
@@ -46,7 +50,9 @@ def _has_key(node: DocumentNode, key: str) -> bool:
 
 def _table_entries(root: DocumentNode) -> list[DocumentEntry]:
     collections = [entry for entry in root.entries or () if entry.key != "engine"]
-    schemas = [schema for collection in collections for schema in collection.node.entries or ()]
+    schemas = [
+        schema for collection in collections for schema in collection.node.entries or ()
+    ]
     return [table for schema in schemas for table in schema.node.entries or ()]
 
 
@@ -65,21 +71,44 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
                 _read_column(entry, draft, keys)
         draft.rows = table.whole("rows_exact")
         if draft.rows is None and table.get("rows") is not None:
-            table.note("`rows` is an estimate, so it is left out. Declare `rows` yourself if the number is public")
+            table.note(
+                "`rows` is an estimate, so it is left out. Declare `rows` yourself if"
+                " the number is public"
+            )
         by_row, most = table.flag("row_privacy"), table.whole("max_ids")
         if len(keys) > 1:
-            raise draft.source.error(node.line, "two columns are marked `private_id`. A unit has one id; mark one")
+            raise draft.source.error(
+                node.line,
+                "two columns are marked `private_id`. A unit has one id; mark one",
+            )
         if keys and by_row:
-            table.note(f'`row_privacy` is set, so the unit is the row and not "{keys[0]}"')
+            table.note(
+                f'`row_privacy` is set, so the unit is the row and not "{keys[0]}"'
+            )
         elif keys:
             draft.unit = {"id": keys[0], "max_rows": 1 if most is None else most}
         elif most not in (None, 1) and not by_row:
-            table.note("`max_ids` needs a column marked `private_id`, and there is none: the unit is the row")
+            table.note(
+                "`max_ids` needs a column marked `private_id`, and there is none: the"
+                " unit is the row"
+            )
 
 
 def _read_column(entry: DocumentEntry, draft: SchemaDraft, keys: list[str]) -> None:
     with TrackedSection(entry.node, draft, f'column "{entry.key}": ', "it") as words:
-        kind = words.choice("type", ("int", "integer", "float", "real", "string", "boolean", "datetime", "unknown"))
+        kind = words.choice(
+            "type",
+            (
+                "int",
+                "integer",
+                "float",
+                "real",
+                "string",
+                "boolean",
+                "datetime",
+                "unknown",
+            ),
+        )
         if kind is None:
             raise words.error(None, "it has no `type`")
         words.skip_keys("name")
@@ -89,7 +118,10 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft, keys: list[str]) -> N
             words.skip_keys("lower", "upper", "min", "max", "cardinality")
             draft.column(entry.key, entry.line, type="identifier")
             return
-        low, high = (words.exact(new) or words.exact(old) for new, old in (("lower", "min"), ("upper", "max")))
+        low, high = (
+            words.exact(new) or words.exact(old)
+            for new, old in (("lower", "min"), ("upper", "max"))
+        )
         match kind:
             case "int" | "integer":
                 said: dict[str, Any] = {"type": "integer", "min": low, "max": high}
@@ -101,7 +133,10 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft, keys: list[str]) -> N
                 said = label_column(words, entry.key)
             case _:
                 said = {}
-        if kind not in ("int", "integer", "float", "real") and (low, high) != (None, None):
+        if kind not in ("int", "integer", "float", "real") and (low, high) != (
+            None,
+            None,
+        ):
             words.note("`lower` and `upper` bound numbers only, and are left out")
         draft.column(entry.key, entry.line, **said, nullable=nullable)
 
@@ -111,13 +146,18 @@ def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     file, pages = split_sections(plain, notes)
     unit = ExportSection(file.take("unit") or {}, notes, "unit: ")
     key = unit.take("id")
-    table: dict[str, Any] = {"row_privacy": True} if key is None else {"max_ids": unit.take("max_rows", 1)}
+    table: dict[str, Any] = (
+        {"row_privacy": True} if key is None else {"max_ids": unit.take("max_rows", 1)}
+    )
     rows = file.take("rows")
     if rows is not None:
         table |= {"rows": rows, "rows_exact": rows}
     for name, kind, page in pages:
         if name in SMARTNOISE_TABLE_KEYS:
-            raise SchemaError(f'column "{name}": SmartNoise keeps this word for the table. Rename the column')
+            raise SchemaError(
+                f'column "{name}": SmartNoise keeps this word for the table. Rename the'
+                " column"
+            )
         table[name] = _export_column(kind, page, is_key=name == key)
         page.close()
     unit.close()

@@ -1,4 +1,5 @@
-"""Predicates: one small expression tree for constraints, workloads, answers and, in time, SQL.
+"""Predicates: one small expression tree for constraints, workloads, answers and, in
+time, SQL.
 
     age > 60 and sex = 'F'
     if age < 15 then married = false
@@ -6,9 +7,11 @@
     cause in ('A00', 'A01') or cause is missing
     wage + interest = income
 
-A name is a bare word or stands in double quotes, a label stands in single quotes, a date or time too; numbers are exact decimals or
-fractions (1/3). `str` writes a predicate so that `parse_predicate` (schema/predicates/parser.py) reads the same one back. What a predicate
-means, on values and on codes, is in schema/predicates/on_cells.py.
+A name is a bare word or stands in double quotes, a label stands in single quotes, a
+date or time too; numbers are exact decimals or fractions (1/3). `str` writes a
+predicate so that `parse_predicate` (schema/predicates/parser.py) reads the same one
+back. What a predicate means, on values and on codes, is in
+schema/predicates/on_cells.py.
 """
 
 from __future__ import annotations
@@ -22,11 +25,15 @@ from fractions import Fraction
 from understudy.errors import SchemaError
 from understudy.schema.columns.cell import decimal_text
 
-PREDICATE_KEYWORDS = frozenset(["and", "or", "not", "in", "is", "missing", "null", "if", "then", "true", "false"])
+PREDICATE_KEYWORDS = frozenset(
+    ["and", "or", "not", "in", "is", "missing", "null", "if", "then", "true", "false"]
+)
 BARE_WORD_REGEX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 _IF_BINDING, _OR_BINDING, _AND_BINDING, _NOT_BINDING, _ATOM_BINDING = range(5)
-"""How tightly each form binds; an operand that binds less tightly than its place gets parentheses."""
+"""How tightly each form binds; an operand that binds less tightly than its place gets
+parentheses.
+"""
 
 
 class Operator(StrEnum):
@@ -52,13 +59,18 @@ class ColumnName:
     column: str
 
     def __str__(self) -> str:
-        plain = BARE_WORD_REGEX.fullmatch(self.column) and self.column.lower() not in PREDICATE_KEYWORDS
+        plain = (
+            BARE_WORD_REGEX.fullmatch(self.column)
+            and self.column.lower() not in PREDICATE_KEYWORDS
+        )
         return self.column if plain else '"' + self.column.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True)
 class Literal:
-    """A constant: a number, a text (a label, date or time, as its column reads it), true or false."""
+    """A constant: a number, a text (a label, date or time, as its column reads it),
+    true or false.
+    """
 
     value: Fraction | str | bool
 
@@ -74,7 +86,9 @@ Operand = ColumnName | Literal
 
 
 class Predicate(ABC):
-    """True or false of a row. A comparison with a missing value is false, `!=` and `not in` too; `not` turns that round."""
+    """True or false of a row. A comparison with a missing value is false, `!=` and `not
+    in` too; `not` turns that round.
+    """
 
     binds: int = _ATOM_BINDING
 
@@ -84,7 +98,9 @@ class Predicate(ABC):
         """The columns it speaks of."""
 
     def within(self, place: int) -> str:
-        """Its text, in parentheses where the place asks for something that binds more tightly."""
+        """Its text, in parentheses where the place asks for something that binds more
+        tightly.
+        """
         return f"({self})" if self.binds < place else str(self)
 
 
@@ -106,7 +122,11 @@ class ColumnComparison(Predicate):
 
     @property
     def columns(self) -> frozenset[str]:
-        return frozenset(side.column for side in (self.left, self.right) if isinstance(side, ColumnName))
+        return frozenset(
+            side.column
+            for side in (self.left, self.right)
+            if isinstance(side, ColumnName)
+        )
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"
@@ -114,7 +134,8 @@ class ColumnComparison(Predicate):
 
 @dataclass(frozen=True)
 class LinearComparison(Predicate):
-    """A weighted sum of columns of numbers against a constant. Terms with a positive weight stand first.
+    """A weighted sum of columns of numbers against a constant. Terms with a positive
+    weight stand first.
 
     >>> str(LinearComparison(((Fraction(1), ColumnName("a")), (Fraction(2), ColumnName("b")),
     ...     (Fraction(-1), ColumnName("total"))), Operator.EQUAL, Fraction(0)))
@@ -127,11 +148,18 @@ class LinearComparison(Predicate):
 
     def __post_init__(self) -> None:
         if not self.terms or any(weight == 0 for weight, _ in self.terms):
-            raise SchemaError("a sum in a predicate weighs each of its columns with a number other than 0")
+            raise SchemaError(
+                "a sum in a predicate weighs each of its columns with a number other"
+                " than 0"
+            )
         if len({name for _, name in self.terms}) != len(self.terms):
             raise SchemaError("a sum in a predicate names each of its columns once")
-        if [weight > 0 for weight, _ in self.terms] != sorted((weight > 0 for weight, _ in self.terms), reverse=True):
-            raise SchemaError("a sum in a predicate begins with the columns that it adds")
+        if [weight > 0 for weight, _ in self.terms] != sorted(
+            (weight > 0 for weight, _ in self.terms), reverse=True
+        ):
+            raise SchemaError(
+                "a sum in a predicate begins with the columns that it adds"
+            )
 
     @property
     def columns(self) -> frozenset[str]:
@@ -146,7 +174,9 @@ class LinearComparison(Predicate):
         end = str(Literal(abs(self.constant)))
         if not right:
             return f"{' + '.join(left)} {self.operator} {Literal(self.constant)}"
-        tail = "" if not self.constant else f" {'+' if self.constant > 0 else '-'} {end}"
+        tail = (
+            "" if not self.constant else f" {'+' if self.constant > 0 else '-'} {end}"
+        )
         return f"{' + '.join(left)} {self.operator} {' + '.join(right)}{tail}"
 
 
@@ -164,15 +194,22 @@ class InCombinations(Predicate):
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.names) for row in self.rows):
-            raise SchemaError("a listed combination needs one value for each of its columns")
+            raise SchemaError(
+                "a listed combination needs one value for each of its columns"
+            )
 
     @property
     def columns(self) -> frozenset[str]:
         return frozenset(name.column for name in self.names)
 
     def __str__(self) -> str:
-        rows = ", ".join(f"({', '.join(str(value) for value in row)})" for row in self.rows)
-        return f"({', '.join(map(str, self.names))}) {'not in' if self.negated else 'in'} ({rows})"
+        rows = ", ".join(
+            f"({', '.join(str(value) for value in row)})" for row in self.rows
+        )
+        return (
+            f"({', '.join(map(str, self.names))}) {'not in' if self.negated else 'in'}"
+            f" ({rows})"
+        )
 
 
 @dataclass(frozen=True)
@@ -239,7 +276,10 @@ class And(Predicate):
         return self.left.columns | self.right.columns
 
     def __str__(self) -> str:
-        return f"{self.left.within(_AND_BINDING)} and {self.right.within(_AND_BINDING + 1)}"
+        return (
+            f"{self.left.within(_AND_BINDING)} and"
+            f" {self.right.within(_AND_BINDING + 1)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -255,7 +295,9 @@ class Or(Predicate):
         return self.left.columns | self.right.columns
 
     def __str__(self) -> str:
-        return f"{self.left.within(_OR_BINDING)} or {self.right.within(_OR_BINDING + 1)}"
+        return (
+            f"{self.left.within(_OR_BINDING)} or {self.right.within(_OR_BINDING + 1)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -271,4 +313,7 @@ class IfThen(Predicate):
         return self.premise.columns | self.conclusion.columns
 
     def __str__(self) -> str:
-        return f"if {self.premise.within(_OR_BINDING)} then {self.conclusion.within(_OR_BINDING)}"
+        return (
+            f"if {self.premise.within(_OR_BINDING)} then"
+            f" {self.conclusion.within(_OR_BINDING)}"
+        )

@@ -1,7 +1,9 @@
-"""Scales: which columns and constants of a predicate can be compared, and where they lie.
+"""Scales: which columns and constants of a predicate can be compared, and where they
+lie.
 
-Columns of one family share a scale: numbers as they are; dates and wall-clock moments, instants, and times of day in microseconds;
-labels; true and false. A constant is read by the column it is compared with.
+Columns of one family share a scale: numbers as they are; dates and wall-clock moments,
+instants, and times of day in microseconds; labels; true and false. A constant is read
+by the column it is compared with.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ _LITERAL_SPELLING_HINTS = {
 
 
 def family_of_column(column: Column) -> str | None:
-    """What a column's values can be compared with: columns and constants of the same family; None for nothing."""
+    """What a column's values can be compared with: columns and constants of the same
+    family; None for nothing.
+    """
     match column:
         case Integer() | Real():
             return "number"
@@ -71,19 +75,29 @@ def family_of_column(column: Column) -> str | None:
 
 
 def scale_value_of(column: Column, literal: Literal) -> ScaleValue | None:
-    """Where a constant lies among a column's values; None where it is none of the column's kind."""
+    """Where a constant lies among a column's values; None where it is none of the
+    column's kind.
+    """
     match column, literal.value:
         case (Integer() | Real(), Fraction() as number):
             return number
         case (Date(), str() as text):
             moment = parse_moment(text)
             return (
-                None if moment is None else Fraction((moment.replace(tzinfo=None) - EPOCH_MOMENT) // MICROSECOND_SPAN)
+                None
+                if moment is None
+                else Fraction(
+                    (moment.replace(tzinfo=None) - EPOCH_MOMENT) // MICROSECOND_SPAN
+                )
             )
         case (Datetime() | Time(), str() as text):
             value = column.parse(text)
             try:
-                return None if value is None else column.position_of(value) * scale_step_of(column)
+                return (
+                    None
+                    if value is None
+                    else column.position_of(value) * scale_step_of(column)
+                )
             except (ValueError, OverflowError):
                 return None
         case (Categorical(), str() as label):
@@ -94,7 +108,9 @@ def scale_value_of(column: Column, literal: Literal) -> ScaleValue | None:
 
 
 def scale_step_of(column: Lattice) -> Fraction:
-    """One lattice step on the family's scale: numbers as they are, clocks in microseconds."""
+    """One lattice step on the family's scale: numbers as they are, clocks in
+    microseconds.
+    """
     match column:
         case Integer() | Real():
             return Fraction(column.step)
@@ -114,10 +130,14 @@ def label_order_of(column: Column) -> tuple[str, ...] | None:
 def check_predicate(predicate: Predicate, columns: Mapping[str, Column]) -> None:
     """Refuse a predicate that makes no sense for the columns it names.
 
-    What is left to learn, or was learned, is not checked: whatever the curator finds, a paid answer must not end in an error.
+    What is left to learn, or was learned, is not checked: whatever the curator finds, a
+    paid answer must not end in an error.
     """
     for column in sorted(predicate.columns - set(columns)):
-        raise SchemaError(f"column \"{column}\" is not in the schema. Labels stand in single quotes: '{column}'")
+        raise SchemaError(
+            f'column "{column}" is not in the schema. Labels stand in single quotes:'
+            f" '{column}'"
+        )
     match predicate:
         case And(left, right) | Or(left, right) | IfThen(left, right):
             check_predicate(left, columns)
@@ -132,7 +152,9 @@ def check_predicate(predicate: Predicate, columns: Mapping[str, Column]) -> None
         case LinearComparison(terms):
             for _, name in terms:
                 if _require_family(columns[name.column]) not in (None, "number"):
-                    raise SchemaError(f'column "{name.column}": only numbers can be added up')
+                    raise SchemaError(
+                        f'column "{name.column}": only numbers can be added up'
+                    )
         case InCombinations(names, rows):
             for name in names:
                 _require_family(columns[name.column])
@@ -140,9 +162,15 @@ def check_predicate(predicate: Predicate, columns: Mapping[str, Column]) -> None
                 for name, literal in zip(names, row, strict=True):
                     _check_constant(columns[name.column], literal, ordering=False)
         case ColumnComparison(name, operator, Literal() as literal):
-            _check_constant(columns[name.column], literal, ordering=operator.needs_order)
+            _check_constant(
+                columns[name.column], literal, ordering=operator.needs_order
+            )
         case ColumnComparison(name, operator, ColumnName() as other):
-            _check_pair(columns[name.column], columns[other.column], ordering=operator.needs_order)
+            _check_pair(
+                columns[name.column],
+                columns[other.column],
+                ordering=operator.needs_order,
+            )
 
 
 def _has_declared_type(column: Column) -> bool:
@@ -154,7 +182,10 @@ def _require_family(column: Column) -> str | None:
         return None
     found = family_of_column(column)
     if found is None:
-        raise SchemaError(f'column "{column.name}" is {column.type}, which a predicate cannot speak of')
+        raise SchemaError(
+            f'column "{column.name}" is {column.type}, which a predicate cannot'
+            " speak of"
+        )
     return found
 
 
@@ -164,19 +195,29 @@ def _check_constant(column: Column, literal: Literal, *, ordering: bool) -> None
         return
     if scale_value_of(column, literal) is None:
         raise SchemaError(
-            f'column "{column.name}": {literal} is none of its values. Write them {_LITERAL_SPELLING_HINTS[found]}'
+            f'column "{column.name}": {literal} is none of its values. Write them'
+            f" {_LITERAL_SPELLING_HINTS[found]}"
         )
     if ordering:
         _check_order(column)
-    if not isinstance(column, Categorical) or column.values is None or "values" in column.learned:
+    if (
+        not isinstance(column, Categorical)
+        or column.values is None
+        or "values" in column.learned
+    ):
         return
     if literal.value not in column.listed:
         raise SchemaError(f'column "{column.name}": {literal} is not one of its values')
 
 
 def _check_order(column: Column) -> None:
-    if isinstance(column, Boolean) or (isinstance(column, Categorical) and not column.ordered):
-        raise SchemaError(f'column "{column.name}": its values have no order. Add `ordered: true`, or compare with `=`')
+    if isinstance(column, Boolean) or (
+        isinstance(column, Categorical) and not column.ordered
+    ):
+        raise SchemaError(
+            f'column "{column.name}": its values have no order. Add `ordered: true`, or'
+            " compare with `=`"
+        )
 
 
 def _check_pair(one: Column, two: Column, *, ordering: bool) -> None:
@@ -184,7 +225,10 @@ def _check_pair(one: Column, two: Column, *, ordering: bool) -> None:
     if None in families:
         return
     if families[0] != families[1]:
-        raise SchemaError(f'columns "{one.name}" ({families[0]}) and "{two.name}" ({families[1]}) cannot be compared')
+        raise SchemaError(
+            f'columns "{one.name}" ({families[0]}) and "{two.name}" ({families[1]})'
+            " cannot be compared"
+        )
     if not ordering:
         return
     for column in (one, two):
@@ -195,4 +239,7 @@ def _check_pair(one: Column, two: Column, *, ordering: bool) -> None:
         and None not in (label_order_of(one), label_order_of(two))
         and label_order_of(one) != label_order_of(two)
     ):
-        raise SchemaError(f'columns "{one.name}" and "{two.name}" list different values, so neither is below the other')
+        raise SchemaError(
+            f'columns "{one.name}" and "{two.name}" list different values, so neither'
+            " is below the other"
+        )

@@ -1,8 +1,11 @@
-"""What a predicate means on the cells of a marginal, and on rows of codes. What it means on values is in schema/predicates/on_values.py.
+"""What a predicate means on the cells of a marginal, and on rows of codes. What it
+means on values is in schema/predicates/on_values.py.
 
-On codes an answer has three values, because a bin may hold values of both kinds: FALSE of every value of the cell, TRUE of every one,
-or MAYBE. They are combined as Kleene did (and is the smaller, or the larger, not the mirror image), which is sound: what is TRUE here
-holds for every value in the cell. It is not always sharp: `age < 3 or age >= 3` is MAYBE on a bin that holds 3.
+On codes an answer has three values, because a bin may hold values of both kinds: FALSE
+of every value of the cell, TRUE of every one, or MAYBE. They are combined as Kleene did
+(and is the smaller, or the larger, not the mirror image), which is sound: what is TRUE
+here holds for every value in the cell. It is not always sharp: `age < 3 or age >= 3` is
+MAYBE on a bin that holds 3.
 """
 
 from __future__ import annotations
@@ -54,8 +57,11 @@ UNREACHABLE_INDEX = 2**62 + 1
 TruthArray = NDArray[np.int8]
 
 
-def truth_of_cells(predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]) -> TruthArray:
-    """FALSE, MAYBE or TRUE for every cell of a clique that holds the predicate's columns.
+def truth_of_cells(
+    predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]
+) -> TruthArray:
+    """FALSE, MAYBE or TRUE for every cell of a clique that holds the predicate's
+    columns.
 
     >>> from understudy.schema import Integer, codec_of, parse_predicate
     >>> codecs = {"age": codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))}
@@ -63,13 +69,18 @@ def truth_of_cells(predicate: Predicate, codecs: Mapping[str, Codec], clique: Se
     [0, 1, 2, 0]
     """
     sizes = tuple(codecs[name].size for name in clique)
-    return np.broadcast_to(_evaluate_predicate(predicate, codecs, CliqueAxes(clique)), sizes).copy()
+    return np.broadcast_to(
+        _evaluate_predicate(predicate, codecs, CliqueAxes(clique)), sizes
+    ).copy()
 
 
 def surely_true_rows(
-    predicate: Predicate, codecs: Mapping[str, Codec], codes: Mapping[str, NDArray[np.integer]]
+    predicate: Predicate,
+    codecs: Mapping[str, Codec],
+    codes: Mapping[str, NDArray[np.integer]],
 ) -> NDArray[np.bool_]:
-    """The rows of codes for which the predicate holds whatever their values; no table of all cells is made.
+    """The rows of codes for which the predicate holds whatever their values; no table
+    of all cells is made.
 
     >>> from understudy.schema import Integer, codec_of, parse_predicate
     >>> codecs = {"age": codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))}
@@ -79,46 +90,76 @@ def surely_true_rows(
     return np.equal(_evaluate_predicate(predicate, codecs, RowAxes(codes)), KLEENE_TRUE)
 
 
-def surely_true_cells(predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]) -> NDArray[np.bool_]:
+def surely_true_cells(
+    predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]
+) -> NDArray[np.bool_]:
     """The cells in which the predicate holds for every value."""
     return np.equal(truth_of_cells(predicate, codecs, clique), KLEENE_TRUE)
 
 
-def possibly_true_cells(predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]) -> NDArray[np.bool_]:
+def possibly_true_cells(
+    predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]
+) -> NDArray[np.bool_]:
     """The cells outside which the predicate holds for no value."""
     return np.not_equal(truth_of_cells(predicate, codecs, clique), KLEENE_FALSE)
 
 
-def _evaluate_predicate(predicate: Predicate, codecs: Mapping[str, Codec], axes: TableAxes) -> TruthArray:
+def _evaluate_predicate(
+    predicate: Predicate, codecs: Mapping[str, Codec], axes: TableAxes
+) -> TruthArray:
     match predicate:
         case And(left, right):
-            return np.minimum(_evaluate_predicate(left, codecs, axes), _evaluate_predicate(right, codecs, axes))
+            return np.minimum(
+                _evaluate_predicate(left, codecs, axes),
+                _evaluate_predicate(right, codecs, axes),
+            )
         case Or(left, right):
-            return np.maximum(_evaluate_predicate(left, codecs, axes), _evaluate_predicate(right, codecs, axes))
+            return np.maximum(
+                _evaluate_predicate(left, codecs, axes),
+                _evaluate_predicate(right, codecs, axes),
+            )
         case Not(part):
-            return (KLEENE_TRUE - _evaluate_predicate(part, codecs, axes)).astype(np.int8)
+            return (KLEENE_TRUE - _evaluate_predicate(part, codecs, axes)).astype(
+                np.int8
+            )
         case IfThen(premise, conclusion):
             return _evaluate_predicate(Or(Not(premise), conclusion), codecs, axes)
         case IsMissing(name, negated):
             valued = _is_value_code(codecs[name.column])
-            return axes.align_table([name.column], _truth_from_flags(valued == negated, valued == negated))
+            return axes.align_table(
+                [name.column], _truth_from_flags(valued == negated, valued == negated)
+            )
         case In(name, values, negated):
-            return axes.align_table([name.column], _truth_of_membership(codecs[name.column], values, negated))
+            return axes.align_table(
+                [name.column],
+                _truth_of_membership(codecs[name.column], values, negated),
+            )
         case InCombinations(names, rows, negated):
-            return _truth_of_combinations([name.column for name in names], rows, negated, codecs, axes)
+            return _truth_of_combinations(
+                [name.column for name in names], rows, negated, codecs, axes
+            )
         case LinearComparison(terms, operator, constant):
             return _truth_of_sum(terms, operator, constant, codecs, axes)
-        case ColumnComparison(name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal):
-            listed = _truth_of_membership(codecs[name.column], (literal,), operator is Operator.UNEQUAL)
+        case ColumnComparison(
+            name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal
+        ):
+            listed = _truth_of_membership(
+                codecs[name.column], (literal,), operator is Operator.UNEQUAL
+            )
             return axes.align_table([name.column], listed)
         case ColumnComparison(name, operator, Literal() as literal):
-            return axes.align_table([name.column], _compare_with_constant(codecs[name.column], operator, literal))
+            return axes.align_table(
+                [name.column],
+                _compare_with_constant(codecs[name.column], operator, literal),
+            )
         case ColumnComparison(name, operator, ColumnName() as other):
             return _compare_columns(name.column, operator, other.column, codecs, axes)
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 
-def _truth_from_flags(sure: NDArray[np.bool_], possible: NDArray[np.bool_]) -> TruthArray:
+def _truth_from_flags(
+    sure: NDArray[np.bool_], possible: NDArray[np.bool_]
+) -> TruthArray:
     return sure.astype(np.int8) + possible.astype(np.int8)
 
 
@@ -128,12 +169,16 @@ def _is_value_code(codec: Codec) -> NDArray[np.bool_]:
 
 
 def _undecided_truth(codec: Codec) -> TruthArray:
-    """For constants that are none of the column's kind, as a learned type may leave them: nothing is known of any value."""
+    """For constants that are none of the column's kind, as a learned type may leave
+    them: nothing is known of any value.
+    """
     valued = _is_value_code(codec)
     return _truth_from_flags(np.zeros_like(valued), valued)
 
 
-def _truth_of_membership(codec: Codec, literals: Sequence[Literal], negated: bool) -> TruthArray:
+def _truth_of_membership(
+    codec: Codec, literals: Sequence[Literal], negated: bool
+) -> TruthArray:
     """How many of a code's values are listed decides: all, none, or some."""
     column, valued = codec.column, _is_value_code(codec)
     spots = {scale_value_of(column, literal) for literal in literals}
@@ -163,7 +208,10 @@ def _value_labels(codec: Codec) -> list[ScaleValue]:
         return [False, True]
     assert isinstance(codec.column, Categorical)
     assert codec.column.values is not None
-    return [*codec.column.values, *([codec.column.other] if codec.column.other is not None else [])]
+    return [
+        *codec.column.values,
+        *([codec.column.other] if codec.column.other is not None else []),
+    ]
 
 
 def _codes_by_label(codec: Codec) -> Mapping[Any, int]:
@@ -173,7 +221,9 @@ def _codes_by_label(codec: Codec) -> Mapping[Any, int]:
 
 @dataclass(frozen=True)
 class _CodeRanges:
-    """First and last value of each code that is a value, on a scale with an order, in whole units of it."""
+    """First and last value of each code that is a value, on a scale with an order, in
+    whole units of it.
+    """
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
@@ -194,7 +244,9 @@ def _code_ranges(codec: Codec) -> _CodeRanges | None:
     return _CodeRanges(ranks, ranks, Fraction(1)) if order else None
 
 
-def _compare_with_constant(codec: Codec, operator: Operator, literal: Literal) -> TruthArray:
+def _compare_with_constant(
+    codec: Codec, operator: Operator, literal: Literal
+) -> TruthArray:
     ends, found = _code_ranges(codec), scale_value_of(codec.column, literal)
     if ends is not None and isinstance(found, str):
         rank = codec.places.get(found, len(ends))
@@ -202,11 +254,19 @@ def _compare_with_constant(codec: Codec, operator: Operator, literal: Literal) -
     if ends is None or not isinstance(found, Fraction):
         return _undecided_truth(codec)
     exact = found / ends.unit
-    # Of whole numbers, those below 2.5 are those below 3, and those up to 2.5 are those up to 2.
-    bound = math.floor(exact) if operator in (Operator.AT_MOST, Operator.MORE) else math.ceil(exact)
+    # Of whole numbers, those below 2.5 are those below 3, and those up to 2.5 are those
+    # up to 2.
+    bound = (
+        math.floor(exact)
+        if operator in (Operator.AT_MOST, Operator.MORE)
+        else math.ceil(exact)
+    )
     truth = _truth_from_flags(
         *_compare_range_with_bound(
-            ends.low, ends.high, operator, min(max(bound, -UNREACHABLE_INDEX), UNREACHABLE_INDEX)
+            ends.low,
+            ends.high,
+            operator,
+            min(max(bound, -UNREACHABLE_INDEX), UNREACHABLE_INDEX),
         )
     )
     # Missing codes compare as false; so does `other`, which has no rank.
@@ -214,19 +274,41 @@ def _compare_with_constant(codec: Codec, operator: Operator, literal: Literal) -
 
 
 def _truth_of_combinations(
-    names: Sequence[str], rows: Sequence[Sequence[Literal]], negated: bool, codecs: Mapping[str, Codec], axes: TableAxes
+    names: Sequence[str],
+    rows: Sequence[Sequence[Literal]],
+    negated: bool,
+    codecs: Mapping[str, Codec],
+    axes: TableAxes,
 ) -> TruthArray:
-    """Whether a combination of codes is listed: surely where each of its codes is a single value, else maybe."""
+    """Whether a combination of codes is listed: surely where each of its codes is a
+    single value, else maybe.
+    """
     valued = reduce(
-        np.multiply, [axes.align_table([name], _is_value_code(codecs[name]).astype(np.int8)) for name in names]
+        np.multiply,
+        [
+            axes.align_table([name], _is_value_code(codecs[name]).astype(np.int8))
+            for name in names
+        ],
     )
-    columns = [_literal_places(codecs[name], [row[i] for row in rows]) for i, name in enumerate(names)]
-    places = np.array([[place for place, _ in column] for column in columns], np.int64).reshape(len(names), -1)
-    sure = np.array([[width == 1 for _, width in column] for column in columns], np.bool_).reshape(places.shape)
-    inside, foreign = np.all(places >= 0, axis=0), np.any(places == _WRONG_FAMILY, axis=0)
+    columns = [
+        _literal_places(codecs[name], [row[i] for row in rows])
+        for i, name in enumerate(names)
+    ]
+    places = np.array(
+        [[place for place, _ in column] for column in columns], np.int64
+    ).reshape(len(names), -1)
+    sure = np.array(
+        [[width == 1 for _, width in column] for column in columns], np.bool_
+    ).reshape(places.shape)
+    inside, foreign = (
+        np.all(places >= 0, axis=0),
+        np.any(places == _WRONG_FAMILY, axis=0),
+    )
     single = np.all(sure[:, inside], axis=0)
     sizes = [codecs[name].size for name in names]
-    listed = axes.mark(names, sizes, places[:, inside], _truth_from_flags(single, np.ones_like(single)))
+    listed = axes.mark(
+        names, sizes, places[:, inside], _truth_from_flags(single, np.ones_like(single))
+    )
     if foreign.any():  # a constant that is none of the column's kind, as a learned type may leave it: nothing is known
         listed = valued * np.maximum(listed, np.int8(KLEENE_MAYBE))
     return valued * (np.int8(KLEENE_TRUE) - listed) if negated else listed
@@ -265,16 +347,31 @@ def _truth_of_sum(
     codecs: Mapping[str, Codec],
     axes: TableAxes,
 ) -> TruthArray:
-    """A sum of columns by interval arithmetic, exact on whole numbers: what the least and the largest values add up to."""
+    """A sum of columns by interval arithmetic, exact on whole numbers: what the least
+    and the largest values add up to.
+    """
     ends = [
-        _code_ranges(codecs[name.column]) if family_of_column(codecs[name.column].column) == "number" else None
+        (
+            _code_ranges(codecs[name.column])
+            if family_of_column(codecs[name.column].column) == "number"
+            else None
+        )
         for _, name in terms
     ]
-    valued = [axes.align_table([name.column], _is_value_code(codecs[name.column])) for _, name in terms]
-    everywhere = np.asarray(np.logical_and.reduce(np.broadcast_arrays(*valued)), np.bool_)
+    valued = [
+        axes.align_table([name.column], _is_value_code(codecs[name.column]))
+        for _, name in terms
+    ]
+    everywhere = np.asarray(
+        np.logical_and.reduce(np.broadcast_arrays(*valued)), np.bool_
+    )
     if any(pairs is None for pairs in ends):
         return _truth_from_flags(np.zeros_like(everywhere), everywhere)
-    weights = [weight * pairs.unit for (weight, _), pairs in zip(terms, ends, strict=True) if pairs is not None]
+    weights = [
+        weight * pairs.unit
+        for (weight, _), pairs in zip(terms, ends, strict=True)
+        if pairs is not None
+    ]
     unit = math.lcm(constant.denominator, *(weight.denominator for weight in weights))
     factors, bound = [int(weight * unit) for weight in weights], int(constant * unit)
     largest = sum(
@@ -288,14 +385,20 @@ def _truth_of_sum(
         assert pairs is not None
         first, last = (pairs.low, pairs.high) if factor > 0 else (pairs.high, pairs.low)
         size = codecs[name.column].size
-        low = low + axes.align_table([name.column], _pad_to_codes(factor * first.astype(kind), size))
-        high = high + axes.align_table([name.column], _pad_to_codes(factor * last.astype(kind), size))
+        low = low + axes.align_table(
+            [name.column], _pad_to_codes(factor * first.astype(kind), size)
+        )
+        high = high + axes.align_table(
+            [name.column], _pad_to_codes(factor * last.astype(kind), size)
+        )
     sure, possible = _compare_range_with_bound(low, high, operator, bound)
     return _truth_from_flags(everywhere & sure, everywhere & possible)
 
 
 def _pad_to_codes(table: NDArray[Any], size: int) -> NDArray[Any]:
-    """A table over values, with 0 for the codes behind them; of Python's own numbers where they are those, which have no largest."""
+    """A table over values, with 0 for the codes behind them; of Python's own numbers
+    where they are those, which have no largest.
+    """
     padded = np.zeros(size, table.dtype)
     padded[: len(table)] = table
     return padded
@@ -309,7 +412,9 @@ def _largest_magnitude(ends: _CodeRanges) -> int:
 def _compare_range_with_bound(
     low: NDArray[Any], high: NDArray[Any], operator: Operator, bound: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether every number, and whether any number, of a range compares so with a bound."""
+    """Whether every number, and whether any number, of a range compares so with a
+    bound.
+    """
     found: tuple[object, object]
     match operator:
         case Operator.LESS:
@@ -321,13 +426,24 @@ def _compare_range_with_bound(
         case Operator.AT_LEAST:
             found = low >= bound, high >= bound
         case _:
-            inside, single = (low <= bound) & (high >= bound), (low == bound) & (high == bound)
-            found = (single, inside) if operator is Operator.EQUAL else (~inside.astype(bool), ~single.astype(bool))
+            inside, single = (
+                (low <= bound) & (high >= bound),
+                (low == bound) & (high == bound),
+            )
+            found = (
+                (single, inside)
+                if operator is Operator.EQUAL
+                else (~inside.astype(bool), ~single.astype(bool))
+            )
     return np.asarray(found[0], np.bool_), np.asarray(found[1], np.bool_)
 
 
 def _compare_columns(
-    left: str, operator: Operator, right: str, codecs: Mapping[str, Codec], axes: TableAxes
+    left: str,
+    operator: Operator,
+    right: str,
+    codecs: Mapping[str, Codec],
+    axes: TableAxes,
 ) -> TruthArray:
     """Two columns against each other."""
     here, there = codecs[left], codecs[right]
@@ -335,19 +451,33 @@ def _compare_columns(
     if same and not operator.needs_order and not isinstance(here.bins, BinEdges):
         return _compare_labels(left, operator, right, codecs, axes)
     one, two = _code_ranges(here), _code_ranges(there)
-    if not same or one is None or two is None or label_order_of(here.column) != label_order_of(there.column):
+    if (
+        not same
+        or one is None
+        or two is None
+        or label_order_of(here.column) != label_order_of(there.column)
+    ):
         undecided: TruthArray = np.minimum(
-            axes.align_table([left], _undecided_truth(here)), axes.align_table([right], _undecided_truth(there))
+            axes.align_table([left], _undecided_truth(here)),
+            axes.align_table([right], _undecided_truth(there)),
         )
         return undecided
     unit = math.lcm(one.unit.denominator, two.unit.denominator)
     scales = int(one.unit * unit), int(two.unit * unit)
-    kind = np.int64 if max(scales[0] * _largest_magnitude(one), scales[1] * _largest_magnitude(two)) < 2**62 else object
+    kind = (
+        np.int64
+        if max(scales[0] * _largest_magnitude(one), scales[1] * _largest_magnitude(two))
+        < 2**62
+        else object
+    )
     sides = []
     for name, ends, scale in ((left, one, scales[0]), (right, two, scales[1])):
         size = codecs[name].size
         known = np.arange(size) < len(ends)
-        ranges = (_pad_to_codes(scale * end.astype(kind), size) for end in (ends.low, ends.high))
+        ranges = (
+            _pad_to_codes(scale * end.astype(kind), size)
+            for end in (ends.low, ends.high)
+        )
         sides.append([axes.align_table([name], table) for table in (known, *ranges)])
     (known1, *range1), (known2, *range2) = sides
     sure, possible = _compare_ranges(range1, operator, range2)
@@ -356,15 +486,27 @@ def _compare_columns(
 
 
 def _compare_labels(
-    left: str, operator: Operator, right: str, codecs: Mapping[str, Codec], axes: TableAxes
+    left: str,
+    operator: Operator,
+    right: str,
+    codecs: Mapping[str, Codec],
+    axes: TableAxes,
 ) -> TruthArray:
-    """Whether two columns have the same label, or different ones; missing codes have none."""
+    """Whether two columns have the same label, or different ones; missing codes have
+    none.
+    """
     ranks: dict[ScaleValue, int] = {}
     sides = []
     for name in (left, right):
-        numbers = [ranks.setdefault(label, len(ranks)) for label in _value_labels(codecs[name])]
+        numbers = [
+            ranks.setdefault(label, len(ranks)) for label in _value_labels(codecs[name])
+        ]
         beyond = (0, codecs[name].size - len(numbers))
-        sides.append(axes.align_table([name], np.pad(np.array(numbers, np.int64), beyond, constant_values=-1)))
+        sides.append(
+            axes.align_table(
+                [name], np.pad(np.array(numbers, np.int64), beyond, constant_values=-1)
+            )
+        )
     alike = sides[0] == sides[1]
     kept = alike if operator is Operator.EQUAL else ~alike
     labelled = np.asarray(kept & (sides[0] >= 0) & (sides[1] >= 0), np.bool_)
@@ -387,7 +529,9 @@ def _compare_ranges(
         case Operator.AT_LEAST:
             found = low1 >= high2, high1 >= low2
         case _:
-            single = ((low1 == high1) & (low2 == high2) & (low1 == low2)).astype(np.bool_)
+            single = ((low1 == high1) & (low2 == high2) & (low1 == low2)).astype(
+                np.bool_
+            )
             meet = ((low1 <= high2) & (low2 <= high1)).astype(np.bool_)
             found = (single, meet) if operator is Operator.EQUAL else (~meet, ~single)
     return np.asarray(found[0], np.bool_), np.asarray(found[1], np.bool_)

@@ -1,4 +1,5 @@
-"""From text to a predicate: a tokenizer and an operator-precedence parser (Pratt, "Top down operator precedence", 1973).
+"""From text to a predicate: a tokenizer and an operator-precedence parser (Pratt, "Top
+down operator precedence", 1973).
 
     predicate  := "if" either "then" either | either
     either     := both ("or" both)*
@@ -56,7 +57,10 @@ _MIRRORED_OPERATORS = {
     Operator.AT_MOST: Operator.AT_LEAST,
     Operator.AT_LEAST: Operator.AT_MOST,
 }
-_OPERATOR_BY_SIGN = {str(operator): operator for operator in Operator} | {"==": Operator.EQUAL, "<>": Operator.UNEQUAL}
+_OPERATOR_BY_SIGN = {str(operator): operator for operator in Operator} | {
+    "==": Operator.EQUAL,
+    "<>": Operator.UNEQUAL,
+}
 
 
 WeightedTerms = list[tuple[Fraction, Operand]]
@@ -70,7 +74,9 @@ def parse_predicate(text: str) -> Predicate:
     age > 60 and sex = 'F'
     """
     if len(text) > MAX_PREDICATE_CHARACTERS:
-        raise SchemaError(f"a predicate is longer than {MAX_PREDICATE_CHARACTERS:,} characters")
+        raise SchemaError(
+            f"a predicate is longer than {MAX_PREDICATE_CHARACTERS:,} characters"
+        )
     parser = _PredicateParser(text, _split_tokens(text))
     predicate = parser.predicate(0)
     if parser.kind != "end":
@@ -90,7 +96,11 @@ def _split_tokens(text: str) -> list[_PredicateToken]:
     while at < len(text):
         found = _PREDICATE_TOKEN_REGEX.match(text, at)
         if found is None:
-            what = "a quotation mark is not closed" if text[at] in "'\"" else f"`{text[at]}` cannot stand here"
+            what = (
+                "a quotation mark is not closed"
+                if text[at] in "'\""
+                else f"`{text[at]}` cannot stand here"
+            )
             raise SchemaError(f"predicate, character {at + 1}: {what}")
         assert found.lastgroup is not None
         kind, token = found.lastgroup, found.group()
@@ -123,7 +133,9 @@ class _PredicateParser:
 
     def error(self, problem: str) -> SchemaError:
         found = f"`{self.token.text}`" if self.token.text else "the end"
-        return SchemaError(f"predicate, character {self.token.at + 1}: {problem}, found {found}")
+        return SchemaError(
+            f"predicate, character {self.token.at + 1}: {problem}, found {found}"
+        )
 
     def take(self, *kinds: str) -> _PredicateToken | None:
         if self.kind not in kinds:
@@ -177,7 +189,9 @@ class _PredicateParser:
         first = self.sum()
         left = first[0][1] if len(first) == 1 and first[0][0] == 1 else None
         if sign := self.take(*_OPERATOR_BY_SIGN):
-            return self.build_comparison(first, _OPERATOR_BY_SIGN[sign.text], self.sum(), at)
+            return self.build_comparison(
+                first, _OPERATOR_BY_SIGN[sign.text], self.sum(), at
+            )
         if not isinstance(left, ColumnName):
             raise self.error("expected a comparison")
         if self.take("is"):
@@ -187,15 +201,23 @@ class _PredicateParser:
             return IsMissing(left, negated)
         negated = self.take("not") is not None
         if not self.take("in"):
-            raise self.error(f"expected a comparison, `in` or `is missing` after {left}")
+            raise self.error(
+                f"expected a comparison, `in` or `is missing` after {left}"
+            )
         return In(left, self.listed(), negated)
 
-    def build_comparison(self, left: WeightedTerms, operator: Operator, right: WeightedTerms, at: int) -> Predicate:
+    def build_comparison(
+        self, left: WeightedTerms, operator: Operator, right: WeightedTerms, at: int
+    ) -> Predicate:
         plain = all(len(side) == 1 and side[0][0] == 1 for side in (left, right))
         if plain and {type(left[0][1]), type(right[0][1])} != {Literal}:
             one, two = left[0][1], right[0][1]
             if isinstance(one, Literal):
-                one, operator, two = two, _MIRRORED_OPERATORS.get(operator, operator), one
+                one, operator, two = (
+                    two,
+                    _MIRRORED_OPERATORS.get(operator, operator),
+                    one,
+                )
             assert isinstance(one, ColumnName)
             return ColumnComparison(one, operator, two)
         weights: dict[ColumnName, Fraction] = {}
@@ -212,9 +234,12 @@ class _PredicateParser:
         if not weights:
             self.place = at
             raise self.error(
-                "a comparison needs a column. Columns stand bare or in double quotes, texts in single ones"
+                "a comparison needs a column. Columns stand bare or in double quotes,"
+                " texts in single ones"
             )
-        terms = sorted(((w, name) for name, w in weights.items()), key=lambda term: term[0] < 0)
+        terms = sorted(
+            ((w, name) for name, w in weights.items()), key=lambda term: term[0] < 0
+        )
         if any(weight == 0 for weight, _ in terms):
             self.place = at
             raise self.error("a column is compared with itself")
@@ -233,7 +258,11 @@ class _PredicateParser:
 
     def term(self, sign: Fraction) -> tuple[Fraction, Operand]:
         operand = self.parse_operand()
-        if isinstance(operand, Literal) and isinstance(operand.value, Fraction) and self.take("*"):
+        if (
+            isinstance(operand, Literal)
+            and isinstance(operand.value, Fraction)
+            and self.take("*")
+        ):
             name = self.parse_operand()
             if not isinstance(name, ColumnName):
                 self.place -= 1
@@ -271,7 +300,9 @@ class _PredicateParser:
 
 
 def _simplest_comparison(
-    terms: tuple[tuple[Fraction, ColumnName], ...], operator: Operator, constant: Fraction
+    terms: tuple[tuple[Fraction, ColumnName], ...],
+    operator: Operator,
+    constant: Fraction,
 ) -> Predicate:
     """A sum as the plainer comparison that it may be."""
     if len(terms) == 1 and terms[0][0] > 0:

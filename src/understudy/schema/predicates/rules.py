@@ -5,9 +5,11 @@
     {columns: [ward, bed], allowed: [...]}      the combinations there are
     {from: town, to: canton, map: {...}}        one column determines another
 
-A rule is broken only by values that contradict it. A missing value contradicts nothing: `admitted <= discharged` says nothing of a patient
-who is still in bed, as a CHECK in a database says nothing of NULL. Every rule comes down to one predicate, its breach, that holds for
-exactly the rows that break it; everything else in the program works with breaches alone.
+A rule is broken only by values that contradict it. A missing value contradicts nothing:
+`admitted <= discharged` says nothing of a patient who is still in bed, as a CHECK in a
+database says nothing of NULL. Every rule comes down to one predicate, its breach, that
+holds for exactly the rows that break it; everything else in the program works with
+breaches alone.
 """
 
 from __future__ import annotations
@@ -55,8 +57,8 @@ MAX_LEARNED_MAP_CELLS = 10_000_000
 class BrokenRowPolicy(StrEnum):
     """What becomes of a row of the table that breaks a rule.
 
-    `keep` counts it wherever it does not show; `drop` leaves it out of everything; `missing` empties the cells that the broken rule
-    speaks of.
+    `keep` counts it wherever it does not show; `drop` leaves it out of everything;
+    `missing` empties the cells that the broken rule speaks of.
     """
 
     KEEP = "keep"
@@ -65,7 +67,8 @@ class BrokenRowPolicy(StrEnum):
 
 
 def breach_of(predicate: Predicate, *, of: bool = True) -> Predicate:
-    """The predicate that holds where another is false of the values there are; with `of=False`, where it is true of them.
+    """The predicate that holds where another is false of the values there are; with
+    `of=False`, where it is true of them.
 
     >>> from understudy.schema import parse_predicate
     >>> print(breach_of(parse_predicate("if age < 15 then smoker = false")))
@@ -81,7 +84,9 @@ def breach_of(predicate: Predicate, *, of: bool = True) -> Predicate:
         case Not(part):
             return breach_of(part, of=not of)
         case IfThen(premise, conclusion):
-            return (And if of else Or)(breach_of(premise, of=not of), breach_of(conclusion, of=of))
+            return (And if of else Or)(
+                breach_of(premise, of=not of), breach_of(conclusion, of=of)
+            )
     if not of:
         return predicate
     match predicate:
@@ -94,7 +99,9 @@ def breach_of(predicate: Predicate, *, of: bool = True) -> Predicate:
         case LinearComparison(terms, operator, constant):
             return LinearComparison(terms, _OPPOSITE_OPERATORS[operator], constant)
         case ColumnComparison(left_name, operator, right_side):
-            return ColumnComparison(left_name, _OPPOSITE_OPERATORS[operator], right_side)
+            return ColumnComparison(
+                left_name, _OPPOSITE_OPERATORS[operator], right_side
+            )
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 
@@ -103,7 +110,8 @@ MAX_PREDICATE_DISJUNCTS = 64
 
 
 def split_disjuncts(predicate: Predicate) -> list[Predicate]:
-    """Predicates of which at least one holds exactly where the given one does: what is forbidden apart is forbidden together.
+    """Predicates of which at least one holds exactly where the given one does: what is
+    forbidden apart is forbidden together.
 
     >>> from understudy.schema import parse_predicate
     >>> [str(part) for part in split_disjuncts(parse_predicate("age < 15 and (wage > 0 or rent > 0)"))]
@@ -143,7 +151,9 @@ class Rule(ABC):
 
     @abstractmethod
     def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate | None:
-        """Holds for the rows that break the rule; None while what the rule says is still to be learned."""
+        """Holds for the rows that break the rule; None while what the rule says is
+        still to be learned.
+        """
 
     def check(self, columns: Mapping[str, Column]) -> None:
         """Refuse a rule that makes no sense for the columns it names."""
@@ -195,7 +205,9 @@ class NeverRule(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class AllowedCombinations(Rule):
-    """The combinations of some columns' values that there are; a row with a missing one among them breaks nothing."""
+    """The combinations of some columns' values that there are; a row with a missing one
+    among them breaks nothing.
+    """
 
     names: tuple[str, ...]
     combinations: tuple[tuple[str, ...], ...]
@@ -204,7 +216,9 @@ class AllowedCombinations(Rule):
         if len(self.names) < 2 or len(set(self.names)) != len(self.names):
             raise SchemaError("`columns` must name at least two different columns")
         if any(len(one) != len(self.names) for one in self.combinations):
-            raise SchemaError("`allowed` needs one value for each of `columns` in each combination")
+            raise SchemaError(
+                "`allowed` needs one value for each of `columns` in each combination"
+            )
         if not self.combinations:
             raise SchemaError("`allowed` lists no combination at all")
 
@@ -214,7 +228,10 @@ class AllowedCombinations(Rule):
 
     def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate:
         rows = tuple(
-            tuple(_literal_from_text(columns[name], text) for name, text in zip(self.names, one, strict=True))
+            tuple(
+                _literal_from_text(columns[name], text)
+                for name, text in zip(self.names, one, strict=True)
+            )
             for one in self.combinations
         )
         return InCombinations(tuple(map(ColumnName, self.names)), rows, negated=True)
@@ -225,7 +242,8 @@ class AllowedCombinations(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionalDependency(Rule):
-    """One column's value decides another's. `map` says how; None has it learned inside the budget. Unmapped values decide nothing.
+    """One column's value decides another's. `map` says how; None has it learned inside
+    the budget. Unmapped values decide nothing.
 
     >>> str(FunctionalDependency(source="town", target="canton"))
     'town determines canton'
@@ -252,11 +270,17 @@ class FunctionalDependency(Rule):
         for name in (self.source, self.target):
             column = columns[name]
             if family_of_column(column) not in ("label", "truth", None):
-                raise SchemaError(f'column "{name}" has no labels, so the map cannot be learned. Declare `map`')
-            cells *= len(column.values or ()) + 1 if isinstance(column, Categorical) else 3
+                raise SchemaError(
+                    f'column "{name}" has no labels, so the map cannot be learned.'
+                    " Declare `map`"
+                )
+            cells *= (
+                len(column.values or ()) + 1 if isinstance(column, Categorical) else 3
+            )
         if cells > MAX_LEARNED_MAP_CELLS:
             raise SchemaError(
-                f"a map over more than {MAX_LEARNED_MAP_CELLS:,} combinations cannot be learned. Declare `map`"
+                f"a map over more than {MAX_LEARNED_MAP_CELLS:,} combinations cannot be"
+                " learned. Declare `map`"
             )
 
     def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate | None:
@@ -264,10 +288,16 @@ class FunctionalDependency(Rule):
             return None
         names = ColumnName(self.source), ColumnName(self.target)
         rows = tuple(
-            (_literal_from_text(columns[self.source], source), _literal_from_text(columns[self.target], target))
+            (
+                _literal_from_text(columns[self.source], source),
+                _literal_from_text(columns[self.target], target),
+            )
             for source, target in self.map.items()
         )
-        return And(In(names[0], tuple(source for source, _ in rows)), InCombinations(names, rows, negated=True))
+        return And(
+            In(names[0], tuple(source for source, _ in rows)),
+            InCombinations(names, rows, negated=True),
+        )
 
     def __str__(self) -> str:
         return f"{self.source} determines {self.target}"

@@ -1,4 +1,6 @@
-"""The YAML page a person edits: a schema's plain data with comments on what is public, what will be paid for, what to fill in."""
+"""The YAML page a person edits: a schema's plain data with comments on what is public,
+what will be paid for, what to fill in.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +10,33 @@ from collections.abc import Iterator
 from typing import Any
 
 from understudy.schema.columns.cell import CELL_NUMBER_PATTERN
-from understudy.schema.columns.discrete import Column, Identifier, Role, Text, UndeclaredColumn
+from understudy.schema.columns.discrete import (
+    Column,
+    Identifier,
+    Role,
+    Text,
+    UndeclaredColumn,
+)
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.keys import LEARN_WORD
 from understudy.schema.yaml.writer import column_to_dict, schema_to_dict
 
 MAX_YAML_LINE_WIDTH = 100
 MAX_YAML_KEY_CHARACTERS = 800
-"""YAML takes a key on its own line only up to 1,024 characters; longer ones get the explicit form."""
+"""YAML takes a key on its own line only up to 1,024 characters; longer ones get the
+explicit form.
+"""
 
 SCHEMA_PAGE_HEADER = """\
-# What this table looks like. Everything written here counts as public, by your declaration, once you use this file.
-# `learn` leaves something to be found out inside the privacy budget, at a price. Change whatever you know better.
+# What this table looks like. Everything written here counts as public, by your
+# declaration, once you use this file. `learn` leaves something to be found out inside
+# the privacy budget, at a price. Change whatever you know better.
 """
 
 _LEARN_COMMENT = "will be learned at a price; or fill in"
-_BARE_TEXT_REGEX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*", re.ASCII)
+_BARE_TEXT_REGEX = re.compile(
+    r"[A-Za-z_][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*", re.ASCII
+)
 _YAML_RESERVED_WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 _BARE_NUMBER_REGEX = re.compile(CELL_NUMBER_PATTERN, re.ASCII)
 _BARE_DATE_OR_SPAN_REGEX = re.compile(
@@ -50,7 +63,11 @@ def dump_schema(schema: Schema) -> str:
     plain = schema_to_dict(schema)
     parts = [SCHEMA_PAGE_HEADER.rstrip("\n"), f"version: {plain['version']}"]
     if "unit" in plain:
-        parts += ["", "unit:  # whom the guarantee protects", *_mapping_lines(plain["unit"], 1)]
+        parts += [
+            "",
+            "unit:  # whom the guarantee protects",
+            *_mapping_lines(plain["unit"], 1),
+        ]
     if "rows" in plain:
         parts += ["", f"rows: {plain['rows']}  # public"]
     parts += ["", "columns:" if schema.columns else "columns: {}"]
@@ -64,9 +81,15 @@ def dump_schema(schema: Schema) -> str:
         for rule in plain["rules"]:
             parts += _rule_lines(rule)
     if "broken" in plain:
-        parts += ["", f"broken: {plain['broken']}  # what becomes of rows that break a rule"]
+        parts += [
+            "",
+            f"broken: {plain['broken']}  # what becomes of rows that break a rule",
+        ]
     if "count_broken" in plain:
-        parts += ["", "count_broken: true  # how many break one will be learned at a price"]
+        parts += [
+            "",
+            "count_broken: true  # how many break one will be learned at a price",
+        ]
     return "\n".join(parts) + "\n"
 
 
@@ -77,12 +100,24 @@ def _rule_lines(rule: str | dict[str, Any]) -> list[str]:
     lines: list[str] = []
     for key, value in rule.items():
         if isinstance(value, dict):
-            lines += _nested_lines(key, _mapping_lines(value, 3), 2) if value else [f"    {key}: {{}}"]
+            lines += (
+                _nested_lines(key, _mapping_lines(value, 3), 2)
+                if value
+                else [f"    {key}: {{}}"]
+            )
         elif key == "allowed":
-            lines += [f"    {key}:", *(f"      - [{', '.join(_scalar_text(cell) for cell in one)}]" for one in value)]
+            lines += [
+                f"    {key}:",
+                *(
+                    f"      - [{', '.join(_scalar_text(cell) for cell in one)}]"
+                    for one in value
+                ),
+            ]
         else:
             note = (
-                "will be learned at a price; or fill in, as in {a: b}" if (key, value) == ("map", LEARN_WORD) else None
+                "will be learned at a price; or fill in, as in {a: b}"
+                if (key, value) == ("map", LEARN_WORD)
+                else None
             )
             lines += _entry_lines(key, value, 2, note)
     return ["  -", *lines]
@@ -96,7 +131,9 @@ def _column_lines(column: Column) -> Iterator[str]:
             yield from _nested_lines(key, _mapping_lines(value, 3), 2)
         elif isinstance(value, dict):
             nested = [
-                line for level, groups in value.items() for line in _nested_lines(level, _mapping_lines(groups, 4), 3)
+                line
+                for level, groups in value.items()
+                for line in _nested_lines(level, _mapping_lines(groups, 4), 3)
             ]
             yield from _nested_lines(key, nested, 2)
         else:
@@ -104,20 +141,29 @@ def _column_lines(column: Column) -> Iterator[str]:
 
 
 def _column_comments(column: Column) -> dict[str, str]:
-    """What each line is, in the three states everything has: public, paid for (or to be), refused."""
+    """What each line is, in the three states everything has: public, paid for (or to
+    be), refused.
+    """
     if isinstance(column, UndeclaredColumn):
         return {"type": f"{_LEARN_COMMENT}, as in integer"}
     if isinstance(column, Text):
         return {"type": "dropped: free text is never released"}
     if isinstance(column, Identifier):
-        return {"type": f"{'replaced by fresh keys' if column.generate else 'dropped'}: identifiers are never released"}
+        return {
+            "type": (
+                f"{'replaced by fresh keys' if column.generate else 'dropped'}:"
+                " identifiers are never released"
+            )
+        }
     plain = column_to_dict(column)
     dropped = {}
     if not column.use:
         dropped = {"use": "dropped by your choice"}
     elif column.role is Role.DIRECT_IDENTIFIER:
         dropped = {"role": "dropped: direct identifiers are never released"}
-    states = dict.fromkeys(("values", "min", "max", "bins", "nullable", "missing", "unfold"), "public")
+    states = dict.fromkeys(
+        ("values", "min", "max", "bins", "nullable", "missing", "unfold"), "public"
+    )
     if "values" in column.learned:
         states["values"] = "learned, and paid for"
     if "bounds" in column.learned:
@@ -133,8 +179,16 @@ def _column_comments(column: Column) -> dict[str, str]:
         "min": "",
         "max": "",
     }
-    states |= {key: _LEARN_COMMENT + example for key, example in examples.items() if plain.get(key) == LEARN_WORD}
-    return {"type": "learned, and paid for" if "type" in column.learned else "public"} | states | dropped
+    states |= {
+        key: _LEARN_COMMENT + example
+        for key, example in examples.items()
+        if plain.get(key) == LEARN_WORD
+    }
+    return (
+        {"type": "learned, and paid for" if "type" in column.learned else "public"}
+        | states
+        | dropped
+    )
 
 
 def _nested_lines(key: str, lines: list[str], depth: int) -> list[str]:
@@ -144,11 +198,19 @@ def _nested_lines(key: str, lines: list[str], depth: int) -> list[str]:
 
 def _key_lines(key: str, depth: int) -> list[str]:
     pad, text = "  " * depth, _quote_text(key)
-    return [f"{pad}{text}:"] if len(text) <= MAX_YAML_KEY_CHARACTERS else [f"{pad}? {text}", f"{pad}:"]
+    return (
+        [f"{pad}{text}:"]
+        if len(text) <= MAX_YAML_KEY_CHARACTERS
+        else [f"{pad}? {text}", f"{pad}:"]
+    )
 
 
 def _mapping_lines(plain: dict[str, Any], depth: int) -> list[str]:
-    return [line for key, value in plain.items() for line in _entry_lines(key, value, depth, None)]
+    return [
+        line
+        for key, value in plain.items()
+        for line in _entry_lines(key, value, depth, None)
+    ]
 
 
 def _entry_lines(key: str, value: object, depth: int, comment: str | None) -> list[str]:
@@ -156,7 +218,10 @@ def _entry_lines(key: str, value: object, depth: int, comment: str | None) -> li
     note = f"  # {comment}" if comment else ""
     *before, head = _key_lines(key, depth)
     if not isinstance(value, list):
-        return [*before, f"{head} {_scalar_text(value, exact=key in _EXACT_VALUE_KEYS)}{note}"]
+        return [
+            *before,
+            f"{head} {_scalar_text(value, exact=key in _EXACT_VALUE_KEYS)}{note}",
+        ]
     items = [_scalar_text(item, exact=key in _EXACT_VALUE_KEYS) for item in value]
     if len(head) + sum(len(item) + 2 for item in items) <= MAX_YAML_LINE_WIDTH:
         return [*before, f"{head} [{', '.join(items)}]{note}"]
@@ -181,13 +246,17 @@ def _scalar_text(value: object, *, exact: bool = False) -> str:
     if isinstance(value, int):
         return str(value)
     text = str(value)
-    if exact and (_BARE_NUMBER_REGEX.fullmatch(text) or _BARE_DATE_OR_SPAN_REGEX.fullmatch(text)):
+    if exact and (
+        _BARE_NUMBER_REGEX.fullmatch(text) or _BARE_DATE_OR_SPAN_REGEX.fullmatch(text)
+    ):
         return text
     return _quote_text(text)
 
 
 def _quote_text(text: str) -> str:
-    """A text as YAML takes it: bare where that is safe for every reader, else in double quotes with escapes."""
+    """A text as YAML takes it: bare where that is safe for every reader, else in double
+    quotes with escapes.
+    """
     if (
         len(text) <= MAX_YAML_LINE_WIDTH
         and _BARE_TEXT_REGEX.fullmatch(text)
@@ -201,4 +270,8 @@ def _escape_character(character: str) -> str:
     """Characters that JSON leaves bare and YAML does not."""
     if character == " " or character.isprintable():
         return character
-    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
+    return (
+        f"\\u{ord(character):04x}"
+        if ord(character) < 0x10000
+        else f"\\U{ord(character):08x}"
+    )

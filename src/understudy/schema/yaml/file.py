@@ -20,7 +20,12 @@ from understudy.atomic import write_file_atomically
 from understudy.errors import SchemaError
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.commented import dump_schema
-from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_BYTES, DocumentSource, from_plain, from_yaml
+from understudy.schema.yaml.nodes import (
+    MAX_SCHEMA_FILE_BYTES,
+    DocumentSource,
+    from_plain,
+    from_yaml,
+)
 from understudy.schema.yaml.reader import read_schema
 
 
@@ -57,7 +62,8 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
 
 
 def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
-    """Write a schema file, whole or not at all, for its owner alone to read: it may have been drafted from the rows.
+    """Write a schema file, whole or not at all, for its owner alone to read: it may
+    have been drafted from the rows.
 
     >>> schema = parse_schema("columns: {smoker: boolean}")
     >>> import tempfile
@@ -72,7 +78,8 @@ def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
 def write_whole(text: str, path: Path) -> None:
     """Write what is said of a table, whole or not at all.
 
-    The file is private: it may have been drafted from the rows, and is not public before its owner says so.
+    The file is private: it may have been drafted from the rows, and is not public
+    before its owner says so.
     """
     with write_file_atomically(path, private=True, error=SchemaError) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
@@ -89,11 +96,16 @@ def schema_from_dict(plain: object) -> Schema:
 
 
 def json_schema() -> dict[str, Any]:
-    """The published JSON Schema of schema files, for editors that complete and check as you type.
+    """The published JSON Schema of schema files, for editors that complete and check as
+    you type.
 
     >>> json_schema()["title"]
     'Understudy schema'
     """
-    text = files("understudy.schema").joinpath("understudy.schema.json").read_text(encoding="utf-8")
+    text = (
+        files("understudy.schema")
+        .joinpath("understudy.schema.json")
+        .read_text(encoding="utf-8")
+    )
     loaded: dict[str, Any] = json.loads(text)
     return loaded

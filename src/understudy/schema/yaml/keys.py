@@ -1,4 +1,6 @@
-"""The words of a schema file: which keys each type of column has, and how values are written in it."""
+"""The words of a schema file: which keys each type of column has, and how values are
+written in it.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,39 @@ from understudy.schema.columns.lattice import MICROSECOND_SPAN
 SCHEMA_FILE_VERSION = 1
 LEARN_WORD = "learn"
 
-SCHEMA_FILE_KEYS = ("version", "unit", "rows", "columns", "impossible", "rules", "broken", "count_broken")
-RULE_KEYS = ("name", "always", "impossible", "columns", "allowed", "from", "to", "map", "learned")
+SCHEMA_FILE_KEYS = (
+    "version",
+    "unit",
+    "rows",
+    "columns",
+    "impossible",
+    "rules",
+    "broken",
+    "count_broken",
+)
+RULE_KEYS = (
+    "name",
+    "always",
+    "impossible",
+    "columns",
+    "allowed",
+    "from",
+    "to",
+    "map",
+    "learned",
+)
 UNIT_KEYS = ("id", "max_rows", "sizes", "learned")
-COMMON_COLUMN_KEYS = ("type", "role", "nullable", "missing", "use", "learned", "dtype", "note", "constant")
+COMMON_COLUMN_KEYS = (
+    "type",
+    "role",
+    "nullable",
+    "missing",
+    "use",
+    "learned",
+    "dtype",
+    "note",
+    "constant",
+)
 _LATTICE_KEYS = ("min", "max", "bounds", "bins", "grain", "outside")
 
 COLUMN_CLASSES: dict[str, type[Column]] = {
@@ -58,7 +89,12 @@ COLUMN_KEYS_BY_TYPE: dict[str, tuple[str, ...]] = {
 }
 
 COLUMN_KEYS = tuple(
-    dict.fromkeys((*COMMON_COLUMN_KEYS, *(key for keys in COLUMN_KEYS_BY_TYPE.values() for key in keys)))
+    dict.fromkeys(
+        (
+            *COMMON_COLUMN_KEYS,
+            *(key for keys in COLUMN_KEYS_BY_TYPE.values() for key in keys),
+        )
+    )
 )
 
 _SPAN_MICROSECONDS = {
@@ -80,7 +116,9 @@ def span_text(span: timedelta) -> str:
     ('15min', '1day')
     """
     microseconds = span // MICROSECOND_SPAN
-    unit = next(name for name, size in _SPAN_MICROSECONDS.items() if microseconds % size == 0)
+    unit = next(
+        name for name, size in _SPAN_MICROSECONDS.items() if microseconds % size == 0
+    )
     return f"{microseconds // _SPAN_MICROSECONDS[unit]}{unit}"
 
 

@@ -1,4 +1,6 @@
-"""From a tree to a schema: every key known, every value of its kind, every error with its line and column."""
+"""From a tree to a schema: every key known, every value of its kind, every error with
+its line and column.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from typing import Any
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.base import OutOfBoundsPolicy, Role
-from understudy.schema.columns.calendar import CALENDAR_UNITS, MAX_COLUMN_BINS, calendar_bins
+from understudy.schema.columns.calendar import (
+    CALENDAR_UNITS,
+    MAX_COLUMN_BINS,
+    calendar_bins,
+)
 from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
 from understudy.schema.columns.discrete import Column, Lattice
 from understudy.schema.columns.lattice import Date, Datetime, Integer, Time
@@ -31,14 +37,21 @@ from understudy.schema.yaml.keys import (
     parse_fraction,
     parse_span,
 )
-from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_NODES, DocumentEntry, DocumentNode, DocumentSource
+from understudy.schema.yaml.nodes import (
+    MAX_SCHEMA_FILE_NODES,
+    DocumentEntry,
+    DocumentNode,
+    DocumentSource,
+)
 from understudy.schema.yaml.rules_io import read_condition, read_rules
 from understudy.schema.yaml.section import Section
 
 _MAX_DECLARED_DECIMALS = 18
 
 MAX_SCHEMA_BINS = MAX_SCHEMA_FILE_NODES
-"""Bins of all columns together: as many as a file could list one by one, 250 for each of 2,000 columns. A single word makes 100,000."""
+"""Bins of all columns together: as many as a file could list one by one, 250 for each
+of 2,000 columns. A single word makes 100,000.
+"""
 
 
 def read_schema(root: DocumentNode, source: DocumentSource) -> Schema:
@@ -48,10 +61,14 @@ def read_schema(root: DocumentNode, source: DocumentSource) -> Schema:
     version = file.whole("version")
     if version not in (None, SCHEMA_FILE_VERSION):
         raise file.error(
-            "version", f"version {version} is not known here; this program reads version {SCHEMA_FILE_VERSION}"
+            "version",
+            f"version {version} is not known here; this program reads version"
+            f" {SCHEMA_FILE_VERSION}",
         )
     if file.get("columns") is None:
-        raise source.error(None, "no columns. Write `columns:` and describe each column")
+        raise source.error(
+            None, "no columns. Write `columns:` and describe each column"
+        )
     columns = _read_columns(file)
     unit = _read_unit(file)
     rows = file.whole("rows")
@@ -76,7 +93,9 @@ def read_schema(root: DocumentNode, source: DocumentSource) -> Schema:
             schema,
             impossible=tuple(predicate for _, predicate in impossible),
             rules=tuple(rule for _, rule in rules),
-            broken=BrokenRowPolicy(file.choice("broken", tuple(BrokenRowPolicy)) or BrokenRowPolicy.KEEP),
+            broken=BrokenRowPolicy(
+                file.choice("broken", tuple(BrokenRowPolicy)) or BrokenRowPolicy.KEEP
+            ),
             count_broken=bool(file.flag("count_broken")),
         )
     except SchemaError as error:
@@ -92,24 +111,37 @@ def _read_columns(file: Section) -> list[Column]:
         if isinstance(column, Lattice) and column.bins is not None:
             bins += len(column.bins) - 1
         if bins > MAX_SCHEMA_BINS:
-            raise section.error("bins", f"with it the columns have more than {MAX_SCHEMA_BINS:,} bins. Use fewer bins")
+            raise section.error(
+                "bins",
+                f"with it the columns have more than {MAX_SCHEMA_BINS:,} bins. Use"
+                " fewer bins",
+            )
     return columns
 
 
 def _column_sections(file: Section) -> list[tuple[str, Section]]:
-    """The columns, from a mapping of names or from a list of mappings with a `name` each."""
+    """The columns, from a mapping of names or from a list of mappings with a `name`
+    each.
+    """
     node = file.get("columns")
     assert node is not None
     if node.entries is not None:
-        return [(entry.key, _column_section(entry, file.source)) for entry in node.entries]
+        return [
+            (entry.key, _column_section(entry, file.source)) for entry in node.entries
+        ]
     if node.items is None:
-        raise file.error("columns", f"`columns` must be a mapping of names to columns, not {node.kind}")
+        raise file.error(
+            "columns",
+            f"`columns` must be a mapping of names to columns, not {node.kind}",
+        )
     found = []
     for item in node.items:
         section = Section(item, file.source, "", "a column")
         name = section.text("name")
         if not name:
-            raise section.error("name", "a column has no name. Give every column a name")
+            raise section.error(
+                "name", "a column has no name. Give every column a name"
+            )
         entries = tuple(entry for entry in item.entries or () if entry.key != "name")
         entry = DocumentEntry(name, item.line, DocumentNode(item.line, entries=entries))
         found.append((name, _column_section(entry, file.source)))
@@ -117,12 +149,16 @@ def _column_sections(file: Section) -> list[tuple[str, Section]]:
 
 
 def _column_section(entry: DocumentEntry, source: DocumentSource) -> Section:
-    """A column's mapping; `age: integer` is short for `age: {type: integer}`, and nothing at all leaves everything to learn."""
+    """A column's mapping; `age: integer` is short for `age: {type: integer}`, and
+    nothing at all leaves everything to learn.
+    """
     node = entry.node
     if node.kind == "nothing":
         node = DocumentNode(entry.line, entries=())
     elif node.text is not None:
-        node = DocumentNode(entry.line, entries=(DocumentEntry("type", node.line, node),))
+        node = DocumentNode(
+            entry.line, entries=(DocumentEntry("type", node.line, node),)
+        )
     return Section(node, source, f'column "{entry.key}": ', "it")
 
 
@@ -132,8 +168,14 @@ def _read_column(named: tuple[str, Section]) -> Column:
     kind = section.choice("type", tuple(COLUMN_CLASSES)) or LEARN_WORD
     for key in section.entries:
         if key not in COMMON_COLUMN_KEYS and key not in COLUMN_KEYS_BY_TYPE[kind]:
-            needed = ", ".join(f"`{t}`" for t, keys in COLUMN_KEYS_BY_TYPE.items() if key in keys)
-            problem = f"`{key}` needs a `type`" if kind == LEARN_WORD else f"`{key}` does not belong to a {kind} column"
+            needed = ", ".join(
+                f"`{t}`" for t, keys in COLUMN_KEYS_BY_TYPE.items() if key in keys
+            )
+            problem = (
+                f"`{key}` needs a `type`"
+                if kind == LEARN_WORD
+                else f"`{key}` does not belong to a {kind} column"
+            )
             raise section.error(key, f"{problem}. It goes with type {needed}")
     fields: dict[str, Any] = {
         "role": _enum_or_none(Role, section.choice("role", tuple(Role))),
@@ -164,7 +206,9 @@ def _read_column(named: tuple[str, Section]) -> Column:
         pieces = _read_grain(edges[0], section)
         return _make_column(lambda: replace(column, bins=edges, grain=pieces), section)
     if section.get("grain") is not None:
-        raise section.error("grain", "`grain` goes with `bins`, as a run writes them. Leave it out")
+        raise section.error(
+            "grain", "`grain` goes with `bins`, as a run writes them. Leave it out"
+        )
     return column
 
 
@@ -176,7 +220,9 @@ def _make_column(maker: Callable[[], Column], section: Section) -> Column:
         raise section.source.error(section.line_of(str(error)), str(error)) from None
 
 
-def _enum_or_none(maker: type[Role] | type[OutOfBoundsPolicy], text: str | None) -> Role | OutOfBoundsPolicy | None:
+def _enum_or_none(
+    maker: type[Role] | type[OutOfBoundsPolicy], text: str | None
+) -> Role | OutOfBoundsPolicy | None:
     return None if text is None else maker(text)
 
 
@@ -186,7 +232,9 @@ def _read_categories(section: Section) -> dict[str, Any]:
     if node is not None and node.text == LEARN_WORD:
         values = None
     elif node is not None and node.items is None:
-        raise section.error("values", "`values` must be a list such as [F, M], or the word learn")
+        raise section.error(
+            "values", "`values` must be a list such as [F, M], or the word learn"
+        )
     return {
         "values": values,
         "ordered": section.flag("ordered"),
@@ -211,28 +259,47 @@ def _read_unfold(section: Section) -> dict[str, int] | None:
     for entry in node.entries:
         text = weights.text(entry.key) or ""
         if not (text.isascii() and text.isdigit() and len(text) < 17):
-            raise weights.error(entry.key, "weights in `unfold` must be whole numbers, as in {Basel: 178, Chur: 39}")
+            raise weights.error(
+                entry.key,
+                "weights in `unfold` must be whole numbers, as in {Basel: 178,"
+                " Chur: 39}",
+            )
         found[entry.key] = int(text)
     return found
 
 
-def _read_levels(section: Section, values: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
+def _read_levels(
+    section: Section, values: tuple[str, ...]
+) -> dict[str, tuple[str, ...]] | None:
     node = section.get("levels")
     if node is None:
         return None
     levels, listed = {}, frozenset(values)
-    for entry in Section(node, section.source, section.where, "`levels`").node.entries or ():
-        groups = Section(entry.node, section.source, section.where, f'level "{entry.key}"')
+    for entry in (
+        Section(node, section.source, section.where, "`levels`").node.entries or ()
+    ):
+        groups = Section(
+            entry.node, section.source, section.where, f'level "{entry.key}"'
+        )
         found: dict[str, str] = {}
         for group in groups.entries:
             for value in groups.texts(group) or ():
                 if value not in listed:
-                    raise groups.error(group, f'level "{entry.key}" groups a value that is not listed in `values`')
+                    raise groups.error(
+                        group,
+                        f'level "{entry.key}" groups a value that is not listed in'
+                        " `values`",
+                    )
                 if value in found:
-                    raise groups.error(group, f'level "{entry.key}" puts a value into two groups')
+                    raise groups.error(
+                        group, f'level "{entry.key}" puts a value into two groups'
+                    )
                 found[value] = group
         if len(found) != len(values):
-            raise section.source.error(entry.line, f'{section.where}level "{entry.key}" leaves a value without a group')
+            raise section.source.error(
+                entry.line,
+                f'{section.where}level "{entry.key}" leaves a value without a group',
+            )
         levels[entry.key] = tuple(found[value] for value in values)
     return levels
 
@@ -240,15 +307,35 @@ def _read_levels(section: Section, values: tuple[str, ...]) -> dict[str, tuple[s
 def _read_lattice(kind: type[Lattice], section: Section) -> dict[str, Any]:
     bounds = section.text("bounds")
     if bounds not in (None, LEARN_WORD):
-        raise section.error("bounds", "`bounds` takes the word learn only. Write `min` and `max` to declare them")
-    if bounds is not None and section.get("min") is not None and section.get("max") is not None:
-        raise section.error("bounds", "`bounds: learn` contradicts `min` and `max`. Remove one or the other")
-    if kind is Time and LEARN_WORD in (bounds, section.text("min"), section.text("max")):
-        raise section.error("bounds", "the bounds of a time are those of the day. Leave them out, or declare others")
+        raise section.error(
+            "bounds",
+            "`bounds` takes the word learn only. Write `min` and `max` to declare them",
+        )
+    if (
+        bounds is not None
+        and section.get("min") is not None
+        and section.get("max") is not None
+    ):
+        raise section.error(
+            "bounds",
+            "`bounds: learn` contradicts `min` and `max`. Remove one or the other",
+        )
+    if kind is Time and LEARN_WORD in (
+        bounds,
+        section.text("min"),
+        section.text("max"),
+    ):
+        raise section.error(
+            "bounds",
+            "the bounds of a time are those of the day. Leave them out, or declare"
+            " others",
+        )
     fields: dict[str, Any] = {
         "min": _read_value(kind, section, "min"),
         "max": _read_value(kind, section, "max"),
-        "outside": _enum_or_none(OutOfBoundsPolicy, section.choice("outside", tuple(OutOfBoundsPolicy))),
+        "outside": _enum_or_none(
+            OutOfBoundsPolicy, section.choice("outside", tuple(OutOfBoundsPolicy))
+        ),
         "bins": section.get("bins"),
     }
     if issubclass(kind, Integer):
@@ -256,7 +343,10 @@ def _read_lattice(kind: type[Lattice], section: Section) -> dict[str, Any]:
     elif issubclass(kind, Datetime | Time):
         fields["resolution"] = _read_span(section)
         if kind is Datetime:
-            fields |= {"zone": section.text("zone"), "weekdays": _read_weekdays(section)}
+            fields |= {
+                "zone": section.text("zone"),
+                "weekdays": _read_weekdays(section),
+            }
     elif issubclass(kind, Date):
         fields["weekdays"] = _read_weekdays(section)
     else:
@@ -270,7 +360,9 @@ def _read_weekdays(section: Section) -> tuple[int, ...] | str | None:
         return None if texts is None else LEARN_WORD
     if not all(text.isascii() and text.isdigit() and len(text) < 19 for text in texts):
         raise section.error(
-            "weekdays", "`weekdays` must be seven whole weights from Monday to Sunday, or the word learn"
+            "weekdays",
+            "`weekdays` must be seven whole weights from Monday to Sunday, or the word"
+            " learn",
         )
     return tuple(map(int, texts))
 
@@ -281,7 +373,10 @@ def _read_span(section: Section) -> timedelta | None:
         return None
     span = parse_span(text)
     if span is None:
-        raise section.error("resolution", "`resolution` must be a length of time such as 1s, 15min, 1h or 1day")
+        raise section.error(
+            "resolution",
+            "`resolution` must be a length of time such as 1s, 15min, 1h or 1day",
+        )
     return span
 
 
@@ -290,9 +385,13 @@ def _read_step(section: Section) -> Fraction | None:
     if decimals is None:
         return section.number("step")
     if section.get("step") is not None:
-        raise section.error("decimals", "`decimals` and `step` say the same twice. Keep one of them")
+        raise section.error(
+            "decimals", "`decimals` and `step` say the same twice. Keep one of them"
+        )
     if not 0 <= decimals <= _MAX_DECLARED_DECIMALS:
-        raise section.error("decimals", f"`decimals` must be between 0 and {_MAX_DECLARED_DECIMALS}")
+        raise section.error(
+            "decimals", f"`decimals` must be between 0 and {_MAX_DECLARED_DECIMALS}"
+        )
     return Fraction(1, 10**decimals)
 
 
@@ -317,14 +416,22 @@ def _parse_value(kind: type[Lattice], text: str, section: Section, key: str) -> 
     else:
         number = parse_fraction(text)
         whole = issubclass(kind, Integer)
-        found = None if number is None or (whole and number.denominator != 1) else int(number) if whole else number
+        found = (
+            None
+            if number is None or (whole and number.denominator != 1)
+            else int(number)
+            if whole
+            else number
+        )
         example = "a whole number" if whole else "a number such as 12 or 0.5"
     if found is None:
         raise section.error(key, f"`{key}` must be {example}")
     return found
 
 
-def _read_bins(column: Lattice, node: DocumentNode, section: Section) -> tuple[int, ...]:
+def _read_bins(
+    column: Lattice, node: DocumentNode, section: Section
+) -> tuple[int, ...]:
     """Bins from their number, or from where each begins."""
     low, high = column.low, column.high
     if low is None or high is None:
@@ -335,33 +442,56 @@ def _read_bins(column: Lattice, node: DocumentNode, section: Section) -> tuple[i
         except SchemaError as error:
             raise section.source.error(node.line, str(error)) from None
         except (ValueError, OverflowError):
-            raise section.error("bins", f"`bins: {node.text}` begins beyond the calendar. Narrow the bounds") from None
+            raise section.error(
+                "bins",
+                f"`bins: {node.text}` begins beyond the calendar. Narrow the bounds",
+            ) from None
     if node.items is None:
         pieces = section.whole("bins")
         if pieces is None or not 1 <= pieces <= min(high - low + 1, MAX_COLUMN_BINS):
             raise section.error(
-                "bins", "`bins` must be a list of where each bin begins, or a number of bins that is possible"
+                "bins",
+                "`bins` must be a list of where each bin begins, or a number of bins"
+                " that is possible",
             )
         return equal_bins(low, high, pieces)
-    values = [_parse_value(type(column), text, section, "bins") for text in section.texts("bins") or ()]
+    values = [
+        _parse_value(type(column), text, section, "bins")
+        for text in section.texts("bins") or ()
+    ]
     try:
         starts = [column.index_of(value) for value in values]
     except (ValueError, OverflowError):
         raise section.error("bins", "`bins` lies beyond the calendar") from None
     if not starts or starts[0] != low:
-        raise section.error("bins", "`bins` says where each bin begins, so the first must be min")
+        raise section.error(
+            "bins", "`bins` says where each bin begins, so the first must be min"
+        )
     if any(a >= b for a, b in pairwise(starts)) or starts[-1] > high:
-        raise section.error("bins", "`bins` must rise from min, and the last must not lie beyond max")
+        raise section.error(
+            "bins", "`bins` must rise from min, and the last must not lie beyond max"
+        )
     return (*starts, high + 1)
 
 
 def _read_grain(low: int, section: Section) -> tuple[tuple[int, int], ...]:
-    """Grain as a run writes it: where each piece begins, in steps from min, and its weight, in turn."""
+    """Grain as a run writes it: where each piece begins, in steps from min, and its
+    weight, in turn.
+    """
     texts = section.texts("grain") or ()
-    if len(texts) % 2 or not all(text.isascii() and text.isdigit() and len(text) < 20 for text in texts):
-        raise section.error("grain", "`grain` must be pairs of whole numbers, as a run writes them. Leave it out")
+    if len(texts) % 2 or not all(
+        text.isascii() and text.isdigit() and len(text) < 20 for text in texts
+    ):
+        raise section.error(
+            "grain",
+            "`grain` must be pairs of whole numbers, as a run writes them. Leave"
+            " it out",
+        )
     numbers = [int(text) for text in texts]
-    return tuple((low + start, weight) for start, weight in zip(numbers[::2], numbers[1::2], strict=True))
+    return tuple(
+        (low + start, weight)
+        for start, weight in zip(numbers[::2], numbers[1::2], strict=True)
+    )
 
 
 def _read_unit(file: Section) -> Unit:
@@ -377,15 +507,22 @@ def _read_unit(file: Section) -> Unit:
         "learned": section.flag("learned"),
     }
     try:
-        return Unit(**{key: value for key, value in fields.items() if value is not None})
+        return Unit(
+            **{key: value for key, value in fields.items() if value is not None}
+        )
     except SchemaError as error:
         raise file.source.error(section.line_of(str(error)), str(error)) from None
 
 
 def _read_sizes(section: Section) -> tuple[int, ...] | None:
     texts = section.texts("sizes")
-    if texts is not None and not all(text.isascii() and text.isdigit() and len(text) < 19 for text in texts):
-        raise section.error("sizes", "`sizes` must be whole numbers: how many have 1, 2, … max_rows rows")
+    if texts is not None and not all(
+        text.isascii() and text.isdigit() and len(text) < 19 for text in texts
+    ):
+        raise section.error(
+            "sizes",
+            "`sizes` must be whole numbers: how many have 1, 2, … max_rows rows",
+        )
     return None if texts is None else tuple(map(int, texts))
 
 
@@ -394,5 +531,10 @@ def _read_impossible(file: Section) -> list[tuple[int | None, Predicate]]:
     if node is None:
         return []
     if node.items is None:
-        raise file.error("impossible", f"`impossible` must be a list of conditions, not {node.kind}")
-    return [(item.line, read_condition(item, file.source, "impossible")) for item in node.items]
+        raise file.error(
+            "impossible", f"`impossible` must be a list of conditions, not {node.kind}"
+        )
+    return [
+        (item.line, read_condition(item, file.source, "impossible"))
+        for item in node.items
+    ]

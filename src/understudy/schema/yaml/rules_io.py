@@ -1,4 +1,6 @@
-"""The rules of a schema file, read and written: conditions, lists of combinations, maps from one column to another."""
+"""The rules of a schema file, read and written: conditions, lists of combinations, maps
+from one column to another.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from typing import Any
 from understudy.errors import SchemaError
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.parser import parse_predicate
-from understudy.schema.predicates.rules import AllowedCombinations, AlwaysRule, FunctionalDependency, NeverRule, Rule
+from understudy.schema.predicates.rules import (
+    AllowedCombinations,
+    AlwaysRule,
+    FunctionalDependency,
+    NeverRule,
+    Rule,
+)
 from understudy.schema.yaml.keys import LEARN_WORD, RULE_KEYS
 from understudy.schema.yaml.nodes import DocumentNode, DocumentSource
 from understudy.schema.yaml.section import Section
@@ -24,7 +32,10 @@ _RULE_KIND_BY_KEYS = {
 def read_condition(node: DocumentNode, source: DocumentSource, where: str) -> Predicate:
     """A condition, or what is wrong with it and on which line."""
     if node.text is None:
-        raise source.error(node.line, f"{where}: a condition must be a text such as age < 15 and married = true")
+        raise source.error(
+            node.line,
+            f"{where}: a condition must be a text such as age < 15 and married = true",
+        )
     try:
         return parse_predicate(node.text)
     except SchemaError as error:
@@ -47,7 +58,9 @@ def _read_rule(node: DocumentNode, source: DocumentSource) -> Rule:
     section = Section(node, source, "rules: ", "it")
     section.check_keys(RULE_KEYS)
     name = section.text("name") or ""
-    kind = _RULE_KIND_BY_KEYS.get(tuple(sorted(set(section.entries) - {"name", "learned"})))
+    kind = _RULE_KIND_BY_KEYS.get(
+        tuple(sorted(set(section.entries) - {"name", "learned"}))
+    )
     try:
         match kind:
             case "always" | "impossible":
@@ -62,7 +75,9 @@ def _read_rule(node: DocumentNode, source: DocumentSource) -> Rule:
                 )
             case "allowed":
                 return AllowedCombinations(
-                    name=name, names=section.texts("columns") or (), combinations=_read_combinations(section)
+                    name=name,
+                    names=section.texts("columns") or (),
+                    combinations=_read_combinations(section),
                 )
             case "map":
                 return _read_map(name, section)
@@ -72,19 +87,29 @@ def _read_rule(node: DocumentNode, source: DocumentSource) -> Rule:
         raise source.error(section.line_of(str(error)), f"rules: {error}") from None
     raise section.error(
         None,
-        "a rule is a condition (`always` or `impossible`), `columns` with `allowed`, or `from` and `to` with `map`",
+        "a rule is a condition (`always` or `impossible`), `columns` with `allowed`, or"
+        " `from` and `to` with `map`",
     )
 
 
 def _read_combinations(section: Section) -> tuple[tuple[str, ...], ...]:
     node = section.get("allowed")
-    if node is None or node.items is None or any(item.items is None for item in node.items):
-        raise section.error("allowed", "`allowed` must be a list of lists such as [[north, 1], [south, 2]]")
+    if (
+        node is None
+        or node.items is None
+        or any(item.items is None for item in node.items)
+    ):
+        raise section.error(
+            "allowed",
+            "`allowed` must be a list of lists such as [[north, 1], [south, 2]]",
+        )
     found = []
     for item in node.items:
         assert item.items is not None
         if any(value.text is None for value in item.items):
-            raise section.source.error(item.line, "rules: `allowed` must list single values")
+            raise section.source.error(
+                item.line, "rules: `allowed` must list single values"
+            )
         found.append(tuple(value.written for value in item.items))
     return tuple(found)
 
@@ -99,10 +124,14 @@ def _read_map(name: str, section: Section) -> FunctionalDependency:
         return FunctionalDependency(name=name, source=source, target=target)
     if node.entries is None or any(entry.node.text is None for entry in node.entries):
         raise section.error(
-            "map", "`map` must give one value for each value, as in {Bern: BE, Biel: BE}, or the word learn"
+            "map",
+            "`map` must give one value for each value, as in {Bern: BE, Biel: BE}, or"
+            " the word learn",
         )
     pairs = {entry.key: entry.node.written for entry in node.entries}
-    return FunctionalDependency(name=name, source=source, target=target, map=pairs, learned=learned)
+    return FunctionalDependency(
+        name=name, source=source, target=target, map=pairs, learned=learned
+    )
 
 
 def rule_to_plain(rule: Rule) -> str | dict[str, Any]:
@@ -120,8 +149,17 @@ def rule_to_plain(rule: Rule) -> str | dict[str, Any]:
         case NeverRule(predicate=predicate):
             return plain | {"impossible": str(predicate)}
         case AllowedCombinations(names=names, combinations=combinations):
-            return plain | {"columns": list(names), "allowed": [list(one) for one in combinations]}
-        case FunctionalDependency(source=source, target=target, map=pairs, learned=learned):
-            plain |= {"from": source, "to": target, "map": LEARN_WORD if pairs is None else dict(pairs)}
+            return plain | {
+                "columns": list(names),
+                "allowed": [list(one) for one in combinations],
+            }
+        case FunctionalDependency(
+            source=source, target=target, map=pairs, learned=learned
+        ):
+            plain |= {
+                "from": source,
+                "to": target,
+                "map": LEARN_WORD if pairs is None else dict(pairs),
+            }
             return plain | {"learned": True} if learned else plain
     raise TypeError(f"{type(rule).__name__} is no rule")

@@ -1,4 +1,6 @@
-"""From a schema to plain data, in the words of a schema file: what the YAML page and the release file both hold."""
+"""From a schema to plain data, in the words of a schema file: what the YAML page and
+the release file both hold.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,21 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.schema.columns.calendar import unit_of_bins
-from understudy.schema.columns.discrete import Boolean, Categorical, Column, Identifier, Lattice
-from understudy.schema.columns.lattice import EPOCH_MOMENT, Date, Datetime, Integer, Real, Time
+from understudy.schema.columns.discrete import (
+    Boolean,
+    Categorical,
+    Column,
+    Identifier,
+    Lattice,
+)
+from understudy.schema.columns.lattice import (
+    EPOCH_MOMENT,
+    Date,
+    Datetime,
+    Integer,
+    Real,
+    Time,
+)
 from understudy.schema.predicates.rules import BrokenRowPolicy
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.keys import (
@@ -25,7 +40,8 @@ _COLUMN_TYPE_NAMES = {kind: name for name, kind in COLUMN_CLASSES.items()}
 
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
-    """A schema as plain data that JSON can hold; `schema_from_dict` reads the same schema back.
+    """A schema as plain data that JSON can hold; `schema_from_dict` reads the same
+    schema back.
 
     >>> from understudy.schema import Boolean
     >>> schema_to_dict(Schema(columns=(Boolean(name="smoker"),)))
@@ -40,7 +56,9 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             plain["unit"]["learned"] = True
     if schema.rows is not None:
         plain["rows"] = schema.rows
-    plain["columns"] = [{"name": column.name, **column_to_dict(column)} for column in schema.columns]
+    plain["columns"] = [
+        {"name": column.name, **column_to_dict(column)} for column in schema.columns
+    ]
     if schema.impossible:
         plain["impossible"] = [str(predicate) for predicate in schema.impossible]
     if schema.rules:
@@ -88,20 +106,27 @@ def column_to_dict(column: Column) -> dict[str, Any]:
 
 
 def _categories_to_dict(column: Categorical) -> dict[str, Any]:
-    plain: dict[str, Any] = {"values": LEARN_WORD if column.values is None else list(column.values)}
+    plain: dict[str, Any] = {
+        "values": LEARN_WORD if column.values is None else list(column.values)
+    }
     if column.ordered:
         plain["ordered"] = True
     if column.other is not None:
         plain["other"] = column.other
     if column.levels:
-        plain["levels"] = {level: _group_values(column.values or (), groups) for level, groups in column.levels.items()}
+        plain["levels"] = {
+            level: _group_values(column.values or (), groups)
+            for level, groups in column.levels.items()
+        }
     if column.unfold:
         even = set(column.unfold.values()) == {1}
         plain["unfold"] = list(column.unfold) if even else dict(column.unfold)
     return plain
 
 
-def _group_values(values: tuple[str, ...], groups: tuple[str, ...]) -> dict[str, list[str]]:
+def _group_values(
+    values: tuple[str, ...], groups: tuple[str, ...]
+) -> dict[str, list[str]]:
     members: dict[str, list[str]] = {}
     for value, group in zip(values, groups, strict=True):
         members.setdefault(group, []).append(value)
@@ -112,35 +137,54 @@ def _lattice_to_dict(column: Lattice) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     bounds = {which: getattr(column, which) for which in ("min", "max")}
     if isinstance(column, Time):
-        plain |= {which: _scalar_to_plain(b) for which, b in bounds.items() if b != getattr(Time, which)}
+        plain |= {
+            which: _scalar_to_plain(b)
+            for which, b in bounds.items()
+            if b != getattr(Time, which)
+        }
     elif all(bound is None for bound in bounds.values()):
         plain["bounds"] = LEARN_WORD
     else:
-        plain |= {which: LEARN_WORD if bound is None else _scalar_to_plain(bound) for which, bound in bounds.items()}
+        plain |= {
+            which: LEARN_WORD if bound is None else _scalar_to_plain(bound)
+            for which, bound in bounds.items()
+        }
     match column:
         case Integer() if column.step != 1:
             plain["step"] = column.step
         case Real():
             decimals = column.decimals
             exact = decimals is not None and column.step == Fraction(1, 10**decimals)
-            plain |= {"decimals": decimals} if exact else {"step": _scalar_to_plain(column.step)}
+            plain |= (
+                {"decimals": decimals}
+                if exact
+                else {"step": _scalar_to_plain(column.step)}
+            )
         case Datetime() | Time():
             plain["resolution"] = span_text(column.resolution)
     if isinstance(column, Datetime) and column.zone is not None:
         plain["zone"] = column.zone
     if isinstance(column, Date | Datetime) and column.weekdays != ():
-        plain["weekdays"] = LEARN_WORD if column.weekdays is None else list(column.weekdays)
+        plain["weekdays"] = (
+            LEARN_WORD if column.weekdays is None else list(column.weekdays)
+        )
     if column.bins is not None:
         plain["bins"] = _bins_to_plain(column, column.bins)
     if column.grain:
-        plain["grain"] = [number for start, weight in column.grain for number in (start - column.grain[0][0], weight)]
+        plain["grain"] = [
+            number
+            for start, weight in column.grain
+            for number in (start - column.grain[0][0], weight)
+        ]
     if column.outside is not Lattice.outside:
         plain["outside"] = str(column.outside)
     return plain
 
 
 def _bins_to_plain(column: Lattice, edges: tuple[int, ...]) -> int | str | list[Any]:
-    """The number of bins where they are of equal width, the unit of the calendar where they are one, else where each begins."""
+    """The number of bins where they are of equal width, the unit of the calendar where
+    they are one, else where each begins.
+    """
     if edges == equal_bins(edges[0], edges[-1] - 1, len(edges) - 1):
         return len(edges) - 1
     unit = unit_of_bins(column, edges)
@@ -158,7 +202,9 @@ def _exact_value(column: Lattice, index: int) -> object:
 
 
 def _scalar_to_plain(value: object) -> int | str:
-    """An exact value as JSON holds it: whole numbers as numbers, everything else as text."""
+    """An exact value as JSON holds it: whole numbers as numbers, everything else as
+    text.
+    """
     match value:
         case int():
             return value

@@ -1,6 +1,8 @@
-"""How much of a workload holds each column and each pair, and its triples by how far their pairs are off.
+"""How much of a workload holds each column and each pair, and its triples by how far
+their pairs are off.
 
-All triples of 200 columns are 1.3 million, so that columns become numbers first and everything is one pass over arrays of them.
+All triples of 200 columns are 1.3 million, so that columns become numbers first and
+everything is one pass over arrays of them.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ Array = NDArray[np.float64]
 ColumnIndices = NDArray[np.intp]
 
 
-def pair_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> dict[Clique, float]:
-    """How much of a workload holds each pair of columns; pairs that none of it holds are left out.
+def pair_weights(
+    workload: Mapping[Clique, float], names: Sequence[str]
+) -> dict[Clique, float]:
+    """How much of a workload holds each pair of columns; pairs that none of it holds
+    are left out.
 
     >>> pair_weights({("a", "b", "c"): 1.0, ("b", "c"): 2.0}, ["a", "b", "c"])
     {('a', 'b'): 1.0, ('a', 'c'): 1.0, ('b', 'c'): 3.0}
@@ -30,11 +35,18 @@ def pair_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> dict
         for i, j in combinations(range(places.shape[1]), 2):
             one, other = places[:, i], places[:, j]
             known = one >= 0  # rows ascend, and what has no place comes first
-            found += np.bincount(one[known] * many + other[known], weights[known], many * many)
-    return {(names[at // many], names[at % many]): float(found[at]) for at in np.flatnonzero(found > 0).tolist()}
+            found += np.bincount(
+                one[known] * many + other[known], weights[known], many * many
+            )
+    return {
+        (names[at // many], names[at % many]): float(found[at])
+        for at in np.flatnonzero(found > 0).tolist()
+    }
 
 
-def column_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> dict[str, float]:
+def column_weights(
+    workload: Mapping[Clique, float], names: Sequence[str]
+) -> dict[str, float]:
     """How much of a workload holds each column.
 
     >>> column_weights({("a", "b", "c"): 1.0, ("b", "c"): 2.0}, ["a", "b", "c", "d"])
@@ -43,12 +55,17 @@ def column_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> di
     found = np.zeros(len(names))
     for places, weights in _index_cliques(workload, names):
         known = places >= 0
-        found += np.bincount(places[known], np.repeat(weights, places.shape[1])[known.ravel()], len(names))
+        found += np.bincount(
+            places[known],
+            np.repeat(weights, places.shape[1])[known.ravel()],
+            len(names),
+        )
     return dict(zip(names, found.tolist(), strict=True))
 
 
 def mean_order(weights: Mapping[Clique, float], columns: Mapping[str, float]) -> float:
-    """How many columns what is asked for holds, in the mean: told from how much of it holds each pair and each column.
+    """How many columns what is asked for holds, in the mean: told from how much of it
+    holds each pair and each column.
 
     >>> workload = {("a", "b", "c"): 1.0, ("b", "c", "d"): 2.0}
     >>> mean_order(pair_weights(workload, "abcd"), column_weights(workload, "abcd"))
@@ -59,16 +76,23 @@ def mean_order(weights: Mapping[Clique, float], columns: Mapping[str, float]) ->
 
 
 def strongest_triples(
-    weights: Mapping[Clique, float], far: Mapping[Clique, float], sizes: Mapping[str, int], largest: int, many: int
+    weights: Mapping[Clique, float],
+    far: Mapping[Clique, float],
+    sizes: Mapping[str, int],
+    largest: int,
+    many: int,
 ) -> list[Clique]:
-    """So many triples of at most `largest` cells, those first whose pairs are `far` off and that weigh most.
+    """So many triples of at most `largest` cells, those first whose pairs are `far` off
+    and that weigh most.
 
     >>> weights = dict.fromkeys([("a", "b", "c"), ("a", "b", "d"), ("b", "c", "d")], 1.0)
     >>> strongest_triples(weights, {("a", "d"): 5.0, ("c", "d"): 6.0}, dict.fromkeys("abcd", 2), 8, 2)
     [('b', 'c', 'd'), ('a', 'b', 'd')]
     """
     names = list(sizes)
-    triples: dict[Clique, float] = {r: weight for r, weight in weights.items() if len(r) == 3}
+    triples: dict[Clique, float] = {
+        r: weight for r, weight in weights.items() if len(r) == 3
+    }
     if not triples:
         return []
     ((places, parts),) = _index_cliques(triples, names)
@@ -86,13 +110,21 @@ def strongest_triples(
     return [listed[i] for i in fits[np.argsort(-strong[fits], kind="stable")[:many]]]
 
 
-def _index_cliques(workload: Mapping[Clique, float], names: Sequence[str]) -> Iterator[tuple[ColumnIndices, Array]]:
-    """Cliques of one length after the other: the numbers of their columns, ascending in each row, and their weights; -1 is no number."""
+def _index_cliques(
+    workload: Mapping[Clique, float], names: Sequence[str]
+) -> Iterator[tuple[ColumnIndices, Array]]:
+    """Cliques of one length after the other: the numbers of their columns, ascending in
+    each row, and their weights; -1 is no number.
+    """
     place = {name: i for i, name in enumerate(names)}
     lengths: dict[int, list[Clique]] = defaultdict(list)
     for clique in workload:
         lengths[len(clique)].append(clique)
     for length, cliques in lengths.items():
-        flat = np.fromiter((place.get(name, -1) for name in chain.from_iterable(cliques)), np.intp)
-        weights = np.fromiter(map(workload.__getitem__, cliques), np.float64, len(cliques))
+        flat = np.fromiter(
+            (place.get(name, -1) for name in chain.from_iterable(cliques)), np.intp
+        )
+        weights = np.fromiter(
+            map(workload.__getitem__, cliques), np.float64, len(cliques)
+        )
         yield np.sort(flat.reshape(len(cliques), length), axis=1), weights

@@ -1,23 +1,31 @@
-"""AIM: measure, round by round, the marginal of the workload that the model so far serves worst.
+"""AIM: measure, round by round, the marginal of the workload that the model so far
+serves worst.
 
-McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially private synthetic data", VLDB 2022.
+McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for
+differentially private synthetic data", VLDB 2022.
 
   1. One-way marginals, for what d of T = 16·d rounds would pay.
-  2. Each round: candidates are the subsets r of the workload's marginals whose model stays below the size limit, which grows with the part
-     of the budget that is spent. One is chosen privately by
+  2. Each round: candidates are the subsets r of the workload's marginals whose model
+     stays below the size limit, which grows with the part of the budget that is spent.
+     One is chosen privately by
          q_r = w_r · (‖M_r(D) − M_r(p)‖₁ − E|noise|·n_r),   w_r = Σ_s c_s·|r ∩ s| over the workload's marginals s, of weight c_s:
-     what measuring it should gain, weighted by what it has in common with the workload. It is measured, and the model is fitted again.
-  3. Annealing: where a measurement moved the model by less than its own noise, rounds have become too cheap to learn from. The
-     noise is halved from then on.
+     what measuring it should gain, weighted by what it has in common with the workload.
+     It is measured, and the model is fitted again.
+  3. Annealing: where a measurement moved the model by less than its own noise, rounds
+     have become too cheap to learn from. The noise is halved from then on.
   4. The last round takes what is left.
 
-Why it is private: every choice is the exponential mechanism and every measurement has noise on every cell, each priced by the curator
-before it is answered. Estimates, weights, sizes and penalties come from answers already paid for. One row moves ‖M_r(D) − M_r(p)‖₁ by 1
-(a replaced one by 2), so q_r by w_r times that: the curator divides by the largest.
+Why it is private: every choice is the exponential mechanism and every measurement has
+noise on every cell, each priced by the curator before it is answered. Estimates,
+weights, sizes and penalties come from answers already paid for. One row moves ‖M_r(D) −
+M_r(p)‖₁ by 1 (a replaced one by 2), so q_r by w_r times that: the curator divides by
+the largest.
 
-What is done here for speed: models are exact junction trees, fitted anew from where the last fit ended; a marginal whose penalty exceeds
-anything it could gain is not asked about; marginals of three columns and more are judged once the tree brings their columns together, so
-that no estimate is ever sampled; and several marginals may be picked per fit (`picks`).
+What is done here for speed: models are exact junction trees, fitted anew from where the
+last fit ended; a marginal whose penalty exceeds anything it could gain is not asked
+about; marginals of three columns and more are judged once the tree brings their columns
+together, so that no estimate is ever sampled; and several marginals may be picked per
+fit (`picks`).
 """
 
 from __future__ import annotations
@@ -52,13 +60,21 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import split_by_cells, too_large_note, varying_columns
+from understudy.synthesizers.budget_split import (
+    split_by_cells,
+    too_large_note,
+    varying_columns,
+)
 
 ROUND_FIT_TOLERANCE = 0.1
-"""How far a fit between two rounds goes: its gap as a share of the loss that noise alone leaves."""
+"""How far a fit between two rounds goes: its gap as a share of the loss that noise
+alone leaves.
+"""
 
 MAX_ROUND_FORECASTS = 100
-"""Marginals whose tree is forecast between two fits, where a bound on its size is too large to tell."""
+"""Marginals whose tree is forecast between two fits, where a bound on its size is too
+large to tell.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,50 +82,81 @@ class AIM(Synthesizer):
     """Adaptive: measures what the model serves worst, weighted by the workload."""
 
     name: ClassVar[str] = "aim"
-    aware: ClassVar[Awareness] = Awareness(workload=True, data=True, budget=True, efficiency=True)
+    aware: ClassVar[Awareness] = Awareness(
+        workload=True, data=True, budget=True, efficiency=True
+    )
     about: ClassVar[About] = About(
-        use="accuracy matters more than a minute, and some marginals matter more than others",
+        use=(
+            "accuracy matters more than a minute, and some marginals matter more than"
+            " others"
+        ),
         avoid="a second must do: mst and privmrf measure in one or few steps",
         cost="30 to 150 rounds, each a private choice, a measurement and a fit",
         paper=(
-            'McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially '
-            'private synthetic data", VLDB 2022'
+            'McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative'
+            ' mechanism for differentially private synthetic data", VLDB 2022'
         ),
     )
 
-    rounds: int = option(16, "rounds per column that the budget would last for if noise were never halved")
-    selection: Fraction = option(Fraction(1, 10), "the part of each round that pays for choosing")
+    rounds: int = option(
+        16,
+        "rounds per column that the budget would last for if noise were never halved",
+    )
+    selection: Fraction = option(
+        Fraction(1, 10), "the part of each round that pays for choosing"
+    )
     cells: int = option(1_000_000, "cells of the largest model")
     largest: int = option(100_000, "cells of the largest marginal")
     picks: int | None = option(
-        None, "marginals measured between two fits; none: 1, and from 24 columns on (columns / 12)²"
+        None,
+        "marginals measured between two fits; none: 1, and from 24 columns on (columns"
+        " / 12)²",
     )
     candidates: int = option(1_000, "marginals compared in a round, at most")
 
     def __post_init__(self) -> None:
         if not isinstance(self.selection, Fraction) or not 0 < self.selection < 1:
-            raise Refused("aim: `selection` must be an exact fraction between 0 and 1. Nothing was spent")
-        if min(self.rounds, self.cells, self.largest, self.candidates, self.picks or 1) < 1:
             raise Refused(
-                "aim: `rounds`, `cells`, `largest`, `candidates` and `picks` must be at least 1. Nothing was spent"
+                "aim: `selection` must be an exact fraction between 0 and 1. Nothing"
+                " was spent"
+            )
+        if (
+            min(self.rounds, self.cells, self.largest, self.candidates, self.picks or 1)
+            < 1
+        ):
+            raise Refused(
+                "aim: `rounds`, `cells`, `largest`, `candidates` and `picks` must be at"
+                " least 1. Nothing was spent"
             )
 
-    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
+    def measure(
+        self, curator: CuratorProtocol, workload: Workload, progress: Progress
+    ) -> Measurements:
         """One-ways, then round by round what is worst, until the budget is spent."""
         schema, power = curator.schema, noise_power(curator.accounting)
         pool = CandidatePool.of(schema, workload, self.largest)
         progress("measuring", 0.0)
-        _, huge = split_by_cells(schema, combinations(varying_columns(schema), 2), self.largest)
-        wanted = [pair for pair in huge if any(set(pair) <= set(clique) for clique in workload.cliques)]
+        _, huge = split_by_cells(
+            schema, combinations(varying_columns(schema), 2), self.largest
+        )
+        wanted = [
+            pair
+            for pair in huge
+            if any(set(pair) <= set(clique) for clique in workload.cliques)
+        ]
         if wanted:
             progress(too_large_note(self.largest, wanted), 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
-        weights = [math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles]
+        weights = [
+            math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles
+        ]
         if all(len(r) < 2 for r in pool.weights):
             return found + curator.measure(singles, share=1, weights=weights)
         share = Fraction(1, self.rounds * len(schema))
-        first = curator.measure(singles, share=share * (1 - self.selection) * len(singles), weights=weights)
+        first = curator.measure(
+            singles, share=share * (1 - self.selection) * len(singles), weights=weights
+        )
         found += first
         unit = unit_noise(first, 1 - curator.left, power)
         state = fit_measurements(schema, found, tolerance=ROUND_FIT_TOLERANCE)
@@ -122,18 +169,32 @@ class AIM(Synthesizer):
             part = curator.left / now if last else share
             noise = unit * float(part * (1 - self.selection)) ** -power
             room = self.cells * float(1 - curator.left + now * part)
-            candidates = pool.candidates(state.model, room=room, noise=noise, most=self.candidates)
+            candidates = pool.candidates(
+                state.model, room=room, noise=noise, most=self.candidates
+            )
             estimates = _model_marginals(state.model, candidates)
             bought = self._measure_round(
-                curator, pool, estimates, part=part, noise=noise, picks=now, room=room, last=last
+                curator,
+                pool,
+                estimates,
+                part=part,
+                noise=noise,
+                picks=now,
+                room=room,
+                last=last,
             )
             found += bought
             state = fit_measurements(
-                schema, found, warm=state, tolerance=ROUND_FIT_TOLERANCE, limit_cells=self._max_fit_cells
+                schema,
+                found,
+                warm=state,
+                tolerance=ROUND_FIT_TOLERANCE,
+                limit_cells=self._max_fit_cells,
             )
             progress(f"measuring round {turn}", float(1 - curator.left))
             settled = [
-                np.abs(state.model.marginal(m.clique) - estimates[m.clique]).sum() <= noise * m.values.size
+                np.abs(state.model.marginal(m.clique) - estimates[m.clique]).sum()
+                <= noise * m.values.size
                 for m in bought
             ]
             if 2 * sum(settled) >= len(settled):
@@ -145,13 +206,24 @@ class AIM(Synthesizer):
             progress(too_large_note(self.cells, sorted(beyond)), 0.0)
         return found
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
-        """The maximum-entropy model of everything measured, fitted until it has converged."""
-        return fit_measurements(schema, measurements, limit_cells=self._max_fit_cells).model
+    def estimate(
+        self,
+        schema: Schema,
+        measurements: Measurements,
+        rng: Generator,  # noqa: ARG002
+    ) -> TreeModel:
+        """The maximum-entropy model of everything measured, fitted until it has
+        converged.
+        """
+        return fit_measurements(
+            schema, measurements, limit_cells=self._max_fit_cells
+        ).model
 
     @property
     def _max_fit_cells(self) -> int:
-        """What a fit may need at most: a marginal inside the tree is always affordable, and may turn it a little."""
+        """What a fit may need at most: a marginal inside the tree is always affordable,
+        and may turn it a little.
+        """
         return max(MAX_FIT_CELLS, 4 * self.cells)
 
     def _measure_round(
@@ -172,15 +244,27 @@ class AIM(Synthesizer):
         for pick in range(picks):
             chosen, share = left[0], part
             if len(left) > 1:
-                weights, penalties = [pool.weights[r] for r in left], [noise * pool.size(r) for r in left]
+                weights, penalties = (
+                    [pool.weights[r] for r in left],
+                    [noise * pool.size(r) for r in left],
+                )
                 among = {r: estimates[r] for r in left}
-                chosen = curator.choose(among, share=part * self.selection, weights=weights, penalties=penalties)
+                chosen = curator.choose(
+                    among,
+                    share=part * self.selection,
+                    weights=weights,
+                    penalties=penalties,
+                )
                 share = part * (1 - self.selection)
-            bought += curator.measure([chosen], share=curator.left if last and pick == picks - 1 else share)
+            bought += curator.measure(
+                [chosen], share=curator.left if last and pick == picks - 1 else share
+            )
             pool.held.append(chosen)
             left = [r for r in left if r != chosen]
             left = (
-                pool.affordable_cliques(left, room, MAX_ROUND_FORECASTS // picks) if pick < picks - 1 else left
+                pool.affordable_cliques(left, room, MAX_ROUND_FORECASTS // picks)
+                if pick < picks - 1
+                else left
             ) or [chosen]
         return bought
 
@@ -201,11 +285,16 @@ class CandidatePool:
 
     @classmethod
     def of(cls, schema: Schema, workload: Workload, largest: int) -> CandidatePool:
-        """The downward closure of a workload. Σ_s c_s·|r ∩ s| is a sum over the columns of r, so columns have weights too.
+        """The downward closure of a workload. Σ_s c_s·|r ∩ s| is a sum over the columns
+        of r, so columns have weights too.
 
         A column with a single code adds nothing to any marginal and is left out.
         """
-        columns = {name: size for name, size in zip(schema, schema.sizes(tuple(schema)), strict=True) if size > 1}
+        columns = {
+            name: size
+            for name, size in zip(schema, schema.sizes(tuple(schema)), strict=True)
+            if size > 1
+        }
         column = dict.fromkeys(columns, 0.0)
         cliques: set[Clique] = set()
         for asked, weight in zip(workload.cliques, workload.weights, strict=True):
@@ -218,7 +307,8 @@ class CandidatePool:
         fitting = {
             r: w
             for r, w in weights.items()
-            if w > 0 and (len(r) == 1 or math.prod(columns[name] for name in r) <= largest)
+            if w > 0
+            and (len(r) == 1 or math.prod(columns[name] for name in r) <= largest)
         }
         return cls(columns, fitting)
 
@@ -229,17 +319,26 @@ class CandidatePool:
     def affordable_cliques(
         self, cliques: Iterable[Clique], room: float, tries: int = MAX_ROUND_FORECASTS
     ) -> list[Clique]:
-        """Those that the model can hold one of besides what it holds already, within this many cells.
+        """Those that the model can hold one of besides what it holds already, within
+        this many cells.
 
-        A bound decides for most. Those beyond it are forecast, the nearest first, and not more than `tries`.
+        A bound decides for most. Those beyond it are forecast, the nearest first, and
+        not more than `tries`.
         """
-        tree = JunctionTree.of([*((name,) for name in self.columns), *self.held], self.columns)
+        tree = JunctionTree.of(
+            [*((name,) for name in self.columns), *self.held], self.columns
+        )
         widths = bound_pair_growth(tree)
         asked = list(cliques)
         fits, doubtful = set(), []
         for clique in asked:
-            # What a node holds costs nothing; for three columns and more that none holds, there is no bound.
-            wider = 0 if tree.home(clique) is not None else widths.get(frozenset(clique), math.inf)
+            # What a node holds costs nothing; for three columns and more that none
+            # holds, there is no bound.
+            wider = (
+                0
+                if tree.home(clique) is not None
+                else widths.get(frozenset(clique), math.inf)
+            )
             if wider == 0 or tree.cells + wider <= room:
                 fits.add(clique)
             else:
@@ -249,11 +348,14 @@ class CandidatePool:
                 fits.add(clique)
         return [clique for clique in asked if clique in fits]
 
-    def candidates(self, model: TreeModel, *, room: float, noise: float, most: int) -> list[Clique]:
-        """Marginals worth asking about: those the tree holds, and pairs for which it has room.
+    def candidates(
+        self, model: TreeModel, *, room: float, noise: float, most: int
+    ) -> list[Clique]:
+        """Marginals worth asking about: those the tree holds, and pairs for which it
+        has room.
 
-        One whose noise exceeds the largest distance there can be has nothing to gain. Where there are more than `most`, every few are left
-        out, others in each round.
+        One whose noise exceeds the largest distance there can be has nothing to gain.
+        Where there are more than `most`, every few are left out, others in each round.
         """
         position = {name: i for i, name in enumerate(self.columns)}
         longest = max(map(len, self.weights))
@@ -263,44 +365,66 @@ class CandidatePool:
             for order in range(2, min(longest, len(node)) + 1)
             for r in combinations(sorted(node, key=position.__getitem__), order)
         }
-        gaining = [r for r in self.weights if len(r) == 1 or noise * self.size(r) < 2 * model.total]
+        gaining = [
+            r
+            for r in self.weights
+            if len(r) == 1 or noise * self.size(r) < 2 * model.total
+        ]
         near = {r for r in gaining if len(r) == 1 or r in inside}
-        near.update(self.affordable_cliques((r for r in gaining if len(r) == 2 and r not in near), room))
+        near.update(
+            self.affordable_cliques(
+                (r for r in gaining if len(r) == 2 and r not in near), room
+            )
+        )
         found = [r for r in gaining if r in near]
         step = -(-len(found) // most)
         return found[len(self.held) % step :: step] if step > 1 else found
 
 
 def one_ways(curator: CuratorProtocol) -> list[Clique]:
-    """The columns that discovery has not counted yet; all of them where it has counted each.
+    """The columns that discovery has not counted yet; all of them where it has counted
+    each.
 
     Where the number of rows is public, a column with a single code has nothing to tell.
     """
     schema = curator.schema
     sized = zip(schema, schema.sizes(tuple(schema)), strict=True)
-    every: list[Clique] = [(name,) for name, size in sized if size > 1 or curator.rows is None]
+    every: list[Clique] = [
+        (name,) for name, size in sized if size > 1 or curator.rows is None
+    ]
     counted = {m.clique for m in curator.known if m.plain}
     return [single for single in every if single not in counted] or every
 
 
 def noise_power(accounting: Accounting) -> float:
-    """Noise is ∝ share^-power: twice the share halves Laplace noise, four times the share Gaussian noise."""
+    """Noise is ∝ share^-power: twice the share halves Laplace noise, four times the
+    share Gaussian noise.
+    """
     return 1.0 if accounting is Accounting.PURE else 0.5
 
 
 def unit_noise(bought: Measurements, share: Fraction, power: float) -> float:
-    """Mean |noise| on a cell of a marginal that gets the whole budget, told from what a share of it bought. 0 where all was exact."""
+    """Mean |noise| on a cell of a marginal that gets the whole budget, told from what a
+    share of it bought. 0 where all was exact.
+    """
     paid = sum(m.cost.amount for m in bought)
     one = next((m for m in bought if m.cost.amount > 0), None)
     if one is None:
         return 0.0
-    # A mean |noise| is 1/√2 of the deviation for Laplace noise, √(2/π) of it for Gaussian noise.
-    mean = math.sqrt(noise_variance(one.law, one.scale) * (0.5 if power == 1 else 2 / math.pi))
+    # A mean |noise| is 1/√2 of the deviation for Laplace noise, √(2/π) of it for
+    # Gaussian noise.
+    mean = math.sqrt(
+        noise_variance(one.law, one.scale) * (0.5 if power == 1 else 2 / math.pi)
+    )
     return mean * math.pow(share * one.cost.amount / paid, power)
 
 
-def _model_marginals(model: TreeModel, cliques: Sequence[Clique]) -> dict[Clique, NDArray[np.float64]]:
-    """The model's marginals; pairs too far apart in a wide tree to be brought together are left out."""
+def _model_marginals(
+    model: TreeModel, cliques: Sequence[Clique]
+) -> dict[Clique, NDArray[np.float64]]:
+    """The model's marginals; pairs too far apart in a wide tree to be brought together
+    are left out.
+    """
     try:
         return model.marginals(cliques)
     except Refused:

@@ -1,14 +1,19 @@
-"""The whole domain as one histogram: a noisy count for every combination of values there could be.
+"""The whole domain as one histogram: a noisy count for every combination of values
+there could be.
 
-The basic construction of differentially private synthetic data (Dwork, McSherry, Nissim, Smith 2006; Vadhan, "The complexity of
-differential privacy", 2017, §7): singleton bins, geometric noise, negative counts to zero, and as many copies of each cell as its
-count says.
+The basic construction of differentially private synthetic data (Dwork, McSherry,
+Nissim, Smith 2006; Vadhan, "The complexity of differential privacy", 2017, §7):
+singleton bins, geometric noise, negative counts to zero, and as many copies of each
+cell as its count says.
 
-Why it is private: one marginal over all columns is asked of the curator, empty cells included.
+Why it is private: one marginal over all columns is asked of the curator, empty cells
+included.
 
-Why it is refused on large domains: all cells carry noise, most of them are empty, and cutting negative counts at zero invents
-t/(1 - t²) rows in each empty one (`models.consistency.clamp_bias`). `fit="project"` subtracts a constant before it cuts, so that the
-total is right; with a million cells the rest of the table is noise all the same.
+Why it is refused on large domains: all cells carry noise, most of them are empty, and
+cutting negative counts at zero invents t/(1 - t²) rows in each empty one
+(`models.consistency.clamp_bias`). `fit="project"` subtracts a constant before it cuts,
+so that the total is right; with a million cells the rest of the table is noise all the
+same.
 """
 
 from __future__ import annotations
@@ -48,50 +53,86 @@ CountFit = Literal["project", "clamp", "rescale"]
 class Histogram(Synthesizer):
     """One noisy count for every combination of values. At most `limit` of them.
 
-    `fit` says how noisy counts become a table: `project` (the nearest non-negative counts that sum to the pooled number of rows), `clamp`
-    (negative counts to zero, the number of rows grows with them) or `rescale` (clamp, then scale to the pooled number of rows).
+    `fit` says how noisy counts become a table: `project` (the nearest non-negative
+    counts that sum to the pooled number of rows), `clamp` (negative counts to zero, the
+    number of rows grows with them) or `rescale` (clamp, then scale to the pooled number
+    of rows).
     """
 
     name: ClassVar[str] = "histogram"
-    aware: ClassVar[Awareness] = Awareness(workload=False, data=False, budget=False, efficiency=False)
+    aware: ClassVar[Awareness] = Awareness(
+        workload=False, data=False, budget=False, efficiency=False
+    )
     about: ClassVar[About] = About(
         use="few columns with few values",
         avoid="most combinations are empty: noise in them outweighs the rows",
         cost="one request; a noisy count for every combination of values",
-        paper='Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006',
+        paper=(
+            'Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in'
+            ' private data analysis", TCC 2006'
+        ),
     )
 
-    limit: int = option(DEFAULT_HISTOGRAM_CELLS, "combinations of values; more are refused before anything is spent")
-    fit: CountFit = option("project", "what becomes of negative counts: projected, cut at zero, or cut and rescaled")
+    limit: int = option(
+        DEFAULT_HISTOGRAM_CELLS,
+        "combinations of values; more are refused before anything is spent",
+    )
+    fit: CountFit = option(
+        "project",
+        "what becomes of negative counts: projected, cut at zero, or cut and rescaled",
+    )
 
     def __post_init__(self) -> None:
         if self.limit < 1:
             raise Refused("histogram: `limit` must be at least 1. Nothing was spent")
         if self.fit not in get_args(CountFit):
-            raise Refused(f"histogram: `fit` must be one of {', '.join(get_args(CountFit))}. Nothing was spent")
+            raise Refused(
+                f"histogram: `fit` must be one of {', '.join(get_args(CountFit))}."
+                " Nothing was spent"
+            )
 
     def check(self, schema: Schema, *, delta: Fraction) -> None:
         """Refuse a domain with more cells than the limit."""
         super().check(schema, delta=delta)
         self._refuse_large_domain(schema, "Nothing was spent")
 
-    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
-        """The whole domain, once; a domain that only discovery showed to be too large is refused here."""
+    def measure(
+        self,
+        curator: CuratorProtocol,
+        workload: Workload,  # noqa: ARG002
+        progress: Progress,
+    ) -> Measurements:
+        """The whole domain, once; a domain that only discovery showed to be too large
+        is refused here.
+        """
         self._refuse_large_domain(curator.schema, "Nothing was spent after discovery")
         progress("measuring", 0.0)
-        measured = curator.known + public_total(curator) + curator.measure([tuple(curator.schema)], share=1)
+        measured = (
+            curator.known
+            + public_total(curator)
+            + curator.measure([tuple(curator.schema)], share=1)
+        )
         progress("measuring", 1.0)
         return measured
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> DenseModel:  # noqa: ARG002
-        """Non-negative counts that sum to the model's total; uniform and no rows where nothing positive is left."""
+    def estimate(
+        self,
+        schema: Schema,
+        measurements: Measurements,
+        rng: Generator,  # noqa: ARG002
+    ) -> DenseModel:
+        """Non-negative counts that sum to the model's total; uniform and no rows where
+        nothing positive is left.
+        """
         clique = tuple(schema)
         pooled = pool_marginal(clique, measurements)
         assert pooled is not None, "the whole domain was measured"
         zeros = schema.zeros(clique)
         total = max(pool_total(schema, measurements)[0], 0.0)
         if self.fit == "project":
-            counts = project_simplex(pooled.values, total, allowed=None if zeros is None else ~zeros)
+            counts = project_simplex(
+                pooled.values, total, allowed=None if zeros is None else ~zeros
+            )
         else:
             counts = clamp(pooled.values)
             total = float(counts.sum()) if self.fit == "clamp" else total
@@ -100,11 +141,15 @@ class Histogram(Synthesizer):
         return DenseModel.from_counts(schema, clique, counts, total)
 
     def _refuse_large_domain(self, schema: Schema, spent: str) -> None:
-        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].is_closed)
+        cells = math.prod(
+            codec_of(schema[name]).size for name in schema if schema[name].is_closed
+        )
         if cells > self.limit:
             raise Refused(
-                f"histogram: the {len(schema)} columns together have {_rough_count(cells)} cells, more than {self.limit:,}. "
-                f"Use `stability` (only cells that occur), `independent` (each column), or fewer columns or bins. {spent}"
+                f"histogram: the {len(schema)} columns together have"
+                f" {_rough_count(cells)} cells, more than {self.limit:,}. Use"
+                " `stability` (only cells that occur), `independent` (each column), or"
+                f" fewer columns or bins. {spent}"
             )
 
 

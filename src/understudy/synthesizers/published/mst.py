@@ -1,32 +1,39 @@
-"""MST: the pairs of a maximum spanning tree, and the distribution of maximum entropy that has them.
+"""MST: the pairs of a maximum spanning tree, and the distribution of maximum entropy
+that has them.
 
-McKenna, Miklau, Sheldon, "Winning the NIST contest: a scalable and general approach to differentially private synthetic data",
-2021.
+McKenna, Miklau, Sheldon, "Winning the NIST contest: a scalable and general approach to
+differentially private synthetic data", 2021.
 
   1. One-way marginals (a quarter of the budget).
-  2. A spanning tree of the columns (a tenth). A pair weighs ‖M_ab − N·p_a·p_b‖₁: the rows it has in other cells than
-     independent columns would. Kruskal's algorithm, each edge by a private choice among the pairs between two components still
-     apart: d − 1 choices.
+  2. A spanning tree of the columns (a tenth). A pair weighs ‖M_ab − N·p_a·p_b‖₁: the
+     rows it has in other cells than independent columns would. Kruskal's algorithm,
+     each edge by a private choice among the pairs between two components still apart: d
+     − 1 choices.
   3. The tree's pairs (the rest).
   4. The model of maximum entropy that has these marginals (models/fitting/estimate.py).
 
-Why it is private: steps 1 to 3 are questions to the curator, priced one by one. In step 2, p_a, p_b and N are those of step 1,
-paid for and public by then, so one row moves one cell of M_ab and the weight by 1 (2 under replace); weights of different pairs
-may move in opposite directions, so a choice at ε draws with exp(ε·weight/(2·1)). Which pairs are apart depends on choices
-already paid for.
+Why it is private: steps 1 to 3 are questions to the curator, priced one by one. In step
+2, p_a, p_b and N are those of step 1, paid for and public by then, so one row moves one
+cell of M_ab and the weight by 1 (2 under replace); weights of different pairs may move
+in opposite directions, so a choice at ε draws with exp(ε·weight/(2·1)). Which pairs are
+apart depends on choices already paid for.
 
-Three things differ from the paper by default. It spends a third on each step (`singles` and `selection` of 1/3); choosing needs
-less, because strong pairs stand far above the noise, and pairs have the most cells. Larger marginals get more of their step's
-budget, n^(2/3) or n^(1/2) (`synthesizers.sizes`); `size_aware=False` is the equal split. And rare values stay on their own:
-`compress` merges those whose noisy count is below three deviations when pairs are measured.
+Three things differ from the paper by default. It spends a third on each step (`singles`
+and `selection` of 1/3); choosing needs less, because strong pairs stand far above the
+noise, and pairs have the most cells. Larger marginals get more of their step's budget,
+n^(2/3) or n^(1/2) (`synthesizers.sizes`); `size_aware=False` is the equal split. And
+rare values stay on their own: `compress` merges those whose noisy count is below three
+deviations when pairs are measured.
 
-`select="errors"` releases all d(d − 1)/2 weights with noise instead, once. In a GDP run with budget B for this step a choice
-has the noise of a Gumbel variable of scale 2·√(0.393·(d − 1)/B), the released weights Gaussian noise of √(d(d − 1)/2/B):
-choices are sharper from six columns on, and by a factor that grows with √d.
+`select="errors"` releases all d(d − 1)/2 weights with noise instead, once. In a GDP run
+with budget B for this step a choice has the noise of a Gumbel variable of scale
+2·√(0.393·(d − 1)/B), the released weights Gaussian noise of √(d(d − 1)/2/B): choices
+are sharper from six columns on, and by a factor that grows with √d.
 
-`public` names the cliques instead, as the contest's own entry did with a public dataset of the same kind: no budget goes to
-selection. They must come from public data or from knowledge of the subject, never from these rows; the release lists them among
-its options.
+`public` names the cliques instead, as the contest's own entry did with a public dataset
+of the same kind: no budget goes to selection. They must come from public data or from
+knowledge of the subject, never from these rows; the release lists them among its
+options.
 """
 
 from __future__ import annotations
@@ -83,52 +90,96 @@ class MST(Synthesizer):
     """A spanning tree of strongly dependent pairs."""
 
     name: ClassVar[str] = "mst"
-    aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=False, efficiency=True)
+    aware: ClassVar[Awareness] = Awareness(
+        workload=False, data=True, budget=False, efficiency=True
+    )
     about: ClassVar[About] = About(
-        use="a first choice for most tables: fast, robust at small ε, any number of columns",
+        use=(
+            "a first choice for most tables: fast, robust at small ε, any number of"
+            " columns"
+        ),
         avoid="interactions of three columns matter and ε is large",
-        cost="one marginal per column, one fewer pairs, and as many private choices; about a second",
-        paper='McKenna, Miklau, Sheldon, "Winning the NIST contest", Journal of Privacy and Confidentiality 2021',
+        cost=(
+            "one marginal per column, one fewer pairs, and as many private choices;"
+            " about a second"
+        ),
+        paper=(
+            'McKenna, Miklau, Sheldon, "Winning the NIST contest", Journal of Privacy'
+            " and Confidentiality 2021"
+        ),
     )
 
     singles: Fraction = option(Fraction(1, 4), "part of the budget for single columns")
-    selection: Fraction = option(Fraction(1, 10), "part of the budget for choosing the tree")
-    select: SelectionMode = option(
-        "choices", "choose pair by pair, or release noisy weights (errors) of all pairs once"
+    selection: Fraction = option(
+        Fraction(1, 10), "part of the budget for choosing the tree"
     )
-    size_aware: bool = option(True, "larger marginals get more of the budget; false: all the same")
-    compress: bool = option(False, "values rarer than three deviations of noise share a bin in every pair")
-    public: tuple[Clique, ...] | None = option(None, "the pairs, from public data alone; nothing is spent on choosing")
-    limit: int = option(DEFAULT_TREE_CELLS, "cells of the largest pair; what is left out is said")
+    select: SelectionMode = option(
+        "choices",
+        "choose pair by pair, or release noisy weights (errors) of all pairs once",
+    )
+    size_aware: bool = option(
+        True, "larger marginals get more of the budget; false: all the same"
+    )
+    compress: bool = option(
+        False, "values rarer than three deviations of noise share a bin in every pair"
+    )
+    public: tuple[Clique, ...] | None = option(
+        None, "the pairs, from public data alone; nothing is spent on choosing"
+    )
+    limit: int = option(
+        DEFAULT_TREE_CELLS, "cells of the largest pair; what is left out is said"
+    )
 
     def __post_init__(self) -> None:
-        if not (min(self.singles, self.selection) > 0 and self.singles + self.selection < 1):
+        if not (
+            min(self.singles, self.selection) > 0 and self.singles + self.selection < 1
+        ):
             raise Refused(
-                "mst: `singles` and `selection` are parts above 0 that leave something to measure. Nothing was spent"
+                "mst: `singles` and `selection` are parts above 0 that leave something"
+                " to measure. Nothing was spent"
             )
         if self.select not in get_args(SelectionMode):
-            raise Refused(f"mst: `select` must be one of {', '.join(get_args(SelectionMode))}. Nothing was spent")
+            raise Refused(
+                f"mst: `select` must be one of {', '.join(get_args(SelectionMode))}."
+                " Nothing was spent"
+            )
         if self.limit < 1:
             raise Refused("mst: `limit` must be at least 1. Nothing was spent")
-        for part in ("singles", "selection"):  # a float is taken for the decimal it stands for
-            object.__setattr__(self, part, Fraction(getattr(self, part)).limit_denominator(10**6))
+        for part in (
+            "singles",
+            "selection",
+        ):  # a float is taken for the decimal it stands for
+            object.__setattr__(
+                self, part, Fraction(getattr(self, part)).limit_denominator(10**6)
+            )
         if self.public is not None:
-            object.__setattr__(self, "public", tuple(tuple(clique) for clique in self.public))
+            object.__setattr__(
+                self, "public", tuple(tuple(clique) for clique in self.public)
+            )
 
     def check(self, schema: Schema, *, delta: Fraction) -> None:
-        """Refuse public cliques that name columns there are not, or that are too large together."""
+        """Refuse public cliques that name columns there are not, or that are too large
+        together.
+        """
         super().check(schema, delta=delta)
         for clique in self.public or ():
             unknown = [name for name in clique if name not in schema]
             if unknown or len(set(clique)) != len(clique) or not clique:
-                what = f'"{unknown[0]}" is no column of the schema' if unknown else "a clique names each column once"
-                raise Refused(f"mst: `public`: {what}. Correct the list. Nothing was spent")
+                what = (
+                    f'"{unknown[0]}" is no column of the schema'
+                    if unknown
+                    else "a clique names each column once"
+                )
+                raise Refused(
+                    f"mst: `public`: {what}. Correct the list. Nothing was spent"
+                )
         if self.public and schema.is_closed:
             size = forecast_cells(self.public, column_sizes(schema))
             if size > self.limit:
                 raise Refused(
-                    f"mst: `public` cliques together need {size:,} cells, more than {self.limit:,}. "
-                    "Leave some out or raise `limit`. Nothing was spent"
+                    f"mst: `public` cliques together need {size:,} cells, more than"
+                    f" {self.limit:,}. Leave some out or raise `limit`. Nothing was"
+                    " spent"
                 )
 
     @property
@@ -137,23 +188,47 @@ class MST(Synthesizer):
         return (
             ()
             if self.public is None
-            else (f"that these columns depend on each other: {spell_cliques(self.public, most=20)}",)
+            else (
+                (
+                    "that these columns depend on each other:"
+                    f" {spell_cliques(self.public, most=20)}"
+                ),
+            )
         )
 
-    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(
+        self,
+        curator: CuratorProtocol,
+        workload: Workload,  # noqa: ARG002
+        progress: Progress,
+    ) -> Measurements:
         """One-ways, a tree, its pairs."""
         schema = curator.schema
         names = varying_columns(schema)
         found = curator.known + public_total(curator)
         edges = (
-            [p for p in combinations(names, 2) if cell_count(schema, p) <= self.limit] if self.public is None else []
+            [p for p in combinations(names, 2) if cell_count(schema, p) <= self.limit]
+            if self.public is None
+            else []
         )
-        count = len(names) - len(components(names, edges))  # of choices, known before any is made
+        count = len(names) - len(
+            components(names, edges)
+        )  # of choices, known before any is made
         choosing = Fraction(self.selection) if count else Fraction(0)
-        measuring = 1 - Fraction(self.singles) - Fraction(self.selection) if count or self.public else Fraction(0)
+        measuring = (
+            1 - Fraction(self.singles) - Fraction(self.selection)
+            if count or self.public
+            else Fraction(0)
+        )
         progress("measuring", 0.0)
         found += self._measure_one_ways(
-            curator, names, 1 if not measuring else self.singles / (self.singles + measuring + choosing)
+            curator,
+            names,
+            (
+                1
+                if not measuring
+                else self.singles / (self.singles + measuring + choosing)
+            ),
         )
         progress("measuring", float(1 - curator.left))
         if not measuring:
@@ -161,10 +236,18 @@ class MST(Synthesizer):
         if self.public is not None:
             pairs = list(self.public)
         else:
-            left_out = [pair for pair in combinations(names, 2) if pair not in set(edges)]
+            left_out = [
+                pair for pair in combinations(names, 2) if pair not in set(edges)
+            ]
             if left_out:
                 progress(too_large_note(self.limit, left_out), 0.0)
-            pairs = self._choose_tree(curator, ProductModel.from_measurements(schema, found), edges, count, progress)
+            pairs = self._choose_tree(
+                curator,
+                ProductModel.from_measurements(schema, found),
+                edges,
+                count,
+                progress,
+            )
         maps = [self._axis_maps(schema, found, pair) for pair in pairs]
         sizes = [int(np.prod([m.out for m in axes])) for axes in maps]
         weights = size_weights(sizes, curator.accounting, equal=not self.size_aware)
@@ -172,27 +255,59 @@ class MST(Synthesizer):
         progress("measuring", 1.0)
         return found
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
+    def estimate(
+        self,
+        schema: Schema,
+        measurements: Measurements,
+        rng: Generator,  # noqa: ARG002
+    ) -> TreeModel:
         """The maximum-entropy model of everything measured."""
         return estimate_tree(schema, measurements)
 
-    def _measure_one_ways(self, curator: CuratorProtocol, names: Sequence[str], share: Fraction | int) -> Measurements:
-        """Every column discovery has not counted; what it did count leaves its part to the pairs."""
+    def _measure_one_ways(
+        self, curator: CuratorProtocol, names: Sequence[str], share: Fraction | int
+    ) -> Measurements:
+        """Every column discovery has not counted; what it did count leaves its part to
+        the pairs.
+        """
         every: list[Clique] = [(name,) for name in names]
-        wanted = uncounted_columns(curator, names) if share != 1 else uncounted_columns(curator, names) or every
+        wanted = (
+            uncounted_columns(curator, names)
+            if share != 1
+            else uncounted_columns(curator, names) or every
+        )
         if not wanted:
             return Measurements()
         size = dict(zip(every, self._weights(curator, every), strict=True))
-        part = Fraction(sum(size[c] for c in wanted) / sum(size.values())).limit_denominator(1000) if share != 1 else 1
-        return curator.measure(wanted, share=share * max(part, Fraction(1, 1000)), weights=[size[c] for c in wanted])
+        part = (
+            Fraction(
+                sum(size[c] for c in wanted) / sum(size.values())
+            ).limit_denominator(1000)
+            if share != 1
+            else 1
+        )
+        return curator.measure(
+            wanted,
+            share=share * max(part, Fraction(1, 1000)),
+            weights=[size[c] for c in wanted],
+        )
 
-    def _weights(self, curator: CuratorProtocol, cliques: Sequence[Clique]) -> list[float]:
+    def _weights(
+        self, curator: CuratorProtocol, cliques: Sequence[Clique]
+    ) -> list[float]:
         return size_weights(
-            [cell_count(curator.schema, c) for c in cliques], curator.accounting, equal=not self.size_aware
+            [cell_count(curator.schema, c) for c in cliques],
+            curator.accounting,
+            equal=not self.size_aware,
         )
 
     def _choose_tree(
-        self, curator: CuratorProtocol, product: ProductModel, edges: Sequence[Clique], count: int, progress: Progress
+        self,
+        curator: CuratorProtocol,
+        product: ProductModel,
+        edges: Sequence[Clique],
+        count: int,
+        progress: Progress,
     ) -> list[Clique]:
         estimates = {pair: product.marginal(pair) for pair in edges}
         share = self.selection
@@ -203,11 +318,17 @@ class MST(Synthesizer):
         chosen: list[Clique] = []
         for done in range(count):
             apart = _edges_between_components(edges, chosen)
-            chosen.append(curator.choose({pair: estimates[pair] for pair in apart}, share=share / count))
+            chosen.append(
+                curator.choose(
+                    {pair: estimates[pair] for pair in apart}, share=share / count
+                )
+            )
             progress(f"selecting round {done + 1}", (done + 1) / count)
         return chosen
 
-    def _axis_maps(self, schema: Schema, found: Measurements, clique: Clique) -> tuple[AxisMap, ...]:
+    def _axis_maps(
+        self, schema: Schema, found: Measurements, clique: Clique
+    ) -> tuple[AxisMap, ...]:
         if not self.compress or schema.zeros(clique) is not None:
             return tuple(Identity(size) for size in schema.sizes(clique))
         return tuple(_merge_rare_codes(schema, found, name) for name in clique)
@@ -238,18 +359,26 @@ def spanning_forest(order: Sequence[Clique]) -> Iterator[Clique]:
     for a, b in order:
         here, there = part[a], part[b]
         if here != there:
-            part = {name: here if label == there else label for name, label in part.items()}
+            part = {
+                name: here if label == there else label for name, label in part.items()
+            }
             yield a, b
 
 
-def _edges_between_components(edges: Sequence[Clique], chosen: Sequence[Clique]) -> list[Clique]:
+def _edges_between_components(
+    edges: Sequence[Clique], chosen: Sequence[Clique]
+) -> list[Clique]:
     names = list(dict.fromkeys(name for edge in edges for name in edge))
-    label = {name: i for i, part in enumerate(components(names, chosen)) for name in part}
+    label = {
+        name: i for i, part in enumerate(components(names, chosen)) for name in part
+    }
     return [(a, b) for a, b in edges if label[a] != label[b]]
 
 
 def _merge_rare_codes(schema: Schema, found: Measurements, name: str) -> AxisMap:
-    """Values that stand out of the noise on their own, all others as one; the column as it is where at most one does not."""
+    """Values that stand out of the noise on their own, all others as one; the column as
+    it is where at most one does not.
+    """
     (size,) = schema.sizes((name,))
     pooled = PooledResiduals.of(schema, found)
     counts, deviation = pooled.marginal((name,)), np.sqrt(pooled.variance((name,)))

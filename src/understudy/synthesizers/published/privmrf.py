@@ -1,18 +1,26 @@
-"""PrivMRF: a graph of columns that depend on each other, then the marginals of its cliques that are useful, worst first.
+"""PrivMRF: a graph of columns that depend on each other, then the marginals of its
+cliques that are useful, worst first.
 
-Cai, Lei, Wei, Xiao, "Data synthesis via differentially private Markov random fields", VLDB 2021.
+Cai, Lei, Wei, Xiao, "Data synthesis via differentially private Markov random fields",
+VLDB 2021.
 
-  1. One-way marginals, and how far every pair of columns is from independence (a tenth of the budget each).
-  2. A triangulated graph: pairs become edges, those that depend most first, as long as the junction tree stays within `cells`. Several
-     tolls for large pairs are tried, and the graph whose cliques hold the most dependence is kept.
-  3. Candidates are the sets of columns inside a clique of the graph that are θ-useful: the average cell expects θ times its mean noise or
-     more, n_r ≤ N / (θ·E|noise|). Some of them that together hold the graph's pairs are measured first (four tenths).
-  4. Then, in a few rounds, a random set of candidates is compared with the model fitted so far by noisy L1 distances (a tenth of what is
-     left), and those that gain most are measured; about 0.8 marginals per column in all.
+  1. One-way marginals, and how far every pair of columns is from independence (a tenth
+     of the budget each).
+  2. A triangulated graph: pairs become edges, those that depend most first, as long as
+     the junction tree stays within `cells`. Several tolls for large pairs are tried,
+     and the graph whose cliques hold the most dependence is kept.
+  3. Candidates are the sets of columns inside a clique of the graph that are θ-useful:
+     the average cell expects θ times its mean noise or more, n_r ≤ N / (θ·E|noise|).
+     Some of them that together hold the graph's pairs are measured first (four tenths).
+  4. Then, in a few rounds, a random set of candidates is compared with the model fitted
+     so far by noisy L1 distances (a tenth of what is left), and those that gain most
+     are measured; about 0.8 marginals per column in all.
 
-Why it is private: pair scores, distances and marginals are answers of the curator, each priced before it is given. The paper scores pairs
-by R, whose every term moves with a row; here the distance is to the product of one-ways already paid for, which is public by then, so one
-row moves it by 1 (a replaced one by 2). Everything else is computed from these answers and from sizes.
+Why it is private: pair scores, distances and marginals are answers of the curator, each
+priced before it is given. The paper scores pairs by R, whose every term moves with a
+row; here the distance is to the product of one-ways already paid for, which is public
+by then, so one row moves it by 1 (a replaced one by 2). Everything else is computed
+from these answers and from sizes.
 """
 
 from __future__ import annotations
@@ -29,7 +37,11 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, distances_with_estimates
-from understudy.models.fitting.estimate import MAX_FIT_CELLS, TreeEstimate, fit_measurements
+from understudy.models.fitting.estimate import (
+    MAX_FIT_CELLS,
+    TreeEstimate,
+    fit_measurements,
+)
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
@@ -44,7 +56,12 @@ from understudy.synthesizers.base import (
     public_total,
 )
 from understudy.synthesizers.budget_split import split_by_cells, too_large_note
-from understudy.synthesizers.published.aim import ROUND_FIT_TOLERANCE, noise_power, one_ways, unit_noise
+from understudy.synthesizers.published.aim import (
+    ROUND_FIT_TOLERANCE,
+    noise_power,
+    one_ways,
+    unit_noise,
+)
 
 MAX_CANDIDATE_COLUMNS = 4
 """Columns of the largest candidate."""
@@ -53,7 +70,9 @@ PRIVMRF_ROUNDS = 4
 """Rounds of comparing and measuring after the first marginals."""
 
 MAX_COMPARED_CANDIDATES = 60
-"""Candidates that a round compares; each one more makes the distances of all of them noisier."""
+"""Candidates that a round compares; each one more makes the distances of all of them
+noisier.
+"""
 
 MAX_EDGE_REFUSALS = 100
 """So many pairs refused one after the other, and the graph is taken to be full."""
@@ -67,38 +86,71 @@ class PrivMRF(Synthesizer):
     """A graph of dependent columns and the useful marginals of its cliques."""
 
     name: ClassVar[str] = "privmrf"
-    aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=True, efficiency=True)
+    aware: ClassVar[Awareness] = Awareness(
+        workload=False, data=True, budget=True, efficiency=True
+    )
     about: ClassVar[About] = About(
         use="nearly the accuracy of aim is wanted in seconds",
         avoid="ε is very small",
         cost="a noisy distance for each pair, and two to three marginals per column",
-        paper='Cai, Lei, Wei, Xiao, "Data synthesis via differentially private Markov random fields", VLDB 2021',
+        paper=(
+            'Cai, Lei, Wei, Xiao, "Data synthesis via differentially private Markov'
+            ' random fields", VLDB 2021'
+        ),
     )
 
     singles: Fraction = option(Fraction(1, 10), "part of the budget for single columns")
-    selection: Fraction = option(Fraction(1, 10), "part of the budget for a noisy distance of every pair")
-    first: Fraction = option(Fraction(4, 10), "part of the budget for what is measured before the model is asked")
-    theta: float = option(4.0, "how many times its mean noise an average cell must expect; the paper has 6")
+    selection: Fraction = option(
+        Fraction(1, 10), "part of the budget for a noisy distance of every pair"
+    )
+    first: Fraction = option(
+        Fraction(4, 10),
+        "part of the budget for what is measured before the model is asked",
+    )
+    theta: float = option(
+        4.0,
+        "how many times its mean noise an average cell must expect; the paper has 6",
+    )
     extra: float = option(0.8, "marginals per column measured after the first ones")
     cells: int = option(500_000, "cells of the largest model")
 
     def __post_init__(self) -> None:
         parts = (self.singles, self.selection, self.first)
-        if not all(isinstance(part, Fraction) and part > 0 for part in parts) or sum(parts) >= 1:
+        if (
+            not all(isinstance(part, Fraction) and part > 0 for part in parts)
+            or sum(parts) >= 1
+        ):
             raise Refused(
-                "privmrf: `singles`, `selection` and `first` are exact fractions above 0 that leave something. Nothing was spent"
+                "privmrf: `singles`, `selection` and `first` are exact fractions above"
+                " 0 that leave something. Nothing was spent"
             )
         if not (self.theta > 0 and self.extra > 0 and self.cells >= 1):
-            raise Refused("privmrf: `theta`, `extra` and `cells` must be above 0. Nothing was spent")
+            raise Refused(
+                "privmrf: `theta`, `extra` and `cells` must be above 0. Nothing was"
+                " spent"
+            )
 
-    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
-        """One-ways, pair scores, the marginals that hold the graph together, and those the model serves worst."""
+    def measure(
+        self,
+        curator: CuratorProtocol,
+        workload: Workload,  # noqa: ARG002
+        progress: Progress,
+    ) -> Measurements:
+        """One-ways, pair scores, the marginals that hold the graph together, and those
+        the model serves worst.
+        """
         schema, power = curator.schema, noise_power(curator.accounting)
-        sizes = {name: n for name, n in zip(schema, schema.sizes(tuple(schema)), strict=True) if n > 1}
+        sizes = {
+            name: n
+            for name, n in zip(schema, schema.sizes(tuple(schema)), strict=True)
+            if n > 1
+        }
         progress("measuring", 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
-        weights = [math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles]
+        weights = [
+            math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles
+        ]
         pairs, huge = split_by_cells(schema, combinations(sizes, 2), self.cells)
         if huge:
             progress(too_large_note(self.cells, huge), 0.0)
@@ -114,24 +166,45 @@ class PrivMRF(Synthesizer):
         scores = {pair: float(distances[pair]) for pair in pairs}
         noise = unit * float(self.first / len(sizes)) ** -power
         useful = state.model.total / (self.theta * noise) if noise else math.inf
-        scores = {pair: score for pair, score in scores.items() if _clique_cells(pair, sizes) <= useful}
+        scores = {
+            pair: score
+            for pair, score in scores.items()
+            if _clique_cells(pair, sizes) <= useful
+        }
         nodes = dependency_graph(scores, sizes, noise=noise, cells=self.cells)
         candidates = subsets_of_nodes(nodes, sizes, largest=useful)
-        beyond = [p for p in scores if scores[p] > 0 and not any(set(p) <= set(node) for node in nodes)]
+        beyond = [
+            p
+            for p in scores
+            if scores[p] > 0 and not any(set(p) <= set(node) for node in nodes)
+        ]
         if beyond:
             progress(too_large_note(self.cells, beyond), 0.0)
-        if not candidates:  # nothing is worth its noise: what is left sharpens the columns
+        if (
+            not candidates
+        ):  # nothing is worth its noise: what is left sharpens the columns
             return found + curator.measure(singles, share=curator.left, weights=weights)
         chosen = cover_pairs(candidates, scores, sizes, noise=noise)
         progress("measuring", float(1 - curator.left))
         found += curator.measure(
-            chosen, share=self.first, weights=[_clique_cells(r, sizes) ** (1 / (1 + power)) for r in chosen]
+            chosen,
+            share=self.first,
+            weights=[_clique_cells(r, sizes) ** (1 / (1 + power)) for r in chosen],
         )
-        return found + self._measure_worst(curator, found, candidates, sizes, unit, progress)
+        return found + self._measure_worst(
+            curator, found, candidates, sizes, unit, progress
+        )
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
+    def estimate(
+        self,
+        schema: Schema,
+        measurements: Measurements,
+        rng: Generator,  # noqa: ARG002
+    ) -> TreeModel:
         """The maximum-entropy model of everything measured."""
-        return fit_measurements(schema, measurements, limit_cells=max(MAX_FIT_CELLS, 4 * self.cells)).model
+        return fit_measurements(
+            schema, measurements, limit_cells=max(MAX_FIT_CELLS, 4 * self.cells)
+        ).model
 
     def _measure_worst(
         self,
@@ -149,27 +222,46 @@ class PrivMRF(Synthesizer):
         state: TreeEstimate | None = None
         bought = Measurements()
         for turn in range(PRIVMRF_ROUNDS):
-            state = fit_measurements(curator.schema, found + bought, warm=state, tolerance=ROUND_FIT_TOLERANCE)
+            state = fit_measurements(
+                curator.schema,
+                found + bought,
+                warm=state,
+                tolerance=ROUND_FIT_TOLERANCE,
+            )
             share = curator.left / (PRIVMRF_ROUNDS - turn)
-            some = [candidates[i] for i in draw.permutation(len(candidates))[:MAX_COMPARED_CANDIDATES]]
+            some = [
+                candidates[i]
+                for i in draw.permutation(len(candidates))[:MAX_COMPARED_CANDIDATES]
+            ]
             if len(some) > picks:
-                distances = curator.errors(state.model.marginals(some), share=share / 10)
+                distances = curator.errors(
+                    state.model.marginals(some), share=share / 10
+                )
                 noise = unit * float(share * Fraction(9, 10) / picks) ** -power
-                some.sort(key=lambda r: noise * _clique_cells(r, sizes) - float(distances[r]))
+                some.sort(
+                    key=lambda r: noise * _clique_cells(r, sizes) - float(distances[r])
+                )
                 share -= share / 10
             worst = some[:picks]
             weights = [_clique_cells(r, sizes) ** (1 / (1 + power)) for r in worst]
             bought += curator.measure(
-                worst, share=curator.left if turn == PRIVMRF_ROUNDS - 1 else share, weights=weights
+                worst,
+                share=curator.left if turn == PRIVMRF_ROUNDS - 1 else share,
+                weights=weights,
             )
             progress(f"measuring round {turn + 1}", float(1 - curator.left))
         return bought
 
 
 def dependency_graph(
-    scores: Mapping[Clique, float], sizes: Mapping[str, int], *, noise: float, cells: int
+    scores: Mapping[Clique, float],
+    sizes: Mapping[str, int],
+    *,
+    noise: float,
+    cells: int,
 ) -> tuple[Clique, ...]:
-    """The cliques of a triangulated graph of at most `cells` cells that hold much of the pairs' scores.
+    """The cliques of a triangulated graph of at most `cells` cells that hold much of
+    the pairs' scores.
 
     >>> dependency_graph({("a", "b"): 9.0, ("b", "c"): 5.0, ("a", "c"): 2.0}, {"a": 4, "b": 4, "c": 4}, noise=0.1, cells=40)
     (('a', 'b'), ('b', 'c'))
@@ -177,23 +269,34 @@ def dependency_graph(
     best: tuple[Clique, ...] = ()
     most = -math.inf
     for toll in EDGE_CELL_PENALTIES:
-        value = {pair: score - toll * noise * _clique_cells(pair, sizes) for pair, score in scores.items()}
+        value = {
+            pair: score - toll * noise * _clique_cells(pair, sizes)
+            for pair, score in scores.items()
+        }
         held: list[Clique] = [(name,) for name in sizes]
         refused = 0
-        for pair in sorted((p for p in value if value[p] > 0), key=value.__getitem__, reverse=True):
+        for pair in sorted(
+            (p for p in value if value[p] > 0), key=value.__getitem__, reverse=True
+        ):
             fits = forecast_cells([*held, pair], sizes) <= cells
             held += [pair] * fits
             refused = 0 if fits else refused + 1
             if refused == MAX_EDGE_REFUSALS:
                 break
         tree = JunctionTree.of(held, sizes)
-        worth = sum(score for pair, score in scores.items() if score > 0 and tree.home(pair) is not None)
+        worth = sum(
+            score
+            for pair, score in scores.items()
+            if score > 0 and tree.home(pair) is not None
+        )
         if worth > most:
             best, most = tree.nodes, worth
     return tuple(sorted(tuple(sorted(node, key=list(sizes).index)) for node in best))
 
 
-def subsets_of_nodes(nodes: Sequence[Clique], sizes: Mapping[str, int], *, largest: float) -> list[Clique]:
+def subsets_of_nodes(
+    nodes: Sequence[Clique], sizes: Mapping[str, int], *, largest: float
+) -> list[Clique]:
     """Sets of two to four columns inside a node with at most so many cells.
 
     >>> subsets_of_nodes([("a", "b", "c")], {"a": 2, "b": 3, "c": 9}, largest=20)
@@ -210,19 +313,30 @@ def subsets_of_nodes(nodes: Sequence[Clique], sizes: Mapping[str, int], *, large
 
 
 def cover_pairs(
-    candidates: Sequence[Clique], scores: Mapping[Clique, float], sizes: Mapping[str, int], *, noise: float
+    candidates: Sequence[Clique],
+    scores: Mapping[Clique, float],
+    sizes: Mapping[str, int],
+    *,
+    noise: float,
 ) -> list[Clique]:
-    """Candidates that together hold the pairs worth their noise, each the one that gains most: scores not held yet, less its noise.
+    """Candidates that together hold the pairs worth their noise, each the one that
+    gains most: scores not held yet, less its noise.
 
     >>> cover_pairs([("a", "b"), ("a", "c"), ("a", "b", "c")], {("a", "b"): 9.0, ("a", "c"): 8.0}, {"a": 2, "b": 2, "c": 2}, noise=0.5)
     [('a', 'b', 'c')]
     """
     open_pairs = {pair: score for pair, score in scores.items() if score > 0}
-    members = {r: [p for p in combinations(r, 2) if p in open_pairs] for r in candidates}
+    members = {
+        r: [p for p in combinations(r, 2) if p in open_pairs] for r in candidates
+    }
     chosen: list[Clique] = []
     while True:
         gains = {
-            r: sum(open_pairs.get(p, 0.0) for p in members[r]) - noise * _clique_cells(r, sizes) for r in candidates
+            r: (
+                sum(open_pairs.get(p, 0.0) for p in members[r])
+                - noise * _clique_cells(r, sizes)
+            )
+            for r in candidates
         }
         best = max(candidates, key=gains.__getitem__)
         if gains[best] <= 0 or not any(p in open_pairs for p in members[best]):

@@ -1,25 +1,39 @@
-"""PrivSyn: many small marginals, and a table of rows that is pushed towards all of them.
+"""PrivSyn: many small marginals, and a table of rows that is pushed towards all of
+them.
 
-Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially private data synthesis", USENIX Security 2021.
+Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially private data
+synthesis", USENIX Security 2021.
 
   1. One-way marginals (a tenth of the budget).
-  2. InDif (a tenth): how far is every pair of columns from being independent? InDif_ab = ‖M_ab − M_a·M_b/N‖₁. The paper forms it from exact
-     one-ways; all three terms then move with a row and its sensitivity is 4. Here M_a, M_b and N are those already paid for in step 1,
-     public by now, so one row moves one cell of M_ab and InDif by 1 (2 under replace): a quarter of the noise for the same price.
-  3. DenseMarg: which pairs to measure? Leaving pair i out costs its dependency error φᵢ = InDifᵢ; measuring it costs the noise error
-     ψᵢ = nᵢ·E|noise|. With the best split of the budget the noise error of a set is (Σ nᵢ^(2/3))^(3/2)·c for Gaussian noise and
-     (Σ nᵢ^(1/2))²·c for Laplace noise. Pairs are added greedily, each time the one that lowers the sum most, while it falls.
-  4. Pairs that form a clique are measured together as one marginal while that has fewer than `largest` cells and shares at most two
-     columns with the cliques accepted before; large cliques first.
-  5. Measure those (eight tenths), each with a part ∝ n^(2/3), or n^(1/2) for Laplace noise.
-  6. Make the marginals agree (models/estimates/overlap_consistency.py), grow a table of rows from them (models/sampling/gum.py).
+  2. InDif (a tenth): how far is every pair of columns from being independent? InDif_ab
+     = ‖M_ab − M_a·M_b/N‖₁. The paper forms it from exact one-ways; all three terms then
+     move with a row and its sensitivity is 4. Here M_a, M_b and N are those already
+     paid for in step 1, public by now, so one row moves one cell of M_ab and InDif by 1
+     (2 under replace): a quarter of the noise for the same price.
+  3. DenseMarg: which pairs to measure? Leaving pair i out costs its dependency error φᵢ
+     = InDifᵢ; measuring it costs the noise error ψᵢ = nᵢ·E|noise|. With the best split
+     of the budget the noise error of a set is (Σ nᵢ^(2/3))^(3/2)·c for Gaussian noise
+     and (Σ nᵢ^(1/2))²·c for Laplace noise. Pairs are added greedily, each time the one
+     that lowers the sum most, while it falls.
+  4. Pairs that form a clique are measured together as one marginal while that has fewer
+     than `largest` cells and shares at most two columns with the cliques accepted
+     before; large cliques first.
+  5. Measure those (eight tenths), each with a part ∝ n^(2/3), or n^(1/2) for Laplace
+     noise.
+  6. Make the marginals agree (models/estimates/overlap_consistency.py), grow a table of
+     rows from them (models/sampling/gum.py).
 
-Why it is private: steps 1, 2 and 5 are questions to the curator, priced one by one; all else is computed from their answers and sizes.
+Why it is private: steps 1, 2 and 5 are questions to the curator, priced one by one; all
+else is computed from their answers and sizes.
 
-Two refinements of what the answers say, both options, both on by default and free of charge:
-  * `count_occupied_cells`: counts are cut at zero in the end, so a cell that expects next to no rows (by the paid one-ways) never has an
-    error of the noise's size. Such cells do not count in nᵢ, which lets large and mostly empty pairs be measured that are worth it.
-  * `shrink_counts`: noisy marginals are drawn towards independence where noise is all there is to see (models/estimates/shrinkage.py).
+Two refinements of what the answers say, both options, both on by default and free of
+charge:
+  * `count_occupied_cells`: counts are cut at zero in the end, so a cell that expects
+    next to no rows (by the paid one-ways) never has an error of the noise's size. Such
+    cells do not count in nᵢ, which lets large and mostly empty pairs be measured that
+    are worth it.
+  * `shrink_counts`: noisy marginals are drawn towards independence where noise is all
+    there is to see (models/estimates/shrinkage.py).
 """
 
 from __future__ import annotations
@@ -36,9 +50,17 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Accounting
 from understudy.errors import Refused
-from understudy.measurements import Clique, Distance, Measurements, distances_with_estimates
+from understudy.measurements import (
+    Clique,
+    Distance,
+    Measurements,
+    distances_with_estimates,
+)
 from understudy.models.estimates.noise_moments import cell_variance, noise_variance
-from understudy.models.estimates.overlap_consistency import TargetMarginals, enforce_consistency
+from understudy.models.estimates.overlap_consistency import (
+    TargetMarginals,
+    enforce_consistency,
+)
 from understudy.models.estimates.pooling import PooledMarginal, pool_total
 from understudy.models.estimates.shrinkage import shrink_counts
 from understudy.models.product import ProductModel
@@ -67,11 +89,15 @@ MAX_PAIR_CELLS = 1_000_000
 """Cells of a pair that is still considered."""
 
 PAIR_SELECTION_ROUNDS = 6
-"""Which pairs are measured decides how noisy they are, and that which are worth it: settled in so many rounds."""
+"""Which pairs are measured decides how noisy they are, and that which are worth it:
+settled in so many rounds.
+"""
 
 MAX_SHRUNK_COLUMNS = 5
-"""Columns of the largest marginal that is drawn towards independence. Cell by cell, noise hides everything in one of twelve two-valued
-columns, though its sums over ten of them tell a lot."""
+"""Columns of the largest marginal that is drawn towards independence. Cell by cell,
+noise hides everything in one of twelve two-valued columns, though its sums over ten of
+them tell a lot.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,40 +105,64 @@ class PrivSyn(Synthesizer):
     """Pairs worth their noise, and a table of rows grown from them."""
 
     name: ClassVar[str] = "privsyn"
-    aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=True, efficiency=True)
+    aware: ClassVar[Awareness] = Awareness(
+        workload=False, data=True, budget=True, efficiency=True
+    )
     about: ClassVar[About] = About(
         use="ten to a hundred columns with many relations, and all pairs matter",
         avoid="rows are to be completed, or triples matter at small ε",
-        cost="a noisy distance for each pair, then one request; time grows with rows × marginals × iterations",
+        cost=(
+            "a noisy distance for each pair, then one request; time grows with rows ×"
+            " marginals × iterations"
+        ),
         paper=(
-            'Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially private data '
-            'synthesis", USENIX Security 2021'
+            'Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn:'
+            ' differentially private data synthesis", USENIX Security 2021'
         ),
     )
 
-    selection: Fraction = option(Fraction(1, 10), "part of the budget for a noisy distance of every pair")
+    selection: Fraction = option(
+        Fraction(1, 10), "part of the budget for a noisy distance of every pair"
+    )
     singles: Fraction = option(Fraction(1, 10), "part of the budget for single columns")
-    largest: int = option(5_000, "cells of a marginal of more than two columns; 1 keeps to pairs")
-    occupied: bool = option(True, "mostly empty marginals count only the cells in which rows are expected")
-    shrink: bool = option(True, "draw marginals towards independence where noise is all there is to see")
+    largest: int = option(
+        5_000, "cells of a marginal of more than two columns; 1 keeps to pairs"
+    )
+    occupied: bool = option(
+        True, "mostly empty marginals count only the cells in which rows are expected"
+    )
+    shrink: bool = option(
+        True, "draw marginals towards independence where noise is all there is to see"
+    )
     iterations: int = option(100, "passes in which the table is grown, at most")
     every: int = option(2, "passes after which steps become smaller")
-    most_rows: int = option(200_000, "rows of the table that is grown; more are made by repeating it")
+    most_rows: int = option(
+        200_000, "rows of the table that is grown; more are made by repeating it"
+    )
 
     def __post_init__(self) -> None:
         if min(self.selection, self.singles) <= 0 or self.selection + self.singles >= 1:
             raise Refused(
-                "privsyn: `selection` and `singles` are parts above 0 that leave something to measure. Nothing was spent"
+                "privsyn: `selection` and `singles` are parts above 0 that leave"
+                " something to measure. Nothing was spent"
             )
         if min(self.largest, self.iterations, self.every, self.most_rows) < 1:
             raise Refused(
-                "privsyn: `largest`, `iterations`, `every` and `most_rows` must be at least 1. Nothing was spent"
+                "privsyn: `largest`, `iterations`, `every` and `most_rows` must be at"
+                " least 1. Nothing was spent"
             )
 
-    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(
+        self,
+        curator: CuratorProtocol,
+        workload: Workload,  # noqa: ARG002
+        progress: Progress,
+    ) -> Measurements:
         """One-ways, InDif of every pair, and the marginals that are worth their noise."""
         schema = curator.schema
-        every: list[Clique] = [(n,) for n in schema if curator.rows is None or schema.sizes((n,))[0] > 1]
+        every: list[Clique] = [
+            (n,) for n in schema if curator.rows is None or schema.sizes((n,))[0] > 1
+        ]
         every = every or [(name,) for name in schema]
         counted = {m.clique for m in curator.known if m.plain}
         wanted = [clique for clique in every if clique not in counted] or every
@@ -121,7 +171,9 @@ class PrivSyn(Synthesizer):
         progress("measuring", 0.0)
         if huge:
             progress(too_large_note(MAX_PAIR_CELLS, huge), 0.0)
-        noise = NoiseLevel(1.0, 1 / 2 if curator.accounting is Accounting.PURE else 2 / 3)
+        noise = NoiseLevel(
+            1.0, 1 / 2 if curator.accounting is Accounting.PURE else 2 / 3
+        )
         share = Fraction(self.singles) if pairs else Fraction(1)
         weights = [noise.part(schema.sizes(clique)[0]) for clique in wanted]
         found = curator.known + public_total(curator)
@@ -134,66 +186,110 @@ class PrivSyn(Synthesizer):
         expected = _expected_counts(product, pairs)
         distances = curator.errors(expected, share=Fraction(self.selection))
         found += Measurements(gaps=distances_with_estimates(distances, expected))
-        noise = NoiseLevel(_unit_error(singles, (1 - share - Fraction(self.selection)) / share), noise.power)
-        losses = {pair: _omission_loss(distances[pair], product.total) for pair in pairs}
+        noise = NoiseLevel(
+            _unit_error(singles, (1 - share - Fraction(self.selection)) / share),
+            noise.power,
+        )
+        losses = {
+            pair: _omission_loss(distances[pair], product.total) for pair in pairs
+        }
         dense = self.select(expected, losses, noise)
         # Where no pair is worth its noise, the money sharpens what there is.
         cliques = (
-            combine_pairs(dense, dict(zip(schema, schema.sizes(tuple(schema)), strict=True)), self.largest) or every
+            combine_pairs(
+                dense,
+                dict(zip(schema, schema.sizes(tuple(schema)), strict=True)),
+                self.largest,
+            )
+            or every
         )
         progress("measuring", 0.2)
         sizes = self._sizes(_expected_counts(product, cliques), cliques, noise)
-        found += curator.measure(cliques, share=curator.left, weights=[noise.part(sizes[c]) for c in cliques])
+        found += curator.measure(
+            cliques, share=curator.left, weights=[noise.part(sizes[c]) for c in cliques]
+        )
         progress("measuring", 1.0)
         return found
 
-    def select(self, expected: TargetMarginals, losses: dict[Clique, float], noise: NoiseLevel) -> list[Clique]:
+    def select(
+        self, expected: TargetMarginals, losses: dict[Clique, float], noise: NoiseLevel
+    ) -> list[Clique]:
         """The pairs that are worth their noise."""
-        sizes: dict[Clique, float] = {pair: float(rows.size) for pair, rows in expected.items()}
+        sizes: dict[Clique, float] = {
+            pair: float(rows.size) for pair, rows in expected.items()
+        }
         dense = dense_marginals(losses, sizes, noise)
         for _ in range(PAIR_SELECTION_ROUNDS if self.occupied else 0):
             sizes = count_occupied_cells(expected, dense, sizes, noise)
             dense = dense_marginals(losses, sizes, noise)
         return dense
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> RowsModel:
+    def estimate(
+        self, schema: Schema, measurements: Measurements, rng: Generator
+    ) -> RowsModel:
         """Make the marginals agree, then grow rows from them."""
         total = max(pool_total(schema, measurements)[0], 0.0)
         targets = self.target_marginals(schema, measurements, total)
-        # A column that only coarser bins or nothing was measured of still needs a start.
+        # A column that only coarser bins or nothing was measured of still needs a
+        # start.
         singles = ProductModel.from_measurements(schema, measurements)
         rows = min(round(total), self.most_rows)
         start = {(name,): singles.marginal((name,)) for name in schema}
-        grown = run_gum(schema, start | targets, rows, rng, GumSchedule(iterations=self.iterations, every=self.every))
+        grown = run_gum(
+            schema,
+            start | targets,
+            rows,
+            rng,
+            GumSchedule(iterations=self.iterations, every=self.every),
+        )
         return RowsModel(schema, total, grown.table)
 
-    def target_marginals(self, schema: Schema, measurements: Measurements, total: float) -> TargetMarginals:
-        """The marginals the table is to have: pooled, drawn towards independence, in agreement."""
+    def target_marginals(
+        self, schema: Schema, measurements: Measurements, total: float
+    ) -> TargetMarginals:
+        """The marginals the table is to have: pooled, drawn towards independence, in
+        agreement.
+        """
         pooled = _pool_measurements(schema, measurements)
         agreed = enforce_consistency(schema, pooled, total)
         if not self.shrink or total <= 0:
             return agreed
         for clique, look in pooled.items():
-            if 1 < len(clique) <= MAX_SHRUNK_COLUMNS and all((name,) in agreed for name in clique):
+            if 1 < len(clique) <= MAX_SHRUNK_COLUMNS and all(
+                (name,) in agreed for name in clique
+            ):
                 expected = np.array(total)
                 for name in clique:
                     expected = np.multiply.outer(expected, agreed[name,] / total)
-                level = look.values + (total - float(look.values.sum())) / look.values.size
-                pooled[clique] = PooledMarginal(shrink_counts(level, expected, look.variance), look.variance)
+                level = (
+                    look.values + (total - float(look.values.sum())) / look.values.size
+                )
+                pooled[clique] = PooledMarginal(
+                    shrink_counts(level, expected, look.variance), look.variance
+                )
         return enforce_consistency(schema, pooled, total)
 
-    def _sizes(self, expected: TargetMarginals, cliques: list[Clique], noise: NoiseLevel) -> dict[Clique, float]:
-        sizes: dict[Clique, float] = {clique: float(rows.size) for clique, rows in expected.items()}
+    def _sizes(
+        self, expected: TargetMarginals, cliques: list[Clique], noise: NoiseLevel
+    ) -> dict[Clique, float]:
+        sizes: dict[Clique, float] = {
+            clique: float(rows.size) for clique, rows in expected.items()
+        }
         for _ in range(PAIR_SELECTION_ROUNDS if self.occupied else 0):
             sizes = count_occupied_cells(expected, cliques, sizes, noise)
         # Few distinct sizes mean few distinct prices, whose exact sum stays short.
-        return {clique: 2 ** (round(2 * math.log2(size)) / 2) for clique, size in sizes.items()}
+        return {
+            clique: 2 ** (round(2 * math.log2(size)) / 2)
+            for clique, size in sizes.items()
+        }
 
 
 def _omission_loss(distance: Distance, rows: float) -> float:
-    """What leaving a pair out costs: its InDif, less what noise alone would often show, and no more than all rows twice.
+    """What leaving a pair out costs: its InDif, less what noise alone would often show,
+    and no more than all rows twice.
 
-    Of thousands of pairs the noise of some is large, and those would be taken for dependent.
+    Of thousands of pairs the noise of some is large, and those would be taken for
+    dependent.
     """
     often = math.sqrt(noise_variance(distance.law, distance.scale)) / distance.grid
     return min(float(distance) - often, 2 * rows)
@@ -203,8 +299,12 @@ def _expected_counts(product: ProductModel, cliques: list[Clique]) -> TargetMarg
     return {clique: product.marginal(clique) for clique in cliques}
 
 
-def _pool_measurements(schema: Schema, measurements: Measurements) -> dict[Clique, PooledMarginal]:
-    """Every measured set of columns once, in the schema's order; several looks at one pooled by precision."""
+def _pool_measurements(
+    schema: Schema, measurements: Measurements
+) -> dict[Clique, PooledMarginal]:
+    """Every measured set of columns once, in the schema's order; several looks at one
+    pooled by precision.
+    """
     looks: dict[Clique, list[tuple[float, NDArray[np.int64]]]] = {}
     for m in measurements:
         if m.plain and m.clique:
@@ -215,14 +315,18 @@ def _pool_measurements(schema: Schema, measurements: Measurements) -> dict[Cliqu
     for clique, seen in looks.items():
         precision = sum(weight for weight, _ in seen)
         top = np.sum([weight * values for weight, values in seen], axis=0)
-        pooled[clique] = PooledMarginal(np.asarray(top / precision, np.float64), 1 / precision)
+        pooled[clique] = PooledMarginal(
+            np.asarray(top / precision, np.float64), 1 / precision
+        )
     return pooled
 
 
 def _unit_error(singles: Measurements, ratio: Fraction) -> float:
-    """E|noise| on the cells of one marginal that gets the whole budget for marginals, told from what the one-ways paid and got.
+    """E|noise| on the cells of one marginal that gets the whole budget for marginals,
+    told from what the one-ways paid and got.
 
-    `ratio` is that budget by comparison with theirs. A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one.
+    `ratio` is that budget by comparison with theirs. A scale is ∝ 1/amount in a pure
+    run and ∝ 1/√amount in a Gaussian one.
     """
     one = next((m for m in singles if m.cost.amount > 0), None)
     if one is None:
@@ -230,5 +334,8 @@ def _unit_error(singles: Measurements, ratio: Fraction) -> float:
     part = float(one.cost.amount / sum(m.cost.amount for m in singles) / ratio)
     pure = one.cost.accounting is Accounting.PURE
     scale = float(one.scale) * (part if pure else math.sqrt(part))
-    # The mean of |noise| by comparison with its deviation: 1/√2 for Laplace noise, √(2/π) for Gaussian noise.
-    return math.sqrt(noise_variance(one.law, scale)) * math.sqrt(1 / 2 if pure else 2 / math.pi)
+    # The mean of |noise| by comparison with its deviation: 1/√2 for Laplace noise,
+    # √(2/π) for Gaussian noise.
+    return math.sqrt(noise_variance(one.law, scale)) * math.sqrt(
+        1 / 2 if pure else 2 / math.pi
+    )

@@ -1,7 +1,8 @@
-"""Which pairs of columns are worth their noise, and which of them to measure together: PrivSyn's DenseMarg and its combination rule.
+"""Which pairs of columns are worth their noise, and which of them to measure together:
+PrivSyn's DenseMarg and its combination rule.
 
-Zhang et al., "PrivSyn: differentially private data synthesis", USENIX Security 2021, §4. All of it works on sizes and on answers already
-paid for.
+Zhang et al., "PrivSyn: differentially private data synthesis", USENIX Security 2021,
+§4. All of it works on sizes and on answers already paid for.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ MAX_CLIQUE_OVERLAP = 2
 """Columns of a new clique that cliques before it may hold already."""
 
 OCCUPIED_CELL_FACTOR = 2.0
-"""A cell counts in full once its expected rows, times this, reach the mean noise on it."""
+"""A cell counts in full once its expected rows, times this, reach the mean noise on it.
+"""
 
 CliqueSizes = Mapping[Clique, float]
 
@@ -32,8 +34,9 @@ CliqueSizes = Mapping[Clique, float]
 class NoiseLevel:
     """How much noise the budget for marginals means.
 
-    `unit` is E|noise| on the cells of a marginal that gets all of it. A marginal of n cells gets a part ∝ n^power, which makes the sum of
-    all L1 errors smallest: power is 2/3 for Gaussian noise (∝ 1/√part) and 1/2 for Laplace noise (∝ 1/part).
+    `unit` is E|noise| on the cells of a marginal that gets all of it. A marginal of n
+    cells gets a part ∝ n^power, which makes the sum of all L1 errors smallest: power is
+    2/3 for Gaussian noise (∝ 1/√part) and 1/2 for Laplace noise (∝ 1/part).
     """
 
     unit: float
@@ -44,18 +47,26 @@ class NoiseLevel:
         return float(size**self.power)
 
     def error(self, load: float) -> float:
-        """The L1 errors of all marginals whose weights sum to `load`: unit · (Σ n^power)^(1/power)."""
+        """The L1 errors of all marginals whose weights sum to `load`: unit · (Σ
+        n^power)^(1/power).
+        """
         return float(self.unit * load ** (1 / self.power))
 
     def on_cell(self, size: float, load: float) -> float:
         """E|noise| on a cell of one of them."""
-        return float(self.unit * (max(load / self.part(size), 1.0)) ** (1 / self.power - 1))
+        return float(
+            self.unit * (max(load / self.part(size), 1.0)) ** (1 / self.power - 1)
+        )
 
 
-def dense_marginals(losses: Mapping[Clique, float], sizes: CliqueSizes, noise: NoiseLevel) -> list[Clique]:
-    """The pairs worth their noise, in the order in which they were added: each time the one that lowers the sum of errors most.
+def dense_marginals(
+    losses: Mapping[Clique, float], sizes: CliqueSizes, noise: NoiseLevel
+) -> list[Clique]:
+    """The pairs worth their noise, in the order in which they were added: each time the
+    one that lowers the sum of errors most.
 
-    `losses` says what leaving a pair out costs, `sizes` how many cells it has. Both errors are L1 distances in rows.
+    `losses` says what leaving a pair out costs, `sizes` how many cells it has. Both
+    errors are L1 distances in rows.
 
     >>> dense_marginals({("a", "b"): 90.0, ("a", "c"): 5.0}, {("a", "b"): 8, ("a", "c"): 8}, NoiseLevel(1.0, 2 / 3))
     [('a', 'b')]
@@ -79,11 +90,16 @@ def dense_marginals(losses: Mapping[Clique, float], sizes: CliqueSizes, noise: N
 
 
 def count_occupied_cells(
-    expected: Mapping[Clique, NDArray[np.float64]], chosen: Iterable[Clique], sizes: CliqueSizes, noise: NoiseLevel
+    expected: Mapping[Clique, NDArray[np.float64]],
+    chosen: Iterable[Clique],
+    sizes: CliqueSizes,
+    noise: NoiseLevel,
 ) -> dict[Clique, float]:
-    """How many cells of each marginal will carry an error of the noise's size, if `chosen` are measured.
+    """How many cells of each marginal will carry an error of the noise's size, if
+    `chosen` are measured.
 
-    Counts are cut at zero afterwards, so the error in a cell that expects next to nothing is next to nothing, however large its noise.
+    Counts are cut at zero afterwards, so the error in a cell that expects next to
+    nothing is next to nothing, however large its noise.
 
     >>> expected = {("a", "b"): np.array([100.0, 50.0, 0.0, 0.5])}
     >>> count_occupied_cells(expected, [("a", "b")], {("a", "b"): 4}, NoiseLevel(4.0, 2 / 3))
@@ -103,8 +119,11 @@ def count_occupied_cells(
     return found
 
 
-def combine_pairs(pairs: Sequence[Clique], sizes: Mapping[str, int], largest: int) -> list[Clique]:
-    """Pairs gathered into cliques of the graph they form: large ones first, few columns seen before, fewer than `largest` cells.
+def combine_pairs(
+    pairs: Sequence[Clique], sizes: Mapping[str, int], largest: int
+) -> list[Clique]:
+    """Pairs gathered into cliques of the graph they form: large ones first, few columns
+    seen before, fewer than `largest` cells.
 
     Every pair is in one of the cliques, or stays as it is.
 
@@ -129,17 +148,25 @@ def combine_pairs(pairs: Sequence[Clique], sizes: Mapping[str, int], largest: in
 
 
 def _linked_cliques(
-    linked: Mapping[str, set[str]], order: Mapping[str, int], sizes: Mapping[str, int], largest: int
+    linked: Mapping[str, set[str]],
+    order: Mapping[str, int],
+    sizes: Mapping[str, int],
+    largest: int,
 ) -> list[Clique]:
-    """Sets of three or more linked columns with fewer than `largest` cells: most columns first, then fewest cells."""
+    """Sets of three or more linked columns with fewer than `largest` cells: most
+    columns first, then fewest cells.
+    """
     found: list[Clique] = []
     layer: list[Clique] = [(name,) for name in order]
     while layer and len(found) < MAX_MEASURED_CELLS // 100:
         layer = [
             (*clique, name)
             for clique in layer
-            for name in sorted(set.intersection(*(linked[c] for c in clique)), key=order.__getitem__)
-            if order[name] > order[clique[-1]] and math.prod(sizes[c] for c in (*clique, name)) < largest
+            for name in sorted(
+                set.intersection(*(linked[c] for c in clique)), key=order.__getitem__
+            )
+            if order[name] > order[clique[-1]]
+            and math.prod(sizes[c] for c in (*clique, name)) < largest
         ]
         found += [clique for clique in layer if len(clique) > MAX_CLIQUE_OVERLAP]
     return sorted(found, key=lambda c: (-len(c), math.prod(sizes[n] for n in c)))

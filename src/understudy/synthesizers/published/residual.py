@@ -1,30 +1,39 @@
-"""Residual: a workload of marginals measured by its independent parts, each with the noise that makes the whole most exact.
+"""Residual: a workload of marginals measured by its independent parts, each with the
+noise that makes the whole most exact.
 
-Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy marginals under convex privacy constraints", 2023
-(ResidualPlanner); in the place of HDMM + Private-PGM in McKenna, Mullins, Sheldon, Miklau, "AIM", 2022, Table 2.
+Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy marginals under
+convex privacy constraints", 2023 (ResidualPlanner); in the place of HDMM + Private-PGM
+in McKenna, Mullins, Sheldon, Miklau, "AIM", 2022, Table 2.
 
-A marginal is put together from residuals: for every subset τ of its columns what τ says that no smaller set does. Marginals
-that overlap share residuals, and noise spent on a shared one serves them all. Residual τ is measured as ⊗(nᵢI − J)·M_τ,
-integers, with noise of scale σ_τ·Πnᵢ, which is σ_τ on the residual itself. With v_τ = Σ w_A·n_A·p_τ·Π n_j⁻² (over A ⊇ τ; j in
-A∖τ) and p_τ = Π(nᵢ − 1)/nᵢ the variance of the workload is Σ v_τ·σ_τ², its price Σ s_τ/σ_τ² with s_τ the squared sensitivity
-(p_τ under add/remove), and the best noise at price C is
+A marginal is put together from residuals: for every subset τ of its columns what τ says
+that no smaller set does. Marginals that overlap share residuals, and noise spent on a
+shared one serves them all. Residual τ is measured as ⊗(nᵢI − J)·M_τ, integers, with
+noise of scale σ_τ·Πnᵢ, which is σ_τ on the residual itself. With v_τ = Σ w_A·n_A·p_τ·Π
+n_j⁻² (over A ⊇ τ; j in A∖τ) and p_τ = Π(nᵢ − 1)/nᵢ the variance of the workload is Σ
+v_τ·σ_τ², its price Σ s_τ/σ_τ² with s_τ the squared sensitivity (p_τ under add/remove),
+and the best noise at price C is
 
     σ_τ² = √(s_τ/v_τ) · Σ_κ √(v_κ·s_κ) / C          so a residual gets a part ∝ √(v_τ·s_τ) of the budget
 
-(∝ (v_τ·ℓ_τ²)^(1/3) for Laplace noise and L1 sensitivity ℓ_τ). That is the least sum of variances. The mean L1 error, which is what
-counts for total variation, is Σ w_A·n_A·deviation_A: it falls when each weight is divided by its marginal's deviation and the
-plan made again.
+(∝ (v_τ·ℓ_τ²)^(1/3) for Laplace noise and L1 sensitivity ℓ_τ). That is the least sum of
+variances. The mean L1 error, which is what counts for total variation, is Σ
+w_A·n_A·deviation_A: it falls when each weight is divided by its marginal's deviation
+and the plan made again.
 
-The gain is in columns of few values, in Gaussian runs under add/remove: 1.3 to 1.5 times less noise for all pairs or triples of
-binary columns, a few hundredths for large ones, where the integers would grow with Πnᵢ. (Under replace and for Laplace noise a
-residual's sensitivity eats it up.) So marginals of more than `largest` cells are measured as they are, with a part from the
-same formula (it is (w·n)^(2/3) for them). The threshold with the smallest expected error is taken; sizes and weights decide it,
-no data.
+The gain is in columns of few values, in Gaussian runs under add/remove: 1.3 to 1.5
+times less noise for all pairs or triples of binary columns, a few hundredths for large
+ones, where the integers would grow with Πnᵢ. (Under replace and for Laplace noise a
+residual's sensitivity eats it up.) So marginals of more than `largest` cells are
+measured as they are, with a part from the same formula (it is (w·n)^(2/3) for them).
+The threshold with the smallest expected error is taken; sizes and weights decide it, no
+data.
 
-The formula speaks of unbiased estimates. A fit that knows counts are not negative removes much of the noise in empty cells,
-which helps marginals measured as they are more, so the gain after a fit is smaller than the formula's and may vanish.
+The formula speaks of unbiased estimates. A fit that knows counts are not negative
+removes much of the noise in empty cells, which helps marginals measured as they are
+more, so the gain after a fit is smaller than the formula's and may vanish.
 
-Why it is private: one request to the curator, priced question by question by the exact sensitivity of its integer map.
+Why it is private: one request to the curator, priced question by question by the exact
+sensitivity of its integer map.
 """
 
 from __future__ import annotations
@@ -57,11 +66,17 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import DEFAULT_TREE_CELLS, cell_count, round_to_sqrt2
+from understudy.synthesizers.budget_split import (
+    DEFAULT_TREE_CELLS,
+    cell_count,
+    round_to_sqrt2,
+)
 from understudy.synthesizers.published.gaussian import holdable_workload
 
 REWEIGHTING_SWEEPS = 8
-"""Times the weights are divided by the deviations; the error settles to three digits by then."""
+"""Times the weights are divided by the deviations; the error settles to three digits by
+then.
+"""
 
 MIDDLE_CELL_THRESHOLD = 16
 """Cells of the threshold that is tried between none and the largest."""
@@ -69,23 +84,35 @@ MIDDLE_CELL_THRESHOLD = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Residual(Synthesizer):
-    """The workload by its residuals, as much of it as one model of `limit` cells can hold."""
+    """The workload by its residuals, as much of it as one model of `limit` cells can
+    hold.
+    """
 
     name: ClassVar[str] = "residual"
-    aware: ClassVar[Awareness] = Awareness(workload=True, data=False, budget=False, efficiency=True)
+    aware: ClassVar[Awareness] = Awareness(
+        workload=True, data=False, budget=False, efficiency=True
+    )
     about: ClassVar[About] = About(
         use="as gaussian, with columns of few values",
         avoid="there are many large columns: it becomes gaussian",
         cost="one request, nothing for choosing; time goes into the fit",
         paper=(
-            'Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy marginals under convex '
-            'privacy constraints", NeurIPS 2023'
+            'Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy'
+            ' marginals under convex privacy constraints", NeurIPS 2023'
         ),
     )
 
-    largest: int = option(64, "cells up to which a marginal may be measured by residuals, where that should help")
-    absolute: bool = option(True, "the smallest mean L1 error; false: the smallest sum of variances")
-    limit: int = option(DEFAULT_TREE_CELLS, "cells of the model; what is left out is said")
+    largest: int = option(
+        64,
+        "cells up to which a marginal may be measured by residuals, where that should"
+        " help",
+    )
+    absolute: bool = option(
+        True, "the smallest mean L1 error; false: the smallest sum of variances"
+    )
+    limit: int = option(
+        DEFAULT_TREE_CELLS, "cells of the model; what is left out is said"
+    )
 
     def __post_init__(self) -> None:
         if self.largest < 0:
@@ -93,24 +120,37 @@ class Residual(Synthesizer):
         if self.limit < 1:
             raise Refused("residual: `limit` must be at least 1. Nothing was spent")
 
-    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
+    def measure(
+        self, curator: CuratorProtocol, workload: Workload, progress: Progress
+    ) -> Measurements:
         """One request for every residual and every marginal of the best plan."""
         schema = curator.schema
         progress("measuring", 0.0)
-        if curator.rows is not None and cell_count(schema, tuple(schema)) == 1:  # nothing differs between neighbours
+        if (
+            curator.rows is not None and cell_count(schema, tuple(schema)) == 1
+        ):  # nothing differs between neighbours
             return curator.known + public_total(curator)
         wanted = holdable_workload(schema, workload, self.limit, progress)
-        # What is impossible carries no noise in a plain marginal, and a centred one knows nothing of it.
+        # What is impossible carries no noise in a plain marginal, and a centred one
+        # knows nothing of it.
         plain = {clique for clique in wanted if schema.zeros(clique) is not None}
         tops = sorted({0, min(MIDDLE_CELL_THRESHOLD, self.largest), self.largest})
         plans = []
         for top in tops:
-            centred = {clique for clique in wanted if cell_count(schema, clique) <= top} - plain
-            plan = ResidualPlan.of(schema, wanted, centred, curator.neighbours, curator.accounting)
-            plans.append(plan.minimise_l1_error(REWEIGHTING_SWEEPS) if self.absolute else plan)
+            centred = {
+                clique for clique in wanted if cell_count(schema, clique) <= top
+            } - plain
+            plan = ResidualPlan.of(
+                schema, wanted, centred, curator.neighbours, curator.accounting
+            )
+            plans.append(
+                plan.minimise_l1_error(REWEIGHTING_SWEEPS) if self.absolute else plan
+            )
         best = min(plans, key=lambda p: p.error(absolute=self.absolute))
         found = curator.known + public_total(curator)
-        questions = [q for q, part in zip(best.questions, best.parts, strict=True) if part > 0]
+        questions = [
+            q for q, part in zip(best.questions, best.parts, strict=True) if part > 0
+        ]
         parts = best.parts[best.parts > 0]
         found += curator.measure(
             [q.clique for q in questions],
@@ -121,14 +161,21 @@ class Residual(Synthesizer):
         progress("measuring", 1.0)
         return found
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
+    def estimate(
+        self,
+        schema: Schema,
+        measurements: Measurements,
+        rng: Generator,  # noqa: ARG002
+    ) -> TreeModel:
         """The maximum-entropy model of everything measured."""
         return estimate_tree(schema, measurements, limit_cells=self.limit)
 
 
 @dataclass(frozen=True)
 class ResidualQuery:
-    """One question of a plan: a marginal as it is or a residual, and how far a row moves it, in rows."""
+    """One question of a plan: a marginal as it is or a residual, and how far a row
+    moves it, in rows.
+    """
 
     clique: Clique
     maps: tuple[AxisMap, ...]
@@ -142,7 +189,8 @@ class ResidualQuery:
 
 @dataclass(frozen=True, eq=False)
 class ResidualPlan:
-    """Questions, and the part of a budget of 1 that each gets, best for weights of the cliques' variances.
+    """Questions, and the part of a budget of 1 that each gets, best for weights of the
+    cliques' variances.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"))
@@ -168,12 +216,22 @@ class ResidualPlan:
         neighbours: Neighbours,
         accounting: Accounting,
     ) -> ResidualPlan:
-        """The plan of least total variance: these cliques by residuals, the others as they are."""
+        """The plan of least total variance: these cliques by residuals, the others as
+        they are.
+        """
         residual = set(centred)
-        taus = dict.fromkeys(chain.from_iterable(_all_subsets(clique) for clique in wanted if clique in residual))
-        asks = [_make_query(schema, tau, Centring, neighbours, accounting) for tau in taus]
+        taus = dict.fromkeys(
+            chain.from_iterable(
+                _all_subsets(clique) for clique in wanted if clique in residual
+            )
+        )
+        asks = [
+            _make_query(schema, tau, Centring, neighbours, accounting) for tau in taus
+        ]
         asks += [
-            _make_query(schema, clique, Identity, neighbours, accounting) for clique in wanted if clique not in residual
+            _make_query(schema, clique, Identity, neighbours, accounting)
+            for clique in wanted
+            if clique not in residual
         ]
         plan = cls(schema, wanted, wanted, tuple(asks), np.ones(len(asks)), accounting)
         return plan.with_weights(wanted)
@@ -187,46 +245,76 @@ class ResidualPlan:
                 value[clique, False] = weight * cell_count(self.schema, clique)
                 continue
             for tau in _all_subsets(clique):
-                value[tau, True] = value.get((tau, True), 0.0) + weight * _cell_variance_factor(
-                    self.schema, clique, tau
-                )
+                value[tau, True] = value.get(
+                    (tau, True), 0.0
+                ) + weight * _cell_variance_factor(self.schema, clique, tau)
         v = np.array([value[q.clique, q.is_residual] for q in self.questions])
         s = np.array([q.moved for q in self.questions])
-        parts = np.cbrt(v * s**2) if self.accounting is Accounting.PURE else np.sqrt(v) * s
-        return ResidualPlan(self.schema, self.wanted, weights, self.questions, parts / parts.sum(), self.accounting)
+        parts = (
+            np.cbrt(v * s**2) if self.accounting is Accounting.PURE else np.sqrt(v) * s
+        )
+        return ResidualPlan(
+            self.schema,
+            self.wanted,
+            weights,
+            self.questions,
+            parts / parts.sum(),
+            self.accounting,
+        )
 
     def minimise_l1_error(self, sweeps: int) -> ResidualPlan:
-        """The plan of least mean L1 error: weights divided by deviations, again and again."""
+        """The plan of least mean L1 error: weights divided by deviations, again and
+        again.
+        """
         plan = self
         for _ in range(sweeps):
             deviations = np.sqrt(list(plan.variances().values()))
-            plan = plan.with_weights({c: w / d for (c, w), d in zip(self.wanted.items(), deviations, strict=True)})
+            plan = plan.with_weights(
+                {
+                    c: w / d
+                    for (c, w), d in zip(self.wanted.items(), deviations, strict=True)
+                }
+            )
         return plan
 
     def variances(self) -> dict[Clique, float]:
-        """The variance of a cell of each clique once all answers are pooled, for a budget of 1; up to a constant."""
+        """The variance of a cell of each clique once all answers are pooled, for a
+        budget of 1; up to a constant.
+        """
         precision: dict[Clique, float] = {}
         for ask, part in zip(self.questions, self.parts, strict=True):
             if ask.moved == 0:
                 continue
-            exact = (part / ask.moved) ** 2 if self.accounting is Accounting.PURE else part / ask.moved**2
-            for tau in [ask.clique] if ask.is_residual else _all_subsets(ask.clique):
-                precision[tau] = precision.get(tau, 0.0) + exact / _cells_outside(self.schema, ask.clique, tau)
-        return {
-            clique: sum(
-                _cell_variance_factor(self.schema, clique, tau) / precision[tau]
-                for tau in _all_subsets(clique)
-                if tau in precision
+            exact = (
+                (part / ask.moved) ** 2
+                if self.accounting is Accounting.PURE
+                else part / ask.moved**2
             )
-            / cell_count(self.schema, clique)
+            for tau in [ask.clique] if ask.is_residual else _all_subsets(ask.clique):
+                precision[tau] = precision.get(tau, 0.0) + exact / _cells_outside(
+                    self.schema, ask.clique, tau
+                )
+        return {
+            clique: (
+                sum(
+                    _cell_variance_factor(self.schema, clique, tau) / precision[tau]
+                    for tau in _all_subsets(clique)
+                    if tau in precision
+                )
+                / cell_count(self.schema, clique)
+            )
             for clique in self.wanted
         }
 
     def error(self, *, absolute: bool = True) -> float:
-        """The mean L1 error of the workload, or the sum of its variances; up to a constant."""
+        """The mean L1 error of the workload, or the sum of its variances; up to a
+        constant.
+        """
         found = self.variances()
         return sum(
-            w * cell_count(self.schema, c) * (math.sqrt(found[c]) if absolute else found[c])
+            w
+            * cell_count(self.schema, c)
+            * (math.sqrt(found[c]) if absolute else found[c])
             for c, w in self.wanted.items()
         )
 
@@ -242,18 +330,28 @@ def _make_query(
     maps = tuple(kind(size) for size in sizes)
     moved = marginal_sensitivity(maps, neighbours)
     scaled = math.prod(sizes) if kind is Centring else 1
-    far = float(moved.l1) if accounting is Accounting.PURE else math.sqrt(moved.l2_squared)
+    far = (
+        float(moved.l1)
+        if accounting is Accounting.PURE
+        else math.sqrt(moved.l2_squared)
+    )
     return ResidualQuery(clique, maps, far / scaled)
 
 
 def _cell_variance_factor(schema: Schema, clique: Clique, tau: Clique) -> float:
-    """The variance of all cells of a clique for each unit of the variance of a residual: n_A·p_τ·Π n_j⁻²."""
+    """The variance of all cells of a clique for each unit of the variance of a
+    residual: n_A·p_τ·Π n_j⁻².
+    """
     free = math.prod((n - 1) / n for n in schema.sizes(tau))
     return cell_count(schema, clique) * free / _cells_outside(schema, clique, tau) ** 2
 
 
 def _cells_outside(schema: Schema, clique: Clique, tau: Sequence[str]) -> int:
-    return math.prod(n for name, n in zip(clique, schema.sizes(clique), strict=True) if name not in tau)
+    return math.prod(
+        n
+        for name, n in zip(clique, schema.sizes(clique), strict=True)
+        if name not in tau
+    )
 
 
 def _all_subsets(clique: Clique) -> Iterable[Clique]:

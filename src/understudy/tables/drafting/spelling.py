@@ -1,7 +1,9 @@
-"""How cells are spelled, where that keeps them from being read as what they are: what a draft tells its owner.
+"""How cells are spelled, where that keeps them from being read as what they are: what a
+draft tells its owner.
 
-A table is read by fixed rules, so that no row decides how the others are read. Numbers with separators, dates in a country's own order and
-texts in another encoding are then plain texts. Whoever drafts a schema looks at the rows anyway, and is told.
+A table is read by fixed rules, so that no row decides how the others are read. Numbers
+with separators, dates in a country's own order and texts in another encoding are then
+plain texts. Whoever drafts a schema looks at the rows anyway, and is told.
 """
 
 from __future__ import annotations
@@ -20,15 +22,26 @@ MIN_ODD_SPELLING_SHARE = Fraction(99, 100)
 MIN_DAMAGED_SHARE = Fraction(1, 1000)
 """Part of the cells that must be damaged for that to be told."""
 
-DRESSED_NUMBER_PATTERN = r"^[-+(]?[$€£¥]? ?(\d{1,3}([,.'’]\d{3})+|\d+)([.,]\d+)? ?[%$€£¥]?\)?$"
+DRESSED_NUMBER_PATTERN = (
+    r"^[-+(]?[$€£¥]? ?(\d{1,3}([,.'’]\d{3})+|\d+)([.,]\d+)? ?[%$€£¥]?\)?$"
+)
 NUMBER_SIGN_PATTERN = r"[,%$€£¥'’(]"
 LOCAL_DATE_PATTERN = r"^\d{1,2}([./-])\d{1,2}[./-](\d{2}|\d{4})( .*)?$"
 OPEN_QUOTE_PATTERN = r'^"[^"]*$'
 SPELLING_NOTES = {
-    "number": "cells look like numbers with a comma, a percent or a currency sign; as 1234.5 they would be numbers",
+    "number": (
+        "cells look like numbers with a comma, a percent or a currency sign; as 1234.5"
+        " they would be numbers"
+    ),
     "date": "cells look like dates; as 2024-02-29 they would be dates",
-    "encoding": "some cells are no text in this encoding; say which one it is (--encoding cp1252)",
-    "quote": "some cells begin with a quote that does not end on their line; say --multiline if cells hold line breaks",
+    "encoding": (
+        "some cells are no text in this encoding; say which one it is (--encoding"
+        " cp1252)"
+    ),
+    "quote": (
+        "some cells begin with a quote that does not end on their line; say --multiline"
+        " if cells hold line breaks"
+    ),
 }
 
 
@@ -38,18 +51,26 @@ def count_matches_sql(pattern: str) -> str:
 
 
 def query_texts(source: TableSource, name: str) -> str | None:
-    """A query of a column's texts, empty cells as none; None for a type that stands for no text."""
+    """A query of a column's texts, empty cells as none; None for a type that stands for
+    no text.
+    """
     layers, stored = QueryLayers(), source.stored(name)
     found = texts_sql(layers, stored)
     if not found:
         return None
     return layers.query(
-        source.relation, [f"CASE WHEN {encode.is_empty_sql(stored)} THEN NULL ELSE trim({found[0]}) END AS t"]
+        source.relation,
+        [
+            f"CASE WHEN {encode.is_empty_sql(stored)} THEN NULL ELSE trim({found[0]})"
+            " END AS t"
+        ],
     )
 
 
 def describe_spelling(source: TableSource, name: str) -> str:
-    """What to tell the owner of a column of texts about how its cells are spelled; nothing where it is as it should be."""
+    """What to tell the owner of a column of texts about how its cells are spelled;
+    nothing where it is as it should be.
+    """
     asked = query_texts(source, name)
     if asked is None:
         return ""
@@ -57,9 +78,9 @@ def describe_spelling(source: TableSource, name: str) -> str:
     has_sign = f"regexp_matches(t, {quoting.text_literal(NUMBER_SIGN_PATTERN)})"
     dressed = f"count(*) FILTER ({looks_dressed} AND {has_sign})"
     ((filled, numbers, signed, dates, broken, quoted),) = source.engine.run(
-        f"SELECT count(t), {count_matches_sql(DRESSED_NUMBER_PATTERN)}, {dressed}, {count_matches_sql(LOCAL_DATE_PATTERN)}, "
-        f"count(*) FILTER (contains(t, chr(65533))), {count_matches_sql(OPEN_QUOTE_PATTERN)} "
-        f"FROM ({asked})",
+        f"SELECT count(t), {count_matches_sql(DRESSED_NUMBER_PATTERN)}, {dressed},"
+        f" {count_matches_sql(LOCAL_DATE_PATTERN)}, count(*) FILTER (contains(t,"
+        f" chr(65533))), {count_matches_sql(OPEN_QUOTE_PATTERN)} FROM ({asked})",
         doing=f'looking at column "{name}"',
     )
     if numbers >= MIN_ODD_SPELLING_SHARE * filled and 2 * signed >= filled > 0:
@@ -68,4 +89,8 @@ def describe_spelling(source: TableSource, name: str) -> str:
         return SPELLING_NOTES["date"]
     if broken > MIN_DAMAGED_SHARE * filled:
         return SPELLING_NOTES["encoding"]
-    return SPELLING_NOTES["quote"] if source.kind == "csv" and quoted > MIN_DAMAGED_SHARE * filled else ""
+    return (
+        SPELLING_NOTES["quote"]
+        if source.kind == "csv" and quoted > MIN_DAMAGED_SHARE * filled
+        else ""
+    )

@@ -1,11 +1,17 @@
-"""Days, moments and times of day, as SQL: days and microseconds since 1970, within the years 1 to 9999."""
+"""Days, moments and times of day, as SQL: days and microseconds since 1970, within the
+years 1 to 9999.
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import date, timedelta
 
-from understudy.schema.columns.cell import CELL_DATE_PATTERN, CELL_OFFSET_PATTERN, CELL_TIME_PATTERN
+from understudy.schema.columns.cell import (
+    CELL_DATE_PATTERN,
+    CELL_OFFSET_PATTERN,
+    CELL_TIME_PATTERN,
+)
 from understudy.schema.columns.discrete import EPOCH_DATE, MICROSECOND_SPAN, Datetime
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
@@ -18,19 +24,29 @@ from understudy.tables.sql.stored import (
     trimmed_text_sql,
 )
 
-FIRST_CALENDAR_DAY, LAST_CALENDAR_DAY = (date.min - EPOCH_DATE).days, (date.max - EPOCH_DATE).days
-DAY_MICROS, MINUTE_MICROS = timedelta(days=1) // MICROSECOND_SPAN, timedelta(minutes=1) // MICROSECOND_SPAN
+FIRST_CALENDAR_DAY, LAST_CALENDAR_DAY = (
+    (date.min - EPOCH_DATE).days,
+    (date.max - EPOCH_DATE).days,
+)
+DAY_MICROS, MINUTE_MICROS = (
+    timedelta(days=1) // MICROSECOND_SPAN,
+    timedelta(minutes=1) // MICROSECOND_SPAN,
+)
 
 
 def in_calendar_sql(cell: str) -> str:
     """Whether a date lies in the calendar that Python knows."""
-    return f"({cell} - DATE '1970-01-01') BETWEEN {FIRST_CALENDAR_DAY} AND {LAST_CALENDAR_DAY}"
+    return (
+        f"({cell} - DATE '1970-01-01') BETWEEN {FIRST_CALENDAR_DAY} AND"
+        f" {LAST_CALENDAR_DAY}"
+    )
 
 
 def _calendar_or_null_sql(layers: QueryLayers, micros: str) -> str:
     micros = layers.read(micros)
     return layers.read(
-        f"CASE WHEN {micros} BETWEEN {FIRST_CALENDAR_DAY * DAY_MICROS} AND {(LAST_CALENDAR_DAY + 1) * DAY_MICROS - 1} THEN {micros} END"
+        f"CASE WHEN {micros} BETWEEN {FIRST_CALENDAR_DAY * DAY_MICROS} AND"
+        f" {(LAST_CALENDAR_DAY + 1) * DAY_MICROS - 1} THEN {micros} END"
     )
 
 
@@ -52,37 +68,58 @@ def _offset_micros(zone: str) -> int | None:
 def _epoch_micros_sql(layers: QueryLayers, stored: StoredColumn) -> str:
     """Microseconds of a moment or instant of any precision; digits beyond are cut off."""
     if stored.type.endswith("_NS"):
-        return _calendar_or_null_sql(layers, _floor_divide_sql(layers.read(f"epoch_ns({stored.cell})"), 1000))
+        return _calendar_or_null_sql(
+            layers, _floor_divide_sql(layers.read(f"epoch_ns({stored.cell})"), 1000)
+        )
     kind = "TIMESTAMP" if stored.type in MOMENT_TYPES else "TIMESTAMPTZ"
     return _calendar_or_null_sql(layers, f"epoch_us(CAST({stored.cell} AS {kind}))")
 
 
 def _wall_clock_sql(layers: QueryLayers, stored: StoredColumn) -> str:
-    """Microseconds that clocks show, in the zone in which the source shows its instants."""
+    """Microseconds that clocks show, in the zone in which the source shows its
+    instants.
+    """
     micros = _epoch_micros_sql(layers, stored)
     if stored.type in MOMENT_TYPES:
         return micros
     zone = stored.zone or "UTC"
     shift = _offset_micros(zone)
     if shift is not None:
-        return _calendar_or_null_sql(layers, f"{micros} + {quoting.whole_literal(shift)}")
+        return _calendar_or_null_sql(
+            layers, f"{micros} + {quoting.whole_literal(shift)}"
+        )
     return _calendar_or_null_sql(
-        layers, f"epoch_us(timezone({quoting.text_literal(zone)}, make_timestamptz({micros})))"
+        layers,
+        f"epoch_us(timezone({quoting.text_literal(zone)}, make_timestamptz({micros})))",
     )
 
 
-def _parse_moment_sql(layers: QueryLayers, stored: StoredColumn) -> tuple[str, str, str]:
-    """A moment's text: the microseconds clocks show, its offset in minutes (NULL where that is none), and the offset's text."""
-    pattern = f"^({CELL_DATE_PATTERN})([T ]({CELL_TIME_PATTERN})({CELL_OFFSET_PATTERN})?)?$"
+def _parse_moment_sql(
+    layers: QueryLayers, stored: StoredColumn
+) -> tuple[str, str, str]:
+    """A moment's text: the microseconds clocks show, its offset in minutes (NULL where
+    that is none), and the offset's text.
+    """
+    pattern = (
+        f"^({CELL_DATE_PATTERN})([T ]({CELL_TIME_PATTERN})({CELL_OFFSET_PATTERN})?)?$"
+    )
     names = "['day', 'tail', 'clock', 'second', 'part', 'offset']"
-    group = layers.read(f"regexp_extract({trimmed_text_sql(layers, stored)}, {quoting.text_literal(pattern)}, {names})")
+    group = layers.read(
+        f"regexp_extract({trimmed_text_sql(layers, stored)},"
+        f" {quoting.text_literal(pattern)}, {names})"
+    )
     clock = f"CASE WHEN {group}.clock = '' THEN '00:00' ELSE {group}.clock END"
     # 24:00 is no time of day, though the database would take it for the next midnight.
-    moment = f"CASE WHEN {group}.clock NOT LIKE '24%' THEN epoch_us(TRY_CAST({group}.day || ' ' || {clock} AS TIMESTAMP)) END"
+    moment = (
+        f"CASE WHEN {group}.clock NOT LIKE '24%' THEN epoch_us(TRY_CAST({group}.day ||"
+        f" ' ' || {clock} AS TIMESTAMP)) END"
+    )
     offset = layers.read(f"{group}.offset")
     hours = layers.read(f"TRY_CAST(substr({offset}, 2, 2) AS INTEGER)")
     minutes = layers.read(f"TRY_CAST('0' || right(substr({offset}, 4), 2) AS INTEGER)")
-    signed = f"CASE WHEN {offset} LIKE '-%' THEN -1 ELSE 1 END * ({hours} * 60 + {minutes})"
+    signed = (
+        f"CASE WHEN {offset} LIKE '-%' THEN -1 ELSE 1 END * ({hours} * 60 + {minutes})"
+    )
     known = f"CASE WHEN {hours} <= 23 AND {minutes} <= 59 THEN {signed} END"
     shift = layers.read(f"CASE WHEN {offset} IN ('', 'Z') THEN 0 ELSE {known} END")
     wall = _calendar_or_null_sql(layers, moment)
@@ -92,7 +129,10 @@ def _parse_moment_sql(layers: QueryLayers, stored: StoredColumn) -> tuple[str, s
 def days_sql(layers: QueryLayers, stored: StoredColumn) -> str | None:
     """The day of a date or moment; None where the stored type holds neither."""
     if stored.type == "DATE":
-        return f"CASE WHEN {in_calendar_sql(stored.cell)} THEN CAST({stored.cell} - DATE '1970-01-01' AS BIGINT) END"
+        return (
+            f"CASE WHEN {in_calendar_sql(stored.cell)} THEN CAST({stored.cell} - DATE"
+            " '1970-01-01' AS BIGINT) END"
+        )
     if stored.type in MOMENT_TYPES or stored.type in INSTANT_TYPES:
         return _floor_divide_sql(_wall_clock_sql(layers, stored), DAY_MICROS)
     if stored.type in TEXT_TYPES:
@@ -100,17 +140,30 @@ def days_sql(layers: QueryLayers, stored: StoredColumn) -> str | None:
     return None
 
 
-def moment_sql(layers: QueryLayers, column: Datetime, stored: StoredColumn) -> str | None:
-    """The microseconds of a moment of a column, in UTC where it has a zone; None where the stored type holds none."""
+def moment_sql(
+    layers: QueryLayers, column: Datetime, stored: StoredColumn
+) -> str | None:
+    """The microseconds of a moment of a column, in UTC where it has a zone; None where
+    the stored type holds none.
+    """
     zone = column.zone
     if stored.type in INSTANT_TYPES:
-        return _wall_clock_sql(layers, stored) if zone is None else _epoch_micros_sql(layers, stored)
+        return (
+            _wall_clock_sql(layers, stored)
+            if zone is None
+            else _epoch_micros_sql(layers, stored)
+        )
     if stored.type in TEXT_TYPES:
         wall, shift, offset = _parse_moment_sql(layers, stored)
         if zone is None:
             return wall
-        instant = _calendar_or_null_sql(layers, f"{wall} - CAST({shift} AS BIGINT) * {MINUTE_MICROS}")
-        return f"CASE WHEN {offset} <> '' THEN {instant} ELSE {_instant_sql(layers, wall, zone)} END"
+        instant = _calendar_or_null_sql(
+            layers, f"{wall} - CAST({shift} AS BIGINT) * {MINUTE_MICROS}"
+        )
+        return (
+            f"CASE WHEN {offset} <> '' THEN {instant} ELSE"
+            f" {_instant_sql(layers, wall, zone)} END"
+        )
     if stored.type == "DATE":
         wall = layers.read(f"({days_sql(layers, stored)}) * {DAY_MICROS}")
     elif stored.type in MOMENT_TYPES:
@@ -122,17 +175,26 @@ def moment_sql(layers: QueryLayers, column: Datetime, stored: StoredColumn) -> s
 
 def _instant_sql(layers: QueryLayers, wall: str, zone: str) -> str:
     """The instant at which clocks in a zone show this time; of two, the later."""
-    return _calendar_or_null_sql(layers, f"epoch_us(timezone({quoting.text_literal(zone)}, make_timestamp({wall})))")
+    return _calendar_or_null_sql(
+        layers,
+        f"epoch_us(timezone({quoting.text_literal(zone)}, make_timestamp({wall})))",
+    )
 
 
 def stored_clock_sql(stored: StoredColumn) -> str:
     """The microseconds since midnight of a stored time."""
-    micros = f"epoch_ns({stored.cell}) // 1000" if stored.type == "TIME_NS" else f"epoch_us({stored.cell})"
+    micros = (
+        f"epoch_ns({stored.cell}) // 1000"
+        if stored.type == "TIME_NS"
+        else f"epoch_us({stored.cell})"
+    )
     return f"CASE WHEN {micros} < {DAY_MICROS} THEN {micros} END"
 
 
 def clock_sql(layers: QueryLayers, stored: StoredColumn) -> str | None:
-    """The microseconds since midnight of a time or moment, none of a day; None where the stored type holds none of them."""
+    """The microseconds since midnight of a time or moment, none of a day; None where
+    the stored type holds none of them.
+    """
     if stored.type == "DATE":
         return f"CASE WHEN {in_calendar_sql(stored.cell)} THEN CAST(0 AS BIGINT) END"
     if stored.type in TIME_TYPES:
@@ -143,27 +205,44 @@ def clock_sql(layers: QueryLayers, stored: StoredColumn) -> str | None:
     if stored.type in TEXT_TYPES:
         n = trimmed_text_sql(layers, stored)
         micros = layers.read(
-            f"CASE WHEN regexp_full_match({n}, {quoting.text_literal(CELL_TIME_PATTERN)}) THEN epoch_us(TRY_CAST({n} AS TIME)) END"
+            f"CASE WHEN regexp_full_match({n},"
+            f" {quoting.text_literal(CELL_TIME_PATTERN)}) THEN epoch_us(TRY_CAST({n} AS"
+            " TIME)) END"
         )
         wall = _parse_moment_sql(layers, stored)[0]
-        since_midnight = f"{wall} - {_floor_divide_sql(wall, DAY_MICROS)} * {DAY_MICROS}"
-        return f"CASE WHEN {micros} < {DAY_MICROS} THEN {micros} WHEN {micros} IS NULL THEN {since_midnight} END"
+        since_midnight = (
+            f"{wall} - {_floor_divide_sql(wall, DAY_MICROS)} * {DAY_MICROS}"
+        )
+        return (
+            f"CASE WHEN {micros} < {DAY_MICROS} THEN {micros} WHEN {micros} IS NULL"
+            f" THEN {since_midnight} END"
+        )
     return None
 
 
 def clock_text_sql(micros: str) -> str:
     """A time of day as Python writes it."""
     moment = f"make_timestamp({micros})"
-    return f"CASE WHEN {micros} % 1000000 = 0 THEN strftime({moment}, '%H:%M:%S') ELSE strftime({moment}, '%H:%M:%S.%f') END"
+    return (
+        f"CASE WHEN {micros} % 1000000 = 0 THEN strftime({moment}, '%H:%M:%S') ELSE"
+        f" strftime({moment}, '%H:%M:%S.%f') END"
+    )
 
 
 def moment_texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
-    """A moment as Python writes it, with a space and with a T; a midnight that has no offset is first of all a day."""
+    """A moment as Python writes it, with a space and with a T; a midnight that has no
+    offset is first of all a day.
+    """
     wall = _wall_clock_sql(layers, stored)
     offset = "''"
     if stored.type in INSTANT_TYPES:
-        minutes = layers.read(f"({wall} - {_epoch_micros_sql(layers, stored)}) // {MINUTE_MICROS}")
-        offset = f"printf('%s%02d:%02d', CASE WHEN {minutes} < 0 THEN '-' ELSE '+' END, abs({minutes}) // 60, abs({minutes}) % 60)"
+        minutes = layers.read(
+            f"({wall} - {_epoch_micros_sql(layers, stored)}) // {MINUTE_MICROS}"
+        )
+        offset = (
+            f"printf('%s%02d:%02d', CASE WHEN {minutes} < 0 THEN '-' ELSE '+' END,"
+            f" abs({minutes}) // 60, abs({minutes}) % 60)"
+        )
     day, clock = f"strftime(make_timestamp({wall}), '%Y-%m-%d')", clock_text_sql(wall)
     long = [f"{day} || '{between}' || {clock} || {offset}" for between in (" ", "T")]
     if stored.type in INSTANT_TYPES:

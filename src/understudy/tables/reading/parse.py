@@ -1,7 +1,8 @@
 """Reading: what a cell of a stored type says in a column of a declared type, as SQL.
 
-The rules are those of schema/columns/cell.py. Whatever the stored type, a reading gives either ordered numbers on a grid, or texts to look
-up, or nothing at all; no reading raises, whatever the cell holds.
+The rules are those of schema/columns/cell.py. Whatever the stored type, a reading gives
+either ordered numbers on a grid, or texts to look up, or nothing at all; no reading
+raises, whatever the cell holds.
 """
 
 from __future__ import annotations
@@ -10,8 +11,20 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.schema.columns.cell import CELL_NUMBER_PATTERN, MAX_NUMBER_DIGITS, parse_number
-from understudy.schema.columns.discrete import MICROSECOND_SPAN, Date, Datetime, Integer, Lattice, Real, Time
+from understudy.schema.columns.cell import (
+    CELL_NUMBER_PATTERN,
+    MAX_NUMBER_DIGITS,
+    parse_number,
+)
+from understudy.schema.columns.discrete import (
+    MICROSECOND_SPAN,
+    Date,
+    Datetime,
+    Integer,
+    Lattice,
+    Real,
+    Time,
+)
 from understudy.schema.formula import FORMULA_OPENERS
 from understudy.tables.reading.datetimes import (
     clock_sql,
@@ -39,7 +52,9 @@ from understudy.tables.sql.stored import (
 
 __all__ = ["DOUBLE_TYPES", "TEXT_TYPES", "NumberReading", "number_reading", "texts_sql"]
 
-GUARDED_TEXT_PATTERN = quoting.text_literal("^'+[" + re.escape(FORMULA_OPENERS.replace("\0", "")) + "]")
+GUARDED_TEXT_PATTERN = quoting.text_literal(
+    "^'+[" + re.escape(FORMULA_OPENERS.replace("\0", "")) + "]"
+)
 """Texts that `guard_formula` may have written; no cell of a file holds a NUL."""
 
 MAX_STEP_PLACES = 18
@@ -48,28 +63,50 @@ MAX_STEP_PLACES = 18
 
 @dataclass(frozen=True)
 class NumberReading:
-    """A cell as a number on a grid; NULL where it is no value. `cut` says whether digits of it were cut off, where they can be."""
+    """A cell as a number on a grid; NULL where it is no value. `cut` says whether
+    digits of it were cut off, where they can be.
+    """
 
     value: str
     grid: Grid
     cut: str | None = None
 
 
-def number_reading(layers: QueryLayers, column: Lattice, stored: StoredColumn) -> NumberReading | None:
-    """A cell of a number, date, moment or time column; None where the stored type never holds one."""
+def number_reading(
+    layers: QueryLayers, column: Lattice, stored: StoredColumn
+) -> NumberReading | None:
+    """A cell of a number, date, moment or time column; None where the stored type never
+    holds one.
+    """
     if isinstance(column, Integer | Real):
         return _quantity_reading(layers, column, stored)
     if isinstance(column, Date):
         found = days_sql(layers, stored)
-        return None if found is None else NumberReading(layers.read(found), WholeGrid(Fraction(1), nearest=False))
+        return (
+            None
+            if found is None
+            else NumberReading(
+                layers.read(found), WholeGrid(Fraction(1), nearest=False)
+            )
+        )
     assert isinstance(column, Datetime | Time)
-    micros = moment_sql(layers, column, stored) if isinstance(column, Datetime) else clock_sql(layers, stored)
+    micros = (
+        moment_sql(layers, column, stored)
+        if isinstance(column, Datetime)
+        else clock_sql(layers, stored)
+    )
     unit = Fraction(1, column.resolution // MICROSECOND_SPAN)
-    return None if micros is None else NumberReading(layers.read(micros), WholeGrid(unit, nearest=False))
+    return (
+        None
+        if micros is None
+        else NumberReading(layers.read(micros), WholeGrid(unit, nearest=False))
+    )
 
 
 def texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
-    """The texts a cell may stand for, the likeliest first; none for a type that stands for no text."""
+    """The texts a cell may stand for, the likeliest first; none for a type that stands
+    for no text.
+    """
     cell, kind = stored.cell, stored.type
     if kind in TEXT_TYPES:
         text = text_sql(layers, stored)
@@ -77,19 +114,34 @@ def texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
     if kind in WHOLE_TYPES or kind == "UHUGEINT":
         return [f"CAST({cell} AS VARCHAR)"]
     if kind == "BOOLEAN":
-        return [f"CASE WHEN {cell} THEN '{yes}' ELSE '{no}' END" for yes, no in (("true", "false"), ("True", "False"))]
+        return [
+            f"CASE WHEN {cell} THEN '{yes}' ELSE '{no}' END"
+            for yes, no in (("true", "false"), ("True", "False"))
+        ]
     if kind in DOUBLE_TYPES:
         number = f"CAST({cell} AS DOUBLE)"
         shown = f"CAST({number} AS VARCHAR)"
-        # 2^63 itself is left out; -0.0 shows its sign only in the longer text. TRY_CAST, because statistics of a Parquet file leave NaN
-        # out, and by them the database may skip the condition.
+        # 2^63 itself is left out; -0.0 shows its sign only in the longer text.
+        # TRY_CAST, because statistics of a Parquet file leave NaN out, and by them the
+        # database may skip the condition.
         short = f"abs({number}) < 9223372036854775808 AND trunc({number}) = {number}"
-        return [f"CASE WHEN {short} THEN CAST(TRY_CAST({number} AS HUGEINT) AS VARCHAR) ELSE {shown} END", shown]
+        return [
+            (
+                f"CASE WHEN {short} THEN CAST(TRY_CAST({number} AS HUGEINT) AS VARCHAR)"
+                f" ELSE {shown} END"
+            ),
+            shown,
+        ]
     if kind.startswith("DECIMAL"):
         shown = layers.read(f"CAST({cell} AS VARCHAR)")
-        return [f"CASE WHEN contains({shown}, '.') THEN rtrim(rtrim({shown}, '0'), '.') ELSE {shown} END"]
+        return [
+            f"CASE WHEN contains({shown}, '.') THEN rtrim(rtrim({shown}, '0'), '.')"
+            f" ELSE {shown} END"
+        ]
     if kind == "DATE":
-        return [f"CASE WHEN {in_calendar_sql(cell)} THEN strftime({cell}, '%Y-%m-%d') END"]
+        return [
+            f"CASE WHEN {in_calendar_sql(cell)} THEN strftime({cell}, '%Y-%m-%d') END"
+        ]
     if kind in TIME_TYPES:
         return [clock_text_sql(layers.read(stored_clock_sql(stored)))]
     if kind in MOMENT_TYPES or kind in INSTANT_TYPES:
@@ -99,23 +151,36 @@ def texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
 
 def _unguard_sql(text: str) -> str:
     """The text that was guarded, as `unguard_formula` tells it; others as they are."""
-    return f"CASE WHEN regexp_matches({text}, {GUARDED_TEXT_PATTERN}) THEN substr({text}, 2) ELSE {text} END"
+    return (
+        f"CASE WHEN regexp_matches({text}, {GUARDED_TEXT_PATTERN}) THEN substr({text},"
+        f" 2) ELSE {text} END"
+    )
 
 
-def _quantity_reading(layers: QueryLayers, column: Integer | Real, stored: StoredColumn) -> NumberReading | None:
+def _quantity_reading(
+    layers: QueryLayers, column: Integer | Real, stored: StoredColumn
+) -> NumberReading | None:
     cell, kind, step = stored.cell, stored.type, Fraction(column.step)
     if kind in WHOLE_TYPES:
         return NumberReading(cell, WholeGrid(1 / step, nearest=True))
     if kind == "UHUGEINT":
-        far = f"CASE WHEN {cell} >= {2**126} THEN {2**126} ELSE TRY_CAST({cell} AS HUGEINT) END"
+        far = (
+            f"CASE WHEN {cell} >= {2**126} THEN {2**126} ELSE TRY_CAST({cell} AS"
+            " HUGEINT) END"
+        )
         return NumberReading(layers.read(far), WholeGrid(1 / step, nearest=True))
     if kind in DOUBLE_TYPES:
         number = f"CAST({cell} AS DOUBLE)"
-        return NumberReading(layers.read(f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"), DoubleGrid(step))
+        return NumberReading(
+            layers.read(f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"),
+            DoubleGrid(step),
+        )
     if kind.startswith("DECIMAL"):
         width, scale = (int(n) for n in re.findall(r"\d+", kind))
         digits = layers.read(_unscale_decimal_sql(cell, width, scale))
-        return NumberReading(digits, WholeGrid(Fraction(1, 10**scale) / step, nearest=True))
+        return NumberReading(
+            digits, WholeGrid(Fraction(1, 10**scale) / step, nearest=True)
+        )
     if kind in TEXT_TYPES:
         return _parse_quantity(layers, column, stored, step)
     return None
@@ -126,47 +191,79 @@ def _unscale_decimal_sql(cell: str, width: int, scale: int) -> str:
     if scale == 0:
         return f"CAST({cell} AS HUGEINT)"
     if width + scale <= 37:
-        return f"CAST(CAST({cell} AS DECIMAL(38,{scale})) * CAST({10**scale} AS DECIMAL({scale + 1},0)) AS HUGEINT)"
+        return (
+            f"CAST(CAST({cell} AS DECIMAL(38,{scale})) * CAST({10**scale} AS"
+            f" DECIMAL({scale + 1},0)) AS HUGEINT)"
+        )
     return f"TRY_CAST(replace(CAST({cell} AS VARCHAR), '.', '') AS HUGEINT)"
 
 
 def _decimal_places(number: Fraction) -> int:
     """Decimals that hold a number exactly, or as many as are worth keeping."""
-    return next((d for d in range(MAX_STEP_PLACES + 2) if (number * 10**d).denominator == 1), MAX_STEP_PLACES)
+    return next(
+        (d for d in range(MAX_STEP_PLACES + 2) if (number * 10**d).denominator == 1),
+        MAX_STEP_PLACES,
+    )
 
 
-def _parse_quantity(layers: QueryLayers, column: Integer | Real, stored: StoredColumn, step: Fraction) -> NumberReading:
+def _parse_quantity(
+    layers: QueryLayers, column: Integer | Real, stored: StoredColumn, step: Fraction
+) -> NumberReading:
     """A number's text as a whole number of 10^-places, the digits beyond cut off.
 
-    Cutting off is exact: halves go away from zero, and every half lies on this decimal grid.
+    Cutting off is exact: halves go away from zero, and every half lies on this decimal
+    grid.
     """
-    spelled = [number for number in map(parse_number, column.missing) if number is not None]
-    places = max(_decimal_places(step / 2), *(_decimal_places(number) for number in spelled), 0)
+    spelled = [
+        number for number in map(parse_number, column.missing) if number is not None
+    ]
+    places = max(
+        _decimal_places(step / 2), *(_decimal_places(number) for number in spelled), 0
+    )
     text, n = text_sql(layers, stored), trimmed_text_sql(layers, stored)
-    # Nearly all numbers are short; how a text can be read is decided once, the long way only where it is needed.
+    # Nearly all numbers are short; how a text can be read is decided once, the long way
+    # only where it is needed.
     kind = layers.read(
-        f"CASE WHEN regexp_full_match({text}, '[+-]?[0-9]{{1,18}}') THEN 1 "
-        f"WHEN {0 < places <= 10} AND regexp_full_match({text}, '[+-]?[0-9]{{1,15}}\\.[0-9]*') THEN 2 "
-        f"WHEN length({n}) <= {MAX_NUMBER_DIGITS} AND regexp_full_match({n}, {quoting.text_literal(CELL_NUMBER_PATTERN)}) THEN 3 ELSE 0 END"
+        f"CASE WHEN regexp_full_match({text}, '[+-]?[0-9]{{1,18}}') THEN 1 WHEN"
+        f" {0 < places <= 10} AND regexp_full_match({text},"
+        f" '[+-]?[0-9]{{1,15}}\\.[0-9]*') THEN 2 WHEN length({n}) <="
+        f" {MAX_NUMBER_DIGITS} AND regexp_full_match({n},"
+        f" {quoting.text_literal(CELL_NUMBER_PATTERN)}) THEN 3 ELSE 0 END"
     )
     groups = "^([+-]?)([0-9]*)\\.?([0-9]*)([eE]([+-]?[0-9]{1,3}))?$"
-    part = layers.read(f"CASE WHEN {kind} = 3 THEN regexp_extract({n}, '{groups}', ['s', 'w', 'f', 'x', 'e']) END")
+    part = layers.read(
+        f"CASE WHEN {kind} = 3 THEN regexp_extract({n}, '{groups}', ['s', 'w', 'f',"
+        " 'x', 'e']) END"
+    )
     digits = layers.read(f"{part}.w || {part}.f")
-    point = layers.read(f"CAST(length({part}.w) + {places} + COALESCE(TRY_CAST({part}.e AS INTEGER), 0) AS INTEGER)")
+    point = layers.read(
+        f"CAST(length({part}.w) + {places} + COALESCE(TRY_CAST({part}.e AS INTEGER), 0)"
+        " AS INTEGER)"
+    )
     kept = layers.read(
-        f"CASE WHEN {point} > 0 THEN ltrim(left(rpad({digits}, {point}, '0'), {point}), '0') ELSE '' END"
+        f"CASE WHEN {point} > 0 THEN ltrim(left(rpad({digits}, {point}, '0'), {point}),"
+        " '0') ELSE '' END"
     )
     size = layers.read(
-        f"CASE WHEN {kept} = '' THEN 0 WHEN length({kept}) > 38 THEN {OVERLONG_NUMBER} ELSE TRY_CAST({kept} AS HUGEINT) END"
+        f"CASE WHEN {kept} = '' THEN 0 WHEN length({kept}) > 38 THEN {OVERLONG_NUMBER}"
+        f" ELSE TRY_CAST({kept} AS HUGEINT) END"
     )
     short = f"left({text}, strpos({text}, '.') + {places})"
-    decimal = f"TRY_CAST({short} AS DECIMAL(38,{places})) * CAST({10**places} AS DECIMAL({places + 1},0))"
+    decimal = (
+        f"TRY_CAST({short} AS DECIMAL(38,{places})) * CAST({10**places} AS"
+        f" DECIMAL({places + 1},0))"
+    )
     value = layers.read(
         f"CASE {kind} WHEN 1 THEN TRY_CAST({text} AS HUGEINT) * {10**places} "
         + (f"WHEN 2 THEN TRY_CAST({decimal} AS HUGEINT) " if 0 < places <= 10 else "")
         + f"WHEN 3 THEN CASE WHEN {part}.s = '-' THEN -{size} ELSE {size} END END"
     )
-    beyond = f"substr({text}, strpos({text}, '.') + {places + 1})", f"substr({digits}, GREATEST({point}, 0) + 1)"
+    beyond = (
+        f"substr({text}, strpos({text}, '.') + {places + 1})",
+        f"substr({digits}, GREATEST({point}, 0) + 1)",
+    )
     rest = f"CASE {kind} WHEN 2 THEN {beyond[0]} WHEN 3 THEN {beyond[1]} END"
     cut = f"COALESCE(regexp_matches({rest}, '[1-9]'), false)" if spelled else None
-    return NumberReading(value, WholeGrid(Fraction(1, 10**places) / step, nearest=True), cut)
+    return NumberReading(
+        value, WholeGrid(Fraction(1, 10**places) / step, nearest=True), cut
+    )

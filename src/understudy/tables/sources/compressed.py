@@ -1,7 +1,9 @@
 """Packed files: `.gz` and `.zst`, unpacked as they are read, and weighed before.
 
-A few kilobytes can unpack to terabytes. So a packed file is read to its end once, and nothing of it kept, before any cell is looked at: one
-that unpacks to far more than it holds is refused, and so is one that is damaged or cut short, with the line in which that shows.
+A few kilobytes can unpack to terabytes. So a packed file is read to its end once, and
+nothing of it kept, before any cell is looked at: one that unpacks to far more than it
+holds is refused, and so is one that is damaged or cut short, with the line in which
+that shows.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ COMPRESSION_OF_ENDING = {".gz": "gzip", ".zst": "zstd"}
 
 FREE_UNPACKED_BYTES = 2**27
 MAX_UNPACK_RATIO = 200
-"""A file may unpack to so many bytes whatever its size, and beyond that to so many times what was read of it."""
+"""A file may unpack to so many bytes whatever its size, and beyond that to so many
+times what was read of it.
+"""
 
 UNPACK_STEP_BYTES = 2**20
 
@@ -34,11 +38,17 @@ def compression_of_path(path: Path) -> str:
 
 def open_bytes(path: Path) -> BinaryIO:
     """A file's bytes, unpacked."""
-    return path.open("rb") if compression_of_path(path) == "none" else _open_unpacked(path, str(path))
+    return (
+        path.open("rb")
+        if compression_of_path(path) == "none"
+        else _open_unpacked(path, str(path))
+    )
 
 
 def refuse_packed_bomb(path: Path) -> None:
-    """Refuse a packed file that is damaged, cut short, or unpacks to far more than it holds."""
+    """Refuse a packed file that is damaged, cut short, or unpacks to far more than it
+    holds.
+    """
     if compression_of_path(path) == "none":
         return
     line, size, failed = 1, 0, ""
@@ -48,9 +58,13 @@ def refuse_packed_bomb(path: Path) -> None:
                 while part := file.read(UNPACK_STEP_BYTES):
                     line += part.count(b"\n")
                     size += len(part)
-                    if size > FREE_UNPACKED_BYTES and size > MAX_UNPACK_RATIO * raw.tell():
+                    if (
+                        size > FREE_UNPACKED_BYTES
+                        and size > MAX_UNPACK_RATIO * raw.tell()
+                    ):
                         failed = (
-                            f"unpacks to more than {MAX_UNPACK_RATIO} times its size. Unpack it first if you trust it"
+                            f"unpacks to more than {MAX_UNPACK_RATIO} times its size."
+                            " Unpack it first if you trust it"
                         )
                         break
         except TableError:
@@ -70,8 +84,11 @@ def _open_unpacked(path: Path, raw: str | BinaryIO) -> BinaryIO:
         except ImportError:
             continue
     try:
-        return cast(BinaryIO, import_module("pyarrow").input_stream(raw, compression="zstd"))
+        return cast(
+            BinaryIO, import_module("pyarrow").input_stream(raw, compression="zstd")
+        )
     except ImportError:
         raise TableError(
-            f"{path.name}: needs Python 3.14 or the package zstandard. Or unpack it first. Nothing was read"
+            f"{path.name}: needs Python 3.14 or the package zstandard. Or unpack it"
+            " first. Nothing was read"
         ) from None

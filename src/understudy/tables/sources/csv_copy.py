@@ -1,8 +1,10 @@
-"""The private copy of a CSV file that DuckDB cannot be given as it is: the same rows, every doubtful cell of them quoted properly.
+"""The private copy of a CSV file that DuckDB cannot be given as it is: the same rows,
+every doubtful cell of them quoted properly.
 
-One odd cell is enough to need a copy of the whole file, so a copy has to be about as quick as no copy. Lines that are a row each go through
-in pieces of many; a pattern finds the odd cells among them. What that cannot do, very long lines and quoted line breaks, comes here as the
-cells of a row, one row at a time.
+One odd cell is enough to need a copy of the whole file, so a copy has to be about as
+quick as no copy. Lines that are a row each go through in pieces of many; a pattern
+finds the odd cells among them. What that cannot do, very long lines and quoted line
+breaks, comes here as the cells of a row, one row at a time.
 """
 
 from __future__ import annotations
@@ -25,20 +27,31 @@ CsvPart = bytes | list[bytes]
 """A piece of a file: lines that are a row each, or the cells of one row."""
 
 LinesEndFinder = Callable[[bytearray, int, bool], int]
-"""How far lines go, from the beginning of one, that are a row each and need not be cut into cells."""
+"""How far lines go, from the beginning of one, that are a row each and need not be cut
+into cells.
+"""
 
 
 def find_short_lines_end(buffer: bytearray, position: int, _more: bool) -> int:
-    """Where the whole lines end that begin here, up to one in which a cell may be too long."""
+    """Where the whole lines end that begin here, up to one in which a cell may be too
+    long.
+    """
     end = min(len(buffer), position + MAX_CSV_CELL_BYTES)
     # A carriage return that comes last may be half of a line break.
-    return 1 + max(buffer.rfind(b"\n", position, end), buffer.rfind(b"\r", position, end - 1))
+    return 1 + max(
+        buffer.rfind(b"\n", position, end), buffer.rfind(b"\r", position, end - 1)
+    )
 
 
 def sound_lines_finder(delimiter: bytes) -> LinesEndFinder:
-    """The same for files in which a quoted cell may hold line breaks: up to a line that has such a cell, or an odd quote."""
+    """The same for files in which a quoted cell may hold line breaks: up to a line that
+    has such a cell, or an odd quote.
+    """
     edge = re.escape(delimiter) + rb"\r\n"
-    line = rb'(?:[^"\r\n]++|(?<![^%s])"(?:[^"\r\n]++|"")*+"(?=[%s]))*+(?:\r?+\n|\r(?=[^\n]))' % (edge, edge)
+    line = (
+        rb'(?:[^"\r\n]++|(?<![^%s])"(?:[^"\r\n]++|"")*+"(?=[%s]))*+(?:\r?+\n|\r(?=[^\n]))'
+        % (edge, edge)
+    )
     sound = re.compile(rb"(?:%s)*+" % line)
 
     def find_end(buffer: bytearray, position: int, _more: bool) -> int:
@@ -49,7 +62,9 @@ def sound_lines_finder(delimiter: bytes) -> LinesEndFinder:
 
 
 def skip_rows(parts: Iterable[CsvPart], count: int) -> Iterator[CsvPart]:
-    """What follows the first rows, in which every line break is a line feed; blank lines before one of these rows are passed over."""
+    """What follows the first rows, in which every line break is a line feed; blank
+    lines before one of these rows are passed over.
+    """
     for part in parts:
         if isinstance(part, bytes):
             rest = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -62,12 +77,16 @@ def skip_rows(parts: Iterable[CsvPart], count: int) -> Iterator[CsvPart]:
             yield part
 
 
-def write_copy(parts: Iterable[CsvPart], path: Path, delimiter: bytes, *, columns: int) -> None:
+def write_copy(
+    parts: Iterable[CsvPart], path: Path, delimiter: bytes, *, columns: int
+) -> None:
     """Write rows of at most so many columns, so that every reader reads them alike."""
     quote_odd_cells = _build_quoter(delimiter)
     alone = columns == 1
     with path.open("wb") as out:
-        out.write(codecs.BOM_UTF8)  # the reader drops one mark: this one, and never a cell's own
+        out.write(
+            codecs.BOM_UTF8
+        )  # the reader drops one mark: this one, and never a cell's own
         for part in parts:
             if isinstance(part, bytes):
                 out.write(_write_blanks(quote_odd_cells(part), alone=alone))
@@ -78,26 +97,36 @@ def write_copy(parts: Iterable[CsvPart], path: Path, delimiter: bytes, *, column
 def _build_quoter(delimiter: bytes) -> Callable[[bytes], bytes]:
     """Quotes the cells of rows that hold a quote and are not quoted properly.
 
-    The pattern takes whole lines without a quote, or else cells without one and cells quoted properly, as far as they go; then comes an odd
-    cell, either a quoted one with spaces around it or a bare one, or the end. It always matches, so nothing is looked at twice.
+    The pattern takes whole lines without a quote, or else cells without one and cells
+    quoted properly, as far as they go; then comes an odd cell, either a quoted one with
+    spaces around it or a bare one, or the end. It always matches, so nothing is looked
+    at twice.
     """
     edge = re.escape(delimiter) + rb"\n"
     cell = rb'(?:[^"%s]++|"(?:[^"\n]++|"")*+"(?=[%s]))?+[%s]' % (edge, edge, edge)
     sound = rb'((?:(?<![^\n])[^"\n]*+\n|%s)*+)' % cell
-    odd = rb' *+"((?:[^"\n]++|"")*+)" *+(?=[%s])|([^"%s]*+"[^%s]*+)' % (edge, edge, edge)
+    odd = rb' *+"((?:[^"\n]++|"")*+)" *+(?=[%s])|([^"%s]*+"[^%s]*+)' % (
+        edge,
+        edge,
+        edge,
+    )
     pattern = re.compile(rb"%s(?:%s)?+" % (sound, odd))
 
     def quote_match(found: re.Match[bytes]) -> bytes:
         before, quoted, bare = found.groups()
         if quoted is not None:
             return b'%s"%s"' % (before, quoted)
-        return before if bare is None else b'%s"%s"' % (before, bare.replace(b'"', b'""'))
+        return (
+            before if bare is None else b'%s"%s"' % (before, bare.replace(b'"', b'""'))
+        )
 
     return lambda rows: pattern.sub(quote_match, rows) if b'"' in rows else rows
 
 
 def _write_blanks(rows: bytes, *, alone: bool) -> bytes:
-    """Rows without the blank lines among them, or in a single column, where such a line is a row, with an empty cell in each."""
+    """Rows without the blank lines among them, or in a single column, where such a line
+    is a row, with an empty cell in each.
+    """
     if alone:
         rows = b'""' + rows if rows.startswith(b"\n") else rows
         # Twice, because a line break between two blank lines belongs to both.
@@ -108,7 +137,9 @@ def _write_blanks(rows: bytes, *, alone: bool) -> bytes:
 
 
 def _write_row(cells: list[bytes], delimiter: bytes) -> bytes:
-    """A row out of its cells; those that are too long, or make it too long, are missing."""
+    """A row out of its cells; those that are too long, or make it too long, are
+    missing.
+    """
     plain = delimiter.join(cells)
     spaced = plain.startswith(b" ") or delimiter + b" " in plain
     if (
@@ -120,8 +151,14 @@ def _write_row(cells: list[bytes], delimiter: bytes) -> bytes:
     written, size = [], 0
     for cell in cells:
         size += len(cell)
-        kept = b"" if len(cell) > MAX_CSV_CELL_BYTES or size > MAX_CSV_ROW_BYTES // 2 else cell
-        odd = any(mark in kept for mark in (b'"', b"\n", b"\r", delimiter)) or kept.startswith(b" ")
+        kept = (
+            b""
+            if len(cell) > MAX_CSV_CELL_BYTES or size > MAX_CSV_ROW_BYTES // 2
+            else cell
+        )
+        odd = any(
+            mark in kept for mark in (b'"', b"\n", b"\r", delimiter)
+        ) or kept.startswith(b" ")
         written.append(b'"' + kept.replace(b'"', b'""') + b'"' if odd else kept)
     # A row of one empty cell would look like a blank line.
     return (delimiter.join(written) or b'""') + b"\n"

@@ -1,7 +1,10 @@
-"""Frames: what pandas, polars, pyarrow and DuckDB hold in memory, made readable for a private connection.
+"""Frames: what pandas, polars, pyarrow and DuckDB hold in memory, made readable for a
+private connection.
 
-Columns get the names x0, x1, … so that no name of the owner's stands in a query. A column of arbitrary Python objects declares no type:
-its cells become texts, by the rules of schema/columns/cell.py, whatever they happen to be; so a type never depends on the rows.
+Columns get the names x0, x1, … so that no name of the owner's stands in a query. A
+column of arbitrary Python objects declares no type: its cells become texts, by the
+rules of schema/columns/cell.py, whatever they happen to be; so a type never depends on
+the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +20,11 @@ import narwhals as nw
 import numpy as np
 
 from understudy.errors import TableError
-from understudy.schema.columns.cell import UNKNOWN_CELL, spellings_of_cell, to_plain_cell
+from understudy.schema.columns.cell import (
+    UNKNOWN_CELL,
+    spellings_of_cell,
+    to_plain_cell,
+)
 from understudy.tables.sql.physical import MAX_MOMENT_SECONDS, UNITS_PER_SECOND
 from understudy.tables.sql.stored import base_type
 
@@ -39,7 +46,9 @@ class Frame:
 
 
 class RepeatableStream:
-    """Anything that can be read as an Arrow stream, again and again, without any Arrow library."""
+    """Anything that can be read as an Arrow stream, again and again, without any Arrow
+    library.
+    """
 
     def __init__(self, source: Any) -> None:
         self.source = source
@@ -60,7 +69,10 @@ def open_frame(data: Any) -> Frame:
     if nw.dependencies.is_pyarrow_table(data):
         return _frame_of_pyarrow(data)
     if nw.dependencies.is_polars_lazyframe(data):
-        raise TableError("a lazy frame holds no rows yet. Collect it first: frame.collect(). Nothing was read")
+        raise TableError(
+            "a lazy frame holds no rows yet. Collect it first: frame.collect(). Nothing"
+            " was read"
+        )
     if hasattr(data, "__arrow_c_stream__"):
         return _read_stream(data)
     try:
@@ -70,13 +82,16 @@ def open_frame(data: Any) -> Frame:
     if eager is None:
         kind = type(data).__name__
         raise TableError(
-            f"{kind} is no table. Give a path to a CSV or Parquet file, or a pandas, polars, pyarrow or DuckDB table. Nothing was read"
+            f"{kind} is no table. Give a path to a CSV or Parquet file, or a pandas,"
+            " polars, pyarrow or DuckDB table. Nothing was read"
         )
     return _frame_of_pandas(eager)
 
 
 def _read_stream(data: Any) -> Frame:
-    """Anything else that gives an Arrow stream, read once: some give theirs only once, and a table is read several times."""
+    """Anything else that gives an Arrow stream, read once: some give theirs only once,
+    and a table is read several times.
+    """
     failed = False
     try:
         if find_spec("pyarrow") is not None:
@@ -90,7 +105,10 @@ def _read_stream(data: Any) -> Frame:
     except Exception:  # its message may quote a cell
         failed = True
     assert failed
-    raise TableError(f"{type(data).__name__}: its Arrow stream cannot be read as a table. Nothing was read")
+    raise TableError(
+        f"{type(data).__name__}: its Arrow stream cannot be read as a table. Nothing"
+        " was read"
+    )
 
 
 def check_names(names: list[Any], where: str) -> tuple[str, ...]:
@@ -98,12 +116,19 @@ def check_names(names: list[Any], where: str) -> tuple[str, ...]:
     seen: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if not isinstance(name, str):
-            raise TableError(f"{where}: the name of column {position} is not a text. Rename it. Nothing was read")
+            raise TableError(
+                f"{where}: the name of column {position} is not a text. Rename it."
+                " Nothing was read"
+            )
         if not name:
-            raise TableError(f"{where}: column {position} has no name. Name it in the header. Nothing was read")
+            raise TableError(
+                f"{where}: column {position} has no name. Name it in the header."
+                " Nothing was read"
+            )
         if name in seen:
             raise TableError(
-                f"{where}: columns {seen[name]} and {position} have one name. Rename one. Nothing was read"
+                f"{where}: columns {seen[name]} and {position} have one name. Rename"
+                " one. Nothing was read"
             )
         seen[name] = position
     if not names:
@@ -126,24 +151,45 @@ def _frame_of_relation(data: Any) -> Frame:
     kinds = [str(kind) for kind in data.types]
     shown = [_streamable_cell(f"#{i}", kind) for i, kind in enumerate(kinds, start=1)]
     short = data.project(", ".join(f"{cell} AS x{i}" for i, cell in enumerate(shown)))
-    hidden = {name: base_type(kind) for name, kind in zip(names, kinds, strict=True) if _holds_variants(kind)}
-    dtypes = {name: str(kind).split("(")[0] for name, kind in zip(names, data.types, strict=True)}
-    return Frame("duckdb", names, dtypes, dict.fromkeys(names), RepeatableStream(short), hidden)
+    hidden = {
+        name: base_type(kind)
+        for name, kind in zip(names, kinds, strict=True)
+        if _holds_variants(kind)
+    }
+    dtypes = {
+        name: str(kind).split("(")[0]
+        for name, kind in zip(names, data.types, strict=True)
+    }
+    return Frame(
+        "duckdb", names, dtypes, dict.fromkeys(names), RepeatableStream(short), hidden
+    )
 
 
 def _streamable_cell(cell: str, kind: str) -> str:
     """A cell of a relation, of a type in which DuckDB can stream it whatever it holds."""
     if kind == "UHUGEINT":  # the widest unsigned integers would come out as others
-        return f"CAST(CASE WHEN {cell} > {10**37} THEN {10**37} ELSE {cell} END AS HUGEINT)"
-    if kind == "BIGNUM":  # which one number of 39 digits makes of a column of whole numbers
+        return (
+            f"CAST(CASE WHEN {cell} > {10**37} THEN {10**37} ELSE {cell} END AS"
+            " HUGEINT)"
+        )
+    if (
+        kind == "BIGNUM"
+    ):  # which one number of 39 digits makes of a column of whole numbers
         return f"CAST({cell} AS VARCHAR)"
-    if _holds_variants(kind):  # a single time of day with an offset, or one of many other values, would stop the stream
-        return f"CASE WHEN {cell} IS NOT NULL THEN encode(COALESCE(TRY_CAST({cell} AS VARCHAR), '')) END"
+    if _holds_variants(
+        kind
+    ):  # a single time of day with an offset, or one of many other values, would stop the stream
+        return (
+            f"CASE WHEN {cell} IS NOT NULL THEN encode(COALESCE(TRY_CAST({cell} AS"
+            " VARCHAR), '')) END"
+        )
     return cell
 
 
 def _holds_variants(kind: str) -> bool:
-    return "VARIANT" in kind and base_type(kind) != "ENUM"  # which lists labels of any kind
+    return (
+        "VARIANT" in kind and base_type(kind) != "ENUM"
+    )  # which lists labels of any kind
 
 
 def _frame_of_polars(data: Any) -> Frame:
@@ -155,7 +201,9 @@ def _frame_of_polars(data: Any) -> Frame:
     for short, series in zip(_short_names(len(names)), data.get_columns(), strict=True):
         kind = series.dtype
         if kind == pl.Object:
-            column = pl.Series([_text_of_object(value) for value in series.to_list()], dtype=pl.String)
+            column = pl.Series(
+                [_text_of_object(value) for value in series.to_list()], dtype=pl.String
+            )
         elif kind == pl.Null or str(kind) in ("Int128", "UInt128"):
             column = series.cast(pl.String)
         elif str(kind) == "Float16":
@@ -163,17 +211,35 @@ def _frame_of_polars(data: Any) -> Frame:
         else:
             column = series
         columns.append(column.alias(short))
-    return Frame("polars", names, dtypes, _column_zones(data, names), RepeatableStream(pl.DataFrame(columns)))
+    return Frame(
+        "polars",
+        names,
+        dtypes,
+        _column_zones(data, names),
+        RepeatableStream(pl.DataFrame(columns)),
+    )
 
 
 def _frame_of_pyarrow(data: Any) -> Frame:
     pa = import_module("pyarrow")
 
     names = check_names(list(data.column_names), "the table")
-    dtypes = {name: _dtype_word(str(kind)) for name, kind in zip(names, data.schema.types, strict=True)}
-    zones = {name: getattr(kind, "tz", None) for name, kind in zip(names, data.schema.types, strict=True)}
+    dtypes = {
+        name: _dtype_word(str(kind))
+        for name, kind in zip(names, data.schema.types, strict=True)
+    }
+    zones = {
+        name: getattr(kind, "tz", None)
+        for name, kind in zip(names, data.schema.types, strict=True)
+    }
     columns = [_to_streamable(column, pa) for column in data.columns]
-    return Frame("pyarrow", names, dtypes, zones, RepeatableStream(pa.table(columns, names=_short_names(len(names)))))
+    return Frame(
+        "pyarrow",
+        names,
+        dtypes,
+        zones,
+        RepeatableStream(pa.table(columns, names=_short_names(len(names)))),
+    )
 
 
 def _to_streamable(column: Any, pa: Any) -> Any:
@@ -186,14 +252,17 @@ def _to_streamable(column: Any, pa: Any) -> Any:
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_decimal256(kind):
-        return pa.chunked_array([[_spell_decimal(value) for value in column.to_pylist()]], pa.string())
+        return pa.chunked_array(
+            [[_spell_decimal(value) for value in column.to_pylist()]], pa.string()
+        )
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
 
 
 def _spell_decimal(value: Decimal | None) -> str | None:
-    """A decimal as shorter ones are spelled, without zeros at its end: a single long one makes all of its column long.
+    """A decimal as shorter ones are spelled, without zeros at its end: a single long
+    one makes all of its column long.
 
     >>> _spell_decimal(Decimal("34.00")), _spell_decimal(Decimal("1.50E-9")), _spell_decimal(Decimal("1E+2"))
     ('34', '0.0000000015', '100')
@@ -205,7 +274,11 @@ def _spell_decimal(value: Decimal | None) -> str | None:
 
 
 def _is_text(kind: Any, pa: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_string_view(kind)
+    )
 
 
 def _frame_of_pandas(data: Any) -> Frame:
@@ -213,10 +286,16 @@ def _frame_of_pandas(data: Any) -> Frame:
 
     names = check_names(list(data.columns), "the frame")
     columns, dtypes, zones, hidden = {}, {}, {}, {}
-    for position, (short, name) in enumerate(zip(_short_names(len(names)), names, strict=True)):
+    for position, (short, name) in enumerate(
+        zip(_short_names(len(names)), names, strict=True)
+    ):
         series = data.iloc[:, position].reset_index(drop=True)
         dtypes[name] = _dtype_word(str(series.dtype))
-        kind = series.dtype.categories.dtype if isinstance(series.dtype, pd.CategoricalDtype) else series.dtype
+        kind = (
+            series.dtype.categories.dtype
+            if isinstance(series.dtype, pd.CategoricalDtype)
+            else series.dtype
+        )
         zone = getattr(kind, "tz", None)
         arrow = getattr(kind, "pyarrow_dtype", None)
         zones[name] = str(zone) if zone is not None else getattr(arrow, "tz", None)
@@ -226,8 +305,17 @@ def _frame_of_pandas(data: Any) -> Frame:
             columns[short] = _spans_to_numbers(columns[short], pd)
     if any(_in_arrow(column, pd) for column in columns.values()):
         pa = import_module("pyarrow")
-        streamed = [_to_streamable(_as_arrow(column, pd, pa), pa) for column in columns.values()]
-        return Frame("pandas", names, dtypes, zones, RepeatableStream(pa.table(streamed, names=list(columns))), hidden)
+        streamed = [
+            _to_streamable(_as_arrow(column, pd, pa), pa) for column in columns.values()
+        ]
+        return Frame(
+            "pandas",
+            names,
+            dtypes,
+            zones,
+            RepeatableStream(pa.table(streamed, names=list(columns))),
+            hidden,
+        )
     frame = pd.DataFrame(columns, index=pd.RangeIndex(len(data)))
     return Frame("pandas", names, dtypes, zones, frame, hidden)
 
@@ -235,14 +323,24 @@ def _frame_of_pandas(data: Any) -> Frame:
 def _in_arrow(series: Any, pd: Any) -> bool:
     """Whether the cells of a pandas column lie in an Arrow array."""
     kind = series.dtype
-    return isinstance(kind, pd.ArrowDtype) or (isinstance(kind, pd.StringDtype) and kind.storage == "pyarrow")
+    return isinstance(kind, pd.ArrowDtype) or (
+        isinstance(kind, pd.StringDtype) and kind.storage == "pyarrow"
+    )
 
 
 def _as_arrow(series: Any, pd: Any, pa: Any) -> Any:
     """A pandas column as an Arrow column, its cells untouched."""
     if _in_arrow(series, pd):
         return pa.chunked_array(series.array.__arrow_array__())
-    return pa.chunked_array([pa.array(series, from_pandas=True, type=pa.string() if series.dtype == object else None)])
+    return pa.chunked_array(
+        [
+            pa.array(
+                series,
+                from_pandas=True,
+                type=pa.string() if series.dtype == object else None,
+            )
+        ]
+    )
 
 
 def _spans_to_numbers(series: Any, pd: Any) -> Any:
@@ -251,7 +349,9 @@ def _spans_to_numbers(series: Any, pd: Any) -> Any:
 
 
 def _clip_moments(series: Any, pd: Any) -> Any:
-    """Moments, those beyond the calendar of the database put just beyond that of every schema; instants in UTC."""
+    """Moments, those beyond the calendar of the database put just beyond that of every
+    schema; instants in UTC.
+    """
     unit = series.dt.unit
     far = MAX_MOMENT_SECONDS * UNITS_PER_SECOND[unit[0]]
     stamps = series.array.asi8
@@ -268,8 +368,12 @@ def _to_readable(series: Any, pd: Any) -> Any:
         nullable = {"i": "Int64", "u": "UInt64", "b": "boolean"}
         inner = kind.categories.dtype
         if _in_arrow(kind.categories, pd):
-            return pd.Series(kind.categories.array.take(series.cat.codes.to_numpy(), allow_fill=True))
-        series = series.astype(nullable.get(inner.kind, inner if inner.kind in "fM" else object))
+            return pd.Series(
+                kind.categories.array.take(series.cat.codes.to_numpy(), allow_fill=True)
+            )
+        series = series.astype(
+            nullable.get(inner.kind, inner if inner.kind in "fM" else object)
+        )
         kind = series.dtype
     if isinstance(kind, pd.SparseDtype):
         series = series.sparse.to_dense()
@@ -280,11 +384,15 @@ def _to_readable(series: Any, pd: Any) -> Any:
         if not _is_all_text(series, pd):
             return pd.Series([_text_of_object(value) for value in series], dtype=object)
         texts = series.astype(object).where(series.notna(), None)
-        # An empty text is an empty cell on every way through here: else one odd cell, which sends all others the other way, would change
-        # which of them are alike.
+        # An empty text is an empty cell on every way through here: else one odd cell,
+        # which sends all others the other way, would change which of them are alike.
         texts = texts.where(texts != "", None)
         return texts if all(map(_is_encodable, texts)) else texts.map(_text_of_object)
-    return _clip_moments(series, pd) if kind.kind == "M" and not _in_arrow(series, pd) else series
+    return (
+        _clip_moments(series, pd)
+        if kind.kind == "M" and not _in_arrow(series, pd)
+        else series
+    )
 
 
 def _is_all_text(values: Any, pd: Any) -> bool:
@@ -299,15 +407,22 @@ def _text_of_object(value: object) -> str | None:
     texts = () if cell is UNKNOWN_CELL else spellings_of_cell(cell)
     if not texts:
         return NO_VALUE_TEXT
-    # Half a character, which Python allows and no file can hold, becomes U+FFFD, as it does in a CSV file.
+    # Half a character, which Python allows and no file can hold, becomes U+FFFD, as it
+    # does in a CSV file.
     return (
-        texts[0] if _is_encodable(texts[0]) else texts[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        texts[0]
+        if _is_encodable(texts[0])
+        else texts[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     )
 
 
 def _is_encodable(text: str | None) -> bool:
     """Whether every character of a text can be written to a file."""
-    return text is None or text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+    return (
+        text is None
+        or text.isascii()
+        or not any("\ud800" <= c <= "\udfff" for c in text)
+    )
 
 
 def _dtype_word(dtype: str) -> str:

@@ -1,6 +1,8 @@
-"""Header lines that are none: a CSV file without one would publish its first row as the names of its columns.
+"""Header lines that are none: a CSV file without one would publish its first row as the
+names of its columns.
 
-Names are public, so where no schema declares them, one that reads like a cell stops the file. No message repeats it.
+Names are public, so where no schema declares them, one that reads like a cell stops the
+file. No message repeats it.
 """
 
 from __future__ import annotations

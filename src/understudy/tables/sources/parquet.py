@@ -1,12 +1,15 @@
 """Parquet files, read so that no cell can break the reading of the others.
 
-The types a file declares are public and decide how its columns are read. Most types cannot be contradicted by a cell, or the database has
-a gentle way to read them: bytes that are no text become question marks, integers too wide are cut. The rest are called fragile here:
-moments in milliseconds, times of day, JSON, geometries, and decimals of any length. Whether the database can read the fragile columns is
-tried out first, on a connection of its own. Where it cannot, and always where there are times of day in UTC, which it bends until they
-fit, they are read from a private copy whose footer says how they are stored and no more (tables/sources/parquet_footer.py). Either way the
-same values come out of cells that keep to their type, and those that do not become values outside every domain; so which of the two ways
-was taken says nothing.
+The types a file declares are public and decide how its columns are read. Most types
+cannot be contradicted by a cell, or the database has a gentle way to read them: bytes
+that are no text become question marks, integers too wide are cut. The rest are called
+fragile here: moments in milliseconds, times of day, JSON, geometries, and decimals of
+any length. Whether the database can read the fragile columns is tried out first, on a
+connection of its own. Where it cannot, and always where there are times of day in UTC,
+which it bends until they fit, they are read from a private copy whose footer says how
+they are stored and no more (tables/sources/parquet_footer.py). Either way the same
+values come out of cells that keep to their type, and those that do not become values
+outside every domain; so which of the two ways was taken says nothing.
 """
 
 from __future__ import annotations
@@ -40,12 +43,16 @@ MAX_DECIMAL_BYTES = 16
 
 FREE_STATED_CELLS = 100_000_000
 MAX_CELLS_PER_BYTE = 1_000
-"""A file that states more than so many cells, and so many for each of its bytes, is no table but a way to keep a reader busy."""
+"""A file that states more than so many cells, and so many for each of its bytes, is no
+table but a way to keep a reader busy.
+"""
 
 
 @dataclass(frozen=True)
 class SchemaElement:
-    """A line of a file's schema: its name, physical type and length, what it means, and how many lines below belong to it."""
+    """A line of a file's schema: its name, physical type and length, what it means, and
+    how many lines below belong to it.
+    """
 
     name: str
     physical: str | None
@@ -64,19 +71,29 @@ class SchemaElement:
         if self.type.startswith("TIMESTAMP"):
             return self.unit == "m"
         if self.type.startswith("DECIMAL"):
-            return self.physical == "BYTE_ARRAY" or int(self.length or 0) > MAX_DECIMAL_BYTES
+            return (
+                self.physical == "BYTE_ARRAY"
+                or int(self.length or 0) > MAX_DECIMAL_BYTES
+            )
         return self.type.startswith("TIME") or self.type == "JSON"
 
     @property
     def is_altered(self) -> bool:
-        """Whether the database reads cells that are outside their type as others that are inside."""
+        """Whether the database reads cells that are outside their type as others that
+        are inside.
+        """
         return self.type == ZONED_TIME_TYPE
 
     @property
     def unit(self) -> str:
         """The unit of moments and times, by Arrow's letter."""
         return next(
-            (unit for word, unit in PARQUET_TIME_UNITS.items() if f"{word}S=" + word.capitalize() in self.meaning), ""
+            (
+                unit
+                for word, unit in PARQUET_TIME_UNITS.items()
+                if f"{word}S=" + word.capitalize() in self.meaning
+            ),
+            "",
         )
 
     def stripped_reading(self, cell: str) -> CellReading:
@@ -96,7 +113,9 @@ class SchemaElement:
         )
 
     def native_reading(self, cell: str) -> CellReading:
-        """How to read a cell of this column as the database does, of the same type as `stripped`."""
+        """How to read a cell of this column as the database does, of the same type as
+        `stripped`.
+        """
         if self.type in ("TIMESTAMP", INSTANT_TYPE):
             return native_moment_reading(cell, self.type)
         if self.type == "TIME_NS":
@@ -120,16 +139,24 @@ class ParquetFiles:
         self._doing = f"reading {paths[0].name}"
         for path in paths:
             _refuse_bomb(engine, path, f"reading {path.name}")
-        found = [_read_schema_columns(engine, path, f"reading {path.name}") for path in paths]
+        found = [
+            _read_schema_columns(engine, path, f"reading {path.name}") for path in paths
+        ]
         self.columns = [column[0] for column in found[0]]
-        self._fragile = {i for i, column in enumerate(found[0]) if any(e.is_fragile for e in column)}
+        self._fragile = {
+            i for i, column in enumerate(found[0]) if any(e.is_fragile for e in column)
+        }
         self._altered = any(e.is_altered for column in found[0] for e in column)
         for path, columns in zip(paths, found, strict=True):
             _refuse_other_types(path, columns, paths[0], found[0], self._fragile)
         listed = quoting.text_literals(quoting.literal_path(path) for path in paths)
-        self._engine.run(f"CREATE VIEW file AS {_read_parquet_sql(listed)}", doing=self._doing)
+        self._engine.run(
+            f"CREATE VIEW file AS {_read_parquet_sql(listed)}", doing=self._doing
+        )
         # The database tells names that differ by case alone apart in its own way.
-        self._cells = [quoting.quoted_identifier(name) for name in self._engine.types("file")]
+        self._cells = [
+            quoting.quoted_identifier(name) for name in self._engine.types("file")
+        ]
         self._view({})
 
     @property
@@ -140,7 +167,9 @@ class ParquetFiles:
     @property
     def stored(self) -> dict[str, str]:
         """The types that cells have once they are read."""
-        return {element.name: element.native_reading("x").type for element in self.columns}
+        return {
+            element.name: element.native_reading("x").type for element in self.columns
+        }
 
     def ensure_readable(self) -> None:
         """Make sure, once, that every cell can be read."""
@@ -149,29 +178,45 @@ class ParquetFiles:
         self._settled = True
         if not self._altered and self._is_readable(sorted(self._fragile), self._paths):
             return
-        copies = [self._engine.directory / f"copy-{i}.parquet" for i in range(len(self._paths))]
+        copies = [
+            self._engine.directory / f"copy-{i}.parquet"
+            for i in range(len(self._paths))
+        ]
         for path, copy in zip(self._paths, copies, strict=True):
             write_plain_copy(path, copy, self._fragile)
         listed = quoting.text_literals(quoting.literal_path(copy) for copy in copies)
-        self._engine.run(f"CREATE OR REPLACE VIEW file AS {_read_parquet_sql(listed)}", doing=self._doing)
-        self._view({i: self.columns[i].stripped_reading(self._cells[i]) for i in self._fragile})
+        self._engine.run(
+            f"CREATE OR REPLACE VIEW file AS {_read_parquet_sql(listed)}",
+            doing=self._doing,
+        )
+        self._view(
+            {i: self.columns[i].stripped_reading(self._cells[i]) for i in self._fragile}
+        )
 
     def locate_damage(self, wanted: Collection[str]) -> str:
-        """Where a file that could not be read to its end is damaged: the file, and the first column of which that can be said."""
+        """Where a file that could not be read to its end is damaged: the file, and the
+        first column of which that can be said.
+        """
         for path in self._paths:
             for i, element in enumerate(self.columns):
                 if element.name in wanted and not self._is_readable([i], [path]):
-                    return f'{path.name}: column "{element.name}": its pages are damaged'
+                    return (
+                        f'{path.name}: column "{element.name}": its pages are damaged'
+                    )
         return f"{self._paths[0].name}: is damaged"
 
     def _is_readable(self, columns: Iterable[int], paths: Sequence[Path]) -> bool:
-        """Whether the database reads every cell of these columns. A failure may spoil a connection, so this one is thrown away."""
+        """Whether the database reads every cell of these columns. A failure may spoil a
+        connection, so this one is thrown away.
+        """
         trial = Engine()
         try:
             trial.seal(paths)
             listed = quoting.text_literals(quoting.literal_path(path) for path in paths)
             read = ", ".join(f"bit_xor(hash({self._cells[i]}))" for i in columns)
-            trial.run(f"SELECT {read} FROM ({_read_parquet_sql(listed)})", doing=self._doing)
+            trial.run(
+                f"SELECT {read} FROM ({_read_parquet_sql(listed)})", doing=self._doing
+            )
         except TableError:
             return False
         finally:
@@ -179,21 +224,33 @@ class ParquetFiles:
         return True
 
     def _view(self, readings: dict[int, CellReading]) -> None:
-        cells = [readings.get(i, e.native_reading(self._cells[i])).expression for i, e in enumerate(self.columns)]
+        cells = [
+            readings.get(i, e.native_reading(self._cells[i])).expression
+            for i, e in enumerate(self.columns)
+        ]
         select = ", ".join(f"{cell} AS x{i}" for i, cell in enumerate(cells))
-        self._engine.run(f"CREATE OR REPLACE VIEW cells AS SELECT {select} FROM file", doing=self._doing)
+        self._engine.run(
+            f"CREATE OR REPLACE VIEW cells AS SELECT {select} FROM file",
+            doing=self._doing,
+        )
 
 
 def _read_parquet_sql(listed: str) -> str:
-    return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
+    return (
+        f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false,"
+        " utf8_validation = 'replace')"
+    )
 
 
-def _read_schema_columns(engine: Engine, path: Path, doing: str) -> list[list[SchemaElement]]:
+def _read_schema_columns(
+    engine: Engine, path: Path, doing: str
+) -> list[list[SchemaElement]]:
     """The lines of a file's schema, column by column."""
     query = (
-        "SELECT name, type, type_length, COALESCE(num_children, 0), "
-        "concat_ws(' ', converted_type, logical_type), COALESCE(duckdb_type, '') "
-        f"FROM parquet_schema({quoting.text_literal(quoting.literal_path(path))}) ORDER BY column_id"
+        "SELECT name, type, type_length, COALESCE(num_children, 0), concat_ws(' ',"
+        " converted_type, logical_type), COALESCE(duckdb_type, '') FROM"
+        f" parquet_schema({quoting.text_literal(quoting.literal_path(path))}) ORDER BY"
+        " column_id"
     )
     lines = [SchemaElement(*row) for row in engine.run(query, doing=doing)]
     columns: list[list[SchemaElement]] = []
@@ -219,8 +276,9 @@ def _refuse_other_types(
 ) -> None:
     """Refuse a file whose columns are stored otherwise than those of the first.
 
-    The database would cast its cells to the types of the first file, and one row of that can decide whether they are whole numbers: then
-    a single row would round, or stop, all the others.
+    The database would cast its cells to the types of the first file, and one row of
+    that can decide whether they are whole numbers: then a single row would round, or
+    stop, all the others.
     """
     here = {column[0].name: [element.type for element in column] for column in columns}
     there = {column[0].name: [element.type for element in column] for column in wanted}
@@ -242,36 +300,56 @@ def check_magic_bytes(path: Path) -> None:
         start = file.read(4)
         file.seek(max(size - 8, 0))
         end = file.read(8)
-    if size < 12 or start != PARQUET_MAGIC or end[4:] != PARQUET_MAGIC or int.from_bytes(end[:4], "little") + 12 > size:
+    if (
+        size < 12
+        or start != PARQUET_MAGIC
+        or end[4:] != PARQUET_MAGIC
+        or int.from_bytes(end[:4], "little") + 12 > size
+    ):
         raise TableError(
-            f"{path.name}: does not begin and end as a Parquet file does: it is cut short, or something else. Nothing was read"
+            f"{path.name}: does not begin and end as a Parquet file does: it is cut"
+            " short, or something else. Nothing was read"
         )
 
 
 def _refuse_bomb(engine: Engine, path: Path, doing: str) -> None:
     """Refuse a small file that says it holds very much, before any of it is read.
 
-    Three numbers of its footer count: values, bytes once they are unpacked, and bytes as they are packed, of which there are no more than
-    the file has unless parts of it are listed twice.
+    Three numbers of its footer count: values, bytes once they are unpacked, and bytes
+    as they are packed, of which there are no more than the file has unless parts of it
+    are listed twice.
     """
     try:
         query = (
-            "SELECT COALESCE(sum(num_values), 0), COALESCE(sum(total_uncompressed_size), 0), COALESCE(sum(total_compressed_size), 0) "
-            f"FROM parquet_metadata({quoting.text_literal(quoting.literal_path(path))})"
+            "SELECT COALESCE(sum(num_values), 0),"
+            " COALESCE(sum(total_uncompressed_size), 0),"
+            " COALESCE(sum(total_compressed_size), 0) FROM"
+            f" parquet_metadata({quoting.text_literal(quoting.literal_path(path))})"
         )
-        values, unpacked, packed = (int(number) for number in engine.run(query, doing=doing)[0])
+        values, unpacked, packed = (
+            int(number) for number in engine.run(query, doing=doing)[0]
+        )
     except TableError:  # a statistic that it cannot show
         values, unpacked, packed = parquet_footer.sum_column_sizes(path)
-    query = f"SELECT num_rows FROM parquet_file_metadata({quoting.text_literal(quoting.literal_path(path))})"
+    query = (
+        "SELECT num_rows FROM"
+        f" parquet_file_metadata({quoting.text_literal(quoting.literal_path(path))})"
+    )
     rows, size = int(engine.run(query, doing=doing)[0][0]), path.stat().st_size
     if min(rows, values, unpacked, packed) < 0 or (
-        max(rows, values) > FREE_STATED_CELLS and max(rows, values) > MAX_CELLS_PER_BYTE * size
+        max(rows, values) > FREE_STATED_CELLS
+        and max(rows, values) > MAX_CELLS_PER_BYTE * size
     ):
-        raise TableError(f"{path.name}: states far more cells than its size can mean. Nothing was read")
-    if unpacked > FREE_UNPACKED_BYTES and (unpacked > MAX_UNPACK_RATIO * size or packed > 2 * size):
         raise TableError(
-            f"{path.name}: unpacks to more than {MAX_UNPACK_RATIO} times its size. Write "
-            f"it again unpacked if you trust it. Nothing was read"
+            f"{path.name}: states far more cells than its size can mean. Nothing was"
+            " read"
+        )
+    if unpacked > FREE_UNPACKED_BYTES and (
+        unpacked > MAX_UNPACK_RATIO * size or packed > 2 * size
+    ):
+        raise TableError(
+            f"{path.name}: unpacks to more than {MAX_UNPACK_RATIO} times its size."
+            " Write it again unpacked if you trust it. Nothing was read"
         )
 
 

@@ -1,8 +1,11 @@
-"""What a Parquet file states beside its types: Arrow's schema and pandas' names, from which both restore what Parquet has no type for.
+"""What a Parquet file states beside its types: Arrow's schema and pandas' names, from
+which both restore what Parquet has no type for.
 
-Only three things are taken from there: that a column of texts is one of categories, in which unit moments are counted and in which zone
-they are shown, and which of pandas' own types a column has. A type's name is all that is kept of it, never a list of categories. A
-statement that cannot be read, or that contradicts the types of the file itself, states nothing.
+Only three things are taken from there: that a column of texts is one of categories, in
+which unit moments are counted and in which zone they are shown, and which of pandas'
+own types a column has. A type's name is all that is kept of it, never a list of
+categories. A statement that cannot be read, or that contradicts the types of the file
+itself, states nothing.
 """
 
 from __future__ import annotations
@@ -26,8 +29,24 @@ MAX_STATEMENT_CHARS = 1 << 24
 """Characters of a statement that are read at most."""
 
 _NULLABLE_STORAGE_TYPES = {
-    **{f"Int{bits}": kind for bits, kind in ((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))},
-    **{f"UInt{bits}": kind for bits, kind in ((8, "UTINYINT"), (16, "USMALLINT"), (32, "UINTEGER"), (64, "UBIGINT"))},
+    **{
+        f"Int{bits}": kind
+        for bits, kind in (
+            (8, "TINYINT"),
+            (16, "SMALLINT"),
+            (32, "INTEGER"),
+            (64, "BIGINT"),
+        )
+    },
+    **{
+        f"UInt{bits}": kind
+        for bits, kind in (
+            (8, "UTINYINT"),
+            (16, "USMALLINT"),
+            (32, "UINTEGER"),
+            (64, "UBIGINT"),
+        )
+    },
     "Float32": "FLOAT",
     "Float64": "DOUBLE",
     "boolean": "BOOLEAN",
@@ -35,13 +54,19 @@ _NULLABLE_STORAGE_TYPES = {
 """pandas' types that hold missing cells, and what a file stores them as."""
 
 
-def read_stated_types(path: Path, kinds: dict[str, str]) -> tuple[dict[str, str], dict[str, str | None]]:
-    """The types and the zones that a file states of its columns, given the types that it has; only those that add something."""
+def read_stated_types(
+    path: Path, kinds: dict[str, str]
+) -> tuple[dict[str, str], dict[str, str | None]]:
+    """The types and the zones that a file states of its columns, given the types that
+    it has; only those that add something.
+    """
     try:
         texts = _read_key_values(path)
         dtypes = _pandas_types(texts.get(b"pandas"), kinds)
         found, zones = _arrow_types(texts.get(b"ARROW:schema"), kinds)
-    except Exception:  # whatever a damaged statement does: the file's own types are enough
+    except (
+        Exception
+    ):  # whatever a damaged statement does: the file's own types are enough
         return {}, {}
     return dtypes | found, zones
 
@@ -52,10 +77,16 @@ def _read_key_values(path: Path) -> dict[bytes, bytes]:
     except TableError:
         return {}
     pairs = fields[KEY_VALUES_FIELD][1][1] if KEY_VALUES_FIELD in fields else []
-    return {pair[1][1]: pair[2][1] for pair in pairs if 2 in pair and len(pair[2][1]) <= MAX_STATEMENT_CHARS}
+    return {
+        pair[1][1]: pair[2][1]
+        for pair in pairs
+        if 2 in pair and len(pair[2][1]) <= MAX_STATEMENT_CHARS
+    }
 
 
-def _arrow_types(text: bytes | None, kinds: dict[str, str]) -> tuple[dict[str, str], dict[str, str | None]]:
+def _arrow_types(
+    text: bytes | None, kinds: dict[str, str]
+) -> tuple[dict[str, str], dict[str, str | None]]:
     if text is None or find_spec("pyarrow") is None:
         return {}, {}
     pa: Any = import_module("pyarrow")
@@ -63,20 +94,39 @@ def _arrow_types(text: bytes | None, kinds: dict[str, str]) -> tuple[dict[str, s
     zones: dict[str, str | None] = {}
     for field in pa.ipc.read_schema(pa.BufferReader(base64.b64decode(text))):
         kind = kinds.get(field.name)
-        if kind == "VARCHAR" and pa.types.is_dictionary(field.type) and _is_text(pa, field.type.value_type):
+        if (
+            kind == "VARCHAR"
+            and pa.types.is_dictionary(field.type)
+            and _is_text(pa, field.type.value_type)
+        ):
             # Whether categories have an order is the schema's to say.
             dtypes[field.name] = "dictionary<values=string, indices=int32, ordered=0>"
-        elif kind in INSTANT_TYPES and pa.types.is_timestamp(field.type) and field.type.tz is not None:
+        elif (
+            kind in INSTANT_TYPES
+            and pa.types.is_timestamp(field.type)
+            and field.type.tz is not None
+        ):
             zone = ZoneInfo(field.type.tz).key
             zones[field.name] = zone
             dtypes[field.name] = f"timestamp[{field.type.unit}, tz={zone}]"
-        elif kind == "TIMESTAMP" and pa.types.is_timestamp(field.type) and field.type.unit in ("s", "ms"):
+        elif (
+            kind == "TIMESTAMP"
+            and pa.types.is_timestamp(field.type)
+            and field.type.unit in ("s", "ms")
+        ):
             dtypes[field.name] = f"timestamp[{field.type.unit}]"
     return dtypes, zones
 
 
 def _is_text(pa: Any, kind: Any) -> bool:
-    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+    return any(
+        test(kind)
+        for test in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+        )
+    )
 
 
 def _pandas_types(text: bytes | None, kinds: dict[str, str]) -> dict[str, str]:
@@ -86,5 +136,6 @@ def _pandas_types(text: bytes | None, kinds: dict[str, str]) -> dict[str, str]:
     return {
         name: word
         for name, word in words.items()
-        if word in _NULLABLE_STORAGE_TYPES and kinds.get(name) == _NULLABLE_STORAGE_TYPES[word]
+        if word in _NULLABLE_STORAGE_TYPES
+        and kinds.get(name) == _NULLABLE_STORAGE_TYPES[word]
     }

@@ -1,8 +1,10 @@
 """Sources: rows of any kind as one relation on a private connection.
 
-A frame, a Parquet file and a CSV file all become a view whose columns are x0, x1, … in the order of the header. What a source tells about
-itself is public: its header, and which columns of a frame or Parquet file hold nothing that has a text. The types they are stored in decide
-how a cell is read and reach no release. A CSV file has none; each of its cells is text.
+A frame, a Parquet file and a CSV file all become a view whose columns are x0, x1, … in
+the order of the header. What a source tells about itself is public: its header, and
+which columns of a frame or Parquet file hold nothing that has a text. The types they
+are stored in decide how a cell is read and reach no release. A CSV file has none; each
+of its cells is text.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from typing import Any, TypeVar
 
 from understudy.errors import TableError
 from understudy.schema.formula import unguard_formula
-from understudy.tables.sources.compressed import COMPRESSION_OF_ENDING, refuse_packed_bomb
+from understudy.tables.sources.compressed import (
+    COMPRESSION_OF_ENDING,
+    refuse_packed_bomb,
+)
 from understudy.tables.sources.csv import Dialect, detect_dialect, prepare_csv
 from understudy.tables.sources.csv_copy import MAX_CSV_ROW_BYTES
 from understudy.tables.sources.frame import RepeatableStream, check_names, open_frame
@@ -38,9 +43,11 @@ T = TypeVar("T")
 class TableSource:
     """Rows, opened but not read. Only its header is public.
 
-    `names` is the header; `types` what the file or frame is stored as, None for CSV; `kind` what the owner gave (csv, parquet, pandas,
-    polars, pyarrow, duckdb); `dtypes` a frame's own names for its types; `title` a name for the dataset; `path` the first file as it was
-    named, None for a frame; `ledger_path` the account where none is named: beside the file itself, also where `path` is a symbolic link.
+    `names` is the header; `types` what the file or frame is stored as, None for CSV;
+    `kind` what the owner gave (csv, parquet, pandas, polars, pyarrow, duckdb); `dtypes`
+    a frame's own names for its types; `title` a name for the dataset; `path` the first
+    file as it was named, None for a frame; `ledger_path` the account where none is
+    named: beside the file itself, also where `path` is a symbolic link.
     """
 
     names: tuple[str, ...]
@@ -64,7 +71,10 @@ class TableSource:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -77,11 +87,16 @@ class TableSource:
         if name not in self.names:
             raise TableError(f'column "{name}" is not in the table')
         cell = f"x{self.names.index(name)}"
-        return StoredColumn(cell, self._stored.get(name, "VARCHAR"), self.zones.get(name), self.guarded)
+        return StoredColumn(
+            cell, self._stored.get(name, "VARCHAR"), self.zones.get(name), self.guarded
+        )
 
     def without_formula_guards(self, known: Iterable[str]) -> TableSource:
-        """The same table, read as one that a release may have written: names and texts without the apostrophe that keeps spreadsheets
-        from running them, where that makes them a name in `known` or a label of a schema. Use it in place of this one."""
+        """The same table, read as one that a release may have written: names and texts
+        without the apostrophe that keeps spreadsheets from running them, where that
+        makes them a name in `known` or a label of a schema. Use it in place of this
+        one.
+        """
         wanted, renamed = set(known) - set(self.names), {}
         for name in self.names:
             plain = unguard_formula(name)
@@ -103,7 +118,9 @@ class TableSource:
 
     @cached_property
     def relation(self) -> str:
-        """The name of the relation that holds the rows. A CSV file is read into it once."""
+        """The name of the relation that holds the rows. A CSV file is read into it
+        once.
+        """
         if self._origin is not None:
             return self._origin.relation
         if self._dialect is not None:
@@ -113,29 +130,48 @@ class TableSource:
         return self._view
 
     def check(self, names: Iterable[str]) -> None:
-        """Read these columns to the end once, so that a file that cannot be read is refused before anything is paid for."""
+        """Read these columns to the end once, so that a file that cannot be read is
+        refused before anything is paid for.
+        """
         failed, wanted = "", list(names)
         try:
             relation = self.relation
             if self._parquet is not None:
-                read = ", ".join(f"bit_xor(hash({self.stored(name).cell}))" for name in wanted)
-                self.engine.run(f"SELECT {read} FROM {relation}", doing="reading it to the end")
+                read = ", ".join(
+                    f"bit_xor(hash({self.stored(name).cell}))" for name in wanted
+                )
+                self.engine.run(
+                    f"SELECT {read} FROM {relation}", doing="reading it to the end"
+                )
         except TableError as error:
             failed = str(error).removesuffix("Nothing was read").rstrip(". ")
         if not failed:
             return
         if self._parquet is not None:
-            raise TableError(f"{self._parquet.locate_damage(wanted)} ({failed}). Nothing was spent")
-        where = "" if failed.startswith(tuple(path.name for path in self._paths)) else f"{self.title}: "
+            raise TableError(
+                f"{self._parquet.locate_damage(wanted)} ({failed}). Nothing was spent"
+            )
+        where = (
+            ""
+            if failed.startswith(tuple(path.name for path in self._paths))
+            else f"{self.title}: "
+        )
         raise TableError(f"{where}{failed}. Nothing was spent")
 
     def check_header(self) -> None:
-        """Refuse a header line that reads like a row: without a schema its cells would become public as names."""
+        """Refuse a header line that reads like a row: without a schema its cells would
+        become public as names.
+        """
         how = self._dialect
-        if how is not None and how.header and (odd := find_header_oddity(self.names)) is not None:
+        if (
+            how is not None
+            and how.header
+            and (odd := find_header_oddity(self.names)) is not None
+        ):
             raise TableError(
-                f"{self.title}:{how.line}: looks like a row and not like names ({odd}). "
-                "Add a header line, or declare the names in a schema if they are names. Nothing was spent"
+                f"{self.title}:{how.line}: looks like a row and not like names ({odd})."
+                " Add a header line, or declare the names in a schema if they are"
+                " names. Nothing was spent"
             )
 
     def _read_csv(self, how: Dialect) -> None:
@@ -148,19 +184,28 @@ class TableSource:
             self._read_rows(how, anyway=True)
 
     def _read_rows(self, how: Dialect, *, anyway: bool) -> None:
-        columns = quoting.struct_literal({f"x{i}": "VARCHAR" for i in range(len(self.names))})
-        copies = [self.engine.directory / f"copy-{i}.csv" for i in range(len(self._paths))]
+        columns = quoting.struct_literal(
+            {f"x{i}": "VARCHAR" for i in range(len(self.names))}
+        )
+        copies = [
+            self.engine.directory / f"copy-{i}.csv" for i in range(len(self._paths))
+        ]
         parts = []
         for path, copy in zip(self._paths, copies, strict=True):
-            ready = _read_quietly(partial(prepare_csv, path, how, copy, anyway=anyway), path)
-            # One reader, because with several a quoted line break would be an error; padding, because a short row is none.
+            ready = _read_quietly(
+                partial(prepare_csv, path, how, copy, anyway=anyway), path
+            )
+            # One reader, because with several a quoted line break would be an error;
+            # padding, because a short row is none.
             parts.append(
-                f"SELECT * FROM "
-                f"read_csv({quoting.text_literal(quoting.literal_path(ready.path))}, columns = {columns}, auto_detect = false, "
-                f"delim = {quoting.text_literal(how.delimiter)}, quote = '\"', escape = '\"', header = {ready.header}, nullstr = '', "
-                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = "
-                f"{MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES}, "
-                f"compression = {quoting.text_literal(ready.compression)})"
+                "SELECT * FROM"
+                f" read_csv({quoting.text_literal(quoting.literal_path(ready.path))},"
+                f" columns = {columns}, auto_detect = false, delim ="
+                f" {quoting.text_literal(how.delimiter)}, quote = '\"', escape = '\"',"
+                f" header = {ready.header}, nullstr = '', strict_mode = false,"
+                " null_padding = true, parallel = false, max_line_size ="
+                f" {MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES},"
+                f" compression = {quoting.text_literal(ready.compression)})"
             )
         try:
             reading = f"CREATE TEMP TABLE cells AS {' UNION ALL '.join(parts)}"
@@ -178,20 +223,31 @@ def open_table(
     header: bool | Sequence[str] = True,
     multiline: bool = False,
 ) -> TableSource:
-    """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a DuckDB relation. Rows are not read yet.
+    """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a
+    DuckDB relation. Rows are not read yet.
 
-    The other arguments concern CSV: what separates cells (by default what the header line suggests), the encoding, the names of the
-    columns where the file has no header line, and whether quoted cells may hold line breaks.
+    The other arguments concern CSV: what separates cells (by default what the header
+    line suggests), the encoding, the names of the columns where the file has no header
+    line, and whether quoted cells may hold line breaks.
     """
     if isinstance(data, str | Path):
         return _open_files([Path(data)], delimiter, encoding, header, multiline)
-    if isinstance(data, list | tuple) and data and all(isinstance(part, str | Path) for part in data):
-        return _open_files([Path(part) for part in data], delimiter, encoding, header, multiline)
+    if (
+        isinstance(data, list | tuple)
+        and data
+        and all(isinstance(part, str | Path) for part in data)
+    ):
+        return _open_files(
+            [Path(part) for part in data], delimiter, encoding, header, multiline
+        )
     found = open_frame(data)
     engine = Engine()
     engine.seal([])
     engine.register("frame", found.data)
-    kinds = {name: base_type(kind) for name, kind in zip(found.names, engine.types("frame").values(), strict=True)}
+    kinds = {
+        name: base_type(kind)
+        for name, kind in zip(found.names, engine.types("frame").values(), strict=True)
+    }
     kinds |= found.hidden
     declared = dict(kinds)
     if isinstance(found.data, RepeatableStream):
@@ -210,7 +266,9 @@ def open_table(
     )
 
 
-def _read_physical(engine: Engine, frame: RepeatableStream, kinds: dict[str, str]) -> None:
+def _read_physical(
+    engine: Engine, frame: RepeatableStream, kinds: dict[str, str]
+) -> None:
     """Read a frame's cells as they are stored, and note the types that they then have."""
     physical = engine.physical(frame.source)
     engine.register("frame", physical)
@@ -219,42 +277,76 @@ def _read_physical(engine: Engine, frame: RepeatableStream, kinds: dict[str, str
         found = reading_of_format(f"x{i}", format, kinds[name])
         kinds[name] = found.type
         read.append(f"{found.expression} AS x{i}")
-    engine.run(f"CREATE VIEW cells AS SELECT {', '.join(read)} FROM frame", doing="opening the table")
+    engine.run(
+        f"CREATE VIEW cells AS SELECT {', '.join(read)} FROM frame",
+        doing="opening the table",
+    )
 
 
 def _open_files(
-    paths: list[Path], delimiter: str | None, encoding: str, header: bool | Sequence[str], multiline: bool
+    paths: list[Path],
+    delimiter: str | None,
+    encoding: str,
+    header: bool | Sequence[str],
+    multiline: bool,
 ) -> TableSource:
     for path in paths:
         if path.is_dir():
-            raise TableError(f"{path}: is a directory. Name the files in it. Nothing was read")
+            raise TableError(
+                f"{path}: is a directory. Name the files in it. Nothing was read"
+            )
         if not path.is_file():
             raise TableError(f"{path}: there is no such file. Nothing was read")
     kinds = {_require_table_kind(path) for path in paths}
     if len(kinds) > 1:
-        raise TableError("CSV and Parquet files cannot be read as one table. Nothing was read")
+        raise TableError(
+            "CSV and Parquet files cannot be read as one table. Nothing was read"
+        )
     real = paths[0].resolve() if paths[0].is_symlink() else paths[0]
-    about: dict[str, Any] = {"title": paths[0].name, "path": paths[0], "dtypes": {}, "kind": kinds.pop()}
+    about: dict[str, Any] = {
+        "title": paths[0].name,
+        "path": paths[0],
+        "dtypes": {},
+        "kind": kinds.pop(),
+    }
     about["ledger_path"] = real.with_name(real.name + ".ledger")
     if about["kind"] == "parquet":
         return _open_parquet(paths, about)
     hows = [
         _read_quietly(
-            partial(detect_dialect, path, delimiter=delimiter, encoding=encoding, header=header, multiline=multiline),
+            partial(
+                detect_dialect,
+                path,
+                delimiter=delimiter,
+                encoding=encoding,
+                header=header,
+                multiline=multiline,
+            ),
             path,
         )
         for path in paths
     ]
-    names = check_names(list(hows[0].names), f"{paths[0].name}:{hows[0].line}" if hows[0].header else paths[0].name)
+    names = check_names(
+        list(hows[0].names),
+        f"{paths[0].name}:{hows[0].line}" if hows[0].header else paths[0].name,
+    )
     for path, how in zip(paths, hows, strict=True):
         if replace(how, line=hows[0].line) != hows[0]:
             raise TableError(
-                f"{path.name}:{how.line}: its header differs from that of {paths[0].name}. Nothing was read"
+                f"{path.name}:{how.line}: its header differs from that of"
+                f" {paths[0].name}. Nothing was read"
             )
     engine = Engine()
     engine.seal(paths)
     return TableSource(
-        names=names, types=None, zones={}, engine=engine, _view="cells", _dialect=hows[0], _paths=tuple(paths), **about
+        names=names,
+        types=None,
+        zones={},
+        engine=engine,
+        _view="cells",
+        _dialect=hows[0],
+        _paths=tuple(paths),
+        **about,
     )
 
 
@@ -305,7 +397,10 @@ def _require_table_kind(path: Path) -> str:
     kind = table_kind(path)
     if kind is not None:
         return kind
-    raise TableError(f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv, .parquet). Nothing was read")
+    raise TableError(
+        f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv,"
+        " .parquet). Nothing was read"
+    )
 
 
 def _read_quietly(read: Callable[[], T], path: Path) -> T:

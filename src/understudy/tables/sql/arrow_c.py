@@ -1,7 +1,9 @@
-"""Batches of unsigned columns out of an Arrow stream, read by the Arrow C data interface.
+"""Batches of unsigned columns out of an Arrow stream, read by the Arrow C data
+interface.
 
-The interface is three small structures (https://arrow.apache.org/docs/format/CStreamInterface.html). The codes are unsigned columns without
-NULL, so each is one buffer; reading them here needs no Arrow library.
+The interface is three small structures
+(https://arrow.apache.org/docs/format/CStreamInterface.html). The codes are unsigned
+columns without NULL, so each is one buffer; reading them here needs no Arrow library.
 """
 
 from __future__ import annotations
@@ -64,8 +66,18 @@ class ArrowStream(ctypes.Structure):
 
 
 ArrowStream._fields_ = [
-    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema))),
-    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowArray))),
+    (
+        "get_schema",
+        ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema)
+        ),
+    ),
+    (
+        "get_next",
+        ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowArray)
+        ),
+    ),
     ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowStream))),
     ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowStream))),
     ("private_data", ctypes.c_void_p),
@@ -73,7 +85,9 @@ ArrowStream._fields_ = [
 
 
 class StreamError(Exception):
-    """A stream that broke off. What it says about itself is not passed on: it may quote a row."""
+    """A stream that broke off. What it says about itself is not passed on: it may quote
+    a row.
+    """
 
 
 def stream_in(capsule: object) -> ArrowStream:
@@ -96,7 +110,10 @@ def read_batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]
             if not array.release:
                 return
             try:
-                columns = [_copy_column(array.children[i].contents, array, dtype) for i, dtype in enumerate(dtypes)]
+                columns = [
+                    _copy_column(array.children[i].contents, array, dtype)
+                    for i, dtype in enumerate(dtypes)
+                ]
             finally:
                 array.release(ctypes.byref(array))
             yield columns
@@ -110,7 +127,10 @@ def _read_dtypes(stream: ArrowStream) -> list[np.dtype[np.unsignedinteger]]:
     if stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)):
         raise StreamError("the stream broke off")
     try:
-        return [np.dtype(UNSIGNED_ARROW_FORMATS[schema.children[i].contents.format]) for i in range(schema.n_children)]
+        return [
+            np.dtype(UNSIGNED_ARROW_FORMATS[schema.children[i].contents.format])
+            for i in range(schema.n_children)
+        ]
     finally:
         schema.release(ctypes.byref(schema))
 

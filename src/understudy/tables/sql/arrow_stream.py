@@ -1,8 +1,10 @@
-"""Arrow streams of physical cells: the same batches, under a schema that says how they are stored and no more.
+"""Arrow streams of physical cells: the same batches, under a schema that says how they
+are stored and no more.
 
-Bytes that are no text contradict a text column; they contradict no column of bytes. A type and what it is stored as have the same buffers,
-so only the schema of a stream is written anew, each time it is asked for; batches pass untouched and uncopied, and no Arrow library is
-needed.
+Bytes that are no text contradict a text column; they contradict no column of bytes. A
+type and what it is stored as have the same buffers, so only the schema of a stream is
+written anew, each time it is asked for; batches pass untouched and uncopied, and no
+Arrow library is needed.
 """
 
 from __future__ import annotations
@@ -10,17 +12,27 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from understudy.tables.sql.arrow_c import STREAM_CAPSULE_NAME, ArrowSchema, ArrowStream, StreamError, stream_in
+from understudy.tables.sql.arrow_c import (
+    STREAM_CAPSULE_NAME,
+    ArrowSchema,
+    ArrowStream,
+    StreamError,
+    stream_in,
+)
 from understudy.tables.sql.physical import physical_format
 
 ARROW_BYTE_FORMATS = (b"z", b"Z", b"vz")
-GET_SCHEMA_FUNCTION: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema))
+GET_SCHEMA_FUNCTION: Any = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema)
+)
 CAPSULE_DESTRUCTOR: Any = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 RELEASE_SCHEMA_FUNCTION: Any = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))
 
 
 class PhysicalStream:
-    """A frame as a stream of physical cells that can be read again and again, and the Arrow formats its columns declare."""
+    """A frame as a stream of physical cells that can be read again and again, and the
+    Arrow formats its columns declare.
+    """
 
     def __init__(self, source: Any) -> None:
         self._source = source
@@ -33,7 +45,9 @@ class PhysicalStream:
             raise StreamError("the stream broke off")
         try:
             columns = [schema.children[i].contents for i in range(schema.n_children)]
-            return tuple((c.dictionary.contents if c.dictionary else c).format for c in columns)
+            return tuple(
+                (c.dictionary.contents if c.dictionary else c).format for c in columns
+            )
         finally:
             schema.release(ctypes.byref(schema))
             stream.release(ctypes.byref(stream))
@@ -41,14 +55,20 @@ class PhysicalStream:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A new stream over the same rows."""
         stream = self._take_stream()
-        original = GET_SCHEMA_FUNCTION(ctypes.cast(stream.get_schema, ctypes.c_void_p).value)
+        original = GET_SCHEMA_FUNCTION(
+            ctypes.cast(stream.get_schema, ctypes.c_void_p).value
+        )
 
         def get_schema(this: Any, out: Any) -> int:
             declared = ArrowSchema()
             if failed := original(this, ctypes.byref(declared)):
                 return int(failed)
             try:
-                ctypes.memmove(out, ctypes.byref(self._plain_schema(declared)), ctypes.sizeof(ArrowSchema))
+                ctypes.memmove(
+                    out,
+                    ctypes.byref(self._plain_schema(declared)),
+                    ctypes.sizeof(ArrowSchema),
+                )
             finally:
                 declared.release(ctypes.byref(declared))
             return 0
@@ -56,22 +76,29 @@ class PhysicalStream:
         stream.get_schema = GET_SCHEMA_FUNCTION(get_schema)
         self._held.append(stream.get_schema)
         _streams_in_capsules[ctypes.addressof(stream)] = stream
-        return _new_capsule(ctypes.addressof(stream), STREAM_CAPSULE_NAME, _drop_callback)
+        return _new_capsule(
+            ctypes.addressof(stream), STREAM_CAPSULE_NAME, _drop_callback
+        )
 
     def _take_stream(self) -> ArrowStream:
         """A stream of the source, taken out of its capsule."""
         capsule = self._source.__arrow_c_stream__()
         given, taken = stream_in(capsule), ArrowStream()
-        ctypes.memmove(ctypes.byref(taken), ctypes.byref(given), ctypes.sizeof(ArrowStream))
+        ctypes.memmove(
+            ctypes.byref(taken), ctypes.byref(given), ctypes.sizeof(ArrowStream)
+        )
         given.release = type(given.release)()
         return taken
 
     def _plain_schema(self, declared: ArrowSchema, depth: int = 0) -> ArrowSchema:
-        """A copy of a schema with physical formats. What it points to is kept as long as this stream."""
+        """A copy of a schema with physical formats. What it points to is kept as long
+        as this stream.
+        """
         made = ArrowSchema()
         made.format = format = physical_format(declared.format, nested=depth > 1)
         made.name, made.flags = declared.name, declared.flags
-        # What an extension says of bytes or of cells that are read otherwise no longer holds.
+        # What an extension says of bytes or of cells that are read otherwise no longer
+        # holds.
         kept = (
             format == declared.format
             and format not in ARROW_BYTE_FORMATS
@@ -88,7 +115,9 @@ class PhysicalStream:
         made.n_children = len(parts)
         made.children = (ctypes.POINTER(ArrowSchema) * len(parts))(*parts)
         if declared.dictionary:
-            made.dictionary = ctypes.pointer(self._plain_schema(declared.dictionary.contents, depth))
+            made.dictionary = ctypes.pointer(
+                self._plain_schema(declared.dictionary.contents, depth)
+            )
         made.release = RELEASE_SCHEMA_FUNCTION(_mark_released)
         self._held.append((made, told, parts, made.release))
         return made
@@ -100,7 +129,9 @@ def _mark_released(schema: Any) -> None:
 
 
 def _copy_metadata(address: int | None) -> Any:
-    """A copy of a schema's metadata: a number of pairs, then each text with its length before it."""
+    """A copy of a schema's metadata: a number of pairs, then each text with its length
+    before it.
+    """
     if not address:
         return None
     size = 4
@@ -124,6 +155,6 @@ _drop_callback = CAPSULE_DESTRUCTOR(_drop_capsule)
 _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
-_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, CAPSULE_DESTRUCTOR)(
-    ("PyCapsule_New", ctypes.pythonapi)
-)
+_new_capsule = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, CAPSULE_DESTRUCTOR
+)(("PyCapsule_New", ctypes.pythonapi))

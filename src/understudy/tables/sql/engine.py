@@ -1,7 +1,9 @@
-"""The engine: one private DuckDB connection, closed to the outside, whose errors never quote a cell.
+"""The engine: one private DuckDB connection, closed to the outside, whose errors never
+quote a cell.
 
-DuckDB's messages may contain values of the rows they are about. So every call goes through this module, and whatever it raises becomes a
-one-line TableError that says what was being done and nothing about the rows.
+DuckDB's messages may contain values of the rows they are about. So every call goes
+through this module, and whatever it raises becomes a one-line TableError that says what
+was being done and nothing about the rows.
 """
 
 from __future__ import annotations
@@ -25,30 +27,43 @@ from understudy.tables.sql.arrow_c import read_batches
 from understudy.tables.sql.arrow_stream import PhysicalStream
 
 DUCKDB_MEMORY_LIMIT = "768MB"
-"""What DuckDB may keep in memory. The rest waits in a private directory that only its owner may read, until the engine is closed."""
+"""What DuckDB may keep in memory. The rest waits in a private directory that only its
+owner may read, until the engine is closed.
+"""
 
 
 STREAMS_READ_ONCE = duckdb.__version__.startswith("1.")
 """Whether DuckDB reads a registered stream only once, as it did before version 2."""
 
 SLOW_STEP = "partial_aggregate_pushdown"
-"""A step of planning that serves joins, of which there are none here, and takes seconds over a deep expression, whatever the rows."""
+"""A step of planning that serves joins, of which there are none here, and takes seconds
+over a deep expression, whatever the rows.
+"""
 
 LEAKING_STEP = "statistics_propagation"
-"""A step of planning that drops conditions which statistics in a Parquet file seem to decide. They leave NaN out, so by them no cell is
-NaN; and one more row, which changes them, would change how all such cells are read."""
+"""A step of planning that drops conditions which statistics in a Parquet file seem to
+decide. They leave NaN out, so by them no cell is NaN; and one more row, which changes
+them, would change how all such cells are read.
+"""
 
-UNREADABLE_FRAME_MESSAGE = "the frame cannot be read. Convert its columns to plain types. Nothing was read"
+UNREADABLE_FRAME_MESSAGE = (
+    "the frame cannot be read. Convert its columns to plain types. Nothing was read"
+)
 
 
 class Engine:
-    """A private connection and its private directory, both gone when nobody holds it any more."""
+    """A private connection and its private directory, both gone when nobody holds it
+    any more.
+    """
 
     def __init__(self) -> None:
-        # Named, and promised to be removed, before it is made: an interrupt in the instant of its birth leaves none behind.
+        # Named, and promised to be removed, before it is made: an interrupt in the
+        # instant of its birth leaves none behind.
         scratch = Scratch(Path(tempfile.gettempdir()))
         self.directory = scratch.rows
-        self._close = weakref.finalize(self, _dispose_engine, connections := [], scratch)
+        self._close = weakref.finalize(
+            self, _dispose_engine, connections := [], scratch
+        )
         scratch.make()
         self._connection = duckdb.connect(
             ":memory:",
@@ -69,9 +84,16 @@ class Engine:
             self.run(f"SET {setting}", doing="opening the table")
         for setting in ("pandas_analyze_sample = 0", "enable_progress_bar = false"):
             self.run(f"SET {setting}", doing="opening the table")
-        self.run(f"SET disabled_optimizers = '{LEAKING_STEP}'", doing="opening the table")
-        with suppress(TableError):  # a version that has no such step needs no such setting
-            self.run(f"SET disabled_optimizers = '{LEAKING_STEP},{SLOW_STEP}'", doing="opening the table")
+        self.run(
+            f"SET disabled_optimizers = '{LEAKING_STEP}'", doing="opening the table"
+        )
+        with suppress(
+            TableError
+        ):  # a version that has no such step needs no such setting
+            self.run(
+                f"SET disabled_optimizers = '{LEAKING_STEP},{SLOW_STEP}'",
+                doing="opening the table",
+            )
 
     def close(self) -> None:
         """Close the connection and remove the private directory."""
@@ -80,11 +102,14 @@ class Engine:
     def seal(self, paths: Sequence[Path]) -> None:
         """From now on, no file but these can be read, and no setting changed."""
         self.run(
-            f"SET allowed_paths = "
+            "SET allowed_paths = "
             f"[{quoting.text_literals(spelling for p in paths for spelling in (str(p.resolve()), quoting.literal_path(p)))}]",
             doing="opening the table",
         )
-        self.run(f"SET allowed_directories = [{quoting.text_literal(str(self.directory))}]", doing="opening the table")
+        self.run(
+            f"SET allowed_directories = [{quoting.text_literal(str(self.directory))}]",
+            doing="opening the table",
+        )
         self.run("SET enable_external_access = false", doing="opening the table")
         self.run("SET lock_configuration = true", doing="opening the table")
 
@@ -131,11 +156,17 @@ class Engine:
             failed = _error_kind(error)
         raise TableError(f"{doing} did not work ({failed})")
 
-    def stream(self, query: str, *, doing: str) -> Iterator[list[NDArray[np.unsignedinteger]]]:
-        """Run a query over unsigned columns without NULL and hand out its rows in batches."""
+    def stream(
+        self, query: str, *, doing: str
+    ) -> Iterator[list[NDArray[np.unsignedinteger]]]:
+        """Run a query over unsigned columns without NULL and hand out its rows in
+        batches.
+        """
         failed = ""
         try:
-            yield from read_batches(self._rewind_streams().sql(query).__arrow_c_stream__())
+            yield from read_batches(
+                self._rewind_streams().sql(query).__arrow_c_stream__()
+            )
         except Exception as error:
             failed = _error_kind(error)
         if failed:
@@ -149,17 +180,27 @@ class Engine:
 
     def types(self, relation: str) -> dict[str, str]:
         """Names and types of a relation's columns."""
-        return {row[0]: row[1] for row in self.run(f"DESCRIBE SELECT * FROM {relation}", doing="reading the types")}
+        return {
+            row[0]: row[1]
+            for row in self.run(
+                f"DESCRIBE SELECT * FROM {relation}", doing="reading the types"
+            )
+        }
 
     def create_enum(self, labels: Sequence[str]) -> str:
         """The name of a type whose values are these labels, in this order."""
         self._types += 1
         name = f"labels_{self._types}"
-        self.run(f"CREATE TYPE {name} AS ENUM ({quoting.text_literals(labels)})", doing="reading the labels")
+        self.run(
+            f"CREATE TYPE {name} AS ENUM ({quoting.text_literals(labels)})",
+            doing="reading the labels",
+        )
         return name
 
 
-def _dispose_engine(connections: list[duckdb.DuckDBPyConnection], scratch: Scratch) -> None:
+def _dispose_engine(
+    connections: list[duckdb.DuckDBPyConnection], scratch: Scratch
+) -> None:
     for connection in connections:
         connection.close()
     scratch.remove()

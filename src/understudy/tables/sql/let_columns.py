@@ -1,6 +1,7 @@
 """Layers: one query in which every intermediate result is computed once per row.
 
-SQL has no local variables. So an expression that others use becomes a column of an inner SELECT, one layer further in than all that use it.
+SQL has no local variables. So an expression that others use becomes a column of an
+inner SELECT, one layer further in than all that use it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,12 @@ class QueryLayers:
             return self._known[expression]
         alias = f"c{len(self._level)}"
         level = 1 + max(
-            (self._level[found] for found in LAYER_ALIAS_PATTERN.findall(SQL_LITERAL_PATTERN.sub("", expression))),
+            (
+                self._level[found]
+                for found in LAYER_ALIAS_PATTERN.findall(
+                    SQL_LITERAL_PATTERN.sub("", expression)
+                )
+            ),
             default=-1,
         )
         if level == len(self._layers):
@@ -45,14 +51,22 @@ class QueryLayers:
         return alias
 
     def query(self, relation: str, select: list[str]) -> str:
-        """The whole query. Each layer hands on only what is still needed: wide tables would take long to plan otherwise."""
+        """The whole query. Each layer hands on only what is still needed: wide tables
+        would take long to plan otherwise.
+        """
         wanted = _find_aliases(select)
         handed: list[list[str]] = []
         for layer in reversed(self._layers):
             passed = sorted(wanted - layer.keys())
-            made = [f"{expression} AS {alias}" for alias, expression in layer.items() if alias in wanted]
+            made = [
+                f"{expression} AS {alias}"
+                for alias, expression in layer.items()
+                if alias in wanted
+            ]
             handed.append([*passed, *made] or ["1"])
-            wanted = set(passed) | _find_aliases(layer[alias] for alias in layer if alias in wanted)
+            wanted = set(passed) | _find_aliases(
+                layer[alias] for alias in layer if alias in wanted
+            )
         for columns in reversed(handed):
             relation = f"(SELECT {', '.join(columns)} FROM {relation})"
         return f"SELECT {', '.join(select)} FROM {relation}"
@@ -62,5 +76,7 @@ def _find_aliases(expressions: Iterable[str]) -> set[str]:
     return {
         name
         for expression in expressions
-        for name in COLUMN_ALIAS_PATTERN.findall(SQL_LITERAL_PATTERN.sub("", expression))
+        for name in COLUMN_ALIAS_PATTERN.findall(
+            SQL_LITERAL_PATTERN.sub("", expression)
+        )
     }

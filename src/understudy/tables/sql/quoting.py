@@ -34,12 +34,15 @@ def text_literals(values: Iterable[str]) -> str:
 
 
 def literal_path(file: Path) -> str:
-    """A file's path, its characters taken literally where the database would look for patterns.
+    """A file's path, its characters taken literally where the database would look for
+    patterns.
 
     >>> literal_path(Path("/data/a[1]*.csv"))
     '/data/a[[]1][*].csv'
     """
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file.resolve()))
+    return "".join(
+        f"[{letter}]" if letter in "*?[" else letter for letter in str(file.resolve())
+    )
 
 
 def double_literal(value: float) -> str:
@@ -66,4 +69,8 @@ def struct_literal(fields: Mapping[str, str]) -> str:
     >>> struct_literal({"a": "VARCHAR"})
     "{'a': 'VARCHAR'}"
     """
-    return "{" + ", ".join(f"{text_literal(k)}: {text_literal(v)}" for k, v in fields.items()) + "}"
+    return (
+        "{"
+        + ", ".join(f"{text_literal(k)}: {text_literal(v)}" for k, v in fields.items())
+        + "}"
+    )

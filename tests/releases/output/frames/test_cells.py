@@ -1,4 +1,6 @@
-"""Cells on their way out: what `other` unfolds to, in every kind of frame and within a person."""
+"""Cells on their way out: what `other` unfolds to, in every kind of frame and within a
+person.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,12 @@ def test_other_is_unfolded_in_every_frame(kind):
     schema = parse_schema(PAGE)
     frame = to_frame(schema, rows(schema), kind=kind, rng=np.random.default_rng(2))
     column = frame.fetchnumpy()["town"] if kind == "duckdb" else frame["town"]
-    found = {str(v) for v in (column.to_pylist() if kind == "pyarrow" else np.asarray(column).tolist())}
+    found = {
+        str(v)
+        for v in (
+            column.to_pylist() if kind == "pyarrow" else np.asarray(column).tolist()
+        )
+    }
     assert "elsewhere" not in found
     assert len(found & set(PUBLIC)) > 250
     assert "Basel" in found
@@ -34,13 +41,15 @@ def test_other_is_unfolded_in_every_frame(kind):
 def test_a_person_has_one_unfolded_value():
     schema = parse_schema(
         "unit: {id: who, max_rows: 5, sizes: [1, 1, 5, 5, 9]}\n"
-        + PAGE.replace("columns:", "columns:\n  who: {type: identifier, generate: true}").replace(
-            "unfold:", "constant: true, unfold:"
-        )
+        + PAGE.replace(
+            "columns:", "columns:\n  who: {type: identifier, generate: true}"
+        ).replace("unfold:", "constant: true, unfold:")
     )
     cells = decode_all(schema, rows(schema), np.random.default_rng(3))
     towns: dict[int, set[int]] = {}
-    for who, town in zip(cells["who"].index.tolist(), cells["town"].positions().tolist(), strict=True):
+    for who, town in zip(
+        cells["who"].index.tolist(), cells["town"].positions().tolist(), strict=True
+    ):
         towns.setdefault(who, set()).add(town)
     assert len(towns) < 3000
     assert all(len(found) == 1 for found in towns.values())

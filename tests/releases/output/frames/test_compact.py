@@ -1,4 +1,6 @@
-"""Long tables in few bytes: nothing is lost on the way, and what few values need is not eight bytes."""
+"""Long tables in few bytes: nothing is lost on the way, and what few values need is not
+eight bytes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.releases.output.frames import FRAME_KINDS, cells, decode_all, decode_chunks, to_frame
+from understudy.releases.output.frames import (
+    FRAME_KINDS,
+    cells,
+    decode_all,
+    decode_chunks,
+    to_frame,
+)
 from understudy.releases.output.frames.cells import ColumnCells
 from understudy.releases.output.frames.compact import PackedColumns, narrow_cells
 from understudy.schema import Boolean, Categorical, Integer, Schema
@@ -27,11 +35,18 @@ def some(index, null=None, spelled=None):
     count = len(index)
     null = np.zeros(count, np.bool_) if null is None else np.array(null, np.bool_)
     return ColumnCells(
-        COLUMN, np.array(index, np.int64), null, np.array([0] * count if spelled is None else spelled, np.uint8)
+        COLUMN,
+        np.array(index, np.int64),
+        null,
+        np.array([0] * count if spelled is None else spelled, np.uint8),
     )
 
 
-@given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5), min_size=1, max_size=4
+    )
+)
 def test_every_integer_comes_back(chunks):
     packed = PackedColumns({"x": some(chunk)} for chunk in chunks)
     found = packed["x"]
@@ -40,7 +55,9 @@ def test_every_integer_comes_back(chunks):
 
 
 def test_missing_cells_come_back_from_chunks_that_have_some():
-    packed = PackedColumns([{"x": some([1, 2])}, {"x": some([3, 4], null=[False, True], spelled=[0, 2])}])
+    packed = PackedColumns(
+        [{"x": some([1, 2])}, {"x": some([3, 4], null=[False, True], spelled=[0, 2])}]
+    )
     assert packed["x"].null.tolist() == [False, False, False, True]
     assert packed["x"].spelled.tolist() == [0, 0, 0, 2]
 
@@ -69,10 +86,16 @@ def test_a_frame_of_several_chunks_holds_what_the_chunks_hold(kind, monkeypatch)
     columns = decode_all(SCHEMA, codes, np.random.default_rng(0))
     assert isinstance(columns, PackedColumns)
     for name in SCHEMA:
-        np.testing.assert_array_equal(columns[name].index, np.concatenate([part[name].index for part in parts]))
+        np.testing.assert_array_equal(
+            columns[name].index, np.concatenate([part[name].index for part in parts])
+        )
     frame = to_frame(SCHEMA, codes, kind=kind, rng=np.random.default_rng(0))
     ages = frame["age"] if kind != "duckdb" else frame.fetchnumpy()["age"]
-    ages = ages.to_numpy() if hasattr(ages, "to_numpy") else np.ma.filled(ages.astype(float), np.nan)
+    ages = (
+        ages.to_numpy()
+        if hasattr(ages, "to_numpy")
+        else np.ma.filled(ages.astype(float), np.nan)
+    )
     whole = columns["age"]
     truth = np.where(whole.null, np.nan, whole.index)
     np.testing.assert_array_equal(np.array(ages, float), truth)

@@ -1,4 +1,6 @@
-"""Generated keys: fresh, unique, one for each person, in every kind of frame and in files."""
+"""Generated keys: fresh, unique, one for each person, in every kind of frame and in
+files.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ rules: [born <= seen]
 
 def sampled(schema, rows, kind="polars", seed=1):
     rng = np.random.default_rng(seed)
-    return to_frame(schema, ProductModel.uniform(schema, rows).sample(rows, rng), kind=kind, rng=rng)
+    return to_frame(
+        schema, ProductModel.uniform(schema, rows).sample(rows, rng), kind=kind, rng=rng
+    )
 
 
 def test_persons_have_keys_and_agree_on_what_is_constant():
@@ -36,11 +40,14 @@ def test_persons_have_keys_and_agree_on_what_is_constant():
     assert frame["visit"].n_unique() == 20_000
     assert frame["visit"].min() >= MIN_KEY_START
     each = frame.group_by("patient").agg(
-        pl.len(), pl.col("born").n_unique().alias("b"), pl.col("sex").n_unique().alias("s")
+        pl.len(),
+        pl.col("born").n_unique().alias("b"),
+        pl.col("sex").n_unique().alias("s"),
     )
     assert each["b"].max() == each["s"].max() == 1
     counts = each["len"].value_counts().sort("len")["count"].to_list()
-    # Dates that missed their rule may have left their person: a few households are smaller than asked.
+    # Dates that missed their rule may have left their person: a few households are
+    # smaller than asked.
     assert np.abs(np.array(counts) / sum(counts) - [0.5, 0.25, 0.25]).max() < 0.03
     assert frame.filter(pl.col("born") > pl.col("seen")).is_empty()
 
@@ -71,12 +78,20 @@ def test_files_carry_them(tmp_path):
         rng = np.random.default_rng(1)
         codes = ProductModel.uniform(SCHEMA, 50).sample(50, rng)
         write_rows(SCHEMA, codes, tmp_path / f"out.{ending}", rng)
-    assert pl.read_csv(tmp_path / "out.csv")["patient"].to_list() == sampled(SCHEMA, 50)["patient"].to_list()
-    assert pl.read_parquet(tmp_path / "out.parquet")["patient"].to_list() == sampled(SCHEMA, 50)["patient"].to_list()
+    assert (
+        pl.read_csv(tmp_path / "out.csv")["patient"].to_list()
+        == sampled(SCHEMA, 50)["patient"].to_list()
+    )
+    assert (
+        pl.read_parquet(tmp_path / "out.parquet")["patient"].to_list()
+        == sampled(SCHEMA, 50)["patient"].to_list()
+    )
 
 
 def test_without_a_unit_every_row_has_its_own():
-    schema = parse_schema("columns: {id: {type: identifier, generate: true}, smoker: boolean}")
+    schema = parse_schema(
+        "columns: {id: {type: identifier, generate: true}, smoker: boolean}"
+    )
     assert sampled(schema, 300)["id"].n_unique() == 300
 
 

@@ -1,4 +1,6 @@
-"""Parquet files keep what Parquet has no type for, through pandas, polars and pyarrow, chunk by chunk."""
+"""Parquet files keep what Parquet has no type for, through pandas, polars and pyarrow,
+chunk by chunk.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +20,42 @@ from understudy.releases.output.write import write_parts
 from understudy.schema import Boolean, Categorical, Datetime, Integer, Schema
 
 START = datetime(2024, 10, 27, tzinfo=UTC)
-SIZE = Categorical(name="size", values=("small", "mid", "large"), ordered=True, nullable=False)
+SIZE = Categorical(
+    name="size", values=("small", "mid", "large"), ordered=True, nullable=False
+)
 SEEN = Datetime(
-    name="seen", min=START, max=START + timedelta(hours=3), zone="Europe/Paris", resolution=timedelta(hours=1)
+    name="seen",
+    min=START,
+    max=START + timedelta(hours=3),
+    zone="Europe/Paris",
+    resolution=timedelta(hours=1),
 )
 
 
 def written(tmp_path, column, codes, dtype):
     schema = Schema(columns=(replace(column, dtype=dtype),))
-    write_rows(schema, {column.name: np.array(codes)}, tmp_path / "a.parquet", np.random.default_rng(0))
+    write_rows(
+        schema,
+        {column.name: np.array(codes)},
+        tmp_path / "a.parquet",
+        np.random.default_rng(0),
+    )
     return tmp_path / "a.parquet"
 
 
-@pytest.mark.parametrize("dtype", ["category", "Categorical", "dictionary<values=string, indices=int32, ordered=0>"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["category", "Categorical", "dictionary<values=string, indices=int32, ordered=0>"],
+)
 def test_categories_are_categories_whoever_called_them_so(tmp_path, dtype):
     path = written(tmp_path, SIZE, [2, 0], dtype)
-    assert pq.read_schema(path).field("size").type == pa.dictionary(pa.int32(), pa.string(), ordered=True)
+    assert pq.read_schema(path).field("size").type == pa.dictionary(
+        pa.int32(), pa.string(), ordered=True
+    )
     assert pl.read_parquet(path).schema["size"] == pl.Categorical
-    assert pd.read_parquet(path)["size"].dtype == pd.CategoricalDtype(["small", "mid", "large"], ordered=True)
+    assert pd.read_parquet(path)["size"].dtype == pd.CategoricalDtype(
+        ["small", "mid", "large"], ordered=True
+    )
 
 
 @pytest.mark.parametrize("dtype", [None, "VARCHAR", "str", "string", "large_string"])
@@ -67,15 +87,25 @@ def test_the_order_of_categories_survives_chunks_that_lack_some(tmp_path, monkey
 )
 def test_instants_keep_zone_and_unit(tmp_path, dtype, unit):
     path = written(tmp_path, SEEN, [0, 1, 4], dtype)
-    assert pq.read_schema(path).field("seen").type == pa.timestamp(unit, tz="Europe/Paris")
+    assert pq.read_schema(path).field("seen").type == pa.timestamp(
+        unit, tz="Europe/Paris"
+    )
     assert pl.read_parquet(path).schema["seen"] == pl.Datetime(unit, "Europe/Paris")
     found = pd.read_parquet(path)["seen"]
     assert str(found.dtype) == f"datetime64[{unit}, Europe/Paris]"
-    assert [str(moment) for moment in found] == ["2024-10-27 02:00:00+02:00", "2024-10-27 02:00:00+01:00", "NaT"]
+    assert [str(moment) for moment in found] == [
+        "2024-10-27 02:00:00+02:00",
+        "2024-10-27 02:00:00+01:00",
+        "NaT",
+    ]
 
 
 def test_a_unit_too_coarse_for_the_values_is_left(tmp_path):
-    fine = replace(SEEN, max=START + timedelta(microseconds=3), resolution=timedelta(microseconds=1))
+    fine = replace(
+        SEEN,
+        max=START + timedelta(microseconds=3),
+        resolution=timedelta(microseconds=1),
+    )
     path = written(tmp_path, fine, [0, 3], "datetime64[ms, Europe/Paris]")
     first, last = pq.read_table(path)["seen"].cast(pa.int64()).to_pylist()
     assert last - first == 3
@@ -92,13 +122,29 @@ def test_gaps_make_no_floats_of_pandas_whole_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 2)
     column, truth = Integer(name="x", min=0, max=9), Boolean(name="x")
     for dtype in ("int64", None):
-        assert str(pd.read_parquet(written(tmp_path, column, [1, 2, 10], dtype))["x"].dtype) == "Int64"
-        assert str(pd.read_parquet(written(tmp_path, column, [1, 2, 3], dtype))["x"].dtype) == "int64"
-    assert str(pd.read_parquet(written(tmp_path, truth, [1, 0, 2], None))["x"].dtype) == "boolean"
+        assert (
+            str(
+                pd.read_parquet(written(tmp_path, column, [1, 2, 10], dtype))["x"].dtype
+            )
+            == "Int64"
+        )
+        assert (
+            str(pd.read_parquet(written(tmp_path, column, [1, 2, 3], dtype))["x"].dtype)
+            == "int64"
+        )
+    assert (
+        str(pd.read_parquet(written(tmp_path, truth, [1, 0, 2], None))["x"].dtype)
+        == "boolean"
+    )
 
 
 def test_parts_state_the_same(tmp_path, monkeypatch):
-    schema = Schema(columns=(replace(SIZE, dtype="category"), replace(SEEN, dtype="datetime64[ms, Europe/Paris]")))
+    schema = Schema(
+        columns=(
+            replace(SIZE, dtype="category"),
+            replace(SEEN, dtype="datetime64[ms, Europe/Paris]"),
+        )
+    )
     batches = [{"size": np.array([code]), "seen": np.array([0])} for code in (2, 0)]
     write_parts(schema, batches, tmp_path / "parts", np.random.default_rng(0))
     files = sorted((tmp_path / "parts").iterdir())
@@ -108,12 +154,19 @@ def test_parts_state_the_same(tmp_path, monkeypatch):
 
 
 def test_without_pyarrow_the_rows_are_the_same(tmp_path, monkeypatch):
-    schema = Schema(columns=(replace(SIZE, dtype="category"), replace(SEEN, dtype="timestamp[ms, tz=Europe/Paris]")))
+    schema = Schema(
+        columns=(
+            replace(SIZE, dtype="category"),
+            replace(SEEN, dtype="timestamp[ms, tz=Europe/Paris]"),
+        )
+    )
     codes = {"size": np.arange(300) % 3, "seen": np.arange(300) % 5}
     write_rows(schema, codes, tmp_path / "with.parquet", np.random.default_rng(0))
     monkeypatch.setattr(parquet, "find_spec", lambda name: None)
     write_rows(schema, codes, tmp_path / "without.parquet", np.random.default_rng(0))
-    one, two = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("with", "without"))
+    one, two = (
+        pq.read_table(tmp_path / f"{name}.parquet") for name in ("with", "without")
+    )
     assert one["size"].to_pylist() == two["size"].to_pylist()
     ticks = [table["seen"].cast(pa.timestamp("us", tz="UTC")) for table in (one, two)]
     assert ticks[0] == ticks[1]

@@ -14,7 +14,17 @@ from understudy.schema import Categorical, Integer, Schema
 TYPES = [
     *(
         (c.NATURALS, t)
-        for t in (pl.Int8, pl.UInt8, pl.Int16, pl.UInt16, pl.Int32, pl.UInt32, pl.Int64, pl.UInt64, pl.Int128)
+        for t in (
+            pl.Int8,
+            pl.UInt8,
+            pl.Int16,
+            pl.UInt16,
+            pl.Int32,
+            pl.UInt32,
+            pl.Int64,
+            pl.UInt64,
+            pl.Int128,
+        )
     ),
     (c.BIG, pl.Int64),
     (c.STEPS, pl.Int32),
@@ -36,7 +46,9 @@ TYPES = [
     *((c.ZONED, pl.Datetime(unit, "Europe/Berlin")) for unit in ("ms", "us", "ns")),
     (c.CLOCKS, pl.Time),
 ]
-SCHEMA, COLUMNS = c.plan([(case, str(kind() if isinstance(kind, type) else kind)) for case, kind in TYPES])
+SCHEMA, COLUMNS = c.plan(
+    [(case, str(kind() if isinstance(kind, type) else kind)) for case, kind in TYPES]
+)
 KINDS = dict(zip(SCHEMA, (kind for _, kind in TYPES), strict=True))
 
 
@@ -44,7 +56,12 @@ KINDS = dict(zip(SCHEMA, (kind for _, kind in TYPES), strict=True))
 def test_values_and_dtypes_survive(number):
     columns = c.table(COLUMNS, number)
     assert c.all_unit(SCHEMA)
-    frame = pl.DataFrame([pl.Series(n, v, dtype=KINDS[n], strict=False) for n, v in zip(SCHEMA, columns, strict=True)])
+    frame = pl.DataFrame(
+        [
+            pl.Series(n, v, dtype=KINDS[n], strict=False)
+            for n, v in zip(SCHEMA, columns, strict=True)
+        ]
+    )
     codes = c.encode(SCHEMA, lambda name: frame[name].to_list())
     back = to_frame(SCHEMA, codes, kind="polars", rng=np.random.default_rng(0))
     assert_frame_equal(back, frame, check_exact=True)
@@ -57,13 +74,22 @@ def test_a_dtype_that_cannot_hold_the_cells_gives_way_to_the_natural_one():
             Categorical(name="y", values=("1", "two"), nullable=False, dtype="Int8"),
         )
     )
-    back = to_frame(schema, {"x": np.arange(30), "y": np.arange(30) % 2}, kind="polars", rng=np.random.default_rng(0))
+    back = to_frame(
+        schema,
+        {"x": np.arange(30), "y": np.arange(30) % 2},
+        kind="polars",
+        rng=np.random.default_rng(0),
+    )
     assert back.dtypes == [pl.Int64, pl.String]
 
 
 @pytest.mark.parametrize("dtype", ["Enum", "Enum(categories=['a'])"])
 def test_an_enum_grows_by_the_places_of_what_is_not_listed(dtype):
-    schema = Schema(columns=(Categorical(name="x", values=("a",), other="o", dtype=dtype),))
-    back = to_frame(schema, {"x": np.array([0, 1, 2])}, kind="polars", rng=np.random.default_rng(0))
+    schema = Schema(
+        columns=(Categorical(name="x", values=("a",), other="o", dtype=dtype),)
+    )
+    back = to_frame(
+        schema, {"x": np.array([0, 1, 2])}, kind="polars", rng=np.random.default_rng(0)
+    )
     assert back["x"].to_list() == ["a", "o", None]
     assert back["x"].dtype == pl.Enum(["a", "o"])

@@ -1,6 +1,8 @@
-"""Codes → values → frames: the kind of frame that came in goes out again, types included.
+"""Codes → values → frames: the kind of frame that came in goes out again, types
+included.
 
-A kind is one of `FRAME_KINDS`. Nothing here is needed at install: a library is imported when a frame of its kind is asked for.
+A kind is one of `FRAME_KINDS`. Nothing here is needed at install: a library is imported
+when a frame of its kind is asked for.
 """
 
 from __future__ import annotations
@@ -25,16 +27,30 @@ from understudy.releases.output.frames.compact import decode_all
 from understudy.schema import Schema
 
 FRAME_KINDS = ("polars", "pandas", "pyarrow", "duckdb", "numpy")
-"""The kinds of frame, in the order in which one is chosen where nobody asked for one."""
+"""The kinds of frame, in the order in which one is chosen where nobody asked for one.
+"""
 
-__all__ = ["FRAME_KINDS", "ColumnCells", "cells_of", "decode_all", "decode_chunks", "default_kind", "to_frame"]
+__all__ = [
+    "FRAME_KINDS",
+    "ColumnCells",
+    "cells_of",
+    "decode_all",
+    "decode_chunks",
+    "default_kind",
+    "to_frame",
+]
 
 
 def default_kind(remembered: str | None = None) -> str:
-    """The kind that came in, or the first whose library is installed; a dict of numpy arrays where none is."""
+    """The kind that came in, or the first whose library is installed; a dict of numpy
+    arrays where none is.
+    """
     if remembered is not None and _is_installed(remembered):
         return remembered
-    return next((kind for kind in ("polars", "pandas", "pyarrow") if _is_installed(kind)), "numpy")
+    return next(
+        (kind for kind in ("polars", "pandas", "pyarrow") if _is_installed(kind)),
+        "numpy",
+    )
 
 
 def to_frame(
@@ -55,9 +71,14 @@ def to_frame(
     [(3,), (None,)]
     """
     if kind not in FRAME_KINDS:
-        raise Refused(f"A frame is one of {', '.join(FRAME_KINDS)}. Nothing was sampled.")
+        raise Refused(
+            f"A frame is one of {', '.join(FRAME_KINDS)}. Nothing was sampled."
+        )
     if not _is_installed(kind):
-        raise Refused(f'{kind} is not installed. Install it, or ask for kind="numpy". Nothing was sampled.')
+        raise Refused(
+            f'{kind} is not installed. Install it, or ask for kind="numpy". Nothing was'
+            " sampled."
+        )
     columns = decode_all(schema, codes, rng, pins, spreads)
     match kind:
         case "pandas":
@@ -74,9 +95,13 @@ def to_frame(
 
 def _numpy_arrays(columns: Mapping[str, ColumnCells]) -> list[Any]:
     """numpy arrays, masked where cells are missing."""
-    plain = duckdb.natural_relation({f"c{i}": cells for i, cells in enumerate(columns.values())}).fetchnumpy()
+    plain = duckdb.natural_relation(
+        {f"c{i}": cells for i, cells in enumerate(columns.values())}
+    ).fetchnumpy()
     return [plain[f"c{i}"] for i in range(len(columns))]
 
 
 def _is_installed(kind: str) -> bool:
-    return kind in {"numpy", "duckdb"} or (kind in FRAME_KINDS and find_spec(kind) is not None)
+    return kind in {"numpy", "duckdb"} or (
+        kind in FRAME_KINDS and find_spec(kind) is not None
+    )

@@ -11,7 +11,11 @@ from understudy.releases.output.frames import duckdb
 from understudy.releases.output.frames.cells import ColumnCells, cells_as_text, zone_of
 
 _ARROW_CONSTRUCTORS = {
-    **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{
+        f"{sign}int{bits}": f"{sign}int{bits}"
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
     "halffloat": "float16",
     "float": "float32",
     "double": "float64",
@@ -23,7 +27,9 @@ _ARROW_CONSTRUCTORS = {
 _ARROW_TEXT_TYPES = {"string", "large_string", "string_view"}
 _ARROW_TIMESTAMP_TYPE = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=(.+))?\]")
 _ARROW_TIME_TYPE = re.compile(r"time(32|64)\[(s|ms|us|ns)\]")
-_ARROW_DICTIONARY_TYPE = re.compile(r"dictionary<values=(\w+), indices=(u?int(?:8|16|32|64)), ordered=[01]>")
+_ARROW_DICTIONARY_TYPE = re.compile(
+    r"dictionary<values=(\w+), indices=(u?int(?:8|16|32|64)), ordered=[01]>"
+)
 
 MAX_TABLEWISE_ROWS = 1 << 17
 """Rows from which on columns are converted one by one."""
@@ -36,10 +42,14 @@ def pyarrow_table(columns: MutableMapping[str, ColumnCells]) -> Any:
     return pa.table(list(pyarrow_arrays(columns).values()), names=names)
 
 
-def pyarrow_arrays(columns: MutableMapping[str, ColumnCells], named: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Columns as pyarrow arrays of the named types, else their own, or natural ones where a name says nothing or cannot hold the cells.
+def pyarrow_arrays(
+    columns: MutableMapping[str, ColumnCells], named: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Columns as pyarrow arrays of the named types, else their own, or natural ones
+    where a name says nothing or cannot hold the cells.
 
-    A long table goes column by column, and each is taken out of `columns`, so that memory never holds two copies of all of it.
+    A long table goes column by column, and each is taken out of `columns`, so that
+    memory never holds two copies of all of it.
     """
     if len(next(iter(columns.values()), ())) <= MAX_TABLEWISE_ROWS:
         return _convert_together(columns, named or {})
@@ -49,12 +59,25 @@ def pyarrow_arrays(columns: MutableMapping[str, ColumnCells], named: Mapping[str
     return found
 
 
-def _convert_together(columns: Mapping[str, ColumnCells], named: Mapping[str, str]) -> dict[str, Any]:
+def _convert_together(
+    columns: Mapping[str, ColumnCells], named: Mapping[str, str]
+) -> dict[str, Any]:
     pa: Any = import_module("pyarrow")
-    dtypes = {name: named.get(name, cells.column.dtype or "") for name, cells in columns.items()}
-    cells = {name: cells_as_text(one) if dtypes[name] in _ARROW_TEXT_TYPES else one for name, one in columns.items()}
-    plain = duckdb.natural_relation({f"c{i}": one for i, one in enumerate(cells.values())}).to_arrow_table()
-    return {name: _pyarrow_array(pa, one, dtypes[name], plain.column(i)) for i, (name, one) in enumerate(cells.items())}
+    dtypes = {
+        name: named.get(name, cells.column.dtype or "")
+        for name, cells in columns.items()
+    }
+    cells = {
+        name: cells_as_text(one) if dtypes[name] in _ARROW_TEXT_TYPES else one
+        for name, one in columns.items()
+    }
+    plain = duckdb.natural_relation(
+        {f"c{i}": one for i, one in enumerate(cells.values())}
+    ).to_arrow_table()
+    return {
+        name: _pyarrow_array(pa, one, dtypes[name], plain.column(i))
+        for i, (name, one) in enumerate(cells.items())
+    }
 
 
 def _pyarrow_array(pa: Any, cells: ColumnCells, dtype: str, plain: Any) -> Any:
@@ -74,9 +97,13 @@ def _cast_exact(pa: Any, cells: ColumnCells, dtype: str, plain: Any) -> Any:
         return plain.cast(pa.timestamp(found[1], tz=zone_of(cells.column, found[2])))
     if found := _ARROW_TIME_TYPE.fullmatch(dtype):
         return plain.cast(getattr(pa, f"time{found[1]}")(found[2]))
-    if (found := _ARROW_DICTIONARY_TYPE.fullmatch(dtype)) and found[1] in _ARROW_CONSTRUCTORS:
+    if (found := _ARROW_DICTIONARY_TYPE.fullmatch(dtype)) and found[
+        1
+    ] in _ARROW_CONSTRUCTORS:
         text = cells_as_text(cells)
-        words = pa.array(text.labels or (), pa.string()).cast(getattr(pa, _ARROW_CONSTRUCTORS[found[1]])())
+        words = pa.array(text.labels or (), pa.string()).cast(
+            getattr(pa, _ARROW_CONSTRUCTORS[found[1]])()
+        )
         places = pa.array(text.index, mask=text.null).cast(getattr(pa, found[2])())
         ordered = bool(getattr(cells.column, "ordered", False))
         return pa.DictionaryArray.from_arrays(places, words, ordered=ordered)

@@ -1,8 +1,9 @@
 """Columns of a long table on their way to a frame, in as few bytes as hold them.
 
-A cell takes ten bytes while it is worked on: an exact integer, whether it is missing, how that is spelled. Most columns have few values and
-hardly a missing cell, so a long table would be many times as large on its way as where it comes from and goes to. Here a column's chunks
-are kept narrow, and it is laid out in full when it is its turn.
+A cell takes ten bytes while it is worked on: an exact integer, whether it is missing,
+how that is spelled. Most columns have few values and hardly a missing cell, so a long
+table would be many times as large on its way as where it comes from and goes to. Here a
+column's chunks are kept narrow, and it is laid out in full when it is its turn.
 """
 
 from __future__ import annotations
@@ -16,14 +17,24 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.releases.output.frames.cells import CodeBatches, ColumnCells, PinnedPoints, Spreads, decode_chunks
+from understudy.releases.output.frames.cells import (
+    CodeBatches,
+    ColumnCells,
+    PinnedPoints,
+    Spreads,
+    decode_chunks,
+)
 from understudy.schema import Schema
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 def decode_all(
-    schema: Schema, codes: CodeBatches, rng: Generator, pins: PinnedPoints | None = None, spreads: Spreads | None = None
+    schema: Schema,
+    codes: CodeBatches,
+    rng: Generator,
+    pins: PinnedPoints | None = None,
+    spreads: Spreads | None = None,
 ) -> MutableMapping[str, ColumnCells]:
     """The rows at once, the same as those of `decode_chunks` under the same seed."""
     chunks = decode_chunks(schema, codes, rng, pins, spreads)
@@ -72,7 +83,9 @@ class PackedColumns(MutableMapping[str, ColumnCells]):
 
 
 def narrow_cells(cells: ColumnCells) -> ColumnCells:
-    """The same cells with the smallest integers that hold them, and no memory for what no cell has. Not to be calculated with."""
+    """The same cells with the smallest integers that hold them, and no memory for what
+    no cell has. Not to be calculated with.
+    """
     index = cells.index
     ends = (int(index.min()), int(index.max())) if len(index) else (0, 0)
     kind = np.result_type(*map(np.min_scalar_type, ends))
@@ -85,4 +98,8 @@ def narrow_cells(cells: ColumnCells) -> ColumnCells:
 
 
 def _share_if_zero(values: NDArray[ScalarT]) -> NDArray[ScalarT]:
-    return values if values.any() else np.broadcast_to(np.zeros(1, values.dtype), values.shape)
+    return (
+        values
+        if values.any()
+        else np.broadcast_to(np.zeros(1, values.dtype), values.shape)
+    )

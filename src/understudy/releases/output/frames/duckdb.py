@@ -1,6 +1,8 @@
-"""DuckDB as the meeting point of types: exact integers in, one projection, dates, decimals and labels out.
+"""DuckDB as the meeting point of types: exact integers in, one projection, dates,
+decimals and labels out.
 
-Numbers never pass through text. Labels travel as a session variable, never inside the SQL, so that no label can be read as a command.
+Numbers never pass through text. Labels travel as a session variable, never inside the
+SQL, so that no label can be read as a command.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from understudy.releases.output.frames.cells import (
 )
 from understudy.schema import Boolean, Date, Datetime, Integer, Real, Time
 
-_ANY_DECIMAL_TYPE = re.compile(r"decimal\d*\((?:precision=)?(\d{1,2}), ?(?:scale=)?(\d{1,2})\)", re.IGNORECASE)
+_ANY_DECIMAL_TYPE = re.compile(
+    r"decimal\d*\((?:precision=)?(\d{1,2}), ?(?:scale=)?(\d{1,2})\)", re.IGNORECASE
+)
 _DUCKDB_INTEGER_TYPE = re.compile(r"(U?)(TINYINT|SMALLINT|INTEGER|BIGINT)")
 _DUCKDB_INTEGER_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 _INTEGER_LABEL = re.compile(r"-?(0|[1-9][0-9]{0,30})", re.ASCII)
@@ -38,7 +42,9 @@ class DuckdbSession:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:")
-        self.connection.execute("SET enable_progress_bar = false")  # nothing is printed but by the command line
+        self.connection.execute(
+            "SET enable_progress_bar = false"
+        )  # nothing is printed but by the command line
         self._arrays: dict[str, NDArray[np.generic]] = {}
         self._words = 0
 
@@ -67,16 +73,22 @@ class DuckdbSession:
 
     def query(self, expressions: Mapping[str, str]) -> str:
         """One projection over everything that was laid."""
-        columns = ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in expressions.items())
+        columns = ", ".join(
+            f"{sql} AS {quote_identifier(name)}" for name, sql in expressions.items()
+        )
         return f"SELECT {columns} FROM {self.open()}"
 
     def run(self, sql: str) -> None:
-        """Run a statement that may take long. Ctrl-C ends it, and then does what it would have done outside of it.
+        """Run a statement that may take long. Ctrl-C ends it, and then does what it
+        would have done outside of it.
 
-        DuckDB answers Ctrl-C with an error of its own, and now and then with none at all.
+        DuckDB answers Ctrl-C with an error of its own, and now and then with none at
+        all.
         """
         before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
+        if threading.current_thread() is not threading.main_thread() or not callable(
+            before
+        ):
             self.connection.execute(sql)
             return
         caught: list[tuple[int, FrameType | None]] = []
@@ -106,7 +118,10 @@ class DuckdbSession:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -121,32 +136,53 @@ def sql_in_natural_type(session: DuckdbSession, cells: ColumnCells) -> str:
     if cells.labels is not None:
         return session.label(cells.labels, cells.positions())
     value = _value_sql(session, cells)
-    return value if cells.whole else f"CASE WHEN {session.array(cells.null)} THEN NULL ELSE {value} END"
+    return (
+        value
+        if cells.whole
+        else f"CASE WHEN {session.array(cells.null)} THEN NULL ELSE {value} END"
+    )
 
 
 def _value_sql(session: DuckdbSession, cells: ColumnCells) -> str:
     column = cells.column
     wanted = decimal_precision_scale(column.dtype)
-    if column.dtype == "DECIMAL" and isinstance(column, Real) and column.decimals is not None:
+    if (
+        column.dtype == "DECIMAL"
+        and isinstance(column, Real)
+        and column.decimals is not None
+    ):
         wanted = 18, column.decimals
     if wanted and isinstance(column, Real | Integer):
         precision, scale = wanted
         exact = unscaled_integers(cells, scale)
-        if exact is not None and (not len(exact) or int(np.abs(exact).max()) < 10**precision):
-            unit = f"CAST({'1' if scale == 0 else '0.' + '1'.rjust(scale, '0')} AS DECIMAL({scale + 1},{scale}))"
-            return f"CAST(CAST({session.array(exact)} AS DECIMAL(19,0)) * {unit} AS DECIMAL({precision},{scale}))"
+        if exact is not None and (
+            not len(exact) or int(np.abs(exact).max()) < 10**precision
+        ):
+            unit = (
+                f"CAST({'1' if scale == 0 else '0.' + '1'.rjust(scale, '0')} AS"
+                f" DECIMAL({scale + 1},{scale}))"
+            )
+            return (
+                f"CAST(CAST({session.array(exact)} AS DECIMAL(19,0)) * {unit} AS"
+                f" DECIMAL({precision},{scale}))"
+            )
     match column:
         case Boolean():
             return session.array(cells.index.astype(np.bool_))
         case Integer():
             return session.array(integer_values(cells))
         case Date():
-            return f"(DATE '1970-01-01' + CAST({session.array(cells.index)} AS INTEGER))"
+            return (
+                f"(DATE '1970-01-01' + CAST({session.array(cells.index)} AS INTEGER))"
+            )
         case Datetime():
             make = "make_timestamp" if column.zone is None else "make_timestamptz"
             return f"{make}({session.array(microsecond_values(cells))})"
         case Time():
-            return f"(TIME '00:00:00' + to_microseconds({session.array(microsecond_values(cells))}))"
+            return (
+                "(TIME '00:00:00' +"
+                f" to_microseconds({session.array(microsecond_values(cells))}))"
+            )
         case _:
             return session.array(float_values(cells))
 
@@ -162,20 +198,30 @@ def decimal_precision_scale(dtype: str | None) -> tuple[int, int] | None:
     if not found:
         return None
     precision, scale = int(found[1]), int(found[2])
-    return (precision, scale) if 1 <= precision <= 38 and scale <= min(precision, 18) else None
+    return (
+        (precision, scale)
+        if 1 <= precision <= 38 and scale <= min(precision, 18)
+        else None
+    )
 
 
 def sql_in_original_type(session: DuckdbSession, cells: ColumnCells) -> str:
-    """The SQL of a column in the DuckDB type it came with: numbers and dates that were texts are texts again."""
+    """The SQL of a column in the DuckDB type it came with: numbers and dates that were
+    texts are texts again.
+    """
     kept = cells_as_text(cells) if cells.column.dtype == "VARCHAR" else cells
     return cast_to_original_type(sql_in_natural_type(session, kept), kept)
 
 
 def cast_to_original_type(sql: str, cells: ColumnCells) -> str:
-    """The SQL cast to the DuckDB type that the column came with, where that type can hold every value the column may have."""
+    """The SQL cast to the DuckDB type that the column came with, where that type can
+    hold every value the column may have.
+    """
     dtype = cells.column.dtype or ""
     if (dtype == "ENUM" or dtype.startswith("ENUM(")) and cells.labels:
-        listed = ", ".join("'" + label.replace("'", "''") + "'" for label in cells.labels)
+        listed = ", ".join(
+            "'" + label.replace("'", "''") + "'" for label in cells.labels
+        )
         return f"CAST({sql} AS ENUM({listed}))"
     return f"CAST({sql} AS {dtype})" if can_hold_cells(dtype, cells) else sql
 
@@ -185,7 +231,9 @@ def can_hold_cells(dtype: str, cells: ColumnCells) -> bool:
     column = cells.column
     if found := _DUCKDB_INTEGER_TYPE.fullmatch(dtype):
         bits = _DUCKDB_INTEGER_BITS[found[2]]
-        least, most = (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        least, most = (
+            (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
         return all(least <= number <= most for number in _extreme_numbers(cells))
     match column:
         case Boolean():
@@ -196,27 +244,50 @@ def can_hold_cells(dtype: str, cells: ColumnCells) -> bool:
             if dtype == "TIMESTAMP_NS" and not fits_nanoseconds(column):
                 return False
             wall = isinstance(column, Date) or column.zone is None
-            return wall and dtype in {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+            return wall and dtype in {
+                "DATE",
+                "TIMESTAMP",
+                "TIMESTAMP_S",
+                "TIMESTAMP_MS",
+                "TIMESTAMP_NS",
+            }
         case _:
             return False
 
 
 def fits_nanoseconds(column: Date | Datetime) -> bool:
     """Whether 64 bits of nanoseconds hold every value: from 1678 to 2261."""
-    ends = [column.low, column.high, *(spelling_point(column, spelling) for spelling in column.missing)]
-    return all(1678 <= column.value_at(end).year <= 2261 for end in ends if end is not None)
+    ends = [
+        column.low,
+        column.high,
+        *(spelling_point(column, spelling) for spelling in column.missing),
+    ]
+    return all(
+        1678 <= column.value_at(end).year <= 2261 for end in ends if end is not None
+    )
 
 
 def _extreme_numbers(cells: ColumnCells) -> list[float]:
-    """The least and the largest number the column may have, spelled ones included; not a number where it has others."""
+    """The least and the largest number the column may have, spelled ones included; not
+    a number where it has others.
+    """
     column = cells.column
     numbers: list[float] = []
     if isinstance(column, Boolean):
         numbers = [0, 1]
-    elif isinstance(column, Integer) and column.low is not None and column.high is not None:
+    elif (
+        isinstance(column, Integer)
+        and column.low is not None
+        and column.high is not None
+    ):
         points = [spelling_point(column, spelling) for spelling in column.missing]
-        numbers = [column.value_at(i) for i in (column.low, column.high, *(i for i in points if i is not None))]
-    elif cells.labels and all(_INTEGER_LABEL.fullmatch(label) for label in cells.labels):
+        numbers = [
+            column.value_at(i)
+            for i in (column.low, column.high, *(i for i in points if i is not None))
+        ]
+    elif cells.labels and all(
+        _INTEGER_LABEL.fullmatch(label) for label in cells.labels
+    ):
         numbers = [int(label) for label in cells.labels]
     return numbers or [math.nan]
 
@@ -224,7 +295,9 @@ def _extreme_numbers(cells: ColumnCells) -> list[float]:
 def duckdb_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelation:
     """A DuckDB relation over a table of its own; it needs no other library."""
     session = DuckdbSession()
-    query = session.query({name: sql_in_original_type(session, cells) for name, cells in columns.items()})
+    query = session.query(
+        {name: sql_in_original_type(session, cells) for name, cells in columns.items()}
+    )
     session.connection.execute(f"CREATE TABLE sample AS {query}")
     session.connection.unregister("cells")
     return session.connection.table("sample")
@@ -234,5 +307,10 @@ def natural_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelat
     """A relation in natural types, for other libraries to take over."""
     session = DuckdbSession()
     return session.connection.sql(
-        session.query({name: sql_in_natural_type(session, cells) for name, cells in columns.items()})
+        session.query(
+            {
+                name: sql_in_natural_type(session, cells)
+                for name, cells in columns.items()
+            }
+        )
     )

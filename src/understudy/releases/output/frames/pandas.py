@@ -1,4 +1,6 @@
-"""pandas frames out, in the types that came in; where one cannot hold missing cells, in the nearest that can."""
+"""pandas frames out, in the types that came in; where one cannot hold missing cells, in
+the nearest that can.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ from understudy.releases.output.frames.cells import (
     microsecond_values,
     zone_of,
 )
-from understudy.schema import Boolean, Categorical, Date, Datetime, Integer, Lattice, Real
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Integer,
+    Lattice,
+    Real,
+)
 
 _PANDAS_NUMBER_TYPE = re.compile(r"(u?int|float|U?Int|Float)(8|16|32|64)|bool|boolean")
 _PANDAS_TEXT_TYPES = {"str", "string", "category"}
@@ -31,12 +41,27 @@ _PANDAS_ARROW_TYPE = re.compile(r"(.+)\[pyarrow\]")
 def pandas_frame(columns: Mapping[str, ColumnCells]) -> Any:
     """A pandas DataFrame."""
     pd: Any = import_module("pandas")
-    found = {name: _PANDAS_ARROW_TYPE.fullmatch(cells.column.dtype or "") for name, cells in columns.items()}
-    named = {name: match[1] for name, match in found.items() if match and find_spec("pyarrow")}
-    held = arrow.pyarrow_arrays({name: columns[name] for name in named}, named) if named else {}
+    found = {
+        name: _PANDAS_ARROW_TYPE.fullmatch(cells.column.dtype or "")
+        for name, cells in columns.items()
+    }
+    named = {
+        name: match[1]
+        for name, match in found.items()
+        if match and find_spec("pyarrow")
+    }
+    held = (
+        arrow.pyarrow_arrays({name: columns[name] for name in named}, named)
+        if named
+        else {}
+    )
     return pd.DataFrame(
         {
-            name: _arrow_backed_array(pd, held[name]) if name in held else _pandas_values(pd, cells)
+            name: (
+                _arrow_backed_array(pd, held[name])
+                if name in held
+                else _pandas_values(pd, cells)
+            )
             for name, cells in columns.items()
         }
     )
@@ -52,13 +77,19 @@ def _pandas_values(pd: Any, cells: ColumnCells) -> Any:
     dtype = cells.column.dtype or ""
     try:
         exact = _exact_values(pd, cells, dtype)
-    except (ValueError, TypeError, OverflowError):  # a declared domain that the original type cannot hold
+    except (
+        ValueError,
+        TypeError,
+        OverflowError,
+    ):  # a declared domain that the original type cannot hold
         exact = None
     return _natural_values(pd, cells) if exact is None else exact
 
 
 def _exact_values(pd: Any, cells: ColumnCells, dtype: str) -> Any:
-    """Values in the type with that name; None where the name says nothing or cannot hold them."""
+    """Values in the type with that name; None where the name says nothing or cannot
+    hold them.
+    """
     if (
         dtype == "category" and cells.labels is None
     ):  # categories that are numbers or dates: those that occur, in their order
@@ -95,18 +126,26 @@ def _text_values(pd: Any, cells: ColumnCells, dtype: str) -> Any:
     labels = list(cells.labels or ())
     if dtype == "category":
         ordered = isinstance(cells.column, Categorical) and cells.column.ordered
-        return pd.Categorical.from_codes(cells.positions(), categories=pd.Index(labels, dtype="str"), ordered=ordered)
+        return pd.Categorical.from_codes(
+            cells.positions(), categories=pd.Index(labels, dtype="str"), ordered=ordered
+        )
     return pd.array(labels, dtype=dtype).take(cells.positions(), allow_fill=True)
 
 
 def _number_values(pd: Any, cells: ColumnCells, dtype: str) -> Any:
-    """Numbers and booleans, also of labels that are numbers; None where they do not fit."""
+    """Numbers and booleans, also of labels that are numbers; None where they do not
+    fit.
+    """
     column = cells.column
     if not isinstance(column, Boolean | Integer | Real | Categorical):
         return None
     null = cells.null
     if dtype.lower().startswith("float"):
-        values = _labels_as_numbers(cells, float) if cells.labels is not None else float_values(cells)
+        values = (
+            _labels_as_numbers(cells, float)
+            if cells.labels is not None
+            else float_values(cells)
+        )
         if dtype.startswith("Float"):
             return pd.array(pd.arrays.FloatingArray(values, null), dtype=dtype)
         return np.where(null, np.nan, values).astype(dtype)
@@ -114,7 +153,11 @@ def _number_values(pd: Any, cells: ColumnCells, dtype: str) -> Any:
         if not isinstance(column, Boolean):
             return None
         truth = cells.index.astype(np.bool_)
-        return truth if cells.whole and dtype == "bool" else pd.array(pd.arrays.BooleanArray(truth, null))
+        return (
+            truth
+            if cells.whole and dtype == "bool"
+            else pd.array(pd.arrays.BooleanArray(truth, null))
+        )
     if isinstance(column, Real):
         return None
     numbers = (
@@ -137,7 +180,9 @@ def _number_values(pd: Any, cells: ColumnCells, dtype: str) -> Any:
 def _labels_as_numbers(cells: ColumnCells, read: type) -> Any:
     """Labels as the numbers they spell; ValueError where one that occurs is no number."""
     used = np.unique(cells.index[~cells.null])
-    table = np.zeros(len(cells.labels or ()) + 1, np.int64 if read is int else np.float64)
+    table = np.zeros(
+        len(cells.labels or ()) + 1, np.int64 if read is int else np.float64
+    )
     for i in used:
         table[i] = read((cells.labels or ())[i])
     return table[np.where(cells.null, -1, cells.index)]
@@ -148,12 +193,18 @@ def _datetime_values(pd: Any, cells: ColumnCells, named: str | None = None) -> A
     column = cells.column
     if not isinstance(column, Date | Datetime):
         raise TypeError("not a moment")
-    ticks = cells.index * 86_400_000_000 if isinstance(column, Date) else microsecond_values(cells)
+    ticks = (
+        cells.index * 86_400_000_000
+        if isinstance(column, Date)
+        else microsecond_values(cells)
+    )
     stamps = ticks.astype("datetime64[us]")
     stamps[cells.null] = np.datetime64("NaT")
     index = pd.DatetimeIndex(stamps)
     zone = zone_of(column, named)
-    return index.array if zone is None else index.tz_localize("UTC").tz_convert(zone).array
+    return (
+        index.array if zone is None else index.tz_localize("UTC").tz_convert(zone).array
+    )
 
 
 def _object_values(cells: ColumnCells) -> Any:
