@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from tables import Coded, load, names
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import SYNTHESIZERS, make
+from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.tables.counting import Tally
 from understudy.workflow.synthesize import synthesize
 
@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument(
         "--only",
         action="append",
-        choices=list(SYNTHESIZERS),
+        choices=list(SYNTHESIZER_CLASSES),
         help="this one; may be repeated",
     )
     parser.add_argument("--epsilon", action="append", help="this ε; may be repeated")

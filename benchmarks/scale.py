@@ -42,7 +42,7 @@ from page import circumstances, fill
 from picture import Series, scatter
 
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import SYNTHESIZERS
+from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.tables.table import Table
 from understudy.workflow.synthesize import synthesize
 
@@ -417,7 +417,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         action="append",
-        choices=list(SYNTHESIZERS),
+        choices=list(SYNTHESIZER_CLASSES),
         help="this one; may be repeated",
     )
     parser.add_argument(

@@ -25,7 +25,7 @@ from adaptive import Judge, verdict
 
 from tables import load, names
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import SYNTHESIZERS, make
+from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.synthesizers.base import Synthesizer
 from understudy.workflow.synthesize import synthesize
 
@@ -60,7 +60,7 @@ def rows_of(method: Synthesizer, epsilon: str, judge: Judge) -> dict[str, np.nda
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("synthesizer", choices=list(SYNTHESIZERS))
+    parser.add_argument("synthesizer", choices=list(SYNTHESIZER_CLASSES))
     parser.add_argument("option")
     parser.add_argument(
         "values", nargs="+", type=json.loads, help="as JSON; the first is compared with"

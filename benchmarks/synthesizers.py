@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import SYNTHESIZERS, make
+from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.tables.counting import Tally
 from understudy.workflow.synthesize import synthesize
 
@@ -239,7 +239,7 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
     )
     results = []
     for epsilon in options.epsilon:
-        for name in options.only or SYNTHESIZERS:
+        for name in options.only or SYNTHESIZER_CLASSES:
             found = apart(options, name, epsilon)
             results.append(
                 {
@@ -274,7 +274,7 @@ def growth(options: argparse.Namespace) -> list[dict[str, object]]:
     )
     print(f"{'synthesizer':<16}" + "".join(f"{f'{r:,} × {c}':>20}" for r, c in shapes))
     results = []
-    for name in options.only or SYNTHESIZERS:
+    for name in options.only or SYNTHESIZER_CLASSES:
         print(f"{name:<16}", end="", flush=True)
         for shape in shapes:
             found = apart(options, name, options.epsilon[0], shape)
@@ -306,7 +306,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         action="append",
-        choices=list(SYNTHESIZERS),
+        choices=list(SYNTHESIZER_CLASSES),
         help="this synthesizer; may be repeated",
     )
     parser.add_argument(

@@ -94,7 +94,7 @@ def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
     """
     from understudy.cli.demo import declare_survey_answers, write_survey
     from understudy.schema import Real
-    from understudy.synthesizers import SYNTHESIZERS
+    from understudy.synthesizers import SYNTHESIZER_CLASSES
     from understudy.tables import Table, open_table
     from understudy.workflow.describe import describe
 
@@ -109,7 +109,7 @@ def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
         table = Table(open_table(survey), schema)
         cliques = [c for order in (1, 2, 3) for c in combinations(schema, order)]
         truth = dict(zip(cliques, table.counts(cliques), strict=True))
-        for name in only or SYNTHESIZERS:
+        for name in only or SYNTHESIZER_CLASSES:
             results[name] = {
                 epsilon: _mean(
                     [

@@ -312,6 +312,7 @@ NOUNS_AND_VERBS_LIKE_PARTICIPLES = {
     "binning",
     "smoothing",
     "pooling",
+    "accounting",
     "proceed",
     "succeed",
     "exceed",

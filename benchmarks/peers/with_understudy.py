@@ -12,7 +12,7 @@ import pyarrow as pa
 from job import Method, Task, main
 
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import SYNTHESIZERS
+from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, synthesize
 
 
@@ -46,5 +46,6 @@ def by(name: str) -> Method:
 
 if __name__ == "__main__":
     main(
-        {name: by(name) for name in SYNTHESIZERS} | {"default": by(DEFAULT_SYNTHESIZER)}
+        {name: by(name) for name in SYNTHESIZER_CLASSES}
+        | {"default": by(DEFAULT_SYNTHESIZER)}
     )

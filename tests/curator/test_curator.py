@@ -28,9 +28,9 @@ def test_shares_are_parts_of_what_was_handed_over():
     asked.measure([("smoker",)], share=Fraction(1, 2))
     asked.hand_over()
     asked.measure([("age",)], share=Fraction(1, 4))
-    assert Fraction(74, 100) < asked.left < Fraction(76, 100)
-    asked.measure([("age",)], share=asked.left)
-    assert asked.left < Fraction(1, 1000)
+    assert Fraction(74, 100) < asked.share_left < Fraction(76, 100)
+    asked.measure([("age",)], share=asked.share_left)
+    assert asked.share_left < Fraction(1, 1000)
 
 
 @pytest.mark.parametrize("share", [0, -1, 2, 0.5, Fraction(3, 2)])
@@ -38,16 +38,16 @@ def test_a_share_that_is_none_is_refused(share):
     asked = custody()
     with pytest.raises(Refused, match="Nothing was spent"):
         asked.measure([("age",)], share=share)
-    assert asked.left == 1
+    assert asked.share_left == 1
 
 
 def test_more_than_is_left_is_refused_and_free():
     asked = custody()
     asked.measure([("age",)], share=Fraction(2, 3))
-    left = asked.left
+    left = asked.share_left
     with pytest.raises(BudgetExceeded, match="It was not answered"):
         asked.measure([("age",)], share=Fraction(2, 3))
-    assert asked.left == left
+    assert asked.share_left == left
 
 
 def test_the_number_of_rows_is_public_only_where_neighbours_agree_on_it():
@@ -69,7 +69,7 @@ def test_under_replace_the_public_total_is_exact_and_free():
     asked = custody(neighbours=Neighbours.REPLACE)
     total = asked.measure([()], share=1)[0]
     assert int(total.values) == 1000
-    assert asked.left == 1
+    assert asked.share_left == 1
 
 
 def test_counts_sums_means_and_quantiles_are_asked_by_share():
@@ -92,7 +92,7 @@ def test_an_estimate_of_another_shape_is_refused_and_free():
     for ask in (asked.choose, asked.errors):
         with pytest.raises(Refused, match="Nothing was spent"):
             ask({("smoker",): np.zeros((3, 1))}, share=Fraction(1, 2))
-    assert asked.left == 1
+    assert asked.share_left == 1
 
 
 def test_the_window_asks_the_same_and_shows_nothing_else():
@@ -111,9 +111,9 @@ def test_the_window_asks_the_same_and_shows_nothing_else():
         "schema",
         "neighbours",
         "accounting",
-        "known",
+        "discovered_measurements",
         "rows",
-        "left",
+        "share_left",
         "measure",
         "sparse",
         "errors",

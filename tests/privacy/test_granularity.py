@@ -142,7 +142,9 @@ def test_learned_bounds_and_values_lie_on_declared_lattices():
         == (learned["weight"].max * 10).denominator
         == 1
     )
-    assert all(s.values.dtype == np.int64 for s in custody.known.sparse)
+    assert all(
+        s.values.dtype == np.int64 for s in custody.discovered_measurements.sparse
+    )
 
 
 def test_a_learned_type_is_one_of_a_public_list():

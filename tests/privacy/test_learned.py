@@ -302,7 +302,7 @@ def test_few_rows_are_counted_as_a_file_of_them_is(tmp_path: Path):
             found.append(
                 (
                     canonical(schema),
-                    [m.values.tolist() for m in custody.known],
+                    [m.values.tolist() for m in custody.discovered_measurements],
                     custody.charges,
                 )
             )

@@ -51,7 +51,7 @@ from understudy.curator.discovery.close import needs_bins
 from understudy.curator.mechanisms.sparse_histogram import learn_labels
 from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
 from understudy.schema.predicates.rules import BrokenRowPolicy as Breaking
-from understudy.synthesizers import SYNTHESIZERS
+from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.workflow.synthesize import synthesize
 
 METHODS = ("independent", "histogram", "stability")
@@ -153,7 +153,7 @@ def test_the_number_of_rows_shows_nowhere(method, rows, tmp_path):
     assert here == there
 
 
-@pytest.mark.parametrize("method", SYNTHESIZERS)
+@pytest.mark.parametrize("method", SYNTHESIZER_CLASSES)
 def test_no_synthesizer_learns_of_rows_but_by_answers(method, tmp_path):
     """Tables that have nothing in common: three people, or none of them and forty
     others.

@@ -50,7 +50,7 @@ from understudy.cli.root import run as command
 from understudy.curator import Curator, MechanismContext
 from understudy.errors import Refused
 from understudy.schema import Schema, save_schema
-from understudy.synthesizers import SYNTHESIZERS
+from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.synthesizers.base import MISCOUNTED_NOTE
 from understudy.tables import Table, TableSource
 
@@ -133,7 +133,7 @@ def make_case(setting: Setting, source: str, start: int, count: int) -> Case:
 SETTINGS = [
     Setting(synthesizer=name, relation=relation, accounting=accounting, known=known)
     for name, relation, accounting, known in product(
-        SYNTHESIZERS, Neighbours, Accounting, SCHEMAS
+        SYNTHESIZER_CLASSES, Neighbours, Accounting, SCHEMAS
     )
 ]
 
@@ -149,7 +149,7 @@ def fast_cases() -> list[Case]:
         )
     )
     sources = cycle(SOURCES)
-    for number, name in enumerate([*SYNTHESIZERS, *SYNTHESIZERS]):
+    for number, name in enumerate([*SYNTHESIZER_CLASSES, *SYNTHESIZER_CLASSES]):
         known, accounting = next(kinds)
         relation = (ADD_REMOVE, REPLACE)[number % 2]
         setting = Setting(
@@ -209,7 +209,7 @@ def check_case(case: Case, folder: Path) -> int:
 
 def test_every_dimension_is_in_the_fast_share():
     settings = [case.setting for case in FAST]
-    assert {s.synthesizer for s in settings} == set(SYNTHESIZERS)
+    assert {s.synthesizer for s in settings} == set(SYNTHESIZER_CLASSES)
     assert {case.source for case in FAST} == set(SOURCES)
     assert {(s.relation, s.accounting) for s in settings} == set(
         product(Neighbours, Accounting)
@@ -513,7 +513,7 @@ NEIGHBOURS_EACH = 6
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("name", SYNTHESIZERS)
+@pytest.mark.parametrize("name", SYNTHESIZER_CLASSES)
 def test_no_neighbour_of_any_setting_can_be_told_apart(name, relation, tmp_path):
     """Every accounting and kind of schema, with sources in turn."""
     tally, faults = Tally(), []

@@ -20,7 +20,7 @@ from kit.privacy.broken_runs import (
 from kit.privacy.paths import BY_PERSON, SCHEMA, check_path, walk
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.synthesizers import SYNTHESIZERS, make
+from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 
 ADD_REMOVE, REPLACE = Neighbours
 PURE, GDP, ZCDP = Accounting
@@ -49,7 +49,7 @@ ELSEWHERE = {"random", "stability"}
 own in test_audit.
 """
 
-EVERY = {name: make(name) for name in SYNTHESIZERS if name not in ELSEWHERE}
+EVERY = {name: make(name) for name in SYNTHESIZER_CLASSES if name not in ELSEWHERE}
 SELECTS = [
     name
     for name in SHORT
@@ -63,7 +63,9 @@ often, so that no chance leaves the audit blind.
 
 
 def test_every_algorithm_is_audited():
-    assert {method.name for method in EVERY.values()} | ELSEWHERE == set(SYNTHESIZERS)
+    assert {method.name for method in EVERY.values()} | ELSEWHERE == set(
+        SYNTHESIZER_CLASSES
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from understudy.curator.mechanisms.marginals import measure_marginals
 from understudy.noise import draw_noise
 from understudy.releases import Release
 from understudy.schema import Schema
-from understudy.synthesizers import SYNTHESIZERS
+from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.workflow.synthesize import synthesize
 
 DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "city")))
@@ -92,7 +92,7 @@ def test_estimating_uses_no_noise_of_its_own(method, tmp_path):
     (tmp_path / "people.csv").write_bytes(csv(*[PLAIN, OTHER] * 30))
     release = rehearsed(tmp_path / "people.csv", DECLARED, method=method)
     models = [
-        SYNTHESIZERS[method]().estimate(
+        SYNTHESIZER_CLASSES[method]().estimate(
             release.schema, release.measurements, np.random.default_rng(5)
         )
         for _ in range(2)

@@ -28,7 +28,7 @@ from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.errors import Refused
 from understudy.measurements import Identity, Partition
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import SYNTHESIZERS, Workload, ignore_progress
+from understudy.synthesizers import SYNTHESIZER_CLASSES, Workload, ignore_progress
 
 ROOT = Path(understudy.__file__).parent
 FORBIDDEN = (Curator, MechanismContext, Payments, Listed)
@@ -98,12 +98,12 @@ def test_a_window_cannot_be_given_more():
 
 
 @pytest.mark.parametrize(
-    "method", [name for name, cls in SYNTHESIZERS.items() if cls.reads_rows]
+    "method", [name for name, cls in SYNTHESIZER_CLASSES.items() if cls.reads_rows]
 )
 def test_what_a_synthesizer_makes_leads_to_no_table(method):
     """Neither its measurements nor its model."""
     curator = custody(epsilon=5)
-    made = SYNTHESIZERS[method]()
+    made = SYNTHESIZER_CLASSES[method]()
     measured = made.measure(
         CuratorView(curator), Workload.of_order(COLOURS), ignore_progress
     )
@@ -265,7 +265,7 @@ def test_maps_that_do_not_fit_are_refused(maps, relation):
     asked = custody(neighbours=relation)
     with pytest.raises(Refused, match="Nothing was spent"):
         CuratorView(asked).measure([("colour",)], share=1, maps=[maps])
-    assert asked.left == 1
+    assert asked.share_left == 1
 
 
 @pytest.mark.parametrize(
@@ -282,4 +282,4 @@ def test_a_quantile_too_fine_is_refused_before_rows_are_looked_at(alpha):
         asked = Curator(room_of([{"x": 3}] * rows, schema), schema)
         with pytest.raises(Refused, match="Nothing was spent"):
             asked.quantiles("x", [alpha], share=1)
-        assert asked.left == 1
+        assert asked.share_left == 1

@@ -9,7 +9,7 @@ import pytest
 from understudy import synthesizers
 from understudy.errors import Refused
 from understudy.synthesizers import (
-    SYNTHESIZERS,
+    SYNTHESIZER_CLASSES,
     Awareness,
     Independent,
     Synthesizer,
@@ -31,16 +31,16 @@ def test_the_published_table():
     )
 
 
-@pytest.mark.parametrize("name", SYNTHESIZERS)
+@pytest.mark.parametrize("name", SYNTHESIZER_CLASSES)
 def test_every_synthesizer_has_one_line_with_its_own_flags(name):
-    lines = [row for row in awareness_rows(SYNTHESIZERS) if row.name == name]
-    assert [row.aware for row in lines] == [SYNTHESIZERS[name].aware]
-    assert SYNTHESIZERS[name].name == name
+    lines = [row for row in awareness_rows(SYNTHESIZER_CLASSES) if row.name == name]
+    assert [row.aware for row in lines] == [SYNTHESIZER_CLASSES[name].aware]
+    assert SYNTHESIZER_CLASSES[name].name == name
 
 
 def test_synthesizers_are_made_by_name_and_options():
     assert make("independent", equal=True) == Independent(equal=True)
-    assert all(isinstance(make(name), Synthesizer) for name in SYNTHESIZERS)
+    assert all(isinstance(make(name), Synthesizer) for name in SYNTHESIZER_CLASSES)
 
 
 def test_unknown_names_and_options_are_refused_with_what_there_is():
@@ -54,7 +54,7 @@ def test_the_page_prints_the_same_table():
     page = (Path(__file__).parents[2] / "docs" / "synthesizers.md").read_text(
         encoding="utf-8"
     )
-    for name, cls in SYNTHESIZERS.items():
+    for name, cls in SYNTHESIZER_CLASSES.items():
         flags = [
             cls.aware.workload,
             cls.aware.data,
@@ -79,8 +79,8 @@ def test_public_names():
         "Progress",
         "Synthesizer",
         "synthesizer_class",
-        "SYNTHESIZERS",
+        "SYNTHESIZER_CLASSES",
         "Workload",
     ]
-    classes = [cls.__name__ for cls in SYNTHESIZERS.values()]
+    classes = [cls.__name__ for cls in SYNTHESIZER_CLASSES.values()]
     assert sorted(synthesizers.__all__) == sorted(contract + classes)

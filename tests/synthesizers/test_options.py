@@ -16,7 +16,7 @@ from understudy.errors import Refused
 from understudy.synthesizers import (
     AIM,
     MST,
-    SYNTHESIZERS,
+    SYNTHESIZER_CLASSES,
     make,
     options_of,
     synthesizer_class,
@@ -28,13 +28,15 @@ OWN = {"random", "adaptive"}
 """Those without a paper."""
 
 EVERY = [
-    (name, option) for name, cls in SYNTHESIZERS.items() for option in options_of(cls)
+    (name, option)
+    for name, cls in SYNTHESIZER_CLASSES.items()
+    for option in options_of(cls)
 ]
 
 
-@pytest.mark.parametrize("name", SYNTHESIZERS)
+@pytest.mark.parametrize("name", SYNTHESIZER_CLASSES)
 def test_every_algorithm_says_what_a_reader_asks(name):
-    about = SYNTHESIZERS[name].about
+    about = SYNTHESIZER_CLASSES[name].about
     assert about.use
     assert about.avoid
     assert about.cost
@@ -44,7 +46,7 @@ def test_every_algorithm_says_what_a_reader_asks(name):
 @pytest.mark.parametrize(("name", "option"), EVERY)
 def test_every_option_is_explained_and_set_by_its_own_default(name, option):
     """What is printed as the default can be typed, and changes nothing."""
-    found = options_of(SYNTHESIZERS[name])[option]
+    found = options_of(SYNTHESIZER_CLASSES[name])[option]
     assert found.help
     assert (
         make(name, **{option: found.stated})
@@ -149,4 +151,7 @@ def test_every_page_answers_what_a_reader_asks(page):
     assert "\n## When" in text
     assert "\n## What it costs" in text
     assert "| option | default |" in text
-    assert page.stem in OWN or SYNTHESIZERS[page.stem].about.paper.split(",")[0] in text
+    assert (
+        page.stem in OWN
+        or SYNTHESIZER_CLASSES[page.stem].about.paper.split(",")[0] in text
+    )

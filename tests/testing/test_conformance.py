@@ -14,7 +14,7 @@ from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import DenseModel, ProductModel
 from understudy.synthesizers import (
-    SYNTHESIZERS,
+    SYNTHESIZER_CLASSES,
     Histogram,
     Independent,
     Stability,
@@ -26,7 +26,7 @@ from understudy.testing import conformance
 from understudy.testing.trial import TRIAL_DELTA, TRIAL_EPSILON, mixed_table
 
 VARIANTS = {
-    **{name: make(name) for name in SYNTHESIZERS},
+    **{name: make(name) for name in SYNTHESIZER_CLASSES},
     "independent, equal": Independent(equal=True),
     "histogram, clamp": Histogram(fit="clamp"),
     "histogram, rescale": Histogram(fit="rescale"),
@@ -111,7 +111,7 @@ class Forgetful(Independent):
     def measure(self, curator, workload, progress):
         every = [(name,) for name in curator.schema]
         curator.measure(every, share=Fraction(1, 2))
-        return curator.measure(every, share=curator.left)
+        return curator.measure(every, share=curator.share_left)
 
 
 class Heedless(Independent):

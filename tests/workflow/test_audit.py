@@ -18,10 +18,10 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator import MechanismContext
 from understudy.errors import Refused
-from understudy.synthesizers import SYNTHESIZERS
+from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.workflow.audit import audit, worst_neighbours
 
-READ = [name for name, kind in SYNTHESIZERS.items() if kind.reads_rows]
+READ = [name for name, kind in SYNTHESIZER_CLASSES.items() if kind.reads_rows]
 BUDGET = {"epsilon": 10, "delta": "1e-6"}
 """At which a few hundred answers tell a lot."""
 
@@ -62,7 +62,7 @@ def test_no_synthesizer_gives_away_more_than_it_claims_at_length(
         )
     except Refused:
         assert accounting is Accounting.PURE
-        assert SYNTHESIZERS[name].needs_delta
+        assert SYNTHESIZER_CLASSES[name].needs_delta
         return
     assert not found.violated, found.sentences()
     assert found.verdict.by_spread > 0.5 * found.verdict.claimed

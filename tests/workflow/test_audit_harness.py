@@ -93,7 +93,7 @@ def test_scores_of_several_questions_add_up():
 
 def test_one_price_is_paid():
     _, window = heard(lambda w: w.measure([("colour",)], share=Fraction(1, 4)))
-    assert window.left == Fraction(3, 4)
+    assert window.share_left == Fraction(3, 4)
 
 
 def test_a_question_without_a_known_law_is_said_to_be_unjudged():

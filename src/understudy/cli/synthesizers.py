@@ -27,7 +27,7 @@ def synthesizers(name: str | None, as_json: bool) -> None:
     """The algorithms, and what each adapts to: the workload, the data, the budget, its
     own cost. With NAME, all about that one.
     """
-    from understudy.synthesizers import SYNTHESIZERS, synthesizer_class
+    from understudy.synthesizers import SYNTHESIZER_CLASSES, synthesizer_class
     from understudy.synthesizers.awareness import awareness_rows
 
     if name is not None:
@@ -37,11 +37,11 @@ def synthesizers(name: str | None, as_json: bool) -> None:
         else:
             report(_page_lines(chosen))
         return
-    here = [row for row in awareness_rows(SYNTHESIZERS) if row.name is not None]
+    here = [row for row in awareness_rows(SYNTHESIZER_CLASSES) if row.name is not None]
     if as_json:
         report_json(
             [
-                _overview_facts(SYNTHESIZERS[row.name])
+                _overview_facts(SYNTHESIZER_CLASSES[row.name])
                 for row in here
                 if row.name is not None
             ]
@@ -54,7 +54,7 @@ def synthesizers(name: str | None, as_json: bool) -> None:
             "yes" if getattr(row.aware, aspect) else "·"
             for aspect in _AWARENESS_ASPECTS
         ]
-        table.append([row.name, *marks, _first_sentence(SYNTHESIZERS[row.name])])
+        table.append([row.name, *marks, _first_sentence(SYNTHESIZER_CLASSES[row.name])])
     report(
         [
             *align_columns(table),
@@ -88,7 +88,7 @@ def _option_facts(kind: type[Synthesizer]) -> dict[str, object]:
             {
                 "name": option.name,
                 "takes": option.kind,
-                "default": option.stated,
+                "default": option.default_text,
                 "help": option.help,
             }
             for option in options_of(kind).values()
@@ -134,7 +134,7 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
         return [*lines, "", "It has no options."]
     lines += ["", "Options, each set by --set OPTION=VALUE:", ""]
     for option in found:
-        lines.append(f"  {option.name}={option.stated}   {option.kind}")
+        lines.append(f"  {option.name}={option.default_text}   {option.kind}")
         lines += textwrap.wrap(
             option.help,
             _PAGE_WIDTH_CHARACTERS,

@@ -48,7 +48,7 @@ class Curator:
     def __init__(self, room: MechanismContext, schema: Schema) -> None:
         self._room = room
         self._schema = schema
-        self._known = Measurements()
+        self._discovered = Measurements()
         self.notes: list[str] = []
         self._handed = room.till.left
 
@@ -68,9 +68,9 @@ class Curator:
         return self._room.accounting
 
     @property
-    def known(self) -> Measurements:
+    def discovered_measurements(self) -> Measurements:
         """What discovery bought already; free to use."""
-        return self._known
+        return self._discovered
 
     @property
     def rows(self) -> int | None:
@@ -78,7 +78,7 @@ class Curator:
         return agreed_rows(self._room.table, self._schema, self._room.neighbours)
 
     @property
-    def left(self) -> Fraction:
+    def share_left(self) -> Fraction:
         """The share of what was handed over that is not spent yet."""
         return self._room.till.left / self._handed if self._handed else Fraction(0)
 
@@ -108,7 +108,7 @@ class Curator:
             self._room, self._schema, amount=amount, delta=delta, progress=progress
         )
         self._schema, bought, table = found
-        self._known = self._known + bought
+        self._discovered = self._discovered + bought
         self._room = replace(self._room, table=table)
         self._learn_extras(whole)
         return self._schema
@@ -150,7 +150,7 @@ class Curator:
 
     def keep(self, bought: Measurements) -> None:
         """Let a synthesizer find these among what is known already."""
-        self._known = self._known + bought
+        self._discovered = self._discovered + bought
 
     def hand_over(self) -> None:
         """From here on, shares are parts of what is left now."""
@@ -268,7 +268,7 @@ class Curator:
         amount = share * self._handed
         if amount > self._room.till.left:
             raise BudgetExceeded(
-                f"A share of {share} was asked for and only {float(self.left):.3g} is"
+                f"A share of {share} was asked for and only {float(self.share_left):.3g} is"
                 " left in this run. It was not answered"
             )
         return amount

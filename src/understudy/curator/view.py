@@ -20,19 +20,26 @@ from understudy.schema import Schema
 class CuratorView:
     """The narrow protocol of `synthesizers.base.Curator`, and nothing else."""
 
-    __slots__ = ("_ask", "accounting", "known", "neighbours", "rows", "schema")
+    __slots__ = (
+        "_ask",
+        "accounting",
+        "discovered_measurements",
+        "neighbours",
+        "rows",
+        "schema",
+    )
 
     schema: Schema
     neighbours: Neighbours
     accounting: Accounting
-    known: Measurements
+    discovered_measurements: Measurements
     rows: int | None
 
     def __init__(self, custody: Curator) -> None:
         self.schema = custody.schema
         self.neighbours = custody.neighbours
         self.accounting = custody.accounting
-        self.known = custody.known
+        self.discovered_measurements = custody.discovered_measurements
         self.rows = custody.rows
         self._ask: dict[str, Callable[..., object]] = {
             "measure": lambda *args, **kwargs: custody.measure(*args, **kwargs),
@@ -40,13 +47,13 @@ class CuratorView:
             "errors": lambda *args, **kwargs: custody.errors(*args, **kwargs),
             "choose": lambda *args, **kwargs: custody.choose(*args, **kwargs),
             "choose_cell": lambda *args, **kwargs: custody.choose_cell(*args, **kwargs),
-            "left": lambda: custody.left,
+            "share_left": lambda: custody.share_left,
         }
 
     @property
-    def left(self) -> Fraction:
+    def share_left(self) -> Fraction:
         """The share of the budget that is not spent yet."""
-        return self._ask["left"]()  # type: ignore[return-value]
+        return self._ask["share_left"]()  # type: ignore[return-value]
 
     def measure(
         self,

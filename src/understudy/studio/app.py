@@ -56,7 +56,7 @@ from understudy.studio.views import (
     list_compared_findings,
 )
 from understudy.studio.workspace import MAX_UPLOAD_BYTES, Workspace
-from understudy.synthesizers import SYNTHESIZERS, make
+from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.workflow.plan import Plan
 from understudy.workflow.plan import plan as make_plan
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
@@ -183,7 +183,7 @@ class Studio:
         schema = await run_in_thread(lambda: self.workspace.schema(name))
         about = {
             key: (kind.__doc__ or "").strip().split("\n")[0]
-            for key, kind in SYNTHESIZERS.items()
+            for key, kind in SYNTHESIZER_CLASSES.items()
         }
         return self._render_page(
             request,
@@ -510,7 +510,7 @@ def _runnable_modes(schema: Schema) -> list[str]:
     return [
         mode
         for mode in dict.fromkeys(SIDE_BY_SIDE_MODES)
-        if schema.is_closed or SYNTHESIZERS[mode].reads_rows
+        if schema.is_closed or SYNTHESIZER_CLASSES[mode].reads_rows
     ]
 
 

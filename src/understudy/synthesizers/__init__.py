@@ -34,7 +34,7 @@ from understudy.synthesizers.published.random import Random
 from understudy.synthesizers.published.residual import Residual
 from understudy.synthesizers.published.stability import Stability
 
-SYNTHESIZERS: dict[str, type[Synthesizer]] = {
+SYNTHESIZER_CLASSES: dict[str, type[Synthesizer]] = {
     cls.name: cls
     for cls in (
         Random,
@@ -63,13 +63,13 @@ def synthesizer_class(name: str) -> type[Synthesizer]:
     >>> synthesizer_class("aim").name
     'aim'
     """
-    if name not in SYNTHESIZERS:
-        near = suggest_nearest(name, SYNTHESIZERS)
+    if name not in SYNTHESIZER_CLASSES:
+        near = suggest_nearest(name, SYNTHESIZER_CLASSES)
         raise Refused(
             f'There is no synthesizer "{name}". {near}Choose one of'
-            f" {', '.join(SYNTHESIZERS)}. Nothing was spent"
+            f" {', '.join(SYNTHESIZER_CLASSES)}. Nothing was spent"
         )
-    return SYNTHESIZERS[name]
+    return SYNTHESIZER_CLASSES[name]
 
 
 def make(name: str, /, **options: object) -> Synthesizer:
@@ -90,7 +90,7 @@ __all__ = [
     "MST",
     "MWEM",
     "MWEMPGM",
-    "SYNTHESIZERS",
+    "SYNTHESIZER_CLASSES",
     "About",
     "Adaptive",
     "Awareness",

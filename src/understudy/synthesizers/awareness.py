@@ -56,8 +56,8 @@ def awareness_rows(
 ) -> tuple[AwarenessRow, ...]:
     """The published lines, then those of this package that the table does not have.
 
-    >>> from understudy.synthesizers import SYNTHESIZERS
-    >>> {row.name for row in awareness_rows(SYNTHESIZERS) if row.name} == set(SYNTHESIZERS)
+    >>> from understudy.synthesizers import SYNTHESIZER_CLASSES
+    >>> {row.name for row in awareness_rows(SYNTHESIZER_CLASSES) if row.name} == set(SYNTHESIZER_CLASSES)
     True
     """
     listed = {row.name for row in PUBLISHED_AWARENESS}

@@ -92,15 +92,15 @@ class CuratorProtocol(Protocol):
         """What the run adds up."""
 
     @property
-    def known(self) -> Measurements:
-        """What discovery bought already; free to use."""
+    def discovered_measurements(self) -> Measurements:
+        """What discovery measured already; using it costs nothing."""
 
     @property
     def rows(self) -> int | None:
         """The number of rows, where it is public."""
 
     @property
-    def left(self) -> Fraction:
+    def share_left(self) -> Fraction:
         """The share of the synthesizer's budget that is not spent yet."""
 
     def measure(
@@ -265,7 +265,7 @@ class Synthesizer(ABC):
         """Refuse, before anything is spent, a relation it cannot work under."""
 
     @property
-    def declared(self) -> tuple[str, ...]:
+    def public_declarations(self) -> tuple[str, ...]:
         """What its options say of the table that nobody paid for, one thing a line: the
         guarantee lists it as public.
         """

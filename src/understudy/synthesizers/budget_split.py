@@ -93,7 +93,7 @@ def varying_columns(schema: Schema) -> list[str]:
 
 def uncounted_columns(curator: CuratorProtocol, names: Iterable[str]) -> list[Clique]:
     """Columns, each a clique, that discovery has not counted yet."""
-    counted = {m.clique for m in curator.known if m.plain}
+    counted = {m.clique for m in curator.discovered_measurements if m.plain}
     return [(name,) for name in names if (name,) not in counted]
 
 

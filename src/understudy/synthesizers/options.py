@@ -39,11 +39,11 @@ class Option:
     read: Callable[[object], object]
 
     @property
-    def stated(self) -> str:
+    def default_text(self) -> str:
         """The default as one would write it.
 
         >>> from understudy.synthesizers import AIM
-        >>> options_of(AIM)["selection"].stated
+        >>> options_of(AIM)["selection"].default_text
         '1/10'
         """
         return option_text(self.default)
@@ -109,7 +109,7 @@ def read_options(
         ):
             raise Refused(
                 f"{synthesizer.name}: `{name}` takes {known[name].kind}; by default it"
-                f" is {known[name].stated}. Nothing was spent"
+                f" is {known[name].default_text}. Nothing was spent"
             ) from None
     return settled
 

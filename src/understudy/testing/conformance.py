@@ -231,7 +231,7 @@ def check_budget(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
             )
             if trial is None:
                 continue
-            left = trial.curator.left
+            left = trial.curator.share_left
             assert left >= 0, f"{synthesizer.name}: more was spent than there was"
             if synthesizer.reads_rows:
                 assert left <= Fraction(1, 100), (

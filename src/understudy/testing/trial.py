@@ -147,7 +147,7 @@ def run_trial(
         synthesizer.check(schema, delta=delta)
     except Refused as refusal:
         assert_clear_refusal(synthesizer, refusal)
-        assert curator.left == 1, (
+        assert curator.share_left == 1, (
             f"{synthesizer.name}: it refused and had spent something"
         )
         return None

@@ -81,7 +81,7 @@ def measure_public_distances(custody: Curator, public: TableSource) -> Measureme
     counted = public_marginals(public, schema)
     if not counted:
         return Measurements()
-    known, bought = custody.known, Measurements()
+    known, bought = custody.discovered_measurements, Measurements()
     if custody.rows is not None:
         total = float(custody.rows)
     else:

@@ -496,7 +496,7 @@ def _make_guarantee(
         # The schema as it was given: discovery has filled the holes since.
         public=(
             *describe_declared(described),
-            *method.declared,
+            *method.public_declarations,
             *(() if public is None else (describe_public_table(public, schema),)),
         ),
         learned=(*describe_learned(schema), *custody.notes, *clipped),

@@ -97,7 +97,10 @@ def test_an_open_schema_is_closed_within_the_share():
     # Of the columns without a type two turned out to need no bins, so their part was
     # not spent.
     assert Fraction(25, 100) * before <= before - room.till.left <= before / 2
-    assert [s.clique for s in custody.known.sparse] == [("place",), ("smoker",)]
+    assert [s.clique for s in custody.discovered_measurements.sparse] == [
+        ("place",),
+        ("smoker",),
+    ]
     assert closed["smoker"].values == ("no", "yes")
 
 
@@ -302,8 +305,8 @@ def test_a_bounded_column_gets_bins_whose_counts_are_kept(accounting):
     assert before - room.till.left <= before / 5
     assert closed["income"].learned == ("bins",)
     assert closed["income"].bins[:2] == (0, 1)  # those without income
-    assert ("income",) in custody.known
-    (counted,) = custody.known
+    assert ("income",) in custody.discovered_measurements
+    (counted,) = custody.discovered_measurements
     assert counted.plain
     assert counted.law is room.law
     assert counted.values.shape == closed.sizes(("income",))

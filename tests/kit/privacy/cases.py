@@ -33,7 +33,7 @@ from understudy.schema import (
     UndeclaredColumn,
     parse_schema,
 )
-from understudy.synthesizers import SYNTHESIZERS, Workload, ignore_progress
+from understudy.synthesizers import SYNTHESIZER_CLASSES, Workload, ignore_progress
 
 ADD_REMOVE, REPLACE = Neighbours
 PURE, GDP, ZCDP = Accounting
@@ -186,7 +186,7 @@ def performed(name: str) -> Ask:
 
     def ask(room: MechanismContext, schema: Schema) -> object:
         custody = Curator(room, schema)
-        return SYNTHESIZERS[name]().measure(
+        return SYNTHESIZER_CLASSES[name]().measure(
             CuratorView(custody), Workload.of_order(schema), ignore_progress
         )
 

@@ -42,7 +42,7 @@ from understudy.schema import (
     Time,
     Unit,
 )
-from understudy.synthesizers import SYNTHESIZERS, ignore_progress
+from understudy.synthesizers import SYNTHESIZER_CLASSES, ignore_progress
 from understudy.tables import Table, open_table
 from understudy.workflow.synthesize import discover_and_measure
 
@@ -226,7 +226,7 @@ def rehearsed(
         )
         custody = Curator(room, schema)
         measured = discover_and_measure(
-            custody, SYNTHESIZERS[method](), ignore_progress
+            custody, SYNTHESIZER_CLASSES[method](), ignore_progress
         )
     return Release(
         guarantee=Guarantee(
@@ -238,7 +238,7 @@ def rehearsed(
         ),
         schema=custody.schema,
         measurements=measured,
-        model=SYNTHESIZERS[method]().estimate(
+        model=SYNTHESIZER_CLASSES[method]().estimate(
             custody.schema, measured, np.random.default_rng(0)
         ),
         synthesizer=method,

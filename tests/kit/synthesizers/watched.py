@@ -24,13 +24,13 @@ class Watched:
         return getattr(self.behind, name)
 
     def choose(self, estimates, **options):
-        before = self.behind.left
+        before = self.behind.share_left
         picked = self.behind.choose(estimates, **options)
         self.chosen.append(
             {
                 "among": dict(estimates),
                 "picked": picked,
-                "paid": before - self.behind.left,
+                "paid": before - self.behind.share_left,
                 **options,
             }
         )

@@ -27,7 +27,7 @@ def test_all_is_spent(neighbours, delta, open_curator):
     curator, found = run(
         open_curator, Adaptive(), chain_of_labels(), neighbours=neighbours, delta=delta
     )
-    assert 0 <= curator.left < Fraction(1, 1000)
+    assert 0 <= curator.share_left < Fraction(1, 1000)
     assert {m.clique for m in found if m.clique} == {
         r for cliques, _ in curator.measured for r in cliques if r
     }
@@ -49,7 +49,7 @@ def test_a_second_look_asks_for_no_more_than_is_left(
     assert (
         sum(all(len(r) == 1 for r in cliques) for cliques, _ in curator.measured) > 1
     ), "columns are counted again"
-    assert 0 <= curator.left < Fraction(1, 1000)
+    assert 0 <= curator.share_left < Fraction(1, 1000)
 
 
 def test_it_finds_the_chain(open_curator):
@@ -126,7 +126,7 @@ def test_one_column_that_varies_or_none(sizes, neighbours, open_curator):
     curator, found = run(
         open_curator, Adaptive(), (schema, rows), epsilon=5, neighbours=neighbours
     )
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
     assert Adaptive().estimate(schema, found, RNG).total == pytest.approx(60, abs=15)
 
 
@@ -135,7 +135,7 @@ def test_hardly_any_rows(rows, open_curator):
     curator, found = run(
         open_curator, Adaptive(), chain_of_labels(4, rows=rows), epsilon=Fraction(1, 2)
     )
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
     assert Adaptive().estimate(curator.schema, found, RNG).total >= 0
 
 

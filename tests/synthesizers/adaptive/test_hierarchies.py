@@ -144,7 +144,7 @@ def test_levels_bring_back_at_low_epsilon_what_codes_alone_lose(open_curator):
             any(isinstance(m.maps[0], Partition) for m in found if len(m.clique) == 2)
             == levels
         )
-        assert curator.left < Fraction(1, 1000)
+        assert curator.share_left < Fraction(1, 1000)
     assert off[True] < 0.6 * off[False]
 
 

@@ -222,7 +222,7 @@ def test_triples_of_few_values_are_asked_by_residuals_where_that_saves(
         )
         is residuals
     )
-    assert 0 <= curator.left < Fraction(1, 500)
+    assert 0 <= curator.share_left < Fraction(1, 500)
 
 
 def test_beyond_the_whole_budget_a_bit_more_gains_what_it_takes_off_the_error():

@@ -35,7 +35,7 @@ def test_the_pair_of_two_columns_gets_all(neighbours, delta, open_curator):
         (("a", "b"), (Identity(4), Identity(4)))
     ]
     assert not found.gaps
-    assert 0 <= curator.left < Fraction(1, 1000)
+    assert 0 <= curator.share_left < Fraction(1, 1000)
 
 
 def test_two_large_columns_are_counted_first(open_curator):
@@ -92,7 +92,7 @@ def test_pairs_that_are_one_number_and_alike_are_asked_at_once(open_curator):
     curator, found = run(open_curator, Adaptive(), table, epsilon=Fraction(1, 5))
     assert at_once(table[0], found)
     assert len(found.gaps) == math.comb(30, 2), "distances were asked once"
-    assert 0 <= curator.left < Fraction(1, 1000)
+    assert 0 <= curator.share_left < Fraction(1, 1000)
     again = [m.clique for m in found if m.maps == (Centring(2),)]
     assert again == [(name,) for name in table[0]], (
         "of columns the difference, once more"

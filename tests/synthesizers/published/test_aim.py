@@ -79,7 +79,7 @@ def test_what_nobody_asked_for_is_no_candidate():
 )
 def test_all_is_spent_nine_parts_of_ten_on_marginals(neighbours, delta, open_curator):
     curator, found = run(open_curator, AIM(), neighbours=neighbours, delta=delta)
-    assert 0 <= curator.left < Fraction(1, 1000)
+    assert 0 <= curator.share_left < Fraction(1, 1000)
     choosing = sum((c["paid"] for c in curator.chosen), Fraction(0))
     assert Fraction(1, 20) < choosing <= Fraction(1, 10)
     assert {m.clique for m in found if m.clique} == {
@@ -169,7 +169,7 @@ def test_one_candidate_is_measured_without_choosing(open_curator):
     rows = {"a": ["a0", "a1"] * 30, "b": ["b0"] * 60}
     curator, found = run(open_curator, AIM(), table=(schema, rows))
     assert not curator.chosen
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
     assert ("a",) in {m.clique for m in found}
 
 
@@ -179,7 +179,7 @@ def test_one_column(open_curator):
         open_curator, AIM(), table=(schema, {"a": ["a0", "a1", "a1"] * 40}), epsilon=5
     )
     assert not curator.chosen
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
     assert AIM().estimate(schema, found, RNG).marginal(("a",))[1] == pytest.approx(
         80, abs=20
     )
@@ -194,7 +194,7 @@ def test_nothing_can_vary_and_all_is_public(open_curator):
         table=(schema, {"a": ["a0"] * 9, "b": ["b0"] * 9}),
         neighbours=Neighbours.REPLACE,
     )
-    assert curator.left == 1
+    assert curator.share_left == 1
     assert AIM().estimate(schema, found, RNG).total == pytest.approx(9)
 
 
@@ -246,7 +246,7 @@ def test_wide_tables_are_no_trouble(open_curator):
     }
     aim = AIM(cells=5_000, rounds=1)
     curator, found = run(open_curator, aim, table=(schema, rows), epsilon=3)
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
     assert aim.estimate(schema, found, RNG).cells <= 5_000
 
 

@@ -80,7 +80,7 @@ def asked(
 def test_random_asks_nothing(open_curator):
     """Type-consistent values at ε = 0."""
     _, curator, found = asked(open_curator, MODES["random"])
-    assert (len(found), curator.left) == (0, 1)
+    assert (len(found), curator.share_left) == (0, 1)
     assert not MODES["random"].reads_rows
     assert DataSynthesizer.reads_rows
     model = DataSynthesizer(mode="random", rows=50).estimate(
@@ -118,7 +118,7 @@ def test_the_budget_is_halved_between_structure_and_tables(k, open_curator):
     spent = sum(m.cost.amount for m in tables)
     assert Fraction(999, 1000) <= spent <= 1
     assert all(0 <= m.scale - 2 * (5 - k) < Fraction(1, 2**18) for m in tables)
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
 
 
 def test_k_is_the_most_parents_of_any_column(open_curator):
@@ -146,7 +146,7 @@ def test_private_numbers_of_rows_are_served_too(neighbours, open_curator):
     _, curator, found = asked(
         open_curator, DataSynthesizer(), neighbours=neighbours, delta="1e-6"
     )
-    assert curator.left < Fraction(1, 100)
+    assert curator.share_left < Fraction(1, 100)
     assert {m.law for m in found if m.clique} == {Law.ROUNDED_GAUSSIAN}
 
 

@@ -115,7 +115,7 @@ def test_the_figures_prices(rounds, epsilon, open_curator):
     """ε/2T for each choice and noise of scale 2T/ε on each answer."""
     schema, curator = opened(open_curator, [2, 3], 30, epsilon=epsilon)
     found = MWEM.figure(rounds).measure(curator, all_orders(schema), ignore_progress)
-    assert curator.left == 0
+    assert curator.share_left == 0
     assert len(found) == rounds
     for m in found:
         assert m.law is Law.DISCRETE_LAPLACE
@@ -128,7 +128,7 @@ def test_a_private_number_of_rows_is_bought_first(open_curator):
     found = MWEM.figure(5).measure(curator, all_orders(schema), ignore_progress)
     assert found[0].clique == ()
     assert found[0].cost.amount == Fraction(1, 20)
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
 
 
 def by_the_book(shares, steps, total):
@@ -278,7 +278,7 @@ def test_every_cell_is_noised_the_empty_ones_too(method, open_curator):
         schema, rows, epsilon=Fraction(1), delta=Fraction(0), neighbours=ADD_REMOVE
     )
     found = method.measure(curator, Workload((("a", "b"),), (1.0,)), ignore_progress)
-    assert Fraction(0) <= curator.left <= Fraction(1, 100)
+    assert Fraction(0) <= curator.share_left <= Fraction(1, 100)
     assert honest(schema, rows, found)
     assert not honest(schema, rows, found, mutant="spare")
     assert not honest(schema, rows, found, mutant="halve")

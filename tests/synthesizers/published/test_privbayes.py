@@ -224,7 +224,7 @@ def test_the_budget_is_used_and_not_exceeded(neighbours, accounting, delta, opti
         accounting=accounting,
     )
     found = curator.run(PrivBayes(**options))
-    assert 0 <= curator.left <= Fraction(1, 100)
+    assert 0 <= curator.share_left <= Fraction(1, 100)
     laws = {
         Accounting.PURE: Law.DISCRETE_LAPLACE,
         Accounting.GDP: Law.ROUNDED_GAUSSIAN,
@@ -235,7 +235,7 @@ def test_the_budget_is_used_and_not_exceeded(neighbours, accounting, delta, opti
     tables = sum(m.cost.amount for m in found)
     choices = sum(cost.amount for what, cost in curator.charges if "choice" in what)
     assert spent == tables + choices
-    assert choices <= (spent / (1 - curator.left)) * Fraction(3, 10)
+    assert choices <= (spent / (1 - curator.share_left)) * Fraction(3, 10)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -267,7 +267,7 @@ def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score)
     curator = Counted(schema, chain(schema, 20), neighbours=Neighbours.ADD_REMOVE)
     with pytest.raises(Refused, match=f"score {score} needs a public number of rows"):
         curator.run(PrivBayes(score=score))
-    assert curator.left == 1
+    assert curator.share_left == 1
     with pytest.raises(
         Refused, match=f"score {score} needs a public number of rows.*Nothing was spent"
     ):
@@ -283,7 +283,7 @@ def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score)
     )
     with pytest.raises(Refused, match="public number of rows"):
         several.run(PrivBayes(score=score))
-    assert several.left == 1
+    assert several.share_left == 1
     with pytest.raises(
         Refused, match=r"public number of rows.*Use score l1. Nothing was spent"
     ):
@@ -313,7 +313,7 @@ def test_determination_is_refused_for_columns_that_are_no_coins():
     curator = Counted(schema_of(2, 3), [{"a": "a0", "b": "b0"}])
     with pytest.raises(Refused, match="two codes each"):
         curator.run(PrivBayes(score="F"))
-    assert curator.left == 1
+    assert curator.share_left == 1
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_too_many_candidates_are_avoided(monkeypatch):
     monkeypatch.setattr(module, "MAX_CHOICE_CELLS", 10)
     tight = Counted(schema, chain(schema, 100), epsilon=20)
     tight.run(PrivBayes(k=4))
-    assert 0 <= tight.left <= Fraction(1, 100)
+    assert 0 <= tight.share_left <= Fraction(1, 100)
 
 
 # An audit of whole runs: noise is what was returned minus the exact counts, choices are

@@ -135,7 +135,7 @@ def test_all_is_spent(neighbours, delta, open_curator):
     curator, found = run(
         open_curator, PrivMRF(), chain_of_labels(), neighbours=neighbours, delta=delta
     )
-    assert 0 <= curator.left < Fraction(1, 1000)
+    assert 0 <= curator.share_left < Fraction(1, 1000)
     assert {m.clique for m in found if m.clique} == {
         r for cliques, _ in curator.measured for r in cliques if r
     }
@@ -173,7 +173,7 @@ def test_where_nothing_is_useful_the_columns_are_sharpened(open_curator):
     curator, found = run(
         open_curator, PrivMRF(), (schema, rows), epsilon=Fraction(1, 2)
     )
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
     assert {len(m.clique) for m in found} == {1}
 
 
@@ -194,7 +194,7 @@ def test_one_column_that_varies_or_none(sizes, neighbours, open_curator):
     curator, found = run(
         open_curator, PrivMRF(), (schema, rows), epsilon=5, neighbours=neighbours
     )
-    assert curator.left < Fraction(1, 1000)
+    assert curator.share_left < Fraction(1, 1000)
     assert PrivMRF().estimate(schema, found, RNG).total == pytest.approx(60, abs=15)
 
 

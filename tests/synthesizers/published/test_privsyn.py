@@ -118,7 +118,7 @@ def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
         open_curator, PrivSyn(), epsilon=Fraction(6), delta=delta, made=(schema, rows)
     )
     assert ("a", "b") in found
-    assert Fraction(0) <= curator.left <= Fraction(1, 100)
+    assert Fraction(0) <= curator.share_left <= Fraction(1, 100)
     assert honest(schema, rows, found)
     assert not honest(schema, rows, found, mutant="spare")
     assert not honest(schema, rows, found, mutant="halve")
@@ -163,7 +163,7 @@ def test_where_no_pair_is_worth_its_noise_columns_are_sharpened(open_curator):
         open_curator, PrivSyn(occupied=False), epsilon=Fraction(1, 100)
     )
     assert {len(m.clique) for m in found} == {1}
-    assert curator.left <= Fraction(1, 100)
+    assert curator.share_left <= Fraction(1, 100)
 
 
 @pytest.mark.parametrize("method", SETTINGS.values(), ids=SETTINGS)

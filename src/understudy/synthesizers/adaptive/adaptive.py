@@ -211,7 +211,7 @@ class Adaptive(Synthesizer):
             if self.holds(math.prod(sizes[n] for n in pair), levels.get(pair))
         ]
         progress("measuring", 0.0)
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         singles = one_ways(curator)
         column = column_weights(asked, list(schema))
         least = max(UNTARGETED_COLUMN_WEIGHT * sum(column.values()) / len(column), 1e-9)
@@ -262,10 +262,10 @@ class Adaptive(Synthesizer):
             run.measure_few_columns()
         else:
             run.forest(pairs, singles, split)
-            left_out = run.tree(pairs) if curator.left > MAX_UNSPENT_PART else []
+            left_out = run.tree(pairs) if curator.share_left > MAX_UNSPENT_PART else []
             run.measure_triples()
-        if curator.left > MAX_UNSPENT_PART:  # what no triple was worth
-            run.remeasure_columns(last, [part[n] for (n,) in last], curator.left)
+        if curator.share_left > MAX_UNSPENT_PART:  # what no triple was worth
+            run.remeasure_columns(last, [part[n] for (n,) in last], curator.share_left)
         if left_out:
             # Rows meet these too, but rows completed from given codes do not know of
             # them.

@@ -192,7 +192,7 @@ class AdaptiveRun:
         )
         parts = table.best_parts()
         if parts:
-            self._measure_parts(parts, self.curator.left)
+            self._measure_parts(parts, self.curator.share_left)
 
     def forest(
         self, pairs: Sequence[Clique], singles: Sequence[Clique], split: Sequence[float]
@@ -224,7 +224,7 @@ class AdaptiveRun:
             self._measure_parts(
                 parts,
                 min(_exact_part(sum(parts.values())), MAX_FOREST_PART)
-                * self.curator.left,
+                * self.curator.share_left,
             )
 
     def tree(self, pairs: Sequence[Clique]) -> list[Clique]:
@@ -258,10 +258,10 @@ class AdaptiveRun:
             best = chosen.best()
         elif not back:
             best = chosen.best()
-        self.kept_back = _exact_part(back) * self.curator.left
+        self.kept_back = _exact_part(back) * self.curator.share_left
         parts = {r: best[r][0] for r in chosen.curves if best[r][0] > MIN_BUDGET_PART}
         if parts:
-            self._measure_parts(parts, self.curator.left - self.kept_back)
+            self._measure_parts(parts, self.curator.share_left - self.kept_back)
         return left_out
 
     def _measure_jointly(self, pairs: Candidates, triples: Candidates) -> bool:
@@ -291,13 +291,13 @@ class AdaptiveRun:
             allocate_jointly(
                 every, weights, self.curator.schema, self._contrast_maps(every.curves)
             ),
-            self.curator.left,
+            self.curator.share_left,
         )
         return True
 
     def measure_triples(self) -> None:
         """The triples that gain most, with what was kept back for them."""
-        if not self.kept_back or self.curator.left <= self.how.selection:
+        if not self.kept_back or self.curator.share_left <= self.how.selection:
             return
         self.maps = {}
         prospects = self._score_candidates(self.later)
@@ -307,7 +307,7 @@ class AdaptiveRun:
             key=lambda r: -best[r][1] * self.weights[r],
         )
         if order:
-            self._measure_parts({r: best[r][0] for r in order}, self.curator.left)
+            self._measure_parts({r: best[r][0] for r in order}, self.curator.share_left)
 
     def remeasure_columns(
         self, singles: Sequence[Clique], split: Sequence[float], share: Fraction
@@ -334,7 +334,7 @@ class AdaptiveRun:
         )
         if not parts:
             return False
-        self._measure_parts(parts, self.curator.left)
+        self._measure_parts(parts, self.curator.share_left)
         return True
 
     def _sharpen_columns(
@@ -349,14 +349,18 @@ class AdaptiveRun:
             self.remeasure_columns(
                 singles,
                 split,
-                min(_exact_part(wanted), MAX_COLUMN_REPEAT_PART, self.curator.left / 2),
+                min(
+                    _exact_part(wanted),
+                    MAX_COLUMN_REPEAT_PART,
+                    self.curator.share_left / 2,
+                ),
             )
 
     def _remaining_noise(self) -> tuple[float, float]:
         """The deviation that all that is left would buy for one marginal, and how noise
         falls with the part.
         """
-        return self.unit * float(self.curator.left) ** -self.power, self.power
+        return self.unit * float(self.curator.share_left) ** -self.power, self.power
 
     def _score_candidates(
         self, cliques: Sequence[Clique], look: tuple[float, Fraction] | None = None
@@ -375,7 +379,7 @@ class AdaptiveRun:
             gap.distance.clique: gap
             for gap in distances_with_estimates(distances, expected)
         }  # a later look replaces an earlier one
-        self.progress("selecting", float(1 - self.curator.left))
+        self.progress("selecting", float(1 - self.curator.share_left))
         far = self._floor_at_chance(
             subtract_inner_errors(shrink_distances(distances), self._column_errors),
             expected,
@@ -411,7 +415,9 @@ class AdaptiveRun:
         """
         noise = self.unit / (clear * max(self.state.model.total, 1.0))
         needed = Fraction(noise ** (1 / self.power) * many).limit_denominator(1000)
-        return min(max(self.how.selection, min(needed, most)), self.curator.left / 4)
+        return min(
+            max(self.how.selection, min(needed, most)), self.curator.share_left / 4
+        )
 
     def _add_coarse_candidates(
         self, fine: Candidates, cliques: Sequence[Clique]
@@ -428,7 +434,7 @@ class AdaptiveRun:
                 self.state.model, list(self.maps)
             ).items()
         }
-        share = min(self.how.selection, self.curator.left / 4)
+        share = min(self.how.selection, self.curator.share_left / 4)
         distances = self.curator.errors(
             expected, share=share, maps={r: self.maps[r] for r in expected}
         )
@@ -458,7 +464,7 @@ class AdaptiveRun:
         if self._distances_inform(len(some)):
             expected = expected_counts(self.state.model, some)
             distances = self.curator.errors(
-                expected, share=min(self.how.selection, self.curator.left / 4)
+                expected, share=min(self.how.selection, self.curator.share_left / 4)
             )
             far = self._floor_at_chance(
                 subtract_inner_errors(
@@ -537,8 +543,8 @@ class AdaptiveRun:
                 [*self.held, *(ask.clique for ask in asks if len(ask.clique) > 1)]
             )
         )
-        self.progress("measuring", float(1 - self.curator.left))
-        if self.curator.left > MAX_UNSPENT_PART:
+        self.progress("measuring", float(1 - self.curator.share_left))
+        if self.curator.share_left > MAX_UNSPENT_PART:
             self.state = fit_measurements(
                 self.curator.schema,
                 self.found,

@@ -146,7 +146,7 @@ class AIM(Synthesizer):
         ]
         if wanted:
             progress(too_large_note(self.largest, wanted), 0.0)
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         singles = one_ways(curator)
         weights = [
             math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles
@@ -158,17 +158,17 @@ class AIM(Synthesizer):
             singles, share=share * (1 - self.selection) * len(singles), weights=weights
         )
         found += first
-        unit = unit_noise(first, 1 - curator.left, power)
+        unit = unit_noise(first, 1 - curator.share_left, power)
         state = fit_measurements(schema, found, tolerance=ROUND_FIT_TOLERANCE)
         picks = self.picks or max(1, len(schema) // 12) ** 2
         last, turn = False, 0
         while not last:
             turn += 1
-            now = max(1, min(picks, int(curator.left / share)))
-            last = curator.left < (now + 1) * share
-            part = curator.left / now if last else share
+            now = max(1, min(picks, int(curator.share_left / share)))
+            last = curator.share_left < (now + 1) * share
+            part = curator.share_left / now if last else share
             noise = unit * float(part * (1 - self.selection)) ** -power
-            room = self.cells * float(1 - curator.left + now * part)
+            room = self.cells * float(1 - curator.share_left + now * part)
             candidates = pool.candidates(
                 state.model, room=room, noise=noise, most=self.candidates
             )
@@ -191,7 +191,7 @@ class AIM(Synthesizer):
                 tolerance=ROUND_FIT_TOLERANCE,
                 limit_cells=self._max_fit_cells,
             )
-            progress(f"measuring round {turn}", float(1 - curator.left))
+            progress(f"measuring round {turn}", float(1 - curator.share_left))
             settled = [
                 np.abs(state.model.marginal(m.clique) - estimates[m.clique]).sum()
                 <= noise * m.values.size
@@ -257,7 +257,8 @@ class AIM(Synthesizer):
                 )
                 share = part * (1 - self.selection)
             bought += curator.measure(
-                [chosen], share=curator.left if last and pick == picks - 1 else share
+                [chosen],
+                share=curator.share_left if last and pick == picks - 1 else share,
             )
             pool.held.append(chosen)
             left = [r for r in left if r != chosen]
@@ -392,7 +393,7 @@ def one_ways(curator: CuratorProtocol) -> list[Clique]:
     every: list[Clique] = [
         (name,) for name, size in sized if size > 1 or curator.rows is None
     ]
-    counted = {m.clique for m in curator.known if m.plain}
+    counted = {m.clique for m in curator.discovered_measurements if m.plain}
     return [single for single in every if single not in counted] or every
 
 

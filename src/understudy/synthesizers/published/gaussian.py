@@ -102,7 +102,7 @@ class Gaussian(Synthesizer):
             sizes, curator.accounting, list(wanted.values()), equal=not self.size_aware
         )
         found = (
-            curator.known
+            curator.discovered_measurements
             + public_total(curator)
             + curator.measure(list(wanted), share=1, weights=weights)
         )

@@ -108,7 +108,7 @@ class Histogram(Synthesizer):
         self._refuse_large_domain(curator.schema, "Nothing was spent after discovery")
         progress("measuring", 0.0)
         measured = (
-            curator.known
+            curator.discovered_measurements
             + public_total(curator)
             + curator.measure([tuple(curator.schema)], share=1)
         )

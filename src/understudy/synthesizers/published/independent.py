@@ -82,7 +82,7 @@ class Independent(Synthesizer):
             None if self.equal else [self.weight(curator, clique) for clique in every]
         )
         measured = (
-            curator.known
+            curator.discovered_measurements
             + public_total(curator)
             + curator.measure(every, share=1, weights=weights)
         )

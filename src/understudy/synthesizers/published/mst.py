@@ -183,7 +183,7 @@ class MST(Synthesizer):
                 )
 
     @property
-    def declared(self) -> tuple[str, ...]:
+    def public_declarations(self) -> tuple[str, ...]:
         """Cliques known from elsewhere."""
         return (
             ()
@@ -205,7 +205,7 @@ class MST(Synthesizer):
         """One-ways, a tree, its pairs."""
         schema = curator.schema
         names = varying_columns(schema)
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         edges = (
             [p for p in combinations(names, 2) if cell_count(schema, p) <= self.limit]
             if self.public is None
@@ -230,7 +230,7 @@ class MST(Synthesizer):
                 else self.singles / (self.singles + measuring + choosing)
             ),
         )
-        progress("measuring", float(1 - curator.left))
+        progress("measuring", float(1 - curator.share_left))
         if not measuring:
             return found
         if self.public is not None:
@@ -251,7 +251,9 @@ class MST(Synthesizer):
         maps = [self._axis_maps(schema, found, pair) for pair in pairs]
         sizes = [int(np.prod([m.out for m in axes])) for axes in maps]
         weights = size_weights(sizes, curator.accounting, equal=not self.size_aware)
-        found += curator.measure(pairs, share=curator.left, weights=weights, maps=maps)
+        found += curator.measure(
+            pairs, share=curator.share_left, weights=weights, maps=maps
+        )
         progress("measuring", 1.0)
         return found
 

@@ -178,12 +178,12 @@ class MWEM(Synthesizer):
         """
         schema = curator.schema
         self._refuse_large_domain(schema, "Nothing was spent after discovery")
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         if curator.rows is None and schema.rows is None:
             found += curator.measure([()], share=Fraction(self.total_share))
         if self.start == "histogram":
             found += curator.measure([tuple(schema)], share=Fraction(self.start_share))
-        share = curator.left / self.rounds
+        share = curator.share_left / self.rounds
         state = self._initial_weights(schema, found)
         for done in range(self.rounds):
             progress(f"measuring round {done + 1}", done / self.rounds)
@@ -235,7 +235,7 @@ class MWEM(Synthesizer):
         """Choose, then measure; with a single candidate there is nothing to choose."""
         cliques = list(dict.fromkeys(workload.cliques))
         estimates = {clique: state.marginal(clique) for clique in cliques}
-        before = curator.left
+        before = curator.share_left
         if self.whole:
             weights = dict(zip(workload.cliques, workload.weights, strict=True))
             worth = [weights[clique] for clique in cliques]
@@ -246,7 +246,7 @@ class MWEM(Synthesizer):
                 else curator.choose(estimates, share=share / 2, weights=worth)
             )
             return curator.measure(
-                [clique], share=_measuring_share(share, before - curator.left)
+                [clique], share=_measuring_share(share, before - curator.share_left)
             )
         clique, cell = curator.choose_cell(estimates, share=share / 2)
         maps = tuple(
@@ -254,7 +254,9 @@ class MWEM(Synthesizer):
             for code, size in zip(cell, curator.schema.sizes(clique), strict=True)
         )
         return curator.measure(
-            [clique], share=_measuring_share(share, before - curator.left), maps=[maps]
+            [clique],
+            share=_measuring_share(share, before - curator.share_left),
+            maps=[maps],
         )
 
     def _refuse_large_domain(self, schema: Schema, spent: str) -> None:

@@ -121,7 +121,7 @@ class MWEMPGM(Synthesizer):
         growth = TreeGrowth(column_sizes(schema), impossible_masks(schema))
         rounds = self.rounds or min(len(names), MAX_MWEM_PGM_ROUNDS)
         progress("measuring", 0.0)
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         if not wanted:
             return found + self._measure_one_ways(curator, names, Fraction(1))
         share = Fraction(1, rounds + 1) if self.start else Fraction(10, 10 * rounds + 1)
@@ -135,7 +135,7 @@ class MWEMPGM(Synthesizer):
         fit = fit_measurements(schema, found, limit_cells=self.limit)
         for done in range(rounds):
             last = done == rounds - 1
-            part = curator.left if last else share
+            part = curator.share_left if last else share
             choosing, measuring = (
                 part * Fraction(self.selection),
                 part * (1 - Fraction(self.selection)),
@@ -154,7 +154,7 @@ class MWEMPGM(Synthesizer):
             )
             growth.add(clique)
             found += curator.measure(
-                [clique], share=curator.left if last else measuring
+                [clique], share=curator.share_left if last else measuring
             )
             progress(f"measuring round {done + 1}", (done + 1) / rounds)
             if not last:

@@ -194,7 +194,7 @@ class PrivBayes(Synthesizer):
         if not columns and curator.rows is None:
             columns = list(sizes)[:1]
         score = self._resolve_score(curator, [sizes[name] for name in columns])
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         if len(columns) < 2:
             return found + curator.measure([(name,) for name in columns], share=1)
         task = _NetworkBuilder(curator, self, sizes, columns, found, progress)
@@ -276,7 +276,7 @@ class _NetworkBuilder:
             )
         wanted = _maximal_pairs(pairs)
         self.progress("measuring", 0.0)
-        self.found += curator.measure(wanted, share=curator.left)
+        self.found += curator.measure(wanted, share=curator.share_left)
         self.progress("measuring", 1.0)
         return self.found
 
@@ -287,7 +287,7 @@ class _NetworkBuilder:
         options, curator, d = self.options, self.curator, len(self.columns)
         beta = Fraction(options.beta)
         every: list[Clique] = [(name,) for name in self.columns]
-        counted = {m.clique for m in curator.known if m.plain}
+        counted = {m.clique for m in curator.discovered_measurements if m.plain}
         wanted = [clique for clique in every if clique not in counted] or every
         singles = curator.measure(wanted, share=beta / 3, weights=self._weights(wanted))
         self.found += singles
@@ -314,14 +314,14 @@ class _NetworkBuilder:
             reserved = beta * 2 / 3 * (d - 1 - turn) / (d - 1)
             if len(pair) > 1:
                 self.found += curator.measure(
-                    [pair], share=(curator.left - reserved) / (d - turn)
+                    [pair], share=(curator.share_left - reserved) / (d - turn)
                 )
-        if curator.left > MIN_REST_PART:
+        if curator.share_left > MIN_REST_PART:
             # Choices that were not needed leave a rest; where no pair was useful, all
             # of it sharpens the single columns.
             last = [m.clique for m in self.found if len(m.clique) > 1] or every
             self.found += curator.measure(
-                last, share=curator.left, weights=self._weights(last)
+                last, share=curator.share_left, weights=self._weights(last)
             )
         self.progress("measuring", 1.0)
         return self.found

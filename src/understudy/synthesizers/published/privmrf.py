@@ -146,7 +146,7 @@ class PrivMRF(Synthesizer):
             if n > 1
         }
         progress("measuring", 0.0)
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         singles = one_ways(curator)
         weights = [
             math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles
@@ -158,7 +158,7 @@ class PrivMRF(Synthesizer):
             return found + curator.measure(singles, share=1, weights=weights)
         bought = curator.measure(singles, share=self.singles, weights=weights)
         found += bought
-        unit = unit_noise(bought, 1 - curator.left, power)
+        unit = unit_noise(bought, 1 - curator.share_left, power)
         state = fit_measurements(schema, found)
         expected = state.model.marginals(pairs)
         distances = curator.errors(expected, share=self.selection)
@@ -183,9 +183,11 @@ class PrivMRF(Synthesizer):
         if (
             not candidates
         ):  # nothing is worth its noise: what is left sharpens the columns
-            return found + curator.measure(singles, share=curator.left, weights=weights)
+            return found + curator.measure(
+                singles, share=curator.share_left, weights=weights
+            )
         chosen = cover_pairs(candidates, scores, sizes, noise=noise)
-        progress("measuring", float(1 - curator.left))
+        progress("measuring", float(1 - curator.share_left))
         found += curator.measure(
             chosen,
             share=self.first,
@@ -228,7 +230,7 @@ class PrivMRF(Synthesizer):
                 warm=state,
                 tolerance=ROUND_FIT_TOLERANCE,
             )
-            share = curator.left / (PRIVMRF_ROUNDS - turn)
+            share = curator.share_left / (PRIVMRF_ROUNDS - turn)
             some = [
                 candidates[i]
                 for i in draw.permutation(len(candidates))[:MAX_COMPARED_CANDIDATES]
@@ -246,10 +248,10 @@ class PrivMRF(Synthesizer):
             weights = [_clique_cells(r, sizes) ** (1 / (1 + power)) for r in worst]
             bought += curator.measure(
                 worst,
-                share=curator.left if turn == PRIVMRF_ROUNDS - 1 else share,
+                share=curator.share_left if turn == PRIVMRF_ROUNDS - 1 else share,
                 weights=weights,
             )
-            progress(f"measuring round {turn + 1}", float(1 - curator.left))
+            progress(f"measuring round {turn + 1}", float(1 - curator.share_left))
         return bought
 
 

@@ -164,7 +164,7 @@ class PrivSyn(Synthesizer):
             (n,) for n in schema if curator.rows is None or schema.sizes((n,))[0] > 1
         ]
         every = every or [(name,) for name in schema]
-        counted = {m.clique for m in curator.known if m.plain}
+        counted = {m.clique for m in curator.discovered_measurements if m.plain}
         wanted = [clique for clique in every if clique not in counted] or every
         several = [n for n in schema if schema.sizes((n,))[0] > 1]
         pairs, huge = split_by_cells(schema, combinations(several, 2), MAX_PAIR_CELLS)
@@ -176,7 +176,7 @@ class PrivSyn(Synthesizer):
         )
         share = Fraction(self.singles) if pairs else Fraction(1)
         weights = [noise.part(schema.sizes(clique)[0]) for clique in wanted]
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         singles = curator.measure(wanted, share=share, weights=weights)
         found += singles
         if not pairs:
@@ -206,7 +206,9 @@ class PrivSyn(Synthesizer):
         progress("measuring", 0.2)
         sizes = self._sizes(_expected_counts(product, cliques), cliques, noise)
         found += curator.measure(
-            cliques, share=curator.left, weights=[noise.part(sizes[c]) for c in cliques]
+            cliques,
+            share=curator.share_left,
+            weights=[noise.part(sizes[c]) for c in cliques],
         )
         progress("measuring", 1.0)
         return found

@@ -129,7 +129,7 @@ class Residual(Synthesizer):
         if (
             curator.rows is not None and cell_count(schema, tuple(schema)) == 1
         ):  # nothing differs between neighbours
-            return curator.known + public_total(curator)
+            return curator.discovered_measurements + public_total(curator)
         wanted = holdable_workload(schema, workload, self.limit, progress)
         # What is impossible carries no noise in a plain marginal, and a centred one
         # knows nothing of it.
@@ -147,7 +147,7 @@ class Residual(Synthesizer):
                 plan.minimise_l1_error(REWEIGHTING_SWEEPS) if self.absolute else plan
             )
         best = min(plans, key=lambda p: p.error(absolute=self.absolute))
-        found = curator.known + public_total(curator)
+        found = curator.discovered_measurements + public_total(curator)
         questions = [
             q for q, part in zip(best.questions, best.parts, strict=True) if part > 0
         ]

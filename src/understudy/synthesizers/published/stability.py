@@ -89,10 +89,12 @@ class Stability(Synthesizer):
     ) -> Measurements:
         """The total where it is private, then the cells."""
         progress("measuring", 0.0)
-        measured = curator.known + public_total(curator)
+        measured = curator.discovered_measurements + public_total(curator)
         if curator.rows is None:
             measured = measured + curator.measure([()], share=self.total_share)
-        measured = measured + curator.sparse(tuple(curator.schema), share=curator.left)
+        measured = measured + curator.sparse(
+            tuple(curator.schema), share=curator.share_left
+        )
         progress("measuring", 1.0)
         return measured
 
