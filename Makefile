@@ -46,10 +46,12 @@ check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/house_rules.py
+	@$(BIN)/python scripts/sentences.py --check
 
 format: $(VENV)/.ready ## Rewrite files in the house format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+	@$(BIN)/python scripts/sentences.py
 
 capture: $(VENV)/.core ## Draw the picture in the README again, from a real run
 	@$(BIN)/python scripts/capture.py docs/images/demo.svg

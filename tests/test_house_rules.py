@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from kit.scripts import ROOT, load_script
 
-
-def load_rules() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "house_rules", ROOT / "scripts" / "house_rules.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-rules = load_rules()
+rules = load_script("house_rules")
 
 BAD = [
     ("models/x.py", "nothing_that_runs_files", "import pickle"),
