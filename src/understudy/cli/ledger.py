@@ -17,7 +17,7 @@ from understudy.text import align_columns
 
 if TYPE_CHECKING:
     from understudy.accounting.chain import LedgerEntry
-    from understudy.accounting.ledger import Ledger, LedgerTotals
+    from understudy.accounting.ledger import Ledger
 
 
 def check_ledger_exists(path: Path | None) -> None:
@@ -208,6 +208,7 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
     since the backup is not in it: see --anchor.
     """
     from understudy.accounting.ledger import Ledger
+    from understudy.accounting.spending import format_spending
 
     with Ledger.restore(copy, path, anchor=anchor) as account:
         facts, totals = _ledger_facts(account), account.totals()
@@ -229,43 +230,9 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
         )
 
 
-def format_spending(totals: LedgerTotals) -> str:
-    """What was spent, of what may be.
-
-    >>> from fractions import Fraction
-    >>> from understudy.accounting.ledger import LedgerTotals
-    >>> format_spending(LedgerTotals(epsilon=Fraction(1), delta=Fraction(0), cap_epsilon=Fraction(3), cap_delta=None, runs=1, entries=2))
-    '1.00 of 3.00'
-    """
-    from understudy.accounting.budget import spell_value
-
-    if totals.cap_epsilon is None:
-        return f"{spell_value(totals.epsilon)}, no cap"
-    return f"{spell_value(totals.epsilon)} of {spell_value(totals.cap_epsilon)}"
-
-
-def account_facts(account: Ledger) -> dict[str, object]:
-    """Whose account it is and what was spent, for a program."""
-    totals = account.totals()
-    return {
-        "path": account.path,
-        "dataset": account.dataset,
-        "neighbours": str(account.neighbours),
-        "unit": account.unit,
-        "spent": {"epsilon": totals.epsilon, "delta": totals.delta},
-        "cap": (
-            None
-            if totals.cap_epsilon is None
-            else {"epsilon": totals.cap_epsilon, "delta": totals.cap_delta}
-        ),
-        "entries": totals.entries,
-        "head": account.head,
-        "backup": account.is_backup,
-    }
-
-
 def _ledger_facts(account: Ledger) -> dict[str, object]:
     from understudy.accounting.aftermath import find_unanswered
+    from understudy.accounting.spending import account_facts
 
     chain = account.entries()
     finished, lost = _find_finished_runs(chain), find_unanswered(chain)
@@ -303,6 +270,7 @@ def _ledger_lines(account: Ledger) -> list[str]:
         find_unanswered,
     )
     from understudy.accounting.budget import spell_value
+    from understudy.accounting.spending import format_spending
 
     totals, chain = account.totals(), account.entries()
     finished, lost = _find_finished_runs(chain), find_unanswered(chain)

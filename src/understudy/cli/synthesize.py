@@ -5,6 +5,7 @@ files.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,25 +14,17 @@ import click
 from understudy.cli import options, settings
 from understudy.cli.layout import report_json
 from understudy.cli.ledger import (
-    account_facts,
     check_ledger_exists,
-    format_spending,
     mention_other_ledgers,
 )
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import CommandStopped, is_interruption
-from understudy.text import format_count, format_percent, join_words
+from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:
     from understudy.releases import Release
     from understudy.tables.sources.source import TableSource
-
-DISCOVERY_STEPS = frozenset({"types", "values", "bounds", "bins"})
-"""Steps of a statement that paid for what the schema left open."""
-
-SELECTION_STEPS = frozenset({"choice", "errors"})
-"""Steps that paid for deciding what to measure."""
 
 
 @click.command(short_help="A differentially private synthetic table.")
@@ -202,14 +195,15 @@ def synthesize(
     finally:
         source.close()
     if as_json:
-        told = run_facts(made, book=book, output=output, release=release, rows=written)
-        report_json(
-            {
-                **told,
-                "left_out": screen.notes,
-                "warnings": [*early, *list_warnings(made)],
-            }
+        facts = run_facts(
+            made,
+            book=book,
+            output=output,
+            release=release,
+            rows=written,
+            early_warnings=early,
         )
+        report_json({**facts, "left_out": screen.notes})
     else:
         show_run(screen, made, book=book, output=output, release=release, rows=written)
 
@@ -222,39 +216,24 @@ def check_budget(epsilon: str, delta: str | None) -> None:
 
 
 def run_facts(
-    made: Release, *, book: Path, output: Path, release: Path | None, rows: int
+    made: Release,
+    *,
+    book: Path,
+    output: Path,
+    release: Path | None,
+    rows: int,
+    early_warnings: Sequence[str] = (),
 ) -> dict[str, object]:
     """What a run did, for a program."""
-    from understudy.releases.card.recoded_columns import rare_rows_by_column
+    from understudy.releases.summary import RunSummary
 
-    promise = made.guarantee
+    summary = RunSummary.of(made, ledger=book)
     return {
         "output": output,
         "rows": rows,
         "release": release,
-        "synthesizer": made.synthesizer,
-        "options": dict(made.options),
-        "guarantee": {
-            "sentence": promise.sentence(),
-            "kind": promise.kind.value,
-            "epsilon": promise.epsilon,
-            "delta": promise.delta,
-            "neighbours": str(promise.neighbours),
-            "unit": promise.unit,
-            "max_rows": promise.max_rows,
-        },
-        "public": list(promise.public),
-        "learned": list(promise.learned),
-        "exact": list(promise.invariants),
-        "stages": [
-            {"stage": name, "what": what, "share": share}
-            for name, what, share in list_stages(made)
-        ],
-        "run": made.statement.run or None,
-        "ledger": _read_account(book) if made.statement.run else None,
-        "other": rare_rows_by_column(made),
-        "card": made.card.sentence() if made.statement.run else None,
-        "warnings": list(list_warnings(made)),
+        **summary.to_dict(),
+        "warnings": [*early_warnings, *summary.warnings],
     }
 
 
@@ -270,162 +249,21 @@ def show_run(
     """What a run did, for a person at a terminal."""
     if not screen.is_watched:
         return
-    for name, what, share in list_stages(made):
-        screen.stage(name, what, format_percent(share))
+    from understudy.releases.summary import RunSummary
+
+    summary = RunSummary.of(made, ledger=book)
+    for stage in summary.stages:
+        screen.stage(stage.name, stage.text, format_percent(stage.share))
     screen.stage("writing", f"{format_count(rows, 'row')} → {output}")
     if release is not None:
         screen.stage("", f"release → {release}")
     screen.line()
-    charged = ""
-    if made.statement.run:
-        from understudy.accounting.ledger import Ledger
-
-        with Ledger.open(book) as account:
-            charged = f" Spent: {format_spending(account.totals())} ({book})."
-    screen.line(f"{made.guarantee.sentence()}{charged}", style="bold")
-    for line in _summarise_guarantee(made):
+    guarantee, *others = summary.closing_lines(release_file=release)
+    screen.line(guarantee, style="bold")
+    for line in (*others, *screen.notes):
         screen.line(line)
-    if made.statement.run:
-        screen.line(
-            f"{made.card.sentence()} See `understudy card`."
-            if release is not None
-            else made.card.sentence()
-        )
-    for line in screen.notes:
-        screen.line(line)
-    for line in list_warnings(made):
+    for line in summary.warnings:
         screen.line(line, style="yellow")
-
-
-def list_stages(made: Release) -> list[tuple[str, str, float]]:
-    """What was done in each stage that costs something, and its part of the budget."""
-    steps = made.statement.steps
-    discovery = sum(
-        float(step.share) for step in steps if step.asked in DISCOVERY_STEPS
-    )
-    selection = [float(step.share) for step in steps if step.asked in SELECTION_STEPS]
-    rest = sum(
-        float(step.share)
-        for step in steps
-        if step.asked not in DISCOVERY_STEPS | SELECTION_STEPS
-    )
-    columns = format_count(len(made.schema), "column")
-    found = _count_learned(made)
-    described = f"{columns}; {found} learned" if found else f"{columns}, all declared"
-    told = [("schema", described, discovery)]
-    if selection:
-        told.append(
-            (
-                "selection",
-                f"{format_count(len(selection), 'question')} about what to measure",
-                sum(selection),
-            )
-        )
-    if steps:
-        measured = made.measurements
-        cells = sum(m.values.size for m in measured) + sum(
-            m.values.size for m in measured.sparse
-        )
-        told.append(
-            (
-                "measuring",
-                (
-                    f"{format_count(len(measured) + len(measured.sparse), 'marginal')},"
-                    f" {format_count(cells, 'cell')}"
-                ),
-                rest,
-            )
-        )
-    return told
-
-
-def list_warnings(made: Release) -> tuple[str, ...]:
-    """Plain words about this budget on this many rows; the number is the noisy one or
-    the declared one.
-    """
-    from understudy.accounting.advice import advise_on_budget
-    from understudy.accounting.budget import Budget
-    from understudy.releases.card.degenerate_columns import (
-        degenerate_column_lines,
-        join_first_names,
-    )
-    from understudy.releases.card.recoded_columns import columns_without_bounds
-
-    promise = made.guarantee
-    if not promise.epsilon:
-        return ()
-    declared = made.schema.rows
-    rows = made.rows if declared is None else declared
-    told = advise_on_budget(
-        Budget(promise.epsilon, promise.delta), rows=rows, noisy=declared is None
-    )
-    if rows == 0:
-        told = (
-            *told,
-            (
-                "The noisy number of rows is not positive, so there are no synthetic"
-                " rows. Use --rows, more rows or a larger ε."
-            ),
-        )
-    if gone := columns_without_bounds(made):
-        told = (
-            *told,
-            (
-                f"No bounds stood out of the noise in {join_first_names(gone)}: what"
-                " was in these columns is lost. Declare their `min` and `max` in a"
-                " schema, or use a larger ε."
-            ),
-        )
-    return (*told, *degenerate_column_lines(made.card.degenerate_columns))
-
-
-def _count_learned(made: Release) -> str:
-    """How many types, lists and bounds were bought."""
-    kinds = [what for name in made.schema for what in made.schema[name].learned]
-    nouns = (
-        ("type", "type", "types"),
-        ("values", "list of values", "lists of values"),
-        ("bounds", "pair of bounds", "pairs of bounds"),
-        ("missing codes", "set of missing codes", "sets of missing codes"),
-        ("bins", "set of bins", "sets of bins"),
-    )
-    parts = [
-        format_count(kinds.count(kind), one, many)
-        for kind, one, many in nouns
-        if kind in kinds
-    ]
-    return join_words(parts)
-
-
-def _summarise_guarantee(made: Release) -> list[str]:
-    """The promise's small print, as few lines as it takes."""
-    from understudy.releases.card.recoded_columns import recoding_lines
-
-    promise = made.guarantee
-    lines = []
-    if promise.public:
-        lines.append(
-            "Public by your declaration or the table's header:"
-            f" {'; '.join(promise.public)}."
-        )
-    if promise.learned:
-        lines.append(
-            "Learned from the rows and paid for:"
-            f" {'; '.join(_shorten_line(line) for line in promise.learned)}."
-        )
-    if promise.invariants:
-        lines.append(
-            f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}."
-        )
-    return [*lines, *recoding_lines(made)]
-
-
-def _shorten_line(line: str) -> str:
-    """A line about columns with the first few of many; the release names them all."""
-    from understudy.releases.card.degenerate_columns import join_first_names
-
-    what, of, names = line.partition(" of ")
-    return f"{what}{of}{join_first_names(names.split(', '))}" if of else line
 
 
 def _announce_new_account(source: TableSource) -> tuple[str, ...]:
@@ -434,10 +272,3 @@ def _announce_new_account(source: TableSource) -> tuple[str, ...]:
 
     news = announce_account(source)
     return () if news is None else (f"{news[:1].upper()}{news[1:]}.",)
-
-
-def _read_account(book: Path) -> dict[str, object]:
-    from understudy.accounting.ledger import Ledger
-
-    with Ledger.open(book) as account:
-        return account_facts(account)

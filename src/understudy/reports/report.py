@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from understudy.atomic import write_file_atomically
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
-from understudy.releases.card.degenerate_columns import degenerate_column_lines
+from understudy.releases.summary import list_degenerate_columns, spending_by_question
 from understudy.reports.chart import column_chart, scale_bar, scatter_chart
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
@@ -177,14 +177,16 @@ class Report:
             script_hash=digest,
             release=self.release,
             meaning=None if self.release is None else self.release.guarantee.meaning,
-            spent=_spending_by_question(self.release),
+            spent=(
+                []
+                if self.release is None
+                else spending_by_question(self.release.statement)
+            ),
             card=sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
             silent=[e for e in card if e.error is None],
             card_sentence="" if self.release is None else self.release.card.sentence(),
             piles=(
-                ()
-                if self.release is None
-                else degenerate_column_lines(self.release.card.degenerate_columns)
+                () if self.release is None else list_degenerate_columns(self.release)
             ),
             columns=self.columns,
             pairs=pairs,
@@ -241,9 +243,7 @@ class Report:
             }
             found["meaning"] = None if said is None else dict(said.to_dict())
             found["card"] = json.loads(json.dumps(release.card.to_dict()))
-            found["piles"] = list(
-                degenerate_column_lines(release.card.degenerate_columns)
-            )
+            found["piles"] = list(list_degenerate_columns(release))
             found["registry"] = registry_facts(release)
         return found
 
@@ -320,14 +320,6 @@ def trade_point(
         risk["match_risk"].value if risk is not None and "match_risk" in risk else None
     )
     return None if error is None or found is None else (name, error, found)
-
-
-def _spending_by_question(release: Release | None) -> list[tuple[str, int, float]]:
-    found: dict[str, tuple[int, float]] = {}
-    for step in release.statement.steps if release is not None else ():
-        count, share = found.get(step.asked, (0, 0.0))
-        found[step.asked] = count + 1, share + float(step.share)
-    return [(asked, count, share) for asked, (count, share) in found.items()]
 
 
 def _finding_bar(finding: Finding) -> str:

@@ -28,7 +28,7 @@ from starlette.routing import Route
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import find_ledgers_beside
 from understudy.errors import Refused, UnderstudyError
-from understudy.releases.card.degenerate_columns import degenerate_column_lines
+from understudy.releases.summary import RunSummary
 from understudy.schema import (
     Schema,
     dump_schema,
@@ -359,7 +359,7 @@ class Studio:
                 key=lambda e: (len(e.clique), 2.0 if e.error is None else e.error),
             ),
             names=names,
-            piles=degenerate_column_lines(made.card.degenerate_columns),
+            summary=await run_in_thread(lambda: RunSummary.of(made)),
             assessments=() if job.report is None else job.report.assessments,
         )
 
