@@ -49,7 +49,7 @@ def test_every_option_is_explained_and_set_by_its_own_default(name, option):
     found = options_of(SYNTHESIZER_CLASSES[name])[option]
     assert found.help
     assert (
-        make(name, **{option: found.stated})
+        make(name, **{option: found.default_text})
         == make(name)
         == make(name, **{option: found.default})
     )
