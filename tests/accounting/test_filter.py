@@ -54,9 +54,9 @@ def test_an_adaptive_asker_cannot_overspend(data):
             data.draw(
                 st.sampled_from(
                     [
-                        filter.left,
-                        filter.left / 2,
-                        filter.left + Fraction(1, 10**30),
+                        filter.amount_left,
+                        filter.amount_left / 2,
+                        filter.amount_left + Fraction(1, 10**30),
                         Fraction(1, 3),
                     ]
                 )
@@ -84,7 +84,7 @@ def test_a_total_divided_is_a_total_spent():
     filter = Filter(Accounting.PURE, Fraction(1))
     for _ in range(3):
         filter.admit(pure("1/3"))
-    assert filter.left == 0
+    assert filter.amount_left == 0
     assert not filter.admits(pure(Fraction(1, 10**50)))
 
 

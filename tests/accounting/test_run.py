@@ -43,7 +43,7 @@ def test_a_step_that_was_answered_is_replayed_at_no_cost(ledger, run):
     before = (ledger.head, ledger.totals())
     again = ledger.resume(run.id)
     assert again.answer(0, AGE) == b"noisy"
-    assert again.filter.left == Fraction(1, 2)
+    assert again.filter.amount_left == Fraction(1, 2)
     assert (ledger.head, ledger.totals()) == before
 
 
@@ -69,9 +69,9 @@ def test_spent_without_an_answer_stays_spent(ledger, run):
     run.charge(0, pure("0.4"), AGE)
     again = ledger.resume(run.id)
     assert again.answer(0, AGE) is None
-    assert again.filter.left == Fraction("0.6")
+    assert again.filter.amount_left == Fraction("0.6")
     again.charge(0, pure("0.4"), AGE)
-    assert again.filter.left == Fraction("0.2")
+    assert again.filter.amount_left == Fraction("0.2")
     third = ledger.resume(run.id)
     with pytest.raises(
         BudgetExceeded,
@@ -94,7 +94,7 @@ def test_the_filter_of_a_run_holds_across_processes_that_resume_it(path, ledger,
         twin.store(1, SEX, b"theirs")
         with pytest.raises(LedgerError, match="has its answer already"):
             run.charge(1, pure("0"), SEX)
-    assert run.filter.left == 0
+    assert run.filter.amount_left == 0
 
 
 def test_of_two_draws_for_one_step_only_the_first_stored_is_an_answer(path, run):
@@ -180,8 +180,8 @@ def test_a_resumed_run_has_the_filter_it_was_given(ledger):
     assert run.filter == filter
     assert run.budget == budget
     run.charge(0, Cost(Accounting.GDP, filter.total / 3, Fraction(1, 10**10)), AGE)
-    assert ledger.resume(run.id).filter.left == filter.total * Fraction(2, 3)
-    assert ledger.resume(run.id).filter.left_delta == 0
+    assert ledger.resume(run.id).filter.amount_left == filter.total * Fraction(2, 3)
+    assert ledger.resume(run.id).filter.delta_left == 0
 
 
 def test_a_long_run_of_unlike_prices_is_kept_in_few_digits(ledger):

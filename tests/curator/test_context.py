@@ -16,7 +16,7 @@ SMOKERS = Schema(columns=(Boolean(name="smoker"),))
 
 @pytest.mark.parametrize("accounting", Accounting)
 def test_noise_wider_than_any_that_is_drawn_is_refused_before_the_charge(accounting):
-    room = room_of([{"smoker": True}], SMOKERS, accounting=accounting)
+    context = room_of([{"smoker": True}], SMOKERS, accounting=accounting)
     with pytest.raises(Refused, match="nothing was asked"):
-        room.scale(Fraction(1, 10**40), room.unit_vector())
-    assert room.till.charges == []
+        context.scale(Fraction(1, 10**40), context.unit_vector())
+    assert context.payments.charges == []

@@ -58,17 +58,17 @@ def test_the_charge_is_on_disk_before_the_draw(ledger: Ledger):
 
 def test_a_refused_question_draws_nothing_and_costs_nothing(ledger: Ledger):
     run = ledger.reserve(Budget.of(1, 0), event="test")
-    till = till_of(run)
+    payments = till_of(run)
     drawn = []
     with pytest.raises(BudgetExceeded):
-        till.pay(
+        payments.pay(
             QUESTION,
             Cost(Accounting.PURE, Fraction(2)),
             nothing,
             lambda exact: drawn.append(1) or {},
         )
     assert drawn == []
-    assert till.left == 1
+    assert payments.amount_left == 1
     assert [e.kind for e in ledger.entries()] == ["open", "reserve"]
 
 
@@ -109,7 +109,7 @@ def test_a_draw_that_fails_stays_spent(ledger: Ledger):
         till_of(run).pay(
             QUESTION, Cost(Accounting.PURE, Fraction(3, 4)), nothing, broken
         )
-    assert ledger.resume(run.id).filter.left == Fraction(1, 4)
+    assert ledger.resume(run.id).filter.amount_left == Fraction(1, 4)
     with pytest.raises(BudgetExceeded):
         till_of(ledger.resume(run.id)).pay(
             QUESTION,
@@ -128,7 +128,7 @@ def test_counting_that_fails_costs_nothing_and_can_be_asked_again(ledger: Ledger
 
     with pytest.raises(OSError):
         till_of(run).pay(QUESTION, whole, broken, lambda exact: {"x": np.array([1])})
-    assert ledger.resume(run.id).filter.left == 1
+    assert ledger.resume(run.id).filter.amount_left == 1
     assert (
         till_of(ledger.resume(run.id)).pay(
             QUESTION, whole, nothing, lambda exact: {"x": np.array([2])}
@@ -180,7 +180,7 @@ def test_ctrl_c_while_counting_is_answered_at_once_and_nothing_is_charged(
         till_of(run).pay(
             QUESTION, HALF, lambda: signal.raise_signal(signal.SIGINT), lambda exact: {}
         )
-    assert ledger.resume(run.id).filter.left == 1
+    assert ledger.resume(run.id).filter.amount_left == 1
 
 
 class Stopped(Exception):

@@ -125,9 +125,9 @@ def quantile_of(
         columns=(Integer(name="x", min=0, max=low + high + (relation is REPLACE) * 2),)
     )
 
-    def ask(room, schema):
+    def ask(context, schema):
         return choose_quantiles(
-            room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[accounting]
+            context, schema["x"], [Fraction(1, 2)], amount=AMOUNT[accounting]
         )
 
     options = {
@@ -154,9 +154,9 @@ def cell_chosen(
     if relation is REPLACE:
         here, there = [*[NEITHER] * 10, BOTH], [NEITHER] * 11
 
-    def ask(room, schema):
+    def ask(context, schema):
         return select_cell.choose_cell(
-            room, schema, estimates, amount=AMOUNT[accounting]
+            context, schema, estimates, amount=AMOUNT[accounting]
         )
 
     options = {
@@ -267,8 +267,8 @@ def show_labels(delta: Fraction):
     return (
         PLACES,
         "counts",
-        lambda room, schema: learn_labels(
-            room, "place", amount=room.till.left, delta=delta
+        lambda context, schema: learn_labels(
+            context, "place", amount=context.payments.amount_left, delta=delta
         ),
     )
 
@@ -277,8 +277,8 @@ def show_cells(delta: Fraction):
     return (
         KNOWN,
         "codes",
-        lambda room, schema: measure_sparse_cells(
-            room, ("place",), amount=room.till.left, delta=delta
+        lambda context, schema: measure_sparse_cells(
+            context, ("place",), amount=context.payments.amount_left, delta=delta
         ),
     )
 

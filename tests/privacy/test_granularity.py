@@ -134,7 +134,7 @@ def test_learned_bounds_and_values_lie_on_declared_lattices():
     )
     custody = Curator(room_of(ROWS * 50, schema, epsilon=20), schema)
     learned = custody.discover(
-        share=Fraction(1), delta=custody.left_delta, progress=ignore_progress
+        share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
     )
     assert learned["age"].min % 5 == learned["age"].max % 5 == 0
     assert (
@@ -151,7 +151,7 @@ def test_a_learned_type_is_one_of_a_public_list():
     schema = Schema(columns=(UndeclaredColumn(name="age"),))
     custody = Curator(room_of([{"age": "1.23456"}] * 900, schema, epsilon=20), schema)
     learned = custody.discover(
-        share=Fraction(1), delta=custody.left_delta, progress=ignore_progress
+        share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
     )["age"]
     assert learned.step.denominator in [10**k for k in range(13)]
 
@@ -178,14 +178,14 @@ def noisy_counts(count: int) -> np.ndarray:
     """
     cells = tuple(map(str, range(1000)))
     schema = Schema(columns=(Categorical(name="x", values=cells, nullable=False),))
-    room = room_of(
+    context = room_of(
         [{"x": c} for c in cells for _ in range(count)],
         schema,
         accounting=Accounting.PURE,
         delta=0,
         epsilon=100,
     )
-    found = Curator(replace(room, table=Remembered(room.table)), schema).measure(
+    found = Curator(replace(context, table=Remembered(context.table)), schema).measure(
         [("x",)] * 100, share=1
     )
     return np.concatenate([m.values for m in found])

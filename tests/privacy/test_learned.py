@@ -292,12 +292,12 @@ def test_few_rows_are_counted_as_a_file_of_them_is(tmp_path: Path):
     found = []
     with open_table(path) as source:
         for table in (Few(rows, FILE), Table(source, FILE)):
-            room = replace(
+            context = replace(
                 room_of([], FILE, epsilon=10, delta="1e-3", noise=no_noise), table=table
             )
-            custody = Curator(room, FILE)
+            custody = Curator(context, FILE)
             schema = custody.discover(
-                share=Fraction(1), delta=custody.left_delta, progress=ignore_progress
+                share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
             )
             found.append(
                 (
@@ -334,10 +334,10 @@ def bounds_from_the_smallest_and_the_largest_value(patch: Patch) -> None:
     original = discovery.learn_bounds
 
     def observed(
-        room: MechanismContext, column: str, *, amount: Fraction
+        context: MechanismContext, column: str, *, amount: Fraction
     ) -> tuple[int, int]:
-        original(room, column, amount=amount)  # paid for all the same
-        values, _ = room.table.lattice(column)
+        original(context, column, amount=amount)  # paid for all the same
+        values, _ = context.table.lattice(column)
         return (int(values.min()), int(values.max())) if len(values) else (0, 1)
 
     patch.setattr(discovery, "learn_bounds", observed)
@@ -351,11 +351,11 @@ def types_that_every_cell_can_be_read_as(patch: Patch) -> None:
     original = discovery.learn_types
 
     def parsed(
-        room: MechanismContext, columns: list[UndeclaredColumn], *, amount: Fraction
+        context: MechanismContext, columns: list[UndeclaredColumn], *, amount: Fraction
     ) -> list[vote.ElectedColumn]:
         patch.setattr(vote, "MAX_VOTE_ODD_SHARE", Fraction(0))
         patch.setattr(vote, "VOTE_NOISE_SIGMAS", 0)
-        found = original(replace(room, draw=no_noise), columns, amount=amount)
+        found = original(replace(context, draw=no_noise), columns, amount=amount)
         return [
             replace(elected, beside=None) for elected in found
         ]  # one word makes a list of labels, for good
@@ -367,9 +367,9 @@ def bins_from_exact_counts(patch: Patch) -> None:
     original = discovery.descend_tree
 
     def exact(
-        room: MechanismContext, column: Lattice, *, amount: Fraction
+        context: MechanismContext, column: Lattice, *, amount: Fraction
     ) -> descent.CountTree:
-        return original(replace(room, draw=no_noise), column, amount=amount)
+        return original(replace(context, draw=no_noise), column, amount=amount)
 
     patch.setattr(discovery, "descend_tree", exact)
 
@@ -378,10 +378,10 @@ def labels_in_the_order_of_how_many_there_are(patch: Patch) -> None:
     original = discovery.learn_labels
 
     def ranked(
-        room: MechanismContext, column: str, **asked: Any
+        context: MechanismContext, column: str, **asked: Any
     ) -> tuple[tuple[str, ...], SparseMeasurement]:
-        shown, bought = original(room, column, **asked)
-        many = dict(zip(*room.table.labels(column), strict=True))
+        shown, bought = original(context, column, **asked)
+        many = dict(zip(*context.table.labels(column), strict=True))
         return tuple(sorted(shown, key=lambda label: -many[label])), bought
 
     patch.setattr(discovery, "learn_labels", ranked)
@@ -394,7 +394,7 @@ def a_place_for_others_only_where_there_are_others(patch: Patch) -> None:
         schema = original(self, **options)  # type: ignore[arg-type]
         column = schema["w"]
         assert isinstance(column, Categorical)
-        hidden = set(self._room.table.labels("w")[0]) - set(column.values or ())
+        hidden = set(self._context.table.labels("w")[0]) - set(column.values or ())
         return schema.with_column(
             replace(
                 column,

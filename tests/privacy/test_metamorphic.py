@@ -578,10 +578,17 @@ def test_a_label_that_does_not_show_leaves_no_trace_in_the_stored_answer(rare):
     schema = Schema(columns=(Categorical(name="place"),))
     stored = []
     for rows in ([], [{"place": rare}]):
-        room = room_of([{"place": "Aarhus"}] * 5000 + rows, schema, noise=no_noise)
+        context = room_of([{"place": "Aarhus"}] * 5000 + rows, schema, noise=no_noise)
         kept = Kept()
-        room = replace(room, till=Payments(kept, replace(room_filter(Accounting.GDP))))
-        learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
+        context = replace(
+            context, payments=Payments(kept, replace(room_filter(Accounting.GDP)))
+        )
+        learn_labels(
+            context,
+            "place",
+            amount=context.payments.amount_left,
+            delta=context.payments.delta_left,
+        )
         stored.append(kept.payloads)
     assert len(stored[0]) == 1
     assert stored[0] == stored[1]

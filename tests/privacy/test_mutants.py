@@ -148,7 +148,7 @@ def the_sensitivity_is_halved(patch: Patch) -> None:
 @mutant(plain_counts)
 def replacing_is_priced_like_adding(patch: Patch) -> None:
     def wrong(
-        room: MechanismContext, schema: object, clique: object, axes: object
+        context: MechanismContext, schema: object, clique: object, axes: object
     ) -> Sensitivity:
         return marginal_sensitivity(axes, Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
 
@@ -258,9 +258,12 @@ def delta_is_not_charged(patch: Patch) -> None:
 
 
 def two_cliques() -> None:
-    def ask(room: MechanismContext, schema: object) -> object:
+    def ask(context: MechanismContext, schema: object) -> object:
         return understudy.curator.mechanisms.marginals.measure_marginals(
-            room, COLOURS, [("colour",), ("smoker",)], amount=room.till.left / 3
+            context,
+            COLOURS,
+            [("colour",), ("smoker",)],
+            amount=context.payments.amount_left / 3,
         )
 
     checks.check_case(
@@ -356,11 +359,13 @@ def categories_are_those_that_occur(patch: Patch) -> None:
             if isinstance(schema[name], Categorical):
                 schema = schema.with_column(
                     replace(
-                        schema[name], values=tuple(self._room.table.labels(name)[0])
+                        schema[name], values=tuple(self._context.table.labels(name)[0])
                     )
                 )
         self._schema = schema
-        self._room = replace(self._room, table=self._room.table.described(schema))
+        self._context = replace(
+            self._context, table=self._context.table.with_schema(schema)
+        )
         return schema
 
     patch.setattr(Curator, "discover", observed)
@@ -373,10 +378,12 @@ def the_missing_code_is_there_only_if_something_is_missing(patch: Patch) -> None
     def observed(self: Curator, **options: object) -> object:
         schema = original(self, **options)
         column = replace(
-            schema["age"], nullable=self._room.table.count_valid("age") < 4
+            schema["age"], nullable=self._context.table.count_valid("age") < 4
         )
         self._schema = schema.with_column(column)
-        self._room = replace(self._room, table=self._room.table.described(self._schema))
+        self._context = replace(
+            self._context, table=self._context.table.with_schema(self._schema)
+        )
         return self._schema
 
     patch.setattr(Curator, "discover", observed)

@@ -347,7 +347,7 @@ def an_exact_count_in_a_note(patch: Patch) -> None:
         custody: Curator, method: object, progress: Callable, **options: object
     ) -> object:
         measured = original(custody, method, progress, **options)
-        progress(f"{MISCOUNTED_NOTE}: {custody._room.table.rows()}", 1.0)
+        progress(f"{MISCOUNTED_NOTE}: {custody._context.table.rows()}", 1.0)
         return measured
 
     patch.setattr(workflow, "discover_and_measure", perform)
@@ -360,7 +360,7 @@ def an_exact_count_while_it_waits(patch: Patch) -> None:
     def ask(
         custody: Curator, method: object, progress: Callable, **options: object
     ) -> object:
-        progress("measuring", 1 / (1 + custody._room.table.rows()))
+        progress("measuring", 1 / (1 + custody._context.table.rows()))
         return original(custody, method, progress, **options)
 
     patch.setattr(workflow, "measure_closed_schema", ask)
@@ -383,7 +383,7 @@ def an_error_that_counts(patch: Patch) -> None:
     original = workflow.discover_and_measure
 
     def perform(custody: Curator, *args: object, **options: object) -> object:
-        if custody._room.table.rows() > len(people(24)):
+        if custody._context.table.rows() > len(people(24)):
             raise Refused("There are too many rows. Nothing was measured")
         return original(custody, *args, **options)
 
@@ -396,7 +396,7 @@ def a_question_that_only_some_tables_are_asked(patch: Patch) -> None:
     def ask(custody: Curator, *args: object, **options: object) -> object:
         share = (
             Fraction(1, 50)
-            if custody._room.table.rows() > len(people(24))
+            if custody._context.table.rows() > len(people(24))
             else Fraction(1, 51)
         )
         custody.measure([()], share=share)

@@ -462,14 +462,14 @@ def custody_on(ledger: Ledger, *, resumed: str | None = None) -> Curator:
         if resumed
         else ledger.reserve(budget, event="test", filter=filter)
     )
-    room = MechanismContext(
+    context = MechanismContext(
         table=Listed([{**row, "age": 30} for row in PEOPLE], NUMBERS),
-        till=Payments(run, replace(filter)),
+        payments=Payments(run, replace(filter)),
         neighbours=Neighbours.ADD_REMOVE,
         accounting=filter.accounting,
         epsilon=budget.epsilon,
     )
-    return Curator(room, NUMBERS)
+    return Curator(context, NUMBERS)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

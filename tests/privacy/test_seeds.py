@@ -37,9 +37,9 @@ def pin() -> None:
 def noisy(_: int = 0) -> bytes:
     """One noisy answer of the curator, in bytes."""
     pin()
-    room = room_of(PEOPLE, COLOURS, epsilon="0.01")
+    context = room_of(PEOPLE, COLOURS, epsilon="0.01")
     return measure_marginals(
-        room, COLOURS, [("colour", "smoker")], amount=room.till.left
+        context, COLOURS, [("colour", "smoker")], amount=context.payments.amount_left
     )[0].values.tobytes()
 
 

@@ -5,6 +5,7 @@ mechanism says why it is private.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -40,7 +41,8 @@ def custody(**options: object) -> Curator:
 
 def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
     """Everything that attributes, slots, items and elements lead to, private names
-    included; functions are not opened.
+    included; so do a method's owner and what a function carries. Only closures are not
+    opened.
     """
     found, seen, todo = [], set(), [("", start, 0)]
     while todo:
@@ -53,7 +55,12 @@ def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
             continue
         seen.add(id(thing))
         found.append((path, thing))
-        if isinstance(thing, FunctionType | MethodType):
+        if isinstance(thing, MethodType):
+            todo.append((f"{path}.__self__", thing.__self__, level + 1))
+            continue
+        if isinstance(thing, FunctionType):
+            carried = (vars(thing), thing.__defaults__, thing.__kwdefaults__)
+            todo.append((f"{path}()", carried, level + 1))
             continue
         if isinstance(thing, dict):
             todo += [(f"{path}[{k!r}]", v, level + 1) for k, v in thing.items()]
@@ -65,9 +72,7 @@ def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
         }
         names |= {n for n in dir(thing) if not n.startswith("_")}
         for name in names:
-            value = getattr(thing, name, None)
-            if not isinstance(value, MethodType):
-                todo.append((f"{path}.{name}", value, level + 1))
+            todo.append((f"{path}.{name}", getattr(thing, name, None), level + 1))
     return found
 
 
@@ -79,14 +84,32 @@ def test_a_window_leads_to_no_table():
     ] == []
 
 
-def test_the_walk_has_teeth():
-    """It finds the table behind a custody, and behind a window that would keep one."""
+def wrapped(curator: Curator) -> FunctionType:
+    @functools.wraps(curator.measure)
+    def measure(*args: object, **kwargs: object) -> object:
+        return curator.measure(*args, **kwargs)
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda curator: curator,
+        lambda curator: curator.measure,
+        lambda curator: functools.partial(curator.measure),
+        wrapped,
+    ],
+    ids=["curator", "bound method", "partial", "wrapped function"],
+)
+def test_the_walk_has_teeth(keep):
+    """It finds the table behind a view that keeps more than a plain function."""
 
     class Careless(CuratorView):
-        __slots__ = ("custody",)
+        __slots__ = ("kept",)
 
     careless = Careless(custody())
-    careless.custody = custody()
+    careless.kept = keep(custody())
     for holder in (custody(), careless):
         assert any(isinstance(thing, Listed) for _, thing in reachable(holder))
 

@@ -149,7 +149,7 @@ def test_a_table_counts_bounded_rows_and_units():
         assert table.counts([("c",), ("v", "c"), ()])[0].tolist() == [5, 0, 0]
         assert table.counts([("v",)])[0].sum() == table.count_valid("v") == 5
         assert (
-            table.described(schema(2)).counts([("v",)])[0].tolist()
+            table.with_schema(schema(2)).counts([("v",)])[0].tolist()
             == table.counts([("v",)])[0].tolist()
         )
 

@@ -141,7 +141,7 @@ def test_an_open_schema_answers_what_discovery_asks():
         assert table.votes(["smoker"]).sum() == 5
         with pytest.raises(SchemaError, match="not known yet"):
             table.counts([("age",)])
-        closed = table.described(CLOSED)
+        closed = table.with_schema(CLOSED)
         assert closed.counts([("age",)])[0].sum() == 5
 
 

@@ -105,7 +105,7 @@ def test_a_question_without_a_known_law_is_said_to_be_unjudged():
         Filter(Accounting.PURE, Fraction(1)),
         epsilon=Fraction(1),
     )
-    answer = room.till.pay(
+    answer = room.payments.pay(
         {"mechanism": "new"},
         Cost(Accounting.PURE, Fraction(1)),
         lambda: 1,

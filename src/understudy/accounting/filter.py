@@ -33,7 +33,7 @@ class Filter:
 
     >>> run = Filter(Accounting.PURE, Fraction(1))
     >>> run.admit(Cost(Accounting.PURE, Fraction(3, 4)))
-    >>> run.admits(Cost(Accounting.PURE, Fraction(1, 2))), run.left
+    >>> run.admits(Cost(Accounting.PURE, Fraction(1, 2))), run.amount_left
     (False, Fraction(1, 4))
     """
 
@@ -90,12 +90,12 @@ class Filter:
         return self.total <= whole.total
 
     @property
-    def left(self) -> Fraction:
+    def amount_left(self) -> Fraction:
         """What can still be spent of the accounting."""
         return self.total - self.spent
 
     @property
-    def left_delta(self) -> Fraction:
+    def delta_left(self) -> Fraction:
         """What can still be spent of the δ for thresholds."""
         return self.delta - self.spent_delta
 
@@ -118,14 +118,14 @@ class Filter:
             symbol, asked, left, total = (
                 ACCOUNTING_SYMBOLS[self.accounting],
                 cost.amount,
-                self.left,
+                self.amount_left,
                 self.total,
             )
             if self.spent + cost.amount <= self.total:
                 symbol, asked, left, total = (
                     "δ",
                     cost.delta,
-                    self.left_delta,
+                    self.delta_left,
                     self.delta,
                 )
             price, rest = spell_values_apart(asked, left)

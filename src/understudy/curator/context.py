@@ -63,7 +63,7 @@ class TableProtocol(Protocol):
     def broken(self) -> int:
         """Number of rows that break a rule, after every unit is bounded."""
 
-    def described(self, schema: Schema) -> TableProtocol:
+    def with_schema(self, schema: Schema) -> TableProtocol:
         """The same rows under another schema."""
 
 
@@ -74,7 +74,7 @@ class MechanismContext:
     """
 
     table: TableProtocol
-    till: Payments
+    payments: Payments
     neighbours: Neighbours
     accounting: Accounting
     epsilon: Fraction

@@ -45,12 +45,12 @@ class Curator:
     (`hand_over`), exact.
     """
 
-    def __init__(self, room: MechanismContext, schema: Schema) -> None:
-        self._room = room
+    def __init__(self, context: MechanismContext, schema: Schema) -> None:
+        self._context = context
         self._schema = schema
         self._discovered = Measurements()
         self.notes: list[str] = []
-        self._handed = room.till.left
+        self._handed = context.payments.amount_left
 
     @property
     def schema(self) -> Schema:
@@ -60,12 +60,12 @@ class Curator:
     @property
     def neighbours(self) -> Neighbours:
         """The relation the guarantee is about."""
-        return self._room.neighbours
+        return self._context.neighbours
 
     @property
     def accounting(self) -> Accounting:
         """What the run adds up."""
-        return self._room.accounting
+        return self._context.accounting
 
     @property
     def discovered_measurements(self) -> Measurements:
@@ -75,22 +75,26 @@ class Curator:
     @property
     def rows(self) -> int | None:
         """The number of rows where all neighbours agree on it. Else it is private."""
-        return agreed_rows(self._room.table, self._schema, self._room.neighbours)
+        return agreed_rows(self._context.table, self._schema, self._context.neighbours)
 
     @property
     def share_left(self) -> Fraction:
         """The share of what was handed over that is not spent yet."""
-        return self._room.till.left / self._handed if self._handed else Fraction(0)
+        return (
+            self._context.payments.amount_left / self._handed
+            if self._handed
+            else Fraction(0)
+        )
 
     @property
-    def left_delta(self) -> Fraction:
+    def delta_left(self) -> Fraction:
         """What is left of the δ set aside for thresholds."""
-        return self._room.till.left_delta
+        return self._context.payments.delta_left
 
     @property
     def charges(self) -> tuple[tuple[str, Cost], ...]:
         """What was asked and what it cost, in order: the statement of account."""
-        return tuple(self._room.till.charges)
+        return tuple(self._context.payments.charges)
 
     def discover(
         self,
@@ -102,14 +106,14 @@ class Curator:
         """Close the schema: buy the types, values and bounds nobody declared, for
         `share` of what is left. Free where all is declared.
         """
-        whole = self._room.till.left
+        whole = self._context.payments.amount_left
         amount = share * whole
         found = close.close_schema(
-            self._room, self._schema, amount=amount, delta=delta, progress=progress
+            self._context, self._schema, amount=amount, delta=delta, progress=progress
         )
         self._schema, bought, table = found
         self._discovered = self._discovered + bought
-        self._room = replace(self._room, table=table)
+        self._context = replace(self._context, table=table)
         self._learn_extras(whole)
         return self._schema
 
@@ -119,7 +123,7 @@ class Curator:
         """
         if self._schema.count_broken and self._schema.named_breaches:
             count, noise = extras.count_broken_rows(
-                self._room, amount=whole * extras.BROKEN_SHARE
+                self._context, amount=whole * extras.BROKEN_SHARE
             )
             self.notes.append(
                 f"that about {max(count, 0):,} rows break a rule (standard deviation"
@@ -127,26 +131,28 @@ class Curator:
             )
         if extras.needs_sizes(self._schema):
             self._schema = extras.learn_unit_sizes(
-                self._room, self._schema, amount=whole * extras.SIZES_SHARE
+                self._context, self._schema, amount=whole * extras.SIZES_SHARE
             )
         days = list(extras.open_weekdays(self._schema))
         for column in days:
             part = whole * min(extras.WEEKDAY_SHARE, extras.WEEKDAYS_SHARE / len(days))
             self._schema = extras.learn_weekdays(
-                self._room, self._schema, column, amount=part
+                self._context, self._schema, column, amount=part
             )
         maps = extras.open_maps(self._schema)
         for rule in maps:
             part = min(extras.MAP_SHARE, extras.MAPS_SHARE / len(maps))
             self._schema = extras.learn_map(
-                self._room, self._schema, rule, amount=whole * part
+                self._context, self._schema, rule, amount=whole * part
             )
         self._schema, aside = drop_unsatisfiable_rules(self._schema)
         self.notes += [
             f"that no row can keep the rule {title}, which was set aside"
             for title in aside
         ]
-        self._room = replace(self._room, table=self._room.table.described(self._schema))
+        self._context = replace(
+            self._context, table=self._context.table.with_schema(self._schema)
+        )
 
     def keep(self, bought: Measurements) -> None:
         """Let a synthesizer find these among what is known already."""
@@ -154,7 +160,7 @@ class Curator:
 
     def hand_over(self) -> None:
         """From here on, shares are parts of what is left now."""
-        self._handed = self._room.till.left
+        self._handed = self._context.payments.amount_left
 
     def measure(
         self,
@@ -166,7 +172,7 @@ class Curator:
     ) -> Measurements:
         """Noisy marginals; the share is split by weight, equally by default."""
         return marginals.measure_marginals(
-            self._room,
+            self._context,
             self._schema,
             [tuple(c) for c in cliques],
             amount=self._amount_of_share(share),
@@ -181,7 +187,7 @@ class Curator:
     def sum(self, column: str, *, share: Fraction | int) -> Sum:
         """The noisy sum of a bounded column, clipped to its bounds."""
         return sums.measure_sum(
-            self._room, self._lattice(column), amount=self._amount_of_share(share)
+            self._context, self._lattice(column), amount=self._amount_of_share(share)
         )
 
     def mean(self, column: str, *, share: Fraction | int) -> Mean:
@@ -189,7 +195,7 @@ class Curator:
         its count.
         """
         return sums.measure_mean(
-            self._room, self._lattice(column), amount=self._amount_of_share(share)
+            self._context, self._lattice(column), amount=self._amount_of_share(share)
         )
 
     def quantiles(
@@ -197,7 +203,7 @@ class Curator:
     ) -> list[int]:
         """Lattice indices near the quantiles of a bounded column."""
         return quantiles.choose_quantiles(
-            self._room,
+            self._context,
             self._lattice(column),
             alphas,
             amount=self._amount_of_share(share),
@@ -207,9 +213,9 @@ class Curator:
         """The cells of a large marginal that are safely above zero, with noisy counts;
         uses the δ set aside for thresholds.
         """
-        amount, delta = self._amount_of_share(share), self._room.till.left_delta
+        amount, delta = self._amount_of_share(share), self._context.payments.delta_left
         found = sparse_histogram.measure_sparse_cells(
-            self._room, tuple(clique), amount=amount, delta=delta, schema=self.schema
+            self._context, tuple(clique), amount=amount, delta=delta, schema=self.schema
         )
         return Measurements((), (found,))
 
@@ -225,7 +231,7 @@ class Curator:
         """
         self._check_shapes(estimates, maps)
         return select_marginal.measure_distances(
-            self._room, estimates, amount=self._amount_of_share(share), maps=maps
+            self._context, estimates, amount=self._amount_of_share(share), maps=maps
         )
 
     def choose(
@@ -240,7 +246,7 @@ class Curator:
         """One clique, chosen privately by a score that lives in this room."""
         self._check_shapes(estimates)
         return select_marginal.choose_clique(
-            self._room,
+            self._context,
             estimates,
             amount=self._amount_of_share(share),
             score=score,
@@ -257,7 +263,7 @@ class Curator:
         """
         self._check_shapes(estimates)
         return select_cell.choose_cell(
-            self._room, self._schema, estimates, amount=self._amount_of_share(share)
+            self._context, self._schema, estimates, amount=self._amount_of_share(share)
         )
 
     def _amount_of_share(self, share: Fraction | int) -> Fraction:
@@ -266,7 +272,7 @@ class Curator:
                 "A share is an exact fraction above 0 and at most 1. Nothing was spent"
             )
         amount = share * self._handed
-        if amount > self._room.till.left:
+        if amount > self._context.payments.amount_left:
             raise BudgetExceeded(
                 f"A share of {share} was asked for and only {float(self.share_left):.3g} is"
                 " left in this run. It was not answered"

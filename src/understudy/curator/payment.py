@@ -49,25 +49,27 @@ class RunProtocol(Protocol):
 class Payments:
     """Takes the money, then lets a mechanism draw."""
 
-    def __init__(self, run: RunProtocol, filter: Filter, *, context: str = "") -> None:
-        """`context` names what every answer of the run depends on, such as the schema:
+    def __init__(
+        self, run: RunProtocol, filter: Filter, *, depends_on: str = ""
+    ) -> None:
+        """`depends_on` names what every answer of the run depends on, such as the schema:
         a run resumed under another one is refused.
         """
         self._run = run
-        self._context = context
+        self._depends_on = depends_on
         self._filter = filter
         self._step = 0
         self.charges: list[tuple[str, Cost]] = []
 
     @property
-    def left(self) -> Fraction:
+    def amount_left(self) -> Fraction:
         """What is left of the run, in its accounting."""
-        return self._filter.left
+        return self._filter.amount_left
 
     @property
-    def left_delta(self) -> Fraction:
+    def delta_left(self) -> Fraction:
         """What is left of the δ set aside for thresholds."""
-        return self._filter.left_delta
+        return self._filter.delta_left
 
     def pay(
         self,
@@ -82,7 +84,7 @@ class Payments:
         Counting is the part that takes long and can fail, so it comes before the
         charge: what fails there can be asked again for free.
         """
-        question = {"context": self._context, "request": request}
+        question = {"context": self._depends_on, "request": request}
         digest = hashlib.sha256(
             json.dumps(question, sort_keys=True, default=str).encode()
         ).hexdigest()

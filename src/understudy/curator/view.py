@@ -1,27 +1,48 @@
-"""The window: the curator as a synthesizer sees it. It holds functions, not the table
-behind them.
+"""What a synthesizer sees of the curator: public facts and questions with a price.
+
+The view keeps plain functions, not the curator and not its bound methods: a bound
+method's `__self__` would lead to the table, the noise and the payments. Python hides
+nothing from code that opens a function's closure, so this guards against accidents, not
+against a hostile synthesizer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Accounting
-from understudy.accounting.neighbours import Neighbours
 from understudy.curator.curator import Curator
 from understudy.measurements import AxisMap, Clique, Distance, Measurements
-from understudy.schema import Schema
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
+
+
+def _hide_owner(method: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+    """The same question as a plain function that names no owner."""
+
+    # functools.wraps would keep the bound method as `__wrapped__`.
+    def ask(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        return method(*args, **kwargs)
+
+    return ask
 
 
 class CuratorView:
-    """The narrow protocol of `synthesizers.base.Curator`, and nothing else."""
+    """The protocol `synthesizers.base.CuratorProtocol`, and nothing else."""
 
+    # Without a __dict__ nothing can be added to a view.
     __slots__ = (
-        "_ask",
+        "_choose",
+        "_choose_cell",
+        "_errors",
+        "_measure",
+        "_share_left",
+        "_sparse",
         "accounting",
         "discovered_measurements",
         "neighbours",
@@ -29,31 +50,26 @@ class CuratorView:
         "schema",
     )
 
-    schema: Schema
-    neighbours: Neighbours
-    accounting: Accounting
-    discovered_measurements: Measurements
-    rows: int | None
+    def __init__(self, curator: Curator) -> None:
+        def read_share_left() -> Fraction:
+            return curator.share_left
 
-    def __init__(self, custody: Curator) -> None:
-        self.schema = custody.schema
-        self.neighbours = custody.neighbours
-        self.accounting = custody.accounting
-        self.discovered_measurements = custody.discovered_measurements
-        self.rows = custody.rows
-        self._ask: dict[str, Callable[..., object]] = {
-            "measure": lambda *args, **kwargs: custody.measure(*args, **kwargs),
-            "sparse": lambda *args, **kwargs: custody.sparse(*args, **kwargs),
-            "errors": lambda *args, **kwargs: custody.errors(*args, **kwargs),
-            "choose": lambda *args, **kwargs: custody.choose(*args, **kwargs),
-            "choose_cell": lambda *args, **kwargs: custody.choose_cell(*args, **kwargs),
-            "share_left": lambda: custody.share_left,
-        }
+        self.schema = curator.schema
+        self.neighbours = curator.neighbours
+        self.accounting = curator.accounting
+        self.discovered_measurements = curator.discovered_measurements
+        self.rows = curator.rows
+        self._share_left = read_share_left
+        self._measure = _hide_owner(curator.measure)
+        self._sparse = _hide_owner(curator.sparse)
+        self._errors = _hide_owner(curator.errors)
+        self._choose = _hide_owner(curator.choose)
+        self._choose_cell = _hide_owner(curator.choose_cell)
 
     @property
     def share_left(self) -> Fraction:
         """The share of the budget that is not spent yet."""
-        return self._ask["share_left"]()  # type: ignore[return-value]
+        return self._share_left()
 
     def measure(
         self,
@@ -64,11 +80,11 @@ class CuratorView:
         maps: Sequence[tuple[AxisMap, ...]] | None = None,
     ) -> Measurements:
         """Noisy marginals."""
-        return self._ask["measure"](cliques, share=share, weights=weights, maps=maps)  # type: ignore[return-value]
+        return self._measure(cliques, share=share, weights=weights, maps=maps)
 
     def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
         """The cells of a large marginal that are safely above zero."""
-        return self._ask["sparse"](clique, share=share)  # type: ignore[return-value]
+        return self._sparse(clique, share=share)
 
     def errors(
         self,
@@ -80,7 +96,7 @@ class CuratorView:
         """Noisy L1 distances between the true marginals and estimates of them; where a
         clique has `maps`, of coarser bins.
         """
-        return self._ask["errors"](estimates, share=share, maps=maps)  # type: ignore[return-value]
+        return self._errors(estimates, share=share, maps=maps)
 
     def choose(
         self,
@@ -92,12 +108,12 @@ class CuratorView:
         penalties: Sequence[float] | None = None,
     ) -> Clique:
         """One clique, chosen privately."""
-        return self._ask["choose"](
+        return self._choose(
             estimates, share=share, score=score, weights=weights, penalties=penalties
-        )  # type: ignore[return-value]
+        )
 
     def choose_cell(
         self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
     ) -> tuple[Clique, tuple[int, ...]]:
         """One cell of one clique, chosen privately."""
-        return self._ask["choose_cell"](estimates, share=share)  # type: ignore[return-value]
+        return self._choose_cell(estimates, share=share)

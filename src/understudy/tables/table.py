@@ -195,7 +195,7 @@ class Table:
         self._kept: dict[Clique, NDArray[np.int64]] = {}
         self._space = MAX_CACHED_CELLS
 
-    def described(self, schema: Schema) -> Table:
+    def with_schema(self, schema: Schema) -> Table:
         """The same rows under another schema."""
         same = (schema.unit.id, schema.unit.max_rows) == (
             self.schema.unit.id,

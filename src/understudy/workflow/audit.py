@@ -320,7 +320,7 @@ def _prepare_canary_run(
             table=cast(
                 TableProtocol, TableWithCanaries(table, EncodedRows(described, rows))
             ),
-            till=Payments(UnchargedRun(), filter),
+            payments=Payments(UnchargedRun(), filter),
             neighbours=relation,
             accounting=filter.accounting,
             epsilon=budget.epsilon,

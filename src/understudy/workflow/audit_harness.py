@@ -144,7 +144,7 @@ class AuditHarness:
         pair, tap = _NeighbourPair(here, there), _PooledNoise()
         return MechanismContext(
             table=cast(TableProtocol, pair),
-            till=_AuditPayments(self, pair, tap, filter),
+            payments=_AuditPayments(self, pair, tap, filter),
             neighbours=self.neighbours,
             accounting=filter.accounting,
             epsilon=epsilon,
@@ -203,7 +203,11 @@ class _AuditPayments(Payments):
     @property
     def _spent(self) -> float:
         """The part of the run's budget that is spent."""
-        return float(1 - self.left / self._filter.total) if self._filter.total else 1.0
+        return (
+            float(1 - self.amount_left / self._filter.total)
+            if self._filter.total
+            else 1.0
+        )
 
     def _make_scorer(
         self,

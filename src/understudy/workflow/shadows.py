@@ -72,7 +72,7 @@ def shadow_release_maker(
         )
         room = MechanismContext(
             table=cast(TableProtocol, table),
-            till=Payments(UnchargedRun(), filter),
+            payments=Payments(UnchargedRun(), filter),
             neighbours=promise.neighbours,
             accounting=filter.accounting,
             epsilon=budget.epsilon,

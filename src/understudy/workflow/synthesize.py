@@ -216,10 +216,10 @@ def synthesize(
                 )
             room = MechanismContext(
                 table=table,
-                till=Payments(
+                payments=Payments(
                     run,
                     filter,
-                    context=_context_digest(
+                    depends_on=_context_digest(
                         described, method, _further_options(wanted, prior)
                     ),
                 ),
@@ -285,7 +285,7 @@ def discover_and_measure(
     A rehearsal performs the same.
     """
     discovery_delta = (
-        custody.left_delta / 2 if method.needs_delta else custody.left_delta
+        custody.delta_left / 2 if method.needs_delta else custody.delta_left
     )
     share = sum(discovery_shares(custody.schema), Fraction(0))
     custody.discover(share=share, delta=discovery_delta, progress=progress)

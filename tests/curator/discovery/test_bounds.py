@@ -23,8 +23,8 @@ OPEN = Schema(columns=(Integer(name="x"),))
 
 
 def found(values, **options):
-    room = room_of([{"x": v} for v in values], OPEN, **options)
-    return learn_bounds(room, "x", amount=room.till.left)
+    context = room_of([{"x": v} for v in values], OPEN, **options)
+    return learn_bounds(context, "x", amount=context.payments.amount_left)
 
 
 @pytest.mark.parametrize("accounting", Accounting)
@@ -86,8 +86,10 @@ def test_a_thin_end_beside_what_stands_out_is_not_clipped():
     ]
     table, clipped = Remembered(room_of([{"x": a} for a in ages], OPEN).table), []
     for _ in range(40):
-        room = replace(room_of([], OPEN), table=table)
-        low, high = learn_bounds(room, "x", amount=room.till.left / 100)
+        context = replace(room_of([], OPEN), table=table)
+        low, high = learn_bounds(
+            context, "x", amount=context.payments.amount_left / 100
+        )
         clipped.append(np.mean([a < low or a > high for a in ages]))
     # A run clips 4.6 % ± 2.1 %, and would clip 10.0 % ± 3.3 % if bins beside did not
     # count: the mean of forty is six deviations from both.
@@ -118,10 +120,10 @@ def test_too_few_values_give_no_bounds(values):
 def test_the_price_does_not_depend_on_the_rows():
     spent = set()
     for values in ([], [5] * 5000, [None] * 10):
-        room = room_of([{"x": v} for v in values], OPEN)
-        before = room.till.left
-        learn_bounds(room, "x", amount=before / 2)
-        spent.add((before - room.till.left) / before)
+        context = room_of([{"x": v} for v in values], OPEN)
+        before = context.payments.amount_left
+        learn_bounds(context, "x", amount=before / 2)
+        spent.add((before - context.payments.amount_left) / before)
     assert len(spent) == 1
 
 

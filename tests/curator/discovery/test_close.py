@@ -60,13 +60,13 @@ def test_a_closed_schema_with_bins_costs_nothing():
         Integer(name="k", min=0, max=63),
     )
     schema = Schema(columns=columns)
-    room = room_of([], schema)
-    before = room.till.left
+    context = room_of([], schema)
+    before = context.payments.amount_left
     closed, known, _ = close_schema(
-        room, schema, amount=before, delta=Fraction(0), progress=ignore_progress
+        context, schema, amount=before, delta=Fraction(0), progress=ignore_progress
     )
     assert closed == schema
-    assert room.till.left == before
+    assert context.payments.amount_left == before
     assert len(known) == len(known.sparse) == 0
 
 
@@ -76,13 +76,15 @@ def test_an_open_schema_is_closed_within_the_share():
             UndeclaredColumn(name=n) for n in ("age", "place", "born", "smoker")
         )
     )
-    room = room_of(
+    context = room_of(
         ROWS, schema, epsilon=4, noise=no_noise
     )  # what noise adds by chance is test_learned's business
-    custody = Curator(room, schema)
-    before = room.till.left
+    custody = Curator(context, schema)
+    before = context.payments.amount_left
     closed = custody.discover(
-        share=Fraction(1, 2), delta=room.till.left_delta, progress=ignore_progress
+        share=Fraction(1, 2),
+        delta=context.payments.delta_left,
+        progress=ignore_progress,
     )
     assert [closed[n].type for n in closed] == [
         "integer",
@@ -96,7 +98,11 @@ def test_an_open_schema_is_closed_within_the_share():
     assert all(closed[n].learned for n in closed)
     # Of the columns without a type two turned out to need no bins, so their part was
     # not spent.
-    assert Fraction(25, 100) * before <= before - room.till.left <= before / 2
+    assert (
+        Fraction(25, 100) * before
+        <= before - context.payments.amount_left
+        <= before / 2
+    )
     assert [s.clique for s in custody.discovered_measurements.sparse] == [
         ("place",),
         ("smoker",),
@@ -111,20 +117,20 @@ def test_numbers_with_a_word_among_them_are_numbers_with_a_missing_code():
     incomes = RNG.lognormal(10, 0.7, 6000).round().astype(int)
     rows = [{"income": "N" if i % 5 == 0 else str(v)} for i, v in enumerate(incomes)]
     schema = Schema(columns=(UndeclaredColumn(name="income"),))
-    room = room_of(rows, schema, epsilon=4, noise=no_noise)
-    before = room.till.left
+    context = room_of(rows, schema, epsilon=4, noise=no_noise)
+    before = context.payments.amount_left
     closed, known, table = close_schema(
-        room,
+        context,
         schema,
         amount=before / 2,
-        delta=room.till.left_delta,
+        delta=context.payments.delta_left,
         progress=ignore_progress,
     )
     income = closed["income"]
     assert isinstance(income, Integer)
     assert income.missing == ("N",)
     assert income.learned == ("type", "missing codes", "bounds", "bins")
-    assert before - room.till.left <= before / 2
+    assert before - context.payments.amount_left <= before / 2
     assert known.sparse == ()
     (counts,) = table.counts([("income",)])
     assert counts[closed.codecs["income"].spelled(0)] == 1200
@@ -138,12 +144,12 @@ def test_labels_with_numbers_among_them_stay_labels():
         for i in range(6000)
     ]
     schema = Schema(columns=(UndeclaredColumn(name="code"),))
-    room = room_of(rows, schema, epsilon=4, noise=no_noise)
+    context = room_of(rows, schema, epsilon=4, noise=no_noise)
     closed, *_ = close_schema(
-        room,
+        context,
         schema,
-        amount=room.till.left / 2,
-        delta=room.till.left_delta,
+        amount=context.payments.amount_left / 2,
+        delta=context.payments.delta_left,
         progress=ignore_progress,
     )
     assert isinstance(closed["code"], Categorical)
@@ -167,9 +173,13 @@ def test_an_open_column_has_its_share_whatever_the_others_are():
 def test_declared_bounds_stand():
     schema = Schema(columns=(Integer(name="age", min=18),))
     rows = [{"age": int(r["age"])} for r in ROWS]
-    room = room_of(rows, schema)
+    context = room_of(rows, schema)
     closed, *_ = close_schema(
-        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+        context,
+        schema,
+        amount=context.payments.amount_left,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert closed["age"].min == 18
 
@@ -177,22 +187,30 @@ def test_declared_bounds_stand():
 def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
     schema = Schema(columns=(Integer(name="age"), Integer(name="flag")))
     rows = [{"age": 30 + i, "flag": None} for i in range(3)]
-    room = room_of(
+    context = room_of(
         [*rows, *[{"age": 40, "flag": i % 2} for i in range(2000)]],
         schema,
         noise=no_noise,
     )
     closed, *_ = close_schema(
-        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+        context,
+        schema,
+        amount=context.payments.amount_left,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert [closed[name].note for name in closed] == ["", ""]
     assert (closed["flag"].min, closed["flag"].max) == (
         0,
         1,
     )  # which is what a lost one has
-    room = room_of(rows, schema, noise=no_noise)
+    context = room_of(rows, schema, noise=no_noise)
     closed, *_ = close_schema(
-        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+        context,
+        schema,
+        amount=context.payments.amount_left,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert [closed[name].note for name in closed] == [
         LOST_COLUMN_NOTE,
@@ -202,9 +220,13 @@ def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
 
 def test_learned_dates_stay_on_the_calendar():
     schema = Schema(columns=(Date(name="day"),))
-    room = room_of([{"day": date(9999, 12, 31)}] * 5000, schema)
+    context = room_of([{"day": date(9999, 12, 31)}] * 5000, schema)
     closed, *_ = close_schema(
-        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+        context,
+        schema,
+        amount=context.payments.amount_left,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert closed["day"].max <= date(9999, 12, 31)
 
@@ -245,16 +267,16 @@ def test_bounds_reach_no_further_than_what_the_column_is_stored_as(column, ends)
 
 def test_delta_zero_with_open_categories_is_refused_and_free():
     schema = Schema(columns=(Categorical(name="place"),))
-    room = room_of([], schema, accounting=Accounting.PURE, delta=0)
+    context = room_of([], schema, accounting=Accounting.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*δ = 0.*Nothing was spent"):
         close_schema(
-            room,
+            context,
             schema,
             amount=Fraction(1, 2),
             delta=Fraction(0),
             progress=ignore_progress,
         )
-    assert room.till.left == 1
+    assert context.payments.amount_left == 1
 
 
 @pytest.mark.parametrize(
@@ -262,9 +284,13 @@ def test_delta_zero_with_open_categories_is_refused_and_free():
 )
 def test_a_declared_bound_stands_even_where_the_values_lie_beyond_it(declared, values):
     schema = Schema(columns=(Integer(name="x", **declared),))
-    room = room_of([{"x": values}] * 5000, schema)
+    context = room_of([{"x": values}] * 5000, schema)
     closed, *_ = close_schema(
-        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+        context,
+        schema,
+        amount=context.payments.amount_left,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert all(getattr(closed["x"], name) == bound for name, bound in declared.items())
     assert closed["x"].min <= closed["x"].max
@@ -272,9 +298,13 @@ def test_a_declared_bound_stands_even_where_the_values_lie_beyond_it(declared, v
 
 def test_bounds_at_the_end_of_the_lattice_are_bounds():
     schema = Schema(columns=(Integer(name="x"),))
-    room = room_of([{"x": -(2**62) + 1}] * 5000, schema)
+    context = room_of([{"x": -(2**62) + 1}] * 5000, schema)
     closed, *_ = close_schema(
-        room, schema, amount=room.till.left, delta=Fraction(0), progress=ignore_progress
+        context,
+        schema,
+        amount=context.payments.amount_left,
+        delta=Fraction(0),
+        progress=ignore_progress,
     )
     assert closed["x"].is_closed
 
@@ -291,24 +321,24 @@ INCOMES = [
 @pytest.mark.parametrize("accounting", Accounting)
 def test_a_bounded_column_gets_bins_whose_counts_are_kept(accounting):
     schema = Schema(columns=(INCOME, Boolean(name="smoker")))
-    room = room_of(
+    context = room_of(
         [{**row, "smoker": True} for row in INCOMES],
         schema,
         accounting=accounting,
         epsilon=4,
     )
-    custody = Curator(room, schema)
-    before = room.till.left
+    custody = Curator(context, schema)
+    before = context.payments.amount_left
     closed = custody.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=ignore_progress
     )
-    assert before - room.till.left <= before / 5
+    assert before - context.payments.amount_left <= before / 5
     assert closed["income"].learned == ("bins",)
     assert closed["income"].bins[:2] == (0, 1)  # those without income
     assert ("income",) in custody.discovered_measurements
     (counted,) = custody.discovered_measurements
     assert counted.plain
-    assert counted.law is room.law
+    assert counted.law is context.law
     assert counted.values.shape == closed.sizes(("income",))
     assert abs(counted.values[0] - sum(row["income"] == 0 for row in INCOMES)) < 1000
     assert closed["smoker"] == schema["smoker"]
@@ -316,21 +346,25 @@ def test_a_bounded_column_gets_bins_whose_counts_are_kept(accounting):
 
 def test_every_bit_of_the_share_for_bins_is_used():
     schema = Schema(columns=(INCOME,))
-    room = room_of(INCOMES, schema)
-    before = room.till.left
+    context = room_of(INCOMES, schema)
+    before = context.payments.amount_left
     close_schema(
-        room, schema, amount=before / 5, delta=Fraction(0), progress=ignore_progress
+        context, schema, amount=before / 5, delta=Fraction(0), progress=ignore_progress
     )
-    assert Fraction(99, 100) * before / 5 <= before - room.till.left <= before / 5
+    assert (
+        Fraction(99, 100) * before / 5
+        <= before - context.payments.amount_left
+        <= before / 5
+    )
 
 
 def test_bought_bounds_are_followed_by_bought_bins():
     schema = Schema(columns=(Integer(name="income"),))
-    room = room_of(INCOMES, schema, epsilon=4)
+    context = room_of(INCOMES, schema, epsilon=4)
     closed, known, _ = close_schema(
-        room,
+        context,
         schema,
-        amount=room.till.left / 2,
+        amount=context.payments.amount_left / 2,
         delta=Fraction(0),
         progress=ignore_progress,
     )
@@ -343,11 +377,11 @@ def test_bins_begin_where_a_condition_turns():
         columns=(INCOME, Boolean(name="poor")),
         impossible=(parse_predicate("income > 12345 and poor = true"),),
     )
-    room = room_of([{**row, "poor": False} for row in INCOMES], schema)
+    context = room_of([{**row, "poor": False} for row in INCOMES], schema)
     closed, *_ = close_schema(
-        room,
+        context,
         schema,
-        amount=room.till.left / 5,
+        amount=context.payments.amount_left / 5,
         delta=Fraction(0),
         progress=ignore_progress,
     )
@@ -363,11 +397,11 @@ def test_an_empty_or_tiny_table_gets_bins_like_any_other(rows):
     tell how few there were.
     """
     schema = Schema(columns=(INCOME,))
-    room = room_of(rows, schema)
+    context = room_of(rows, schema)
     closed, known, _ = close_schema(
-        room,
+        context,
         schema,
-        amount=room.till.left / 5,
+        amount=context.payments.amount_left / 5,
         delta=Fraction(0),
         progress=ignore_progress,
     )
@@ -377,11 +411,11 @@ def test_an_empty_or_tiny_table_gets_bins_like_any_other(rows):
 
 def test_a_constant_column_has_its_value_and_tells_so_only_by_counts():
     schema = Schema(columns=(INCOME,))
-    room = room_of([{"income": 31_415}] * 6000, schema)
+    context = room_of([{"income": 31_415}] * 6000, schema)
     closed, known, _ = close_schema(
-        room,
+        context,
         schema,
-        amount=room.till.left / 5,
+        amount=context.payments.amount_left / 5,
         delta=Fraction(0),
         progress=ignore_progress,
     )
@@ -395,11 +429,11 @@ def test_more_columns_mean_fewer_bins_for_each():
     for others in (1, 30):
         columns = (INCOME, *(Boolean(name=f"b{i}") for i in range(others)))
         rows = [row | {f"b{i}": True for i in range(others)} for row in INCOMES]
-        room = room_of(rows, Schema(columns=columns), epsilon="0.5")
-        total = room.till.left
+        context = room_of(rows, Schema(columns=columns), epsilon="0.5")
+        total = context.payments.amount_left
         part = sum(discovery_shares(Schema(columns=columns)), Fraction(0))
         closed, *_ = close_schema(
-            room,
+            context,
             Schema(columns=columns),
             amount=total * part,
             delta=Fraction(0),
@@ -411,11 +445,11 @@ def test_more_columns_mean_fewer_bins_for_each():
 
 def test_it_is_told_how_much_lies_beyond_the_bounds():
     narrow = Integer(name="income", min=0, max=20_000)
-    room = room_of(INCOMES, Schema(columns=(narrow,)), epsilon=4, noise=no_noise)
+    context = room_of(INCOMES, Schema(columns=(narrow,)), epsilon=4, noise=no_noise)
     closed, *_ = close_schema(
-        room,
+        context,
         Schema(columns=(narrow,)),
-        amount=room.till.left,
+        amount=context.payments.amount_left,
         delta=Fraction(0),
         progress=ignore_progress,
     )
@@ -430,11 +464,11 @@ def test_nothing_is_told_where_nothing_stands_out():
         INCOME,
         replace(INCOME, max=20_000, outside=OutOfBoundsPolicy.MISSING),
     ):
-        room = room_of(INCOMES, Schema(columns=(column,)), noise=no_noise)
+        context = room_of(INCOMES, Schema(columns=(column,)), noise=no_noise)
         closed, *_ = close_schema(
-            room,
+            context,
             Schema(columns=(column,)),
-            amount=room.till.left,
+            amount=context.payments.amount_left,
             delta=Fraction(0),
             progress=ignore_progress,
         )
@@ -467,16 +501,18 @@ def test_a_column_without_a_type_that_turns_out_to_need_no_bins_leaves_its_part(
         {**row, "age": str(i % 9), "born": str(i * 7919 % 100_003)}
         for i, row in enumerate(ROWS)
     ]
-    room = room_of(rows, schema, epsilon=4)
-    before = room.till.left
+    context = room_of(rows, schema, epsilon=4)
+    before = context.payments.amount_left
     closed, *_ = close_schema(
-        room,
+        context,
         schema,
         amount=before * sum(discovery_shares(schema)),
-        delta=room.till.left_delta,
+        delta=context.payments.delta_left,
         progress=ignore_progress,
     )
     assert [name for name in closed if "bins" in closed[name].learned] == ["born"]
     assert (
-        Fraction(45, 100) * before < before - room.till.left <= Fraction(1, 2) * before
+        Fraction(45, 100) * before
+        < before - context.payments.amount_left
+        <= Fraction(1, 2) * before
     )

@@ -25,8 +25,8 @@ from understudy.tables import Table, open_table
 
 def room_for(rows, schema, *, draw=None):
     """A room around a real table."""
-    room = room_of([], schema)
-    return replace(room, table=rows, **({} if draw is None else {"draw": draw}))
+    context = room_of([], schema)
+    return replace(context, table=rows, **({} if draw is None else {"draw": draw}))
 
 
 PAGE = """
@@ -86,12 +86,12 @@ def test_sizes_are_those_of_the_bounded_units():
 
 def test_what_is_learned_is_paid_for_and_written_down():
     schema = parse_schema(PAGE + "broken: drop\ncount_broken: true")
-    room = room_for(
+    context = room_for(
         table([PEOPLE[-1]] * 5 + [PEOPLE[-2]] * 3 + [PEOPLE[4]] * 9, "drop"),
         schema,
         draw=no_noise,
     )
-    custody = Curator(room, schema)
+    custody = Curator(context, schema)
     closed = custody.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None
     )
@@ -101,7 +101,9 @@ def test_what_is_learned_is_paid_for_and_written_down():
         "that about 6 rows break a rule (standard deviation "
     )
     assert [asked for asked, _ in custody.charges] == ["broken rows", "rows per unit"]
-    whole = room.till.left + sum(cost.amount for _, cost in custody.charges)
+    whole = context.payments.amount_left + sum(
+        cost.amount for _, cost in custody.charges
+    )
     for (_, cost), share in zip(
         custody.charges, (extras.BROKEN_SHARE, extras.SIZES_SHARE), strict=True
     ):

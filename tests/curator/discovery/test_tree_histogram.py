@@ -46,8 +46,8 @@ def test_the_levels_go_down_to_single_values_in_steps_that_fit(values):
 def test_a_value_that_many_rows_share_is_found_wherever_it_lies(accounting):
     rng = np.random.default_rng(1)
     values = [*(int(v) for v in rng.integers(0, 10**6, 4000)), *[271_828] * 3000]
-    room = table(values, accounting=accounting, epsilon=4)
-    leaves = descend_tree(room, WIDE, amount=room.till.left).leaves()
+    context = table(values, accounting=accounting, epsilon=4)
+    leaves = descend_tree(context, WIDE, amount=context.payments.amount_left).leaves()
     at = int(np.searchsorted(leaves.edges, 271_828))
     assert leaves.edges[at] == 271_828
     assert leaves.widths[at] == 1
@@ -58,9 +58,11 @@ def test_a_value_that_many_rows_share_is_found_wherever_it_lies(accounting):
 @pytest.mark.parametrize("size", [70, 300, 10**7])
 def test_the_leaves_cover_the_range_from_end_to_end(low, size):
     column = Integer(name="x", min=low, max=low + size - 1)
-    room = table([low, low + size - 1] * 2000, column)
+    context = table([low, low + size - 1] * 2000, column)
     for cells in (
-        (tree := descend_tree(room, column, amount=room.till.left)).leaves(),
+        (
+            tree := descend_tree(context, column, amount=context.payments.amount_left)
+        ).leaves(),
         tree.smooth(),
     ):
         assert cells.edges[0] == low
@@ -70,25 +72,29 @@ def test_the_leaves_cover_the_range_from_end_to_end(low, size):
 
 def test_no_more_is_paid_than_was_given():
     for values in ([], [7] * 5000, list(range(5000))):
-        room = table(values)
-        before = room.till.left
-        descend_tree(room, WIDE, amount=before / 2)
-        assert 0 < before - room.till.left <= before / 2
+        context = table(values)
+        before = context.payments.amount_left
+        descend_tree(context, WIDE, amount=before / 2)
+        assert 0 < before - context.payments.amount_left <= before / 2
 
 
 def test_a_descent_ends_where_nothing_stands_out_and_keeps_the_rest():
-    room = table([], noise=no_noise)
-    before = room.till.left
-    tree = descend_tree(room, WIDE, amount=before)
+    context = table([], noise=no_noise)
+    before = context.payments.amount_left
+    tree = descend_tree(context, WIDE, amount=before)
     assert len(tree.levels) == 1
-    assert before - room.till.left <= before / len(level_widths(10**6 + 1))
+    assert before - context.payments.amount_left <= before / len(
+        level_widths(10**6 + 1)
+    )
 
 
 def test_a_level_never_has_more_cells_than_are_looked_into():
-    room = table(list(range(0, 10**6, 97)), epsilon=1000)
+    context = table(list(range(0, 10**6, 97)), epsilon=1000)
     assert all(
         len(level.starts) <= max(MAX_ROOT_CELLS, MAX_DESCENT_CELLS * CELL_FAN_OUT)
-        for level in descend_tree(room, WIDE, amount=room.till.left).levels
+        for level in descend_tree(
+            context, WIDE, amount=context.payments.amount_left
+        ).levels
     )
 
 
@@ -110,10 +116,11 @@ def test_a_row_lies_in_at_most_one_cell_of_a_level(relation, outside):
             for rows in pair
         ]
         claim = rooms[0].unit_vector()
-        scale = rooms[0].scale(rooms[0].till.left, claim)
+        scale = rooms[0].scale(rooms[0].payments.amount_left, claim)
         cost = price(rooms[0].law, scale, claim, rooms[0].accounting)
         here, there = (
-            _measure_cells(room, column, starts, ends, scale, cost) for room in rooms
+            _measure_cells(context, column, starts, ends, scale, cost)
+            for context in rooms
         )
         assert np.abs(here - there).sum() <= claim.l1
         assert ((here - there) ** 2).sum() <= claim.l2_squared
@@ -146,11 +153,11 @@ def test_what_is_asked_depends_on_noisy_answers_alone():
     trees = []
     for values in ([271_828] * 3000 + list(range(3000)), [5] * 9):
         run = first if second is None else second
-        room = replace(
+        context = replace(
             table(values),
-            till=Payments(run, replace(allowance(1, "1e-6", Accounting.GDP))),
+            payments=Payments(run, replace(allowance(1, "1e-6", Accounting.GDP))),
         )
-        trees.append(descend_tree(room, WIDE, amount=Fraction(1, 100)))
+        trees.append(descend_tree(context, WIDE, amount=Fraction(1, 100)))
         second = Remembering(first.answers)
     assert first.charged == len(trees[0].levels) > 1
     assert run.charged == 0
@@ -162,7 +169,7 @@ def test_what_is_asked_depends_on_noisy_answers_alone():
 
 def test_what_lies_beyond_a_bound_counts_as_the_bound():
     column = Integer(name="x", min=0, max=99)
-    room = table([10**9] * 500, column, noise=no_noise)
-    leaves = descend_tree(room, column, amount=room.till.left).leaves()
+    context = table([10**9] * 500, column, noise=no_noise)
+    leaves = descend_tree(context, column, amount=context.payments.amount_left).leaves()
     assert leaves.counts[-1] == 500
     assert leaves.edges[-2] == 99

@@ -37,10 +37,12 @@ SAMPLES = {
 
 def elected(cells, epsilon=50):
     schema = Schema(columns=(UndeclaredColumn(name="x"),))
-    room = room_of(
+    context = room_of(
         [{"x": c} for c in cells], schema, epsilon=epsilon
     )  # so little noise that the tolerance decides
-    return learn_types(room, [schema["x"]], amount=room.till.left)[0].column
+    return learn_types(context, [schema["x"]], amount=context.payments.amount_left)[
+        0
+    ].column
 
 
 @pytest.mark.parametrize("kind", SAMPLES, ids=lambda k: k.__name__)
@@ -109,8 +111,8 @@ def test_no_row_moves_more_than_one_vote_a_column(relation, accounting):
 def split(cells, epsilon=50):
     """What is elected of a column in which words stand beside values."""
     schema = Schema(columns=(UndeclaredColumn(name="x"),))
-    room = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)
-    return learn_types(room, [schema["x"]], amount=room.till.left)[0]
+    context = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)
+    return learn_types(context, [schema["x"]], amount=context.payments.amount_left)[0]
 
 
 @pytest.mark.parametrize(

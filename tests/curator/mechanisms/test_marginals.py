@@ -46,10 +46,10 @@ MAPS = {
 
 
 def exact(rows, maps):
-    room = room_of(rows, SCHEMA, noise=no_noise)
-    return measure_marginals(room, SCHEMA, [PAIR], amount=room.till.left, maps=[maps])[
-        0
-    ].values
+    context = room_of(rows, SCHEMA, noise=no_noise)
+    return measure_marginals(
+        context, SCHEMA, [PAIR], amount=context.payments.amount_left, maps=[maps]
+    )[0].values
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -89,12 +89,12 @@ def test_every_dataset_of_six_rows_stays_within_the_claim(relation):
 
 @pytest.mark.parametrize("accounting", Accounting)
 def test_the_price_is_paid_and_never_exceeded(accounting):
-    room = room_of(UNIVERSE, SCHEMA, accounting=accounting)
-    before = room.till.left
+    context = room_of(UNIVERSE, SCHEMA, accounting=accounting)
+    before = context.payments.amount_left
     measured = measure_marginals(
-        room, SCHEMA, [("colour",), PAIR, ()], amount=before / 3, weights=[1, 2, 1]
+        context, SCHEMA, [("colour",), PAIR, ()], amount=before / 3, weights=[1, 2, 1]
     )
-    paid = before - room.till.left
+    paid = before - context.payments.amount_left
     assert paid == sum((m.cost.amount for m in measured), Fraction(0))
     assert before / 3 * Fraction(999, 1000) <= paid <= before / 3
 
@@ -104,18 +104,18 @@ def test_every_cell_is_noised_the_empty_ones_too(accounting):
     """All rows sit in one cell. Noise must look the same on the others: its spread is
     compared cell by cell at 1e-6.
     """
-    room = room_of(
+    context = room_of(
         [UNIVERSE[0]] * 5,
         SCHEMA,
         accounting=accounting,
         epsilon=2500 if accounting is Accounting.PURE else 100,
     )
-    repeats, share = 4000, room.till.left / 50
+    repeats, share = 4000, context.payments.amount_left / 50
     noise = np.array(
         [
             m.values
             for _ in range(40)
-            for m in measure_marginals(room, SCHEMA, [PAIR] * 100, amount=share)
+            for m in measure_marginals(context, SCHEMA, [PAIR] * 100, amount=share)
         ]
     )
     noise[:, 0, 0] -= 5
@@ -131,8 +131,10 @@ def test_structural_zeros_get_neither_noise_nor_rows():
         columns=SCHEMA.columns,
         impossible=(parse_predicate("colour = 'red' and smoker = true"),),
     )
-    room = room_of([{"colour": "red", "smoker": True}] * 100, schema)
-    values = measure_marginals(room, schema, [PAIR], amount=room.till.left)[0].values
+    context = room_of([{"colour": "red", "smoker": True}] * 100, schema)
+    values = measure_marginals(
+        context, schema, [PAIR], amount=context.payments.amount_left
+    )[0].values
     assert values[0, 1] == 0
     assert (np.delete(values.ravel(), 1) != 0).any()
 
@@ -149,7 +151,7 @@ def test_a_row_that_moves_into_a_structural_zero_is_paid_for(relation):
     maps = (Partition((0, 0, 0)), Partition((0, 0)))
     values, scales = [], []
     for row in UNIVERSE[:2]:
-        room = room_of(
+        context = room_of(
             [row],
             schema,
             neighbours=relation,
@@ -158,7 +160,7 @@ def test_a_row_that_moves_into_a_structural_zero_is_paid_for(relation):
             noise=no_noise,
         )
         found = measure_marginals(
-            room, schema, [PAIR], amount=Fraction(1), maps=[maps]
+            context, schema, [PAIR], amount=Fraction(1), maps=[maps]
         )[0]
         values.append(int(found.values.sum()))
         scales.append(found.scale)
@@ -172,21 +174,23 @@ def test_an_exchanged_id_may_have_no_row_that_counts():
     by_id = Schema(
         columns=(Identifier(name="pid"), *SCHEMA.columns), unit=Unit(id="pid")
     )
-    room = room_of([{**UNIVERSE[0], "pid": 1}], by_id, neighbours=Neighbours.REPLACE)
-    total = measure_marginals(room, by_id, [()], amount=room.till.left / 2)[0]
+    context = room_of([{**UNIVERSE[0], "pid": 1}], by_id, neighbours=Neighbours.REPLACE)
+    total = measure_marginals(
+        context, by_id, [()], amount=context.payments.amount_left / 2
+    )[0]
     assert total.scale > 0
     assert total.cost.amount > 0
 
 
 def test_many_unlike_prices_add_up_to_a_number_that_can_be_written():
-    room = room_of(
+    context = room_of(
         [], SCHEMA, noise=no_noise
     )  # what is drawn is no part of it, and each price has a law of its own
     measured = measure_marginals(
-        room,
+        context,
         SCHEMA,
         [("colour",)] * 400,
-        amount=room.till.left,
+        amount=context.payments.amount_left,
         weights=[1 + i / 7 for i in range(400)],
     )
     total = sum((m.cost for m in measured), Cost(Accounting.GDP, Fraction(0)))
@@ -215,22 +219,26 @@ def test_more_cells_than_one_answer_may_have_are_answered_one_after_the_other(
     """
     monkeypatch.setattr(marginals, "MAX_ANSWER_CELLS", 6)
     rows = [{"colour": "red", "smoker": True}] * 5
-    room = room_of(rows, SCHEMA, noise=no_noise)
+    context = room_of(rows, SCHEMA, noise=no_noise)
     cliques = [PAIR, ("colour",), ("smoker",), ()]
-    found = measure_marginals(room, SCHEMA, cliques, amount=room.till.left)
+    found = measure_marginals(
+        context, SCHEMA, cliques, amount=context.payments.amount_left
+    )
     assert [m.clique for m in found] == cliques
     assert [int(m.values.sum()) for m in found] == [5, 5, 5, 5]
-    assert len(room.till.charges) == 2  # 6 cells, then 3 + 2 + 1
-    assert sum(cost.amount for _, cost in room.till.charges) == sum(
+    assert len(context.payments.charges) == 2  # 6 cells, then 3 + 2 + 1
+    assert sum(cost.amount for _, cost in context.payments.charges) == sum(
         m.cost.amount for m in found
     )
 
 
 def test_a_marginal_too_large_for_any_answer_is_refused_before_the_charge(monkeypatch):
     monkeypatch.setattr(marginals, "MAX_ANSWER_CELLS", 5)
-    room = room_of([], SCHEMA)
+    context = room_of([], SCHEMA)
     with pytest.raises(
         Refused, match="colour, smoker: its 6 cells are more than one answer may have"
     ):
-        measure_marginals(room, SCHEMA, [("colour",), PAIR], amount=room.till.left)
-    assert room.till.charges == []
+        measure_marginals(
+            context, SCHEMA, [("colour",), PAIR], amount=context.payments.amount_left
+        )
+    assert context.payments.charges == []

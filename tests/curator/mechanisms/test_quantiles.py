@@ -18,15 +18,15 @@ QUARTILES = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 
 @pytest.mark.parametrize("accounting", Accounting)
 def test_quartiles_of_many_rows_are_close(accounting):
-    room = room_of(
+    context = room_of(
         [{"x": i % 1001} for i in range(20_020)], SCHEMA, accounting=accounting
     )
-    before = room.till.left
-    found = choose_quantiles(room, SCHEMA["x"], QUARTILES, amount=before)
+    before = context.payments.amount_left
+    found = choose_quantiles(context, SCHEMA["x"], QUARTILES, amount=before)
     # EM loses at most (2Δ/ε)(ln|lattice| + 15) ranks but for e^-15; a rank is 1/20 of a
     # lattice step
     assert all(abs(index - 250 * (i + 1)) < 60 for i, index in enumerate(found))
-    assert before * Fraction(99, 100) <= before - room.till.left <= before
+    assert before * Fraction(99, 100) <= before - context.payments.amount_left <= before
 
 
 def test_without_bounds_it_is_refused():

@@ -274,10 +274,10 @@ SCHEMA = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "ab
 
 @pytest.mark.parametrize("score", "RIF")
 def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score: str):
-    room = room_of([], SCHEMA)
-    left = room.till.left
+    context = room_of([], SCHEMA)
+    left = context.payments.amount_left
     with pytest.raises(Refused, match="number of rows is public"):
-        choose_clique(room, {("a", "b"): np.zeros((2, 2))}, amount=left, score=score)
+        choose_clique(context, {("a", "b"): np.zeros((2, 2))}, amount=left, score=score)
     under_replace = room_of([], SCHEMA, neighbours=Neighbours.REPLACE)
     with pytest.raises(Refused, match="number of rows is public"):
         choose_clique(
@@ -287,14 +287,18 @@ def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score:
             score=score,
             rows=None,
         )
-    assert room.till.left == under_replace.till.left == left
+    assert context.payments.amount_left == under_replace.payments.amount_left == left
 
 
 def test_unknown_scores_and_columns_that_are_no_coins_are_refused():
-    room = room_of([], SCHEMA, neighbours=Neighbours.REPLACE)
+    context = room_of([], SCHEMA, neighbours=Neighbours.REPLACE)
     with pytest.raises(Refused, match="There is no score"):
         choose_clique(
-            room, {("a",): np.zeros(2)}, amount=room.till.left, score="gini", rows=0
+            context,
+            {("a",): np.zeros(2)},
+            amount=context.payments.amount_left,
+            score="gini",
+            rows=0,
         )
     with pytest.raises(Refused, match="two codes"):
         F.sensitivity(Neighbours.REPLACE, 1, rows=10, shape=(3, 2))
@@ -305,7 +309,7 @@ def test_the_dependent_pair_is_chosen_among_candidates_of_different_shapes(score
     rows = [
         {"a": bool(i % 2), "b": bool(i % 2), "c": bool(i // 2 % 2)} for i in range(400)
     ]
-    room = room_of(
+    context = room_of(
         rows,
         SCHEMA,
         neighbours=Neighbours.REPLACE,
@@ -319,7 +323,7 @@ def test_the_dependent_pair_is_chosen_among_candidates_of_different_shapes(score
         ("c",): np.zeros(2),
     }
     assert choose_clique(
-        room, candidates, amount=Fraction(2), score=score, rows=400
+        context, candidates, amount=Fraction(2), score=score, rows=400
     ) == ("a", "b")
 
 

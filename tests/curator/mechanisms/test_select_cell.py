@@ -73,7 +73,7 @@ def test_the_choice_follows_the_exponential_law(relation):
 
     rows, repeats = [UNIVERSE[1]] * 4, 4_000
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 3.0])}
-    room = room_of(
+    context = room_of(
         rows,
         SCHEMA,
         neighbours=relation,
@@ -82,7 +82,7 @@ def test_the_choice_follows_the_exponential_law(relation):
         delta=0,
     )
     picks = Counter(
-        choose_cell(room, SCHEMA, wanted, amount=Fraction(1)) for _ in range(repeats)
+        choose_cell(context, SCHEMA, wanted, amount=Fraction(1)) for _ in range(repeats)
     )
     odds = {
         (("a",), (0,)): exp(2),
@@ -97,32 +97,35 @@ def test_the_choice_follows_the_exponential_law(relation):
         )
     broken = exp(4) / (exp(4) + 2 + exp(1))  # the factor 2 forgotten
     assert stats.binomtest(picks[("a",), (0,)], repeats, broken).pvalue < 1e-6
-    assert room.till.left == 0
+    assert context.payments.amount_left == 0
 
 
 def test_cells_of_several_columns_come_back_by_their_codes():
-    room = room_of(
+    context = room_of(
         [UNIVERSE[2]] * 500, SCHEMA, accounting=Accounting.PURE, epsilon=10, delta=0
     )
     wanted = {("a",): np.array([0.0, 500.0]), ("b", "a"): np.zeros((2, 2))}
-    assert choose_cell(room, SCHEMA, wanted, amount=Fraction(1)) == (("b", "a"), (0, 1))
+    assert choose_cell(context, SCHEMA, wanted, amount=Fraction(1)) == (
+        ("b", "a"),
+        (0, 1),
+    )
 
 
 def test_structural_zeros_are_no_candidates():
     schema = replace(SCHEMA, impossible=(parse_predicate("a = true and b = true"),))
-    room = room_of(
+    context = room_of(
         [UNIVERSE[3]] * 500, schema, accounting=Accounting.PURE, epsilon=100, delta=0
     )
     wanted = {("a", "b"): np.zeros((2, 2))}
     picks = {
-        choose_cell(room, schema, wanted, amount=Fraction(1))[1] for _ in range(60)
+        choose_cell(context, schema, wanted, amount=Fraction(1))[1] for _ in range(60)
     }
     assert picks == {(0, 0), (0, 1), (1, 0)}
 
 
 def test_nothing_to_choose_from_is_refused():
-    room = room_of([], SCHEMA)
-    left = room.till.left
+    context = room_of([], SCHEMA)
+    left = context.payments.amount_left
     with pytest.raises(Refused, match="Nothing was spent"):
-        choose_cell(room, SCHEMA, {}, amount=left)
-    assert room.till.left == left
+        choose_cell(context, SCHEMA, {}, amount=left)
+    assert context.payments.amount_left == left

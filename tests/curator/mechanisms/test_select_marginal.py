@@ -41,7 +41,7 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
     for here, there in neighbouring(UNIVERSE, 4, relation):
         found = []
         for rows in (here, there):
-            room = room_of(
+            context = room_of(
                 rows,
                 SCHEMA,
                 neighbours=relation,
@@ -49,7 +49,7 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
                 delta=0,
                 noise=no_noise,
             )
-            found.append(measure_distances(room, estimates(0.3), amount=Fraction(1)))
+            found.append(measure_distances(context, estimates(0.3), amount=Fraction(1)))
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         one = next(iter(found[0].values()))
         assert (
@@ -58,9 +58,9 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
 
 
 def test_distances_are_those_to_the_rounded_estimate():
-    room = room_of([UNIVERSE[0]] * 7, SCHEMA, noise=no_noise)
+    context = room_of([UNIVERSE[0]] * 7, SCHEMA, noise=no_noise)
     found = measure_distances(
-        room, {("a",): np.array([1 / 3, 0.0])}, amount=room.till.left
+        context, {("a",): np.array([1 / 3, 0.0])}, amount=context.payments.amount_left
     )
     assert found[("a",)].value == 7 * SCORE_GRID - round(SCORE_GRID / 3)
     assert float(found[("a",)]) == found[("a",)].value / SCORE_GRID
@@ -78,9 +78,11 @@ def test_the_choice_follows_the_exponential_law():
         ("b",): np.array([2.0, 2.0]),
     }  # distances 0 and 4
     repeats = 4000
-    room = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=repeats, delta=0)
+    context = room_of(
+        rows, SCHEMA, accounting=Accounting.PURE, epsilon=repeats, delta=0
+    )
     picks = Counter(
-        choose_clique(room, wanted, amount=Fraction(1)) for _ in range(repeats)
+        choose_clique(context, wanted, amount=Fraction(1)) for _ in range(repeats)
     )
     chance = exp(4 / 2) / (1 + exp(4 / 2))
     assert stats.binomtest(picks[("b",)], repeats, chance).pvalue > 1e-6
@@ -91,24 +93,24 @@ def test_the_choice_follows_the_exponential_law():
 def test_weights_and_penalties_change_the_choice():
     rows = [UNIVERSE[0]] * 100
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 0.0])}
-    room = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=100, delta=0)
-    assert choose_clique(room, wanted, amount=Fraction(10), penalties=[100.0, 0.0]) == (
-        "b",
-    )
-    assert choose_clique(room, wanted, amount=Fraction(10), weights=[1.0, 0.01]) == (
+    context = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=100, delta=0)
+    assert choose_clique(
+        context, wanted, amount=Fraction(10), penalties=[100.0, 0.0]
+    ) == ("b",)
+    assert choose_clique(context, wanted, amount=Fraction(10), weights=[1.0, 0.01]) == (
         "a",
     )
 
 
 def test_one_candidate_is_chosen_and_none_is_refused():
-    room = room_of([], SCHEMA)
-    assert choose_clique(room, {("a",): np.zeros(2)}, amount=room.till.left / 2) == (
-        "a",
-    )
-    left = room.till.left
+    context = room_of([], SCHEMA)
+    assert choose_clique(
+        context, {("a",): np.zeros(2)}, amount=context.payments.amount_left / 2
+    ) == ("a",)
+    left = context.payments.amount_left
     with pytest.raises(Refused, match="Nothing was spent"):
-        choose_clique(room, {}, amount=left)
-    assert room.till.left == left
+        choose_clique(context, {}, amount=left)
+    assert context.payments.amount_left == left
 
 
 LONG = Schema(
@@ -130,7 +132,7 @@ def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(re
     for here, there in neighbouring(CODES, 3, relation):
         found = []
         for rows in (here, there):
-            room = room_of(
+            context = room_of(
                 rows,
                 LONG,
                 neighbours=relation,
@@ -139,7 +141,7 @@ def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(re
                 noise=no_noise,
             )
             found.append(
-                measure_distances(room, wanted, amount=Fraction(1), maps=COARSE)
+                measure_distances(context, wanted, amount=Fraction(1), maps=COARSE)
             )
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         assert moved <= next(iter(found[0].values())).scale
@@ -151,20 +153,20 @@ def test_a_coarse_distance_is_that_of_coarse_counts():
         + [{"a": "q", "b": True}] * 3
         + [{"a": "r", "b": False}] * 2
     )
-    room = room_of(rows, LONG, noise=no_noise)
+    context = room_of(rows, LONG, noise=no_noise)
     found = measure_distances(
-        room,
+        context,
         {("a", "b"): np.array([[0.0, 5.0], [2.0, 0.0]])},
-        amount=room.till.left,
+        amount=context.payments.amount_left,
         maps=COARSE,
     )
     assert float(found[("a", "b")]) == 3
 
 
 def test_coarse_distances_that_cannot_be_are_refused_and_free():
-    room = room_of([], LONG)
-    before = room.till.left
-    custody = Curator(room, LONG)
+    context = room_of([], LONG)
+    before = context.payments.amount_left
+    custody = Curator(context, LONG)
     for maps, shape in [
         ({("a",): (Partition((0, 1)),)}, (2,)),  # for another column
         (
@@ -175,4 +177,4 @@ def test_coarse_distances_that_cannot_be_are_refused_and_free():
     ]:
         with pytest.raises(Refused, match="Nothing was spent"):
             custody.errors({("a",): np.zeros(shape)}, share=Fraction(1, 2), maps=maps)
-    assert room.till.left == before
+    assert context.payments.amount_left == before

@@ -166,9 +166,12 @@ def test_common_labels_show_and_rare_ones_do_not(accounting):
         {"place": p}
         for p in ["Aarhus"] * 2000 + ["Berlin"] * 2000 + ["a person's own words"]
     ]
-    room = room_of(rows, PLACES, accounting=accounting)
+    context = room_of(rows, PLACES, accounting=accounting)
     found, bought = learn_labels(
-        room, "place", amount=room.till.left, delta=room.till.left_delta
+        context,
+        "place",
+        amount=context.payments.amount_left,
+        delta=context.payments.delta_left,
     )
     assert found == ("Aarhus", "Berlin")
     assert (bought.values > bought.threshold).all()
@@ -191,13 +194,13 @@ def test_labels_that_an_earlier_version_stored_are_read():
 
 def test_what_shows_fits_by_raising_the_threshold():
     rows = [{"place": f"place {i}"} for i in range(10) for _ in range(1000 * (i + 1))]
-    room = room_of(rows, PLACES)
+    context = room_of(rows, PLACES)
     size = LABEL_OVERHEAD_BYTES + len('"place 0"')
     found, bought = learn_labels(
-        room,
+        context,
         "place",
-        amount=room.till.left,
-        delta=room.till.left_delta,
+        amount=context.payments.amount_left,
+        delta=context.payments.delta_left,
         most_bytes=3 * size + size // 2,
     )
     assert found == ("place 7", "place 8", "place 9")
@@ -206,17 +209,22 @@ def test_what_shows_fits_by_raising_the_threshold():
 
 
 def test_without_delta_it_is_refused_with_the_remedy_and_free():
-    room = room_of([{"place": "x"}], PLACES, accounting=Accounting.PURE, delta=0)
+    context = room_of([{"place": "x"}], PLACES, accounting=Accounting.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*Declare the values.*Nothing was spent"):
-        learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
-    assert room.till.left == 1
+        learn_labels(
+            context,
+            "place",
+            amount=context.payments.amount_left,
+            delta=context.payments.delta_left,
+        )
+    assert context.payments.amount_left == 1
 
 
 def test_gaussian_runs_pay_for_both_directions():
     """δ buys δ₀ = δ/(1 + e^ε): the threshold must be that of the smaller chance."""
-    room = room_of([], PLACES, accounting=Accounting.GDP, epsilon=3)
+    context = room_of([], PLACES, accounting=Accounting.GDP, epsilon=3)
     _, bought = learn_labels(
-        room, "place", amount=room.till.left, delta=Fraction(1, 10**7)
+        context, "place", amount=context.payments.amount_left, delta=Fraction(1, 10**7)
     )
     plain = threshold(law=bought.law, scale=bought.scale, delta=Fraction(1, 10**7))
     needed = threshold(
@@ -235,9 +243,12 @@ def test_a_huge_key_domain_costs_only_what_occurs():
     rows = [{"c0": "7", "c1": "8", "c2": "9"}] * 2000 + [
         {"c0": str(i), "c1": "0", "c2": "0"} for i in range(500)
     ]
-    room = room_of(rows, schema)
+    context = room_of(rows, schema)
     found = measure_sparse_cells(
-        room, ("c0", "c1", "c2"), amount=room.till.left, delta=room.till.left_delta
+        context,
+        ("c0", "c1", "c2"),
+        amount=context.payments.amount_left,
+        delta=context.payments.delta_left,
     )
     # Each of the five hundred lonely rows shows once in several million runs; that two
     # do in one run happens less than once in 10⁸.
@@ -252,10 +263,13 @@ def test_bounded_units_raise_scale_and_threshold():
     )
     found = []
     for described in (PLACES, schema):
-        room = room_of([], described, noise=no_noise)
+        context = room_of([], described, noise=no_noise)
         found.append(
             learn_labels(
-                room, "place", amount=room.till.left, delta=room.till.left_delta
+                context,
+                "place",
+                amount=context.payments.amount_left,
+                delta=context.payments.delta_left,
             )[1]
         )
     single, five = found
@@ -266,8 +280,10 @@ def test_bounded_units_raise_scale_and_threshold():
 @pytest.mark.parametrize("epsilon", [1, 100, 1000])
 def test_a_large_epsilon_ends_and_still_pays_e_to_the_epsilon(epsilon):
     """δ₀ = δ/(1 + e^ε) may be far below what a float can hold."""
-    room = room_of([], PLACES, epsilon=epsilon)
-    _, bought = learn_labels(room, "place", amount=room.till.left, delta=MILLIONTH / 2)
+    context = room_of([], PLACES, epsilon=epsilon)
+    _, bought = learn_labels(
+        context, "place", amount=context.payments.amount_left, delta=MILLIONTH / 2
+    )
     shows = Fraction(
         tails_of_law(bought.law, bought.scale).tail(bought.threshold - 1, 4096)[0],
         2**4096,
@@ -276,11 +292,11 @@ def test_a_large_epsilon_ends_and_still_pays_e_to_the_epsilon(epsilon):
 
 
 def test_an_epsilon_without_a_price_is_refused_and_free():
-    room = room_of([], PLACES, epsilon=5000)
-    before = room.till.left
+    context = room_of([], PLACES, epsilon=5000)
+    before = context.payments.amount_left
     with pytest.raises(Refused, match=r"ε = 1,000.*Nothing was spent"):
-        learn_labels(room, "place", amount=before, delta=MILLIONTH / 2)
-    assert room.till.left == before
+        learn_labels(context, "place", amount=before, delta=MILLIONTH / 2)
+    assert context.payments.amount_left == before
 
 
 def test_the_bound_for_wide_discrete_gaussian_noise_is_no_lower_than_its_tail():
@@ -308,8 +324,8 @@ HELD = [
 )
 def test_cells_that_are_declared_impossible_never_show(clique):
     """However many rows a mistake put there; and the others show as they did."""
-    room = room_of(HELD, IMPOSSIBLE, noise=no_noise)
-    found = Curator(room, IMPOSSIBLE).sparse(clique, share=1).sparse[0]
+    context = room_of(HELD, IMPOSSIBLE, noise=no_noise)
+    found = Curator(context, IMPOSSIBLE).sparse(clique, share=1).sparse[0]
     assert sorted(found.values.tolist()) == [2000, 3000]
     shown = {
         tuple(dict(zip(clique, cell, strict=True))[n] for n in ("male", "pregnant"))
@@ -320,9 +336,12 @@ def test_cells_that_are_declared_impossible_never_show(clique):
 
 def test_what_a_smaller_table_cannot_tell_is_left_in():
     """Every man shows in the table of men alone, also those of impossible rows."""
-    room = room_of(HELD, IMPOSSIBLE, noise=no_noise)
+    context = room_of(HELD, IMPOSSIBLE, noise=no_noise)
     assert sorted(
-        Curator(room, IMPOSSIBLE).sparse(("male",), share=1).sparse[0].values.tolist()
+        Curator(context, IMPOSSIBLE)
+        .sparse(("male",), share=1)
+        .sparse[0]
+        .values.tolist()
     ) == [2000, 8000]
 
 

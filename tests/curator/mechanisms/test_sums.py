@@ -75,11 +75,11 @@ def test_the_claim_is_reached():
 
 def test_a_sum_beyond_64_bits_does_not_wrap():
     schema = schema_of(0, 2**50)
-    room = room_of(
+    context = room_of(
         [{"x": 2**50}] * 20_000, schema, epsilon=10, noise=no_noise
     )  # noise within 2^50
     assert (
-        measure_sum(room, schema["x"], amount=room.till.left).value
+        measure_sum(context, schema["x"], amount=context.payments.amount_left).value
         == 20_000 * 2**50
         > 2**63
     )
@@ -88,10 +88,12 @@ def test_a_sum_beyond_64_bits_does_not_wrap():
 def test_a_mean_lies_inside_the_bounds_whatever_the_noise():
     schema = schema_of(10, 20)
     for _ in range(200):
-        room = room_of([{"x": 12}] * 3, schema)
+        context = room_of([{"x": 12}] * 3, schema)
         assert (
             10
-            <= measure_mean(room, schema["x"], amount=room.till.left / 100).index
+            <= measure_mean(
+                context, schema["x"], amount=context.payments.amount_left / 100
+            ).index
             <= 20
         )
 
@@ -100,8 +102,8 @@ def test_a_mean_is_close_where_the_rows_are_many():
     schema = schema_of(0, 100)
     rng = np.random.default_rng(1)
     values = rng.integers(0, 101, 20_000)
-    room = room_of([{"x": int(v)} for v in values], schema)
-    found = measure_mean(room, schema["x"], amount=room.till.left)
+    context = room_of([{"x": int(v)} for v in values], schema)
+    found = measure_mean(context, schema["x"], amount=context.payments.amount_left)
     # sd of the sum is 50 σ with σ = √2/μ, about 10.7 at ε = 1, δ = 1e-6: an error of
     # 0.2 is more than 5 sd of 0.027
     assert abs(float(found.index) - values.mean()) < 0.2
@@ -109,6 +111,6 @@ def test_a_mean_is_close_where_the_rows_are_many():
 
 def test_a_column_without_bounds_is_refused_with_the_remedy():
     schema = Schema(columns=(Integer(name="income"),))
-    room = room_of([], schema)
+    context = room_of([], schema)
     with pytest.raises(Refused, match=r"income.*`min` and `max`.*bounds: learn"):
-        measure_sum(room, schema["income"], amount=room.till.left)
+        measure_sum(context, schema["income"], amount=context.payments.amount_left)

@@ -69,7 +69,7 @@ def room_of(
     """A room around a list of rows."""
     return MechanismContext(
         table=Listed(rows, schema),
-        till=Payments(Practice(), replace(allowance(epsilon, delta, accounting))),
+        payments=Payments(Practice(), replace(allowance(epsilon, delta, accounting))),
         neighbours=neighbours,
         accounting=accounting,
         epsilon=Budget.of(epsilon, delta).epsilon,

@@ -149,5 +149,5 @@ class Listed:
             for row in self._rows
         )
 
-    def described(self, schema: Schema) -> Listed:
+    def with_schema(self, schema: Schema) -> Listed:
         return Listed(self._rows, schema)

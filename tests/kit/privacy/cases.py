@@ -88,12 +88,12 @@ class Case:
 def marginal(clique: tuple[str, ...], maps: tuple[AxisMap, ...] | None = None) -> Ask:
     """All of the budget on one marginal."""
 
-    def ask(room: MechanismContext, schema: Schema) -> object:
+    def ask(context: MechanismContext, schema: Schema) -> object:
         return measure_marginals(
-            room,
+            context,
             schema,
             [clique],
-            amount=room.till.left,
+            amount=context.payments.amount_left,
             maps=None if maps is None else [maps],
         )
 
@@ -171,12 +171,12 @@ def marginals() -> list[Case]:
 def whole(what: Callable[..., object], *args: object, **options: object) -> Ask:
     """All of the budget on one question."""
 
-    def ask(room: MechanismContext, schema: Schema) -> object:
+    def ask(context: MechanismContext, schema: Schema) -> object:
         columns = [
             schema[a] if isinstance(a, str) and isinstance(schema[a], Lattice) else a
             for a in args
         ]
-        return what(room, *columns, amount=room.till.left, **options)
+        return what(context, *columns, amount=context.payments.amount_left, **options)
 
     return ask
 
@@ -184,8 +184,8 @@ def whole(what: Callable[..., object], *args: object, **options: object) -> Ask:
 def performed(name: str) -> Ask:
     """Everything a synthesizer asks, with all of the budget."""
 
-    def ask(room: MechanismContext, schema: Schema) -> object:
-        custody = Curator(room, schema)
+    def ask(context: MechanismContext, schema: Schema) -> object:
+        custody = Curator(context, schema)
         return SYNTHESIZER_CLASSES[name]().measure(
             CuratorView(custody), Workload.of_order(schema), ignore_progress
         )
@@ -193,16 +193,16 @@ def performed(name: str) -> Ask:
     return ask
 
 
-def cells(room: MechanismContext, schema: Schema) -> object:
+def cells(context: MechanismContext, schema: Schema) -> object:
     """One level of a descent: cells with gaps between them, the last of which holds all
     that lies beyond the bound.
     """
-    column, one = schema["x"], room.unit_vector()
+    column, one = schema["x"], context.unit_vector()
     assert isinstance(column, Lattice)
-    scale = room.scale(room.till.left, one)
-    cost = price(room.law, scale, one, room.accounting)
+    scale = context.scale(context.payments.amount_left, one)
+    cost = price(context.law, scale, one, context.accounting)
     return _measure_cells(
-        room, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost
+        context, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost
     )
 
 
@@ -213,7 +213,7 @@ def x(*values: int | None) -> list[Row]:
 def besides_of(what: Callable[..., object]) -> Ask:
     """All of the budget on something that a schema asks for beyond its columns."""
 
-    def ask(room: MechanismContext, schema: Schema) -> object:
+    def ask(context: MechanismContext, schema: Schema) -> object:
         days = [schema[name] for name in schema if schema[name].type == "date"]
         args = (
             (schema, *days)
@@ -222,7 +222,7 @@ def besides_of(what: Callable[..., object]) -> Ask:
             if what is extras.learn_unit_sizes
             else ()
         )
-        return what(room, *args, amount=room.till.left)
+        return what(context, *args, amount=context.payments.amount_left)
 
     return ask
 

@@ -125,15 +125,15 @@ def check_cells(accounting: Accounting, side: int, *, tight: float = 0.8) -> Non
     ones too.
     """
     schema, table = squared(side), Chequered(side)
-    room = replace(
+    context = replace(
         room_of(
             [], schema, accounting=accounting, epsilon=8 if accounting is PURE else 40
         ),
         table=table,
     )
-    measured = measure_marginals(room, schema, [("a", "b")], amount=room.till.left / 4)[
-        0
-    ]
+    measured = measure_marginals(
+        context, schema, [("a", "b")], amount=context.payments.amount_left / 4
+    )[0]
     empty, full = measured.values[table.exact == 0], measured.values[table.exact == 1]
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
     scores = [
@@ -152,11 +152,13 @@ def check_cells(accounting: Accounting, side: int, *, tight: float = 0.8) -> Non
 def check_fresh_noise() -> None:
     """Two answers of one request, and two requests, share no noise."""
     schema, table = squared(40), Chequered(40)
-    room = replace(room_of([], schema), table=table)
+    context = replace(room_of([], schema), table=table)
     one, other = measure_marginals(
-        room, schema, [("a", "b")] * 2, amount=room.till.left / 2
+        context, schema, [("a", "b")] * 2, amount=context.payments.amount_left / 2
     )
-    later = measure_marginals(room, schema, [("a", "b")] * 2, amount=room.till.left)[0]
+    later = measure_marginals(
+        context, schema, [("a", "b")] * 2, amount=context.payments.amount_left
+    )[0]
     assert alike(one.values - table.exact, other.values - table.exact) > ALPHA
     assert alike(one.values - table.exact, later.values - table.exact) > ALPHA
 
@@ -174,8 +176,8 @@ def chosen(
     if relation is REPLACE:
         estimates = {("a",): np.array([10.0, 0.0]), ("b",): np.array([0.0, 10 - at])}
 
-    def ask(room: MechanismContext, schema: Schema) -> object:
-        return choose_clique(room, estimates, amount=AMOUNT[accounting])
+    def ask(context: MechanismContext, schema: Schema) -> object:
+        return choose_clique(context, estimates, amount=AMOUNT[accounting])
 
     options = {
         "relation": relation,
@@ -209,8 +211,10 @@ def check_new_label(times: int = 10_000) -> None:
     """What one person alone wrote shows with at most the δ that was charged."""
     delta = Fraction(8, 100)
 
-    def ask(room: MechanismContext, schema: Schema) -> object:
-        return learn_labels(room, "place", amount=room.till.left, delta=delta)
+    def ask(context: MechanismContext, schema: Schema) -> object:
+        return learn_labels(
+            context, "place", amount=context.payments.amount_left, delta=delta
+        )
 
     (heard,) = hear(
         ask,
@@ -244,7 +248,7 @@ def watched(ledger: Ledger, run: LedgerRun) -> tuple[Watch, MechanismContext]:
     watch = Watch(ledger.path)
     return watch, MechanismContext(
         table=Listed(PEOPLE, COLOURS),
-        till=Payments(
+        payments=Payments(
             run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
         ),
         neighbours=ADD_REMOVE,
@@ -254,8 +258,12 @@ def watched(ledger: Ledger, run: LedgerRun) -> tuple[Watch, MechanismContext]:
     )
 
 
-def total(room: MechanismContext) -> int:
-    return int(measure_marginals(room, COLOURS, [()], amount=room.till.left)[0].values)
+def total(context: MechanismContext) -> int:
+    return int(
+        measure_marginals(context, COLOURS, [()], amount=context.payments.amount_left)[
+            0
+        ].values
+    )
 
 
 def books() -> Iterator[Ledger]:
@@ -269,8 +277,8 @@ def books() -> Iterator[Ledger]:
 def check_charged_first() -> None:
     """When noise is drawn, the charge is on disk."""
     for ledger in books():
-        watch, room = watched(ledger, ledger.reserve(Budget.of(1, 0), event="test"))
-        total(room)
+        watch, context = watched(ledger, ledger.reserve(Budget.of(1, 0), event="test"))
+        total(context)
         assert watch.kinds[-1] == "charge"
 
 
@@ -280,11 +288,11 @@ def check_no_charge_no_answer() -> None:
     """
     for ledger in books():
         run = ledger.reserve(Budget.of(1, 0), event="test")
-        watch, room = watched(ledger, run)
+        watch, context = watched(ledger, run)
         run.finish()  # a finished run takes no charge
         answers = []
         try:
-            answers.append(total(room))
+            answers.append(total(context))
         except LedgerError:
             assert watch.kinds == []
         assert not answers
@@ -295,10 +303,10 @@ def check_new_run_pays_and_draws() -> None:
     for ledger in books():
         found = []
         for _ in range(20):
-            _, room = watched(
+            _, context = watched(
                 ledger, ledger.reserve(Budget.of("0.01", 0), event="test")
             )
-            found.append(total(room))
+            found.append(total(context))
         kinds = [e.kind for e in ledger.entries()]
         assert kinds.count("charge") == kinds.count("answer") == 20
         assert len(set(found)) > 10  # at ε = 0.01 noise has a deviation of 141

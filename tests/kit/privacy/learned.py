@@ -97,7 +97,7 @@ class Few:
         found = sorted(value for value, count in held.items() if count)
         return found, np.array([held[value] for value in found], np.int64)
 
-    def described(self, schema: Schema) -> Few:
+    def with_schema(self, schema: Schema) -> Few:
         return Few(self._rows, schema)
 
 
@@ -163,9 +163,9 @@ def learn(
     """The schemas that discovery arrives at, with all of its budget."""
     found, cost = [], None
     budget = Budget.of(case.epsilon, case.delta)
-    room = MechanismContext(
+    context = MechanismContext(
         table=Few(rows, case.schema),
-        till=None,  # type: ignore[arg-type]
+        payments=None,  # type: ignore[arg-type]
         neighbours=case.relation,
         accounting=case.accounting,
         epsilon=budget.epsilon,
@@ -174,11 +174,12 @@ def learn(
     filter = allowance(case.epsilon, case.delta, case.accounting)
     for _ in range(times):
         custody = Curator(
-            replace(room, till=Payments(Practice(), replace(filter))), case.schema
+            replace(context, payments=Payments(Practice(), replace(filter))),
+            case.schema,
         )
         found.append(
             custody.discover(
-                share=Fraction(1), delta=custody.left_delta, progress=ignore_progress
+                share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
             )
         )
         paid = [one for asked, one in custody.charges if asked != "marginals"]

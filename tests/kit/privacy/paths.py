@@ -263,10 +263,10 @@ def walk(
     filter = allowance(EPSILON[accounting], PLENTY[accounting], accounting)
     others, noise = neighbours_of(PEOPLE, relation, schema.unit.max_rows), Noise()
     crowd = Crowd([PEOPLE, *others], schema)
-    till = Witness(replace(filter), crowd, len(others), noise, times)
-    room = MechanismContext(
+    payments = Witness(replace(filter), crowd, len(others), noise, times)
+    context = MechanismContext(
         table=crowd,  # type: ignore[arg-type]
-        till=till,
+        payments=payments,
         neighbours=relation,
         accounting=accounting,
         epsilon=budget.epsilon,
@@ -276,11 +276,11 @@ def walk(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samplers, "cached_cdf_table", _table)
         synthesizer.measure(
-            CuratorView(Curator(room, schema)),
+            CuratorView(Curator(context, schema)),
             Workload.of_order(schema, 2),
             ignore_progress,
         )
-    return Path(till.path, filter.total, accounting)
+    return Path(payments.path, filter.total, accounting)
 
 
 @lru_cache(maxsize=150)

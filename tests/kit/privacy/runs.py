@@ -216,15 +216,15 @@ def rehearsed(
     whole = Budget.of(*budget)
     filter = _filter(whole)
     with open_table(data) as source:
-        room = MechanismContext(
+        context = MechanismContext(
             table=Table(source, schema),
-            till=Payments(Practice(), replace(filter)),
+            payments=Payments(Practice(), replace(filter)),
             neighbours=relation,
             accounting=filter.accounting,
             epsilon=whole.epsilon,
             max_rows=schema.unit.max_rows,
         )
-        custody = Curator(room, schema)
+        custody = Curator(context, schema)
         measured = discover_and_measure(
             custody, SYNTHESIZER_CLASSES[method](), ignore_progress
         )

@@ -183,18 +183,18 @@ def hear(
     """Put a question to a room around these rows; every answer to it `times` times."""
     budget = Budget.of(epsilon, PLENTY[accounting] if delta is None else delta)
     noise = Pooled() if noise is None else noise
-    till = Hearing(replace(_filter(budget, accounting)), times, noise)
-    room = MechanismContext(
+    payments = Hearing(replace(_filter(budget, accounting)), times, noise)
+    context = MechanismContext(
         table=Remembered(Listed(rows, schema)),  # type: ignore[arg-type]
-        till=till,
+        payments=payments,
         neighbours=relation,
         accounting=accounting,
         epsilon=budget.epsilon,
         max_rows=schema.unit.max_rows,
         draw=noise,  # type: ignore[arg-type]
     )
-    ask(room, schema)
-    return till.heard
+    ask(context, schema)
+    return payments.heard
 
 
 @cache

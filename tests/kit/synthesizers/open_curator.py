@@ -74,7 +74,7 @@ def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurat
                 tables[key] = Table(open_table(pa.table(cells)), schema)
             room = MechanismContext(
                 table=tables[key],
-                till=Payments(run, filter),
+                payments=Payments(run, filter),
                 neighbours=neighbours,
                 accounting=filter.accounting,
                 epsilon=epsilon,

@@ -82,7 +82,7 @@ class Counted:
         filter = Filter.of(budget, accounting=accounting, threshold_delta=Fraction(0))
         room = MechanismContext(
             table=Listed(rows, schema),
-            till=Payments(Practice(), filter),
+            payments=Payments(Practice(), filter),
             neighbours=neighbours,
             accounting=filter.accounting,
             epsilon=budget.epsilon,

@@ -59,33 +59,33 @@ EMPTY_COLUMN_BOUNDS = (0, 1)
 
 
 def learn_bounds(
-    room: MechanismContext, column: str, *, amount: Fraction
+    context: MechanismContext, column: str, *, amount: Fraction
 ) -> tuple[int, int] | None:
     """Lattice indices between which nearly all of a column's values lie; None where
     nothing stands out.
     """
-    counts, scale = _measure_histogram(room, column, MAGNITUDE_EDGES, amount / 2)
+    counts, scale = _measure_histogram(context, column, MAGNITUDE_EDGES, amount / 2)
     occupied = np.flatnonzero(
-        counts > stand_out_count(room.law, scale, cells=len(counts))
+        counts > stand_out_count(context.law, scale, cells=len(counts))
     )
     if occupied.size == 0:
         _measure_histogram(
-            room, column, tuple(range(MAX_BOUND_PIECES + 1)), amount / 2
+            context, column, tuple(range(MAX_BOUND_PIECES + 1)), amount / 2
         )  # the same price whatever the rows say
         return None
     first, last = _widen_range(
         counts,
         int(occupied[0]),
         int(occupied[-1]),
-        ADJACENT_BIN_SIGMAS * noise_deviation(room.law, scale),
+        ADJACENT_BIN_SIGMAS * noise_deviation(context.law, scale),
     )
     lower, upper = (
         _split_range(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[first + 1]),
         _split_range(MAGNITUDE_EDGES[last], MAGNITUDE_EDGES[last + 1]),
     )
     edges = tuple(dict.fromkeys(lower + upper))
-    fine, scale = _measure_histogram(room, column, edges, amount / 2)
-    noise = noise_deviation(room.law, scale)
+    fine, scale = _measure_histogram(context, column, edges, amount / 2)
+    noise = noise_deviation(context.law, scale)
     low = edges[min(_count_empty_pieces(fine, noise), len(lower) - 2)]
     high = edges[-1 - min(_count_empty_pieces(fine[::-1], noise), len(upper) - 2)] - 1
     return _extend_to_zero(first, last, low, max(low, high))
@@ -129,23 +129,23 @@ def _widen_range(
 
 
 def _measure_histogram(
-    room: MechanismContext, column: str, edges: tuple[int, ...], amount: Fraction
+    context: MechanismContext, column: str, edges: tuple[int, ...], amount: Fraction
 ) -> tuple[NDArray[np.int64], Fraction]:
     """Noisy counts of a column's lattice indices by bin, and the scale of the noise."""
-    sensitivity = room.unit_vector()
-    scale = room.scale(amount, sensitivity)
+    sensitivity = context.unit_vector()
+    scale = context.scale(amount, sensitivity)
     request = {
         "mechanism": "bounds",
         "column": column,
-        "law": room.law,
+        "law": context.law,
         "scale": scale,
         "edges": edges,
     }
-    answer = room.till.pay(
+    answer = context.payments.pay(
         request,
-        price(room.law, scale, sensitivity, room.accounting),
-        lambda: room.table.lattice_counts(column, edges),
-        lambda exact: {"counts": room.add_noise(exact, scale)},
+        price(context.law, scale, sensitivity, context.accounting),
+        lambda: context.table.lattice_counts(column, edges),
+        lambda exact: {"counts": context.add_noise(exact, scale)},
     )
     return answer["counts"].astype(np.int64), scale
 

@@ -126,7 +126,7 @@ def needs_delta(schema: Schema) -> bool:
 
 
 def close_schema(
-    room: MechanismContext,
+    context: MechanismContext,
     schema: Schema,
     *,
     amount: Fraction,
@@ -134,7 +134,7 @@ def close_schema(
     progress: Callable[[str, float], None],
 ) -> tuple[Schema, Measurements, TableProtocol]:
     """The schema without holes, what was bought on the way, and the rows under it."""
-    table, known = room.table, Measurements()
+    table, known = context.table, Measurements()
     for_open, for_bins = discovery_shares(schema)
     if not for_open + for_bins:
         return schema, known, table
@@ -155,11 +155,11 @@ def close_schema(
     undeclared = [c for c in open_columns(schema) if isinstance(c, UndeclaredColumn)]
     votes: dict[str, ElectedColumn] = {}
     if undeclared:
-        for elected in learn_types(room, undeclared, amount=amount * VOTE_SHARE):
+        for elected in learn_types(context, undeclared, amount=amount * VOTE_SHARE):
             schema = schema.with_column(elected.column)
             votes[elected.column.name] = elected
         amount *= 1 - VOTE_SHARE
-        table = table.described(schema)
+        table = table.with_schema(schema)
     holes = open_columns(schema)
     weights = [_column_weight(column, votes.get(column.name)) for column in holes]
     lists = sum(isinstance(c, Categorical) for c in holes)
@@ -167,7 +167,7 @@ def close_schema(
         progress("schema", done / len(holes))
         part = amount * weight / sum(weights)
         if isinstance(column, Categorical):
-            here = replace(room, table=table)
+            here = replace(context, table=table)
             listing = amount * VALUES_WEIGHT / sum(weights)
             room_for_labels = MAX_LABEL_BYTES // lists
             shown, bought = learn_labels(
@@ -187,11 +187,11 @@ def close_schema(
                 continue
             column, part = coded, part - listing
             schema = schema.with_column(column)
-            table = table.described(schema)
+            table = table.with_schema(schema)
             if column.is_closed:
                 continue
         assert isinstance(column, Lattice)
-        found = learn_bounds(replace(room, table=table), column.name, amount=part)
+        found = learn_bounds(replace(context, table=table), column.name, amount=part)
         closed = _with_bounds(column, *(found or EMPTY_COLUMN_BOUNDS))
         schema = schema.with_column(
             closed if found else replace(closed, note=LOST_COLUMN_NOTE)
@@ -200,14 +200,14 @@ def close_schema(
     if needy:  # of the columns that had no type, few may
         part = min(for_bins / needy, MAX_BINS_FACTOR * BINS_SHARE * whole / len(schema))
         schema, counted = _learn_bins(
-            replace(room, table=table.described(schema)),
+            replace(context, table=table.with_schema(schema)),
             schema,
             part=part,
             progress=progress,
         )
         known = known + counted
     progress("schema", 1.0)
-    return schema, known, table.described(schema)
+    return schema, known, table.with_schema(schema)
 
 
 def _column_weight(column: Column, elected: ElectedColumn | None) -> int:
@@ -234,7 +234,7 @@ def _with_values(column: Categorical, shown: tuple[str, ...]) -> Column:
 
 
 def _learn_bins(
-    room: MechanismContext,
+    context: MechanismContext,
     schema: Schema,
     *,
     part: Fraction,
@@ -250,20 +250,20 @@ def _learn_bins(
     ]
     if not columns:
         return schema, Measurements()
-    before = room.till.left
+    before = context.payments.amount_left
     after = before - part * len(columns)
-    one = room.unit_vector()
-    noise = noise_deviation(room.law, room.scale(part * (1 - DESCENT_SHARE), one))
+    one = context.unit_vector()
+    noise = noise_deviation(context.law, context.scale(part * (1 - DESCENT_SHARE), one))
     # What a pair's cell will carry, if what is left goes to about as many pairs as
     # there are columns.
     pair = (
-        noise_deviation(room.law, room.scale(after / len(schema), one))
+        noise_deviation(context.law, context.scale(after / len(schema), one))
         if after > 0
         else noise
     )
     for done, column in enumerate(columns):
         progress("bins", done / len(columns))
-        tree = descend_tree(room, column, amount=part * DESCENT_SHARE)
+        tree = descend_tree(context, column, amount=part * DESCENT_SHARE)
         total = max(float(tree.levels[0].counts.sum()), 1.0)
         walls = cut_points_in_bounds(
             column, [predicate for _, predicate in schema.named_breaches]
@@ -291,8 +291,8 @@ def _learn_bins(
             )
         )
     progress("bins", 1.0)
-    here = replace(room, table=room.table.described(schema))
-    rest = part * len(columns) - (before - room.till.left)
+    here = replace(context, table=context.table.with_schema(schema))
+    rest = part * len(columns) - (before - context.payments.amount_left)
     return schema, marginals.measure_marginals(
         here, schema, [(column.name,) for column in columns], amount=rest
     )

@@ -103,15 +103,15 @@ def sizes_sensitivity(neighbours: Neighbours) -> Sensitivity:
 
 
 def learn_unit_sizes(
-    room: MechanismContext, schema: Schema, *, amount: Fraction
+    context: MechanismContext, schema: Schema, *, amount: Fraction
 ) -> Schema:
     """The schema with how many units have 1, 2, … rows: noisy counts, none below zero."""
     noisy = _measure_histogram(
-        room,
+        context,
         "rows per unit",
-        sizes_sensitivity(room.neighbours),
+        sizes_sensitivity(context.neighbours),
         amount,
-        room.table.sizes,
+        context.table.sizes,
     )[0]
     found = tuple(max(int(count), 0) for count in noisy)
     if not any(found):
@@ -119,22 +119,24 @@ def learn_unit_sizes(
     return replace(schema, unit=replace(schema.unit, sizes=found, learned=True))
 
 
-def count_broken_rows(room: MechanismContext, *, amount: Fraction) -> tuple[int, float]:
+def count_broken_rows(
+    context: MechanismContext, *, amount: Fraction
+) -> tuple[int, float]:
     """The noisy number of rows that break a rule, and the standard deviation of its
     noise.
     """
-    m = room.max_rows
+    m = context.max_rows
     reach = Sensitivity(
         l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m)
     )
     noisy, scale = _measure_histogram(
-        room,
+        context,
         "broken rows",
         reach,
         amount,
-        lambda: np.array([room.table.broken()], np.int64),
+        lambda: np.array([context.table.broken()], np.int64),
     )
-    return int(noisy[0]), noise_deviation(room.law, scale)
+    return int(noisy[0]), noise_deviation(context.law, scale)
 
 
 def open_weekdays(schema: Schema) -> list[Date | Datetime]:
@@ -144,7 +146,11 @@ def open_weekdays(schema: Schema) -> list[Date | Datetime]:
 
 
 def learn_weekdays(
-    room: MechanismContext, schema: Schema, column: Date | Datetime, *, amount: Fraction
+    context: MechanismContext,
+    schema: Schema,
+    column: Date | Datetime,
+    *,
+    amount: Fraction,
 ) -> Schema:
     """The schema with a column's days of the week: noisy counts, none below zero."""
     if (
@@ -152,11 +158,11 @@ def learn_weekdays(
     ):  # a resolution that no day is a multiple of has no days
         return schema.with_column(replace(column, weekdays=()))
     noisy, _ = _measure_histogram(
-        room,
+        context,
         f"weekdays of {column.name}",
-        room.unit_vector(),
+        context.unit_vector(),
         amount,
-        lambda: weekday_counts(column, *room.table.lattice(column.name)),
+        lambda: weekday_counts(column, *context.table.lattice(column.name)),
     )
     found = tuple(max(int(count), 0) for count in noisy)
     return schema.with_column(
@@ -169,23 +175,23 @@ def learn_weekdays(
 
 
 def _measure_histogram(
-    room: MechanismContext,
+    context: MechanismContext,
     what: str,
     sensitivity: Sensitivity,
     amount: Fraction,
     count: Callable[[], NDArray[np.int64]],
 ) -> tuple[NDArray[np.int64], Fraction]:
-    scale = room.scale(amount, sensitivity)
-    cost = price(room.law, scale, sensitivity, room.accounting)
-    request = {"mechanism": what, "law": room.law, "scale": scale}
-    answer = room.till.pay(
-        request, cost, count, lambda exact: {"counts": room.add_noise(exact, scale)}
+    scale = context.scale(amount, sensitivity)
+    cost = price(context.law, scale, sensitivity, context.accounting)
+    request = {"mechanism": what, "law": context.law, "scale": scale}
+    answer = context.payments.pay(
+        request, cost, count, lambda exact: {"counts": context.add_noise(exact, scale)}
     )
     return answer["counts"].astype(np.int64, copy=False), scale
 
 
 def learn_map(
-    room: MechanismContext,
+    context: MechanismContext,
     schema: Schema,
     rule: FunctionalDependency,
     *,
@@ -199,7 +205,7 @@ def learn_map(
         math.prod(schema.sizes(clique)) > MAX_LEARNED_MAP_CELLS
     ):  # declared lists are refused before; learned ones may turn out as long
         return schema
-    measured = marginals.measure_marginals(room, schema, [clique], amount=amount)[0]
+    measured = marginals.measure_marginals(context, schema, [clique], amount=amount)[0]
     least = MIN_MAP_SIGMAS * noise_deviation(measured.law, measured.scale)
     source, target = schema.codecs[rule.source], schema.codecs[rule.target]
     counts = measured.values[: len(source.bins), : len(target.bins)]

@@ -71,17 +71,17 @@ def level_widths(values: int) -> tuple[int, ...]:
 
 
 def descend_tree(
-    room: MechanismContext, column: Lattice, *, amount: Fraction
+    context: MechanismContext, column: Lattice, *, amount: Fraction
 ) -> CountTree:
     """Noisy counts of a column's values, for at most `amount`."""
     low, high = column.low, column.high
     assert low is not None
     assert high is not None
     steps = level_widths(high - low + 1)
-    sensitivity = room.unit_vector()
-    scale = room.scale(amount / len(steps), sensitivity)
-    cost = price(room.law, scale, sensitivity, room.accounting)
-    noise = noise_deviation(room.law, scale)
+    sensitivity = context.unit_vector()
+    scale = context.scale(amount / len(steps), sensitivity)
+    cost = price(context.law, scale, sensitivity, context.accounting)
+    noise = noise_deviation(context.law, scale)
     starts = np.array(
         [low + i * steps[0] for i in range(-(-(high - low + 1) // steps[0]))], np.int64
     )
@@ -118,18 +118,20 @@ def descend_tree(
             outer_ends = np.concatenate(
                 [np.array([low]), ends, np.array([BEYOND_LATTICE])]
             )
-            counts = _measure_cells(room, column, outer_starts, outer_ends, scale, cost)
+            counts = _measure_cells(
+                context, column, outer_starts, outer_ends, scale, cost
+            )
             below, above, counts = int(counts[0]), int(counts[-1]), counts[1:-1].copy()
             counts[0] += below
             counts[-1] += above
         else:
-            counts = _measure_cells(room, column, starts, ends, scale, cost)
+            counts = _measure_cells(context, column, starts, ends, scale, cost)
         levels.append(TreeLevel(starts, ends, parent, counts))
     return CountTree(tuple(levels), max(noise**2, 1e-9), (below, above))
 
 
 def _measure_cells(
-    room: MechanismContext,
+    context: MechanismContext,
     column: Lattice,
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -148,15 +150,15 @@ def _measure_cells(
     request = {
         "mechanism": "bins",
         "column": column.name,
-        "law": room.law,
+        "law": context.law,
         "scale": scale,
         "edges": where,
         "cells": asked.tolist(),
     }
-    answer = room.till.pay(
+    answer = context.payments.pay(
         request,
         cost,
-        lambda: room.table.lattice_counts(column.name, where)[asked],
-        lambda exact: {"counts": room.add_noise(exact, scale)},
+        lambda: context.table.lattice_counts(column.name, where)[asked],
+        lambda exact: {"counts": context.add_noise(exact, scale)},
     )
     return answer["counts"].astype(np.int64)

@@ -137,31 +137,31 @@ def _is_value(column: Lattice, label: str) -> bool:
 
 
 def learn_types(
-    room: MechanismContext, columns: Sequence[UndeclaredColumn], *, amount: Fraction
+    context: MechanismContext, columns: Sequence[UndeclaredColumn], *, amount: Fraction
 ) -> list[ElectedColumn]:
     """Each column with the type its cells elected."""
-    one = room.unit_vector()
+    one = context.unit_vector()
     d = len(columns)
     sensitivity = Sensitivity(
         l1=d * one.l1, l2_squared=d * one.l2_squared, l0=d * one.l0, linf=one.linf
     )
-    scale = room.scale(amount, sensitivity)
+    scale = context.scale(amount, sensitivity)
     names = [c.name for c in columns]
     request = {
         "mechanism": "types",
         "columns": names,
         "candidates": list(TYPE_CANDIDATES),
-        "law": room.law,
+        "law": context.law,
         "scale": scale,
     }
-    answer = room.till.pay(
+    answer = context.payments.pay(
         request,
-        price(room.law, scale, sensitivity, room.accounting),
-        lambda: room.table.votes(names),
-        lambda exact: {"votes": room.add_noise(exact, scale)},
+        price(context.law, scale, sensitivity, context.accounting),
+        lambda: context.table.votes(names),
+        lambda exact: {"votes": context.add_noise(exact, scale)},
     )
     votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
-    noise = noise_deviation(room.law, scale)
+    noise = noise_deviation(context.law, scale)
     return [
         _elect_column(column, ballots, noise)
         for column, ballots in zip(columns, votes, strict=True)

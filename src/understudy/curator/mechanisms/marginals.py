@@ -48,7 +48,7 @@ answer would be paid for and then lost.
 
 
 def measure_marginals(
-    room: MechanismContext,
+    context: MechanismContext,
     schema: Schema,
     cliques: Sequence[Clique],
     *,
@@ -72,14 +72,19 @@ def measure_marginals(
                 f"{', '.join(clique)}: its maps do not fit its columns. Nothing was"
                 " spent"
             )
-        sensitivity = _clique_sensitivity(room, schema, clique, axes)
-        scale = room.scale(part, sensitivity)
+        sensitivity = _clique_sensitivity(context, schema, clique, axes)
+        scale = context.scale(part, sensitivity)
         plans.append(
-            (clique, axes, scale, price(room.law, scale, sensitivity, room.accounting))
+            (
+                clique,
+                axes,
+                scale,
+                price(context.law, scale, sensitivity, context.accounting),
+            )
         )
     found: list[Measurement] = []
     for batch in split_plans(plans):
-        found += _measure_batch(room, schema, batch)
+        found += _measure_batch(context, schema, batch)
     return Measurements(tuple(found))
 
 
@@ -107,27 +112,27 @@ def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
 
 
 def _measure_batch(
-    room: MechanismContext, schema: Schema, plans: Sequence[MarginalPlan]
+    context: MechanismContext, schema: Schema, plans: Sequence[MarginalPlan]
 ) -> list[Measurement]:
-    total = sum((cost for *_, cost in plans), Cost(room.accounting, Fraction(0)))
+    total = sum((cost for *_, cost in plans), Cost(context.accounting, Fraction(0)))
     request = {
         "mechanism": "marginals",
-        "law": room.law,
+        "law": context.law,
         "cliques": [[c, repr(a), s] for c, a, s, _ in plans],
     }
 
     def draw_answers(tables: list[NDArray[np.int64]]) -> NoisyAnswer:
         return {
-            f"{i}": _draw_noisy_counts(room, schema, clique, axes, scale, counts)
+            f"{i}": _draw_noisy_counts(context, schema, clique, axes, scale, counts)
             for i, ((clique, axes, scale, _), counts) in enumerate(
                 zip(plans, tables, strict=True)
             )
         }
 
-    answer = room.till.pay(
+    answer = context.payments.pay(
         request,
         total,
-        lambda: room.table.counts([clique for clique, *_ in plans]),
+        lambda: context.table.counts([clique for clique, *_ in plans]),
         draw_answers,
     )
     return [
@@ -135,7 +140,7 @@ def _measure_batch(
             clique,
             axes,
             answer[f"{i}"].astype(np.int64, copy=False),
-            room.law,
+            context.law,
             scale,
             cost,
         )
@@ -144,14 +149,14 @@ def _measure_batch(
 
 
 def _clique_sensitivity(
-    room: MechanismContext, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]
+    context: MechanismContext, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]
 ) -> Sensitivity:
-    moved = marginal_sensitivity(axes, room.neighbours, max_rows=room.max_rows)
+    moved = marginal_sensitivity(axes, context.neighbours, max_rows=context.max_rows)
     whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
     agreed = whole and schema.zeros(clique) is None
-    if room.neighbours is Neighbours.ADD_REMOVE or agreed:
+    if context.neighbours is Neighbours.ADD_REMOVE or agreed:
         return moved
-    gone = marginal_sensitivity(axes, Neighbours.ADD_REMOVE, max_rows=room.max_rows)
+    gone = marginal_sensitivity(axes, Neighbours.ADD_REMOVE, max_rows=context.max_rows)
     return Sensitivity(
         l1=max(moved.l1, gone.l1),
         l2_squared=max(moved.l2_squared, gone.l2_squared),
@@ -161,7 +166,7 @@ def _clique_sensitivity(
 
 
 def _draw_noisy_counts(
-    room: MechanismContext,
+    context: MechanismContext,
     schema: Schema,
     clique: Clique,
     axes: tuple[AxisMap, ...],
@@ -176,7 +181,7 @@ def _draw_noisy_counts(
                 np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis
             )
     noisy = np.asarray(
-        room.add_noise(np.asarray(exact, order="C"), scale)
+        context.add_noise(np.asarray(exact, order="C"), scale)
     )  # the total has no axis, and keeps none
     if zeros is not None and all(isinstance(m, Identity) for m in axes):
         noisy[zeros] = 0

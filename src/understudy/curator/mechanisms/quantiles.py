@@ -33,7 +33,7 @@ whether they do would tell how many there are.
 
 
 def choose_quantiles(
-    room: MechanismContext,
+    context: MechanismContext,
     column: Lattice,
     alphas: Sequence[Fraction],
     *,
@@ -57,9 +57,9 @@ def choose_quantiles(
             f" {MAX_QUANTILE_PARTS:,} parts. Nothing was spent"
         )
     low, high = column.low, column.high
-    epsilon = choice_epsilon_for(amount / len(alphas), room.accounting)
-    one = price_choice(epsilon, room.accounting)
-    cost = Cost(room.accounting, one.amount * len(alphas))
+    epsilon = choice_epsilon_for(amount / len(alphas), context.accounting)
+    one = price_choice(epsilon, context.accounting)
+    cost = Cost(context.accounting, one.amount * len(alphas))
     request = {
         "mechanism": "quantiles",
         "column": column.name,
@@ -77,9 +77,9 @@ def choose_quantiles(
                 lo=low,
                 hi=high,
                 epsilon=epsilon,
-                neighbours=room.neighbours,
+                neighbours=context.neighbours,
                 counts=counts,
-                max_rows=room.max_rows,
+                max_rows=context.max_rows,
             )
             for alpha in alphas
         ]
@@ -87,7 +87,7 @@ def choose_quantiles(
 
     return sorted(
         int(i)
-        for i in room.till.pay(
-            request, cost, lambda: room.table.lattice(column.name), draw_indices
+        for i in context.payments.pay(
+            request, cost, lambda: context.table.lattice(column.name), draw_indices
         )["indices"]
     )

@@ -45,7 +45,7 @@ def cell_distances(
 
 
 def choose_cell(
-    room: MechanismContext,
+    context: MechanismContext,
     schema: Schema,
     estimates: Mapping[Clique, NDArray[np.float64]],
     *,
@@ -66,7 +66,7 @@ def choose_cell(
             "There is nothing to choose from: the list of candidates is empty. Nothing"
             " was spent"
         )
-    epsilon = choice_epsilon_for(amount, room.accounting)
+    epsilon = choice_epsilon_for(amount, context.accounting)
     request = {
         "mechanism": "choice",
         "score": "cell",
@@ -77,14 +77,14 @@ def choose_cell(
     }
 
     def compute_scores() -> NDArray[np.int64]:
-        tables = room.table.counts(cliques)
+        tables = context.table.counts(cliques)
         every = zip(tables, rounded, open_cells, strict=True)
         return np.concatenate(
             [cell_distances(t, e).ravel()[cells] for t, e, cells in every]
         )
 
     def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
-        sensitivity = Fraction(room.max_rows * SCORE_GRID)
+        sensitivity = Fraction(context.max_rows * SCORE_GRID)
         return {
             "index": np.array(
                 exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
@@ -92,8 +92,11 @@ def choose_cell(
         }
 
     index = int(
-        room.till.pay(
-            request, price_choice(epsilon, room.accounting), compute_scores, draw_choice
+        context.payments.pay(
+            request,
+            price_choice(epsilon, context.accounting),
+            compute_scores,
+            draw_choice,
         )["index"]
     )
     at = int(np.searchsorted(ends, index, side="right"))

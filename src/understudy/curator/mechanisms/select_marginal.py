@@ -36,7 +36,7 @@ EstimatesByClique = Mapping[Clique, NDArray[np.float64]]
 
 
 def choose_clique(
-    room: MechanismContext,
+    context: MechanismContext,
     estimates: EstimatesByClique,
     *,
     amount: Fraction,
@@ -71,13 +71,13 @@ def choose_clique(
         else to_grid(np.array(penalties))
     )
     moves = [
-        rule.sensitivity(room.neighbours, room.max_rows, rows=rows, shape=e.shape)
+        rule.sensitivity(context.neighbours, context.max_rows, rows=rows, shape=e.shape)
         for e in rounded
     ]
     sensitivity = Fraction(
         max(int(f) * moved for f, moved in zip(factors, moves, strict=True))
     )
-    epsilon = choice_epsilon_for(amount, room.accounting)
+    epsilon = choice_epsilon_for(amount, context.accounting)
     request = {
         "mechanism": "choice",
         "score": score,
@@ -89,7 +89,7 @@ def choose_clique(
     }
 
     def compute_scores() -> NDArray[np.int64]:
-        tables = room.table.counts(cliques)
+        tables = context.table.counts(cliques)
         scores = [
             int(f) * (rule.of(counts, estimate) - int(o))
             for counts, estimate, f, o in zip(
@@ -105,8 +105,8 @@ def choose_clique(
             )
         }
 
-    answer = room.till.pay(
-        request, price_choice(epsilon, room.accounting), compute_scores, draw_choice
+    answer = context.payments.pay(
+        request, price_choice(epsilon, context.accounting), compute_scores, draw_choice
     )
     return cliques[int(answer["index"])]
 
@@ -124,7 +124,7 @@ def _grid_weights(weights: Sequence[float]) -> NDArray[np.int64]:
 
 
 def measure_distances(
-    room: MechanismContext,
+    context: MechanismContext,
     estimates: EstimatesByClique,
     *,
     amount: Fraction,
@@ -144,7 +144,7 @@ def measure_distances(
     rule = CHOICE_SCORES["l1"]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
-    one = rule.sensitivity(room.neighbours, room.max_rows)
+    one = rule.sensitivity(context.neighbours, context.max_rows)
     many = len(cliques)
     sensitivity = Sensitivity(
         l1=Fraction(many * one),
@@ -152,11 +152,11 @@ def measure_distances(
         l0=many,
         linf=Fraction(one),
     )
-    scale = room.scale(amount, sensitivity)
-    cost = price(room.law, scale, sensitivity, room.accounting)
+    scale = context.scale(amount, sensitivity)
+    cost = price(context.law, scale, sensitivity, context.accounting)
     request = {
         "mechanism": "errors",
-        "law": room.law,
+        "law": context.law,
         "scale": scale,
         "candidates": [
             [c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)
@@ -168,26 +168,26 @@ def measure_distances(
     def compute_scores() -> NDArray[np.int64]:
         tables = [
             _apply_maps(t, coarser.get(c))
-            for c, t in zip(cliques, room.table.counts(cliques), strict=True)
+            for c, t in zip(cliques, context.table.counts(cliques), strict=True)
         ]
         return np.array(
             [rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64
         )
 
-    distances = room.till.pay(
+    distances = context.payments.pay(
         request,
         cost,
         compute_scores,
-        lambda exact: {"distances": room.add_noise(exact, scale)},
+        lambda exact: {"distances": context.add_noise(exact, scale)},
     )["distances"]
     each = price(
-        room.law,
+        context.law,
         scale,
         Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)),
-        room.accounting,
+        context.accounting,
     )
     return {
-        c: Distance(c, int(d), SCORE_GRID, room.law, scale, each)
+        c: Distance(c, int(d), SCORE_GRID, context.law, scale, each)
         for c, d in zip(cliques, distances, strict=True)
     }
 

@@ -133,7 +133,7 @@ def laplace_threshold(
 
 
 def learn_labels(
-    room: MechanismContext,
+    context: MechanismContext,
     column: str,
     *,
     amount: Fraction,
@@ -144,12 +144,12 @@ def learn_labels(
     more of them than fit in so many bytes.
     """
     scale, cost, at = _plan_histogram(
-        room, amount, delta, f"{column}: its values have to be learned"
+        context, amount, delta, f"{column}: its values have to be learned"
     )
     request = {
         "mechanism": "values",
         "column": column,
-        "law": room.law,
+        "law": context.law,
         "scale": scale,
         "threshold": at,
     }
@@ -157,7 +157,7 @@ def learn_labels(
     def draw_answer(found: tuple[list[str], NDArray[np.int64]]) -> NoisyAnswer:
         names, counts = found
         order = sorted(range(len(names)), key=names.__getitem__)
-        noisy = room.add_noise(counts[np.array(order, np.intp)], scale)
+        noisy = context.add_noise(counts[np.array(order, np.intp)], scale)
         passed = [names[i] for i, count in zip(order, noisy, strict=True) if count > at]
         noisy = noisy[noisy > at]
         sizes = np.array(
@@ -178,8 +178,8 @@ def learn_labels(
             "threshold": np.array(raised),
         }
 
-    answer = room.till.pay(
-        request, cost, lambda: room.table.labels(column), draw_answer
+    answer = context.payments.pay(
+        request, cost, lambda: context.table.labels(column), draw_answer
     )
     shown = unpack_labels(answer)
     codes = np.arange(len(shown), dtype=np.int64)[:, None]
@@ -189,7 +189,7 @@ def learn_labels(
         codes,
         answer["counts"].astype(np.int64),
         above,
-        room.law,
+        context.law,
         scale,
         cost,
     )
@@ -232,7 +232,7 @@ def unpack_labels(answer: NoisyAnswer) -> tuple[str, ...]:
 
 
 def measure_sparse_cells(
-    room: MechanismContext,
+    context: MechanismContext,
     clique: Clique,
     *,
     amount: Fraction,
@@ -246,12 +246,12 @@ def measure_sparse_cells(
     before, or less.
     """
     scale, cost, at = _plan_histogram(
-        room, amount, delta, "a sparse histogram shows only cells above a threshold"
+        context, amount, delta, "a sparse histogram shows only cells above a threshold"
     )
     request = {
         "mechanism": "cells",
         "clique": clique,
-        "law": room.law,
+        "law": context.law,
         "scale": scale,
         "threshold": at,
     }
@@ -261,7 +261,7 @@ def measure_sparse_cells(
         possible = ~_is_impossible(schema, clique, codes)
         codes, counts = codes[possible], counts[possible]
         order = np.lexsort(codes.T[::-1])
-        noisy = room.add_noise(counts[order], scale)
+        noisy = context.add_noise(counts[order], scale)
         codes, noisy = codes[order][noisy > at], noisy[noisy > at]
         sizes = np.full(len(noisy), codes.itemsize * (len(clique) + 1), np.int64)
         raised = fit_threshold(at, noisy, sizes, MAX_SPARSE_ANSWER_BYTES)
@@ -271,13 +271,19 @@ def measure_sparse_cells(
             "threshold": np.array(raised),
         }
 
-    answer = room.till.pay(
-        request, cost, lambda: room.table.sparse_counts(clique), draw_answer
+    answer = context.payments.pay(
+        request, cost, lambda: context.table.sparse_counts(clique), draw_answer
     )
     codes: NDArray[np.int64] = answer["codes"].astype(np.int64).reshape(-1, len(clique))
     above = int(answer.get("threshold", np.array(at)))
     return SparseMeasurement(
-        clique, codes, answer["counts"].astype(np.int64), above, room.law, scale, cost
+        clique,
+        codes,
+        answer["counts"].astype(np.int64),
+        above,
+        context.law,
+        scale,
+        cost,
     )
 
 
@@ -311,7 +317,7 @@ def check_epsilon(epsilon: Fraction, accounting: Accounting) -> None:
 
 
 def _plan_histogram(
-    room: MechanismContext, amount: Fraction, delta: Fraction, why: str
+    context: MechanismContext, amount: Fraction, delta: Fraction, why: str
 ) -> tuple[Fraction, Cost, int]:
     """Scale, price and threshold of one histogram."""
     if delta <= 0:
@@ -319,18 +325,20 @@ def _plan_histogram(
         raise Refused(
             f"{why}, and that cannot be done with δ = 0. {remedy}. Nothing was spent"
         )
-    check_epsilon(room.epsilon, room.accounting)
-    sensitivity = room.unit_vector()
-    scale = room.scale(amount, sensitivity)
-    paid = price(room.law, scale, sensitivity, room.accounting)
+    check_epsilon(context.epsilon, context.accounting)
+    sensitivity = context.unit_vector()
+    scale = context.scale(amount, sensitivity)
+    paid = price(context.law, scale, sensitivity, context.accounting)
     # Laplace: δ₀ ≤ 1 − e^(−1/scale), by the bound 1 − e^(−x) ≥ x/(1 + x) for x > 0.
-    laplace = room.law is Law.DISCRETE_LAPLACE
+    laplace = context.law is Law.DISCRETE_LAPLACE
     chance = (
         min(delta, 1 / (1 + scale))
         if laplace
-        else delta / (1 + _exp_upper_bound(room.epsilon))
+        else delta / (1 + _exp_upper_bound(context.epsilon))
     )
-    at = threshold(law=room.law, scale=scale, delta=chance, max_rows=room.max_rows)
+    at = threshold(
+        law=context.law, scale=scale, delta=chance, max_rows=context.max_rows
+    )
     return scale, Cost(paid.accounting, paid.amount, delta), at
 
 

@@ -59,26 +59,26 @@ class Mean:
 
 
 def measure_sum(
-    room: MechanismContext, column: Lattice, *, amount: Fraction, origin: int = 0
+    context: MechanismContext, column: Lattice, *, amount: Fraction, origin: int = 0
 ) -> Sum:
     """The noisy sum of a bounded column."""
     low, high = _require_bounds(column)
     reach = max(high - origin, origin - low, 0)
-    if room.neighbours is Neighbours.REPLACE:
+    if context.neighbours is Neighbours.REPLACE:
         reach = max(reach, high - low)
-    if reach * room.max_rows >= 2**53:
+    if reach * context.max_rows >= 2**53:
         raise Refused(
             f"{column.name}: its bounds are too wide for its step. Use a coarser step."
             " Nothing was spent"
         )
 
     def compute_exact() -> int:
-        return room.table.sum(column.name, low, high) - origin * room.table.count_valid(
-            column.name
-        )
+        return context.table.sum(
+            column.name, low, high
+        ) - origin * context.table.count_valid(column.name)
 
     return _measure_value(
-        room,
+        context,
         column.name,
         compute_exact,
         reach=max(reach, 1),
@@ -88,16 +88,18 @@ def measure_sum(
     )
 
 
-def measure_mean(room: MechanismContext, column: Lattice, *, amount: Fraction) -> Mean:
+def measure_mean(
+    context: MechanismContext, column: Lattice, *, amount: Fraction
+) -> Mean:
     """The noisy mean of a bounded column: half the amount for the sum, half for the
     count.
     """
     low, high = _require_bounds(column)
-    around = measure_sum(room, column, amount=amount / 2, origin=(low + high) // 2)
+    around = measure_sum(context, column, amount=amount / 2, origin=(low + high) // 2)
     count = _measure_value(
-        room,
+        context,
         column.name,
-        lambda: room.table.count_valid(column.name),
+        lambda: context.table.count_valid(column.name),
         reach=1,
         origin=0,
         amount=amount / 2,
@@ -119,7 +121,7 @@ def _require_bounds(column: Lattice) -> tuple[int, int]:
 
 
 def _measure_value(
-    room: MechanismContext,
+    context: MechanismContext,
     column: str,
     exact: Callable[[], int],
     *,
@@ -128,29 +130,29 @@ def _measure_value(
     amount: Fraction,
     what: str,
 ) -> Sum:
-    moves = Fraction(reach * room.max_rows)
+    moves = Fraction(reach * context.max_rows)
     sensitivity = Sensitivity(l1=moves, l2_squared=moves * moves, l0=1, linf=moves)
-    scale = room.scale(amount, sensitivity)
-    cost = price(room.law, scale, sensitivity, room.accounting)
+    scale = context.scale(amount, sensitivity)
+    cost = price(context.law, scale, sensitivity, context.accounting)
     request = {
         "mechanism": what,
         "column": column,
-        "law": room.law,
+        "law": context.law,
         "scale": scale,
         "origin": origin,
     }
 
     def draw_value(counted: int) -> NoisyAnswer:
-        noise = int(room.draw(room.law, scale, (1,))[0])
+        noise = int(context.draw(context.law, scale, (1,))[0])
         return {
             "value": np.array(str(counted + noise))
         }  # text, because a sum may exceed 64 bits
 
     return Sum(
         column,
-        int(str(room.till.pay(request, cost, exact, draw_value)["value"])),
+        int(str(context.payments.pay(request, cost, exact, draw_value)["value"])),
         origin,
-        room.law,
+        context.law,
         scale,
         cost,
     )

@@ -111,7 +111,7 @@ class DryRunTable:
         """No row breaks a rule."""
         return 0
 
-    def described(self, schema: Schema) -> DryRunTable:
+    def with_schema(self, schema: Schema) -> DryRunTable:
         """The same people under another schema."""
         return DryRunTable(schema, self._people)
 
@@ -147,13 +147,13 @@ def open_dry_run(
     so that what a run chooses is chosen here too. Without, every marginal is empty and
     nothing is noised.
     """
-    room = MechanismContext(
+    context = MechanismContext(
         table=DryRunTable(schema, people),
-        till=Payments(_DryRunLedger(), filter),
+        payments=Payments(_DryRunLedger(), filter),
         neighbours=neighbours,
         accounting=filter.accounting,
         epsilon=epsilon,
         max_rows=schema.unit.max_rows,
         draw=draw_noise if people else _draw_zeros,
     )
-    return Curator(room, schema)
+    return Curator(context, schema)
