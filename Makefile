@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format capture compare screenshots bench bench-peers docs studio clean
+.PHONY: help demo test test-slow check legibility format capture compare screenshots bench bench-peers docs studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/house_rules.py
 	@$(BIN)/python scripts/sentences.py --check
+
+legibility: $(VENV)/.ready ## How readable the package is, in figures beside their goals
+	@$(BIN)/python scripts/legibility.py
 
 format: $(VENV)/.ready ## Rewrite files in the house format
 	@$(BIN)/ruff format .

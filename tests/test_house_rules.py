@@ -107,6 +107,19 @@ BAD = [
         "from cli.conftest import Shell",
     ),
     ("tests/models/build.py", "helpers_come_from_the_kit", "import math"),
+    ("models/x.py", "functions_say_what_they_do", "def settled(): ..."),
+    ("models/x.py", "functions_say_what_they_do", "def _told(): ..."),
+    ("cli/x.py", "functions_say_what_they_do", "class A:\n    def running(self): ..."),
+    ("cli/x.py", "functions_say_what_they_do", "async def heard(): ..."),
+    ("models/x.py", "constants_say_of_what", "MOST = 3"),
+    ("cli/x.py", "constants_say_of_what", "_LEAST: float = 0.1"),
+    ("models/x.py", "one_idea_an_expression", "[[b for b in a] for a in rows]"),
+    (
+        "synthesizers/x.py",
+        "one_idea_an_expression",
+        "sum(len({*a}) for a in [b for b in c])",
+    ),
+    ("models/x.py", "one_idea_an_expression", "a if b else c if d else e"),
 ]
 
 GOOD = [
@@ -161,6 +174,19 @@ GOOD = [
         "from kit.people import table",
     ),
     ("tests/kit/people.py", "helpers_come_from_the_kit", "import math"),
+    ("models/x.py", "functions_say_what_they_do", "def shrink_distances(): ..."),
+    ("models/x.py", "functions_say_what_they_do", "def settled_rows(): ..."),
+    ("models/x.py", "functions_say_what_they_do", "def logsumexp(): ..."),
+    ("models/x.py", "functions_say_what_they_do", "def encoding(): ...\nsettled = 1"),
+    ("models/x.py", "constants_say_of_what", "MAX_ROUNDS = 3"),
+    ("models/x.py", "constants_say_of_what", "N = 3\nmost = 2\nclass A:\n    MOST = 1"),
+    (
+        "models/x.py",
+        "one_idea_an_expression",
+        "c = [b for b in a]\n[len(x) for x in c]",
+    ),
+    ("models/x.py", "one_idea_an_expression", "(a if b else c, d if e else f)"),
+    ("cli/x.py", "one_idea_an_expression", "[[b for b in a] for a in rows]"),
 ]
 
 
@@ -198,6 +224,42 @@ def test_every_rule_is_shown_to_bite() -> None:
     assert {rule for _, rule, _ in BAD} == {
         rule.__name__ for rule in (*rules.RULES, *rules.TEST_RULES)
     }
+
+
+def parse_modules(**texts: str) -> dict[Path, ast.Module]:
+    """Modules of the package by name, as the rule across modules takes them."""
+    folder = ROOT / "src" / "understudy"
+    return {folder / f"{name}.py": ast.parse(text) for name, text in texts.items()}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("class Table: ...", "class Table: ..."),
+        ("MAX_ROWS = 3", "MAX_ROWS = 4"),
+        ("MAX_ROWS = 3", "MAX_ROWS: int = 3"),
+        ("class Table: ...", "class _Table: ..."),
+    ],
+)
+def test_a_name_with_two_meanings_is_found(first: str, second: str) -> None:
+    modules = parse_modules(first=first, second=second)
+    (breach,) = rules.one_name_means_one_thing(modules)
+    assert breach.startswith("src/understudy/first.py:1:")
+    assert "src/understudy/second.py:1" in breach
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("class Table: ...", "class Rows: ..."),
+        ("MAX_ROWS = 3", "from understudy.first import MAX_ROWS"),
+        ("T = 1", "T = 2"),
+        ("def f():\n    class Table: ...", "class Table: ..."),
+    ],
+)
+def test_names_with_one_meaning_pass(first: str, second: str) -> None:
+    modules = parse_modules(first=first, second=second)
+    assert list(rules.one_name_means_one_thing(modules)) == []
 
 
 # The text of the project speaks of the project alone: it names no machine it was made
