@@ -39,11 +39,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import understudy as us
 from understudy.models.estimates.residuals import Residuals
-from understudy.schema import load_schema
+from understudy.schema import Schema
 from understudy.workflow.precision import known
 folder, name, epsilon, sampled = sys.argv[1:]
 rows = pq.read_table(f"{folder}/table.parquet")
-schema = load_schema(f"{folder}/schema.yaml")
+schema = Schema.load(f"{folder}/schema.yaml")
 us.plan(schema, epsilon=epsilon, synthesizer="independent")  # everything is imported before the clock starts
 began = time.perf_counter()
 release = us.synthesize(rows, schema, epsilon=epsilon, synthesizer=name, ledger=f"{folder}/{name}-{epsilon}.ledger")
@@ -77,7 +77,7 @@ def compared(
     import pyarrow.parquet as pq
 
     import understudy as us
-    from understudy.schema import Integer, Schema, save_schema
+    from understudy.schema import Integer, Schema
 
     schema = Schema(
         columns=tuple(
@@ -90,7 +90,7 @@ def compared(
     kept = []
     with tempfile.TemporaryDirectory() as folder:
         pq.write_table(pa.table(table.codes), Path(folder, "table.parquet"))
-        save_schema(schema, Path(folder, "schema.yaml"))
+        schema.save(Path(folder, "schema.yaml"))
         us.plan(schema, epsilon=1, rows=1000, synthesizer="mst")  # warm up
         for name in names:
             for epsilon in epsilons:

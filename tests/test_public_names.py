@@ -15,7 +15,7 @@ import understudy
 
 NAMES = {
     # verbs
-    "audit", "describe", "evaluate", "plan", "synthesize", "load", "load_schema", "save_schema",
+    "audit", "describe", "evaluate", "plan", "synthesize", "load",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid

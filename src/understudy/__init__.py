@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from understudy.schema.columns.lattice import Time as Time
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.schema import Unit as Unit
-    from understudy.schema.yaml.file import load_schema as load_schema
-    from understudy.schema.yaml.file import save_schema as save_schema
     from understudy.workflow.audit import audit as audit
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.plan import Plan as Plan
@@ -66,7 +64,6 @@ _PUBLIC_NAMES_BY_MODULE = {
         "Identifier",
         "Text",
     ),
-    "understudy.schema.yaml.file": ("load_schema", "save_schema"),
     "understudy.schema.columns.lattice": (
         "Date",
         "Datetime",
@@ -113,9 +110,7 @@ __all__ = [
     "errors",
     "evaluate",
     "load",
-    "load_schema",
     "plan",
-    "save_schema",
     "synthesize",
 ]
 

@@ -12,7 +12,7 @@ from kit.permissions import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 from understudy.accounting.ledger import Ledger
 from understudy.cli import demo as module
 from understudy.releases import Release
-from understudy.schema import load_schema
+from understudy.schema import Schema
 
 
 def test_the_whole_way(shell: Shell, tmp_path: Path, permissive: None) -> None:
@@ -64,7 +64,7 @@ def test_it_is_told_in_a_pipe_too_as_plain_text_and_its_schema_is_a_file_a_perso
         "here/synthetic.csv",
     ):
         assert said in done.out
-    schema = load_schema(tmp_path / "here" / "survey.yaml")
+    schema = Schema.load(tmp_path / "here" / "survey.yaml")
     assert [name for name in schema if not schema[name].is_closed] == ["affairs"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit.cli import CANARY, Shell
-from understudy.schema import Categorical, Integer, load_schema
+from understudy.schema import Categorical, Integer, Schema
 
 
 def test_a_draft_leaves_values_and_bounds_open(
@@ -15,7 +15,7 @@ def test_a_draft_leaves_values_and_bounds_open(
 ) -> None:
     done = shell("describe", people, "-o", "draft.yaml")
     assert (done.code, done.out, done.err) == (0, "", "")
-    draft = load_schema(tmp_path / "draft.yaml")
+    draft = Schema.load(tmp_path / "draft.yaml")
     assert {c.name: c.type for c in draft.columns} == {
         "age": "integer",
         "sex": "categorical",
@@ -32,7 +32,7 @@ def test_public_domains_writes_them_down(
 ) -> None:
     people.write_text(people.read_text().replace(CANARY, "M"))
     assert shell("describe", people, "--public-domains", "-o", "draft.yaml").code == 0
-    draft = load_schema(tmp_path / "draft.yaml")
+    draft = Schema.load(tmp_path / "draft.yaml")
     assert draft["age"] == Integer(name="age", min=18, max=90)
     assert draft["sex"] == Categorical(
         name="sex", values=("F", "M"), nullable=False
@@ -98,4 +98,4 @@ def test_an_edited_schema_is_not_written_over_by_accident(
     )
     assert "max: 90" in edited.read_text()
     assert shell("describe", people, "-o", "edited.yaml", "--overwrite").code == 0
-    assert load_schema(edited)["age"] == Integer(name="age")
+    assert Schema.load(edited)["age"] == Integer(name="age")

@@ -17,7 +17,7 @@ import pytest
 
 from understudy.cli import root
 from understudy.cli.printer import show_controls, write_json
-from understudy.schema import Boolean, Categorical, Integer, Schema, Text, save_schema
+from understudy.schema import Boolean, Categorical, Integer, Schema, Text
 
 TITLE = "\x1b]0;owned\x07"
 """Sets the title of a terminal."""
@@ -209,7 +209,7 @@ def write_folder(folder: Path, names: Sequence[str]) -> None:
             Text(name=NOTE, note=STORY),
         )
     )
-    save_schema(schema, folder / SCHEMA)
+    schema.save(folder / SCHEMA)
     quoted = {
         "age": json.dumps(AGE),
         "sex": json.dumps(SEX),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kit.cli import Shell
 from kit.schema.formats import NIST, SDV
-from understudy.schema import load_schema
+from understudy.schema import Schema
 
 
 def test_a_dictionary_becomes_a_schema(shell: Shell, tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_dictionary_becomes_a_schema(shell: Shell, tmp_path: Path) -> None:
     done = shell("schema", "convert", "dictionary.json", "-o", "people.yaml")
     assert done.code == 0, done.err
     assert 'column "CODE": no codes are listed' in done.out
-    assert load_schema(tmp_path / "people.yaml")["AGE"].max == 99  # type: ignore[attr-defined]
+    assert Schema.load(tmp_path / "people.yaml")["AGE"].max == 99  # type: ignore[attr-defined]
 
 
 def test_from_one_tool_to_another(shell: Shell, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from kit.cli import CANARY
 from understudy.cli.console import TextConsole
 from understudy.cli.root import run
 from understudy.cli.screen import Screen
-from understudy.schema import load_schema
+from understudy.schema import Schema
 from understudy.synthesizers import Independent
 from understudy.workflow.synthesize import synthesize
 
@@ -158,7 +158,7 @@ def test_what_is_said_to_be_spent_is_what_the_account_has_charged(
     share = [0.0]
     synthesize(
         people,
-        load_schema(schema),
+        Schema.load(schema),
         epsilon=1,
         synthesizer=Boastful(),
         ledger=tmp_path / "people.ledger",

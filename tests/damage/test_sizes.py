@@ -26,7 +26,7 @@ from understudy.models import ProductModel
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.rules.structural_zeros import keep_possible
 from understudy.releases import Guarantee, Release
-from understudy.schema import Boolean, Schema, parse_schema
+from understudy.schema import Boolean, Schema
 
 TESTS = Path(__file__).resolve().parents[1]
 FAST = {"schema": 30, "release": 20, "ledger": 9}
@@ -74,7 +74,7 @@ def test_hours_of_ten_thousand_years_are_counted_before_they_are_made() -> None:
         SchemaError,
         match=r"`bins: hour` makes more than 100,000 bins. Take a longer unit",
     ):
-        parse_schema(
+        Schema.parse(
             "columns: {a: {type: datetime, min: 0001-01-01, max: 9999-12-31, bins: hour}}"
         )
     assert process_time() - began < 1
@@ -83,7 +83,7 @@ def test_hours_of_ten_thousand_years_are_counted_before_they_are_made() -> None:
 def test_a_calendar_that_begins_before_the_first_year_is_refused_in_one_line() -> None:
     column = "{type: datetime, zone: Europe/Berlin, min: '0001-01-02', max: '0003-01-01', bins: year}"
     with pytest.raises(SchemaError, match=r"`bins: year` begins beyond the calendar"):
-        parse_schema(f"columns: {{a: {column}}}")
+        Schema.parse(f"columns: {{a: {column}}}")
 
 
 def test_bins_of_all_columns_are_bounded_together() -> None:
@@ -95,7 +95,7 @@ def test_bins_of_all_columns_are_bounded_together() -> None:
         SchemaError,
         match=r':7: column "c5": with it the columns have more than 500,000 bins',
     ):
-        parse_schema(page)
+        Schema.parse(page)
 
 
 def test_two_thousand_columns_and_100_000_values_in_one_are_read() -> None:
@@ -103,7 +103,7 @@ def test_two_thousand_columns_and_100_000_values_in_one_are_read() -> None:
     page = "columns:\n" + "".join(
         f"  c{i}: {{type: integer, min: 0, max: 99}}\n" for i in range(2000)
     )
-    schema = parse_schema(f"{page}  large: {{type: categorical, values: [{values}]}}\n")
+    schema = Schema.parse(f"{page}  large: {{type: categorical, values: [{values}]}}\n")
     assert (len(schema), schema.sizes(("large",))) == (2001, (100_001,))
 
 
@@ -114,14 +114,14 @@ def test_reading_is_linear_in_columns_and_in_rules() -> None:
         f"  - c{i} = c{i + 1} or c{i + 2} = true\n" for i in range(1000)
     )
     began = process_time()
-    schema = parse_schema(columns + rules)
+    schema = Schema.parse(columns + rules)
     assert all(schema[name].is_closed and name in schema for name in schema)
     assert process_time() - began < SECONDS
 
 
 def test_a_rule_between_two_large_columns_makes_no_table_of_their_pairs() -> None:
     large = "{type: integer, min: 0, max: 999999, bins: 100000, nullable: false}"
-    schema = parse_schema(f"columns: {{a: {large}, b: {large}}}\nrules: [a <= b]")
+    schema = Schema.parse(f"columns: {{a: {large}, b: {large}}}\nrules: [a <= b]")
     codes = {
         name: np.array(of, np.uint32)
         for name, of in (("a", [9, 0, 7]), ("b", [1, 2, 8]))
@@ -132,7 +132,7 @@ def test_a_rule_between_two_large_columns_makes_no_table_of_their_pairs() -> Non
 
 def test_columns_of_one_value_have_no_parts_of_their_own() -> None:
     one = "{type: categorical, values: [x], nullable: false}"
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {" + ", ".join(f"c{i}: {one}" for i in range(30)) + "}"
     )
     names = tuple(schema)

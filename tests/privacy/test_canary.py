@@ -25,7 +25,7 @@ from kit.privacy.canary import Cage, scan
 from understudy.cli.root import run as command
 from understudy.errors import UnderstudyError
 from understudy.releases import Release
-from understudy.schema import Schema, save_schema
+from understudy.schema import Schema
 from understudy.workflow.describe import describe
 from understudy.workflow.synthesize import synthesize
 
@@ -101,8 +101,8 @@ def released(folder: Path, cage: Cage, rng: np.random.Generator, *, number: int)
         dataset="people",
     )
     if schema is not None:
-        save_schema(schema, folder / "schema.yaml")
-        save_schema(release.schema, folder / "learned.yaml")
+        schema.save(folder / "schema.yaml")
+        release.schema.save(folder / "learned.yaml")
     release.save(folder / "people.understudy")
     release.write(folder / "out.csv")
     release.write(folder / "out.parquet")

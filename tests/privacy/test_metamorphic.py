@@ -49,7 +49,7 @@ from understudy.cli.root import run as command
 from understudy.curator import Payments
 from understudy.curator.discovery.close import needs_bins
 from understudy.curator.mechanisms.sparse_histogram import learn_labels
-from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
+from understudy.schema import Categorical, Column, Schema
 from understudy.schema.predicates.rules import BrokenRowPolicy as Breaking
 from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.workflow.synthesize import synthesize
@@ -205,7 +205,7 @@ def test_rules_units_keys_and_days_of_the_week_show_nothing_that_was_not_paid_fo
     """Rows that break every rule and rows that break none, people with one row and with
     nine: one release, one account, the same files.
     """
-    schema = parse_schema(RULED.replace("HOW", how))
+    schema = Schema.parse(RULED.replace("HOW", how))
     keep = [
         ["a", "Bern", "BE", "2024-03-04", "1960"],
         ["b", "Zug", "ZG", "2024-05-07", "2010"],
@@ -520,7 +520,7 @@ def typed(data: bytes, folder: Path, capsys, *options: str) -> tuple[object, ...
     """What a command wrote, on the screen and in files."""
     folder.mkdir()
     (folder / "people.csv").write_bytes(data)
-    save_schema(looked_at(("sex", "age")), folder / "schema.yaml")
+    looked_at(("sex", "age")).save(folder / "schema.yaml")
     with deaf():
         line = f"synthesize {folder}/people.csv --schema {folder}/schema.yaml --epsilon 1 -o {folder}/out.csv --seed 1"
         code = command([*line.split(), *options])

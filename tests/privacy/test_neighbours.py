@@ -49,7 +49,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
 from understudy.curator import Curator, MechanismContext
 from understudy.errors import Refused
-from understudy.schema import Schema, save_schema
+from understudy.schema import Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.synthesizers.base import MISCOUNTED_NOTE
 from understudy.tables import Table, TableSource
@@ -300,7 +300,7 @@ def type_command(
     line = f"synthesize {folder}/people.csv --epsilon 8 --delta 1e-3 -o {folder}/out.parquet --seed 1 --json"
     line += f" --release {folder}/people.understudy --synthesizer {setting.synthesizer} --neighbours {setting.relation}"
     if setting.schema is not None:
-        save_schema(setting.schema, folder / "schema.yaml")
+        setting.schema.save(folder / "schema.yaml")
         line += f" --schema {folder}/schema.yaml"
     with keep_questions(replayed) as questions:
         code = command(line.split())

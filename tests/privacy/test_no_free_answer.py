@@ -28,7 +28,7 @@ from understudy.cli.root import run as command
 from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.errors import BudgetExceeded, Refused, UnderstudyError
 from understudy.releases import Release
-from understudy.schema import Integer, Schema, save_schema
+from understudy.schema import Integer, Schema
 from understudy.workflow.synthesize import synthesize
 
 ROWS = b"sex,age\n" + b"F,42\nM,63\n" * 10
@@ -76,7 +76,7 @@ def kinds(path: Path) -> list[str]:
 def people(tmp_path: Path) -> Path:
     path = tmp_path / "people.csv"
     path.write_bytes(ROWS)
-    save_schema(DECLARED, tmp_path / "schema.yaml")
+    DECLARED.save(tmp_path / "schema.yaml")
     return path
 
 

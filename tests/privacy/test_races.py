@@ -20,7 +20,7 @@ import sys
 import understudy as us
 from understudy.workflow.synthesize import synthesize
 folder, number = sys.argv[1:]
-schema = us.load_schema(f"{folder}/people.yaml")
+schema = us.Schema.load(f"{folder}/people.yaml")
 print("ready", flush=True)
 sys.stdin.readline()
 try:

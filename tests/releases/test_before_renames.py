@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.schema import dump_schema, load_schema, parse_schema
+from understudy.schema import Schema, dump_schema
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "before_renames"
 KNOWN = json.loads((FOLDER / "known.json").read_text())
@@ -61,9 +61,9 @@ def test_a_ledger_verifies_and_adds_up_as_before(tmp_path: Path) -> None:
 
 
 def test_a_schema_file_means_what_it_meant() -> None:
-    schema = load_schema(FOLDER / "people.yaml")
+    schema = Schema.load(FOLDER / "people.yaml")
     assert [column.type for column in schema.columns] == [
         "categorical", "categorical", "integer", "integer", "boolean", "date",
     ]  # fmt: skip
     assert len(schema.rules) == 1
-    assert parse_schema(dump_schema(schema)) == schema
+    assert Schema.parse(dump_schema(schema)) == schema

@@ -23,7 +23,7 @@ from understudy.releases.summary import (
     list_warnings,
     spending_by_question,
 )
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 
 ROWS = 3000
 
@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, Path]:
             "code": [f"x{i}" for i in range(ROWS)],
         }
     )
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns:\n  sex: {type: categorical, values: [F, M]}\n"
         "  age: {type: integer, min: 18, bounds: learn}\n"
         "  code: {type: categorical, values: learn}\n"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from kit.schema.files import FULL, edited, schemas
 from understudy.errors import SchemaError
-from understudy.schema import dump_schema, json_schema, parse_schema, schema_to_dict
+from understudy.schema import Schema, dump_schema, json_schema, schema_to_dict
 from understudy.schema.yaml.keys import (
     COLUMN_KEYS_BY_TYPE,
     COMMON_COLUMN_KEYS,
@@ -81,7 +81,7 @@ INVALID = [
 def test_wrong_kinds_keys_and_forms_are_refused_by_it_and_by_the_reader(text):
     assert not VALIDATOR.is_valid(edited(text))
     with pytest.raises(SchemaError):
-        parse_schema(text)
+        Schema.parse(text)
 
 
 def test_it_knows_the_same_words_as_the_reader():
@@ -104,4 +104,4 @@ def test_a_file_it_accepts_can_still_contradict_itself():
     text = "columns: {age: {type: integer, min: 90, max: 17}}"
     VALIDATOR.validate(edited(text))
     with pytest.raises(SchemaError):
-        parse_schema(text)
+        Schema.parse(text)

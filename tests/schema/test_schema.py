@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+
 import numpy as np
 import pytest
 
@@ -109,3 +112,39 @@ def test_constraints_stay_with_the_schema():
     )
     assert again.impossible == schema.impossible
     assert again.zeros(("age", "married")) is None
+
+
+def test_a_schema_file_round_trips(tmp_path):
+    schema = Schema(
+        columns=(AGE, MARRIED, KEY),
+        unit=Unit(id="key", max_rows=3),
+        impossible=(parse_predicate("age < 15 and married = true"),),
+    )
+    schema.save(tmp_path / "people.yaml")
+    assert Schema.load(tmp_path / "people.yaml") == schema
+    assert Schema.load(str(tmp_path / "people.yaml")) == schema
+    assert Schema.parse((tmp_path / "people.yaml").read_text()) == schema
+
+
+def test_an_error_names_where_a_text_came_from(tmp_path):
+    text = "columns:\n  age: {type: integer, min: 9, max: 1}"
+    with pytest.raises(SchemaError, match=r'^schema:2: column "age"'):
+        Schema.parse(text)
+    with pytest.raises(SchemaError, match=r'^the form:2: column "age"'):
+        Schema.parse(text, source="the form")
+    path = tmp_path / "people.yaml"
+    path.write_text(text)
+    with pytest.raises(SchemaError, match=r'people\.yaml:2: column "age"'):
+        Schema.load(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+def test_a_saved_schema_is_for_its_owner_alone(tmp_path):
+    Schema(columns=(AGE,)).save(tmp_path / "people.yaml")
+    assert stat.S_IMODE((tmp_path / "people.yaml").stat().st_mode) == 0o600
+
+
+def test_column_sizes_count_the_codes_of_the_release():
+    schema = Schema(columns=(AGE, Text(name="remarks"), MARRIED, SEX))
+    assert schema.column_sizes == {"age": 3, "married": 3, "sex": 2}
+    assert schema.column_sizes is schema.column_sizes

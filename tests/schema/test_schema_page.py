@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from kit.schema.files import edited
-from understudy.schema import dump_schema, json_schema, parse_schema
+from understudy.schema import Schema, dump_schema, json_schema
 from understudy.schema.yaml.keys import (
     COLUMN_KEYS_BY_TYPE,
     COMMON_COLUMN_KEYS,
@@ -24,8 +24,8 @@ FILES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
 
 @pytest.mark.parametrize("text", FILES, ids=range(len(FILES)))
 def test_every_file_on_the_page_is_a_schema(text):
-    schema = parse_schema(text, source="docs/schema.md")
-    assert parse_schema(dump_schema(schema)) == schema
+    schema = Schema.parse(text, source="docs/schema.md")
+    assert Schema.parse(dump_schema(schema)) == schema
     jsonschema.Draft202012Validator(json_schema()).validate(edited(text))
 
 

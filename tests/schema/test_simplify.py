@@ -14,7 +14,6 @@ from understudy.schema import (
     Schema,
     holds_for_row,
     parse_predicate,
-    parse_schema,
     possibly_true_cells,
     surely_true_cells,
 )
@@ -52,7 +51,7 @@ SAID = st.recursive(
 @given(SAID, st.lists(SAID, min_size=1, max_size=3))
 def test_a_row_that_keeps_the_rules_is_judged_as_before(asked: str, never: list[str]):
     schema = Schema(
-        columns=parse_schema(PAGE).columns,
+        columns=Schema.parse(PAGE).columns,
         impossible=tuple(map(parse_predicate, never)),
     )
     before = parse_predicate(asked)
@@ -81,7 +80,7 @@ def test_a_row_that_keeps_the_rules_is_judged_as_before(asked: str, never: list[
     ],
 )
 def test_what_a_rule_forbids_is_possible_in_no_cell(rule: str, asked: str):
-    schema = parse_schema(
+    schema = Schema.parse(
         f"{PAGE.replace('[0, 2], nullable', '[0, 1, 2], nullable')}rules:\n  - {rule}\n"
     )
     said, clique = simplify_by_rules(parse_predicate(asked), schema), ("a", "b", "c")
@@ -93,7 +92,7 @@ def test_what_a_rule_forbids_is_possible_in_no_cell(rule: str, asked: str):
     ("rule", "asked"), [("a <= c", "c >= a"), ("a + b = c", "b + a <= c")]
 )
 def test_what_a_rule_says_is_sure_of_whoever_has_a_value(rule: str, asked: str):
-    schema = parse_schema(f"{PAGE}rules:\n  - {rule}\n")
+    schema = Schema.parse(f"{PAGE}rules:\n  - {rule}\n")
     found = surely_true_cells(
         simplify_by_rules(parse_predicate(asked), schema),
         schema.codecs,
@@ -111,7 +110,7 @@ def test_what_a_rule_says_is_sure_of_whoever_has_a_value(rule: str, asked: str):
 
 
 def test_what_no_rule_speaks_of_stays_as_it_was():
-    schema = parse_schema(f"{PAGE}rules:\n  - a <= b\n")
+    schema = Schema.parse(f"{PAGE}rules:\n  - a <= b\n")
     for asked in ("a < b", "a = b", "a < c", "a > 2", "a + b > c"):
         assert simplify_by_rules(parse_predicate(asked), schema) == parse_predicate(
             asked

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 from understudy.tables import open_table
 from understudy.workflow.describe import describe
 from understudy.workflow.synthesize import synthesize
@@ -212,7 +212,7 @@ def schema_for(columns):
         f"  {json.dumps(column)}: {described[column.split(' as ')[0]]}"
         for column in columns
     ]
-    return parse_schema("\n".join(["columns:", *lines]))
+    return Schema.parse("\n".join(["columns:", *lines]))
 
 
 def stored_alike(schema, data):
@@ -566,7 +566,7 @@ def test_several_missing_codes_are_kept_apart(tmp_path):
     (tmp_path / "in.csv").write_text(
         "\n".join(["wage", *["5", "N", "-7", '""'] * 50]) + "\n"
     )
-    schema = parse_schema(
+    schema = Schema.parse(
         'columns: {wage: {type: integer, min: 0, max: 9, missing: ["N", "-7"]}}'
     )
     release = synthesize(

@@ -19,7 +19,7 @@ import understudy as us
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
 from understudy.findings import INTERNAL_MARKING
-from understudy.schema import Categorical, Integer, Schema, parse_schema
+from understudy.schema import Categorical, Integer, Schema
 from understudy.schema.formula import guard_formula
 from understudy.workflow.compare import LABEL_NOT_IN_REAL
 from understudy.workflow.evaluate import CHOICE_WARNING, evaluate
@@ -241,7 +241,7 @@ def test_what_is_refused_reads_nothing(folder: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["keep", "drop", "missing"])
 def test_rows_that_break_a_rule_are_compared_as_they_are(broken: str) -> None:
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {age: {type: integer, min: 0, max: 99}, smoker: {type: boolean}}\n"
         f"rules: [if age < 15 then smoker = false]\nbroken: {broken}"
     )

@@ -11,7 +11,7 @@ import pytest
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, SchemaError
 from understudy.releases.file.archive import load
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 from understudy.workflow.plan import plan
 from understudy.workflow.synthesize import synthesize
 
@@ -77,7 +77,7 @@ def test_no_row_that_leaves_breaks_a_rule(people, synthesizer, tmp_path):
     assert broken(people) > 50
     release = synthesize(
         people,
-        parse_schema(PAGE),
+        Schema.parse(PAGE),
         epsilon=1,
         synthesizer=synthesizer,
         ledger=tmp_path / "l",
@@ -98,7 +98,7 @@ def test_no_row_that_leaves_breaks_a_rule(people, synthesizer, tmp_path):
 def test_rules_that_no_row_can_keep_are_refused_before_anything_is_spent(
     people, tmp_path
 ):
-    schema = parse_schema(
+    schema = Schema.parse(
         PAGE.replace(
             "- wage + rent = income", "- {name: rich, always: wage + rent > 20000}"
         )
@@ -116,12 +116,12 @@ def test_dropping_is_refused_where_the_number_of_rows_is_public(people, tmp_path
     for refused in (
         lambda: synthesize(
             people,
-            parse_schema(PAGE),
+            Schema.parse(PAGE),
             epsilon=1,
             neighbours="replace",
             ledger=tmp_path / "l",
         ),
-        lambda: plan(parse_schema(PAGE), epsilon=1, neighbours="replace"),
+        lambda: plan(Schema.parse(PAGE), epsilon=1, neighbours="replace"),
     ):
         with pytest.raises(Refused, match="broken: drop changes the number of rows"):
             refused()
@@ -129,7 +129,7 @@ def test_dropping_is_refused_where_the_number_of_rows_is_public(people, tmp_path
 
 
 def test_the_guarantee_names_the_rules(people, tmp_path):
-    release = synthesize(people, parse_schema(PAGE), epsilon=1, ledger=tmp_path / "l")
+    release = synthesize(people, Schema.parse(PAGE), epsilon=1, ledger=tmp_path / "l")
     assert "that in every row wage + rent = income" in release.guarantee.public
     assert "that rows which break a rule are left out" in release.guarantee.public
     with Ledger.open(tmp_path / "l"):
@@ -169,7 +169,7 @@ def test_people_with_several_rows_come_back_as_such(tmp_path):
         }
     )
     release = synthesize(
-        frame, parse_schema(VISITS), epsilon=4, ledger=tmp_path / "l", synthesizer="mst"
+        frame, Schema.parse(VISITS), epsilon=4, ledger=tmp_path / "l", synthesizer="mst"
     )
     assert "how many rows each patient has" in release.guarantee.learned
     assert "the map from town to canton" in release.guarantee.learned

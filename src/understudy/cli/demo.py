@@ -83,7 +83,7 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
 def _run_demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     from understudy.cli.describe import DRAFT_REMINDER
     from understudy.cli.synthesize import run_facts, show_run
-    from understudy.schema import load_schema, save_schema
+    from understudy.schema import Schema
     from understudy.workflow.compare import compare
     from understudy.workflow.describe import describe
     from understudy.workflow.plan import plan
@@ -104,8 +104,8 @@ def _run_demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> N
     )
 
     _show_title(screen, "understudy describe", f"drafts what is public → {schema_file}")
-    save_schema(declare_survey_answers(describe(survey)), schema_file)
-    schema = load_schema(schema_file)
+    declare_survey_answers(describe(survey)).save(schema_file)
+    schema = Schema.load(schema_file)
     screen.line(
         f"The questionnaire lists the answers to {len(SURVEY_ANSWERS)} questions; the"
         " largest amount of `affairs` stays to be learned."

@@ -70,7 +70,6 @@ def describe(
             f"{output}: exists already. Name another file, or say --overwrite. Nothing"
             " was written."
         )
-    from understudy.schema import save_schema
     from understudy.workflow.describe import describe as make_draft
     from understudy.workflow.open import open_source
 
@@ -79,7 +78,7 @@ def describe(
             file, delimiter=delimiter, encoding=encoding, multiline=multiline
         ) as source:
             draft = make_draft(source, public_domains=public_domains)
-        save_schema(draft, output)
+        draft.save(output)
     except BaseException as error:
         if is_interruption(error):
             raise CommandStopped(

@@ -131,7 +131,7 @@ def synthesize(
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     from understudy.accounting.aftermath import account_for_failure, describe_spending
     from understudy.releases.release import check_rows, refuse_unasked_rows
-    from understudy.schema import load_schema
+    from understudy.schema import Schema
     from understudy.workflow.open import open_source
     from understudy.workflow.synthesize import synthesize as make_release
 
@@ -149,7 +149,7 @@ def synthesize(
             screen.line(line, style="yellow")
         if schema is None:
             source.check_header()
-        declared = None if schema is None else load_schema(schema)
+        declared = None if schema is None else Schema.load(schema)
         check_cases(output, source.names if declared is None else declared)
         if rows is None and declared is not None and declared.rows is not None:
             refuse_unasked_rows(declared.rows, len(declared))

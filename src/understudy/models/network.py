@@ -182,12 +182,12 @@ class NetworkModel:
         assert len(set(clique)) == len(clique), "a clique names each column once"
         factors = self._ancestor_factors(clique)
         order, largest = elimination_order(
-            [f.scope for f in factors], set(clique), self._sizes
+            [f.scope for f in factors], set(clique), self.schema.column_sizes
         )
         if max(largest, math.prod(self.schema.sizes(clique))) > MAX_ELIMINATION_CELLS:
             return self._count_marginals(clique)
-        _, left = eliminate_columns(factors, order, self._sizes)
-        return multiply_factors(left, clique, self._sizes)
+        _, left = eliminate_columns(factors, order, self.schema.column_sizes)
+        return multiply_factors(left, clique, self.schema.column_sizes)
 
     def draw_column(
         self, column: str, codes: Codes, rows: int, rng: Generator
@@ -215,14 +215,14 @@ class NetworkModel:
         rows = check_given(self.schema, given)
         factors = self._ancestor_factors(tuple(given))
         order, largest = elimination_order(
-            [f.scope for f in factors], set(given), self._sizes
+            [f.scope for f in factors], set(given), self.schema.column_sizes
         )
         if largest > MAX_ELIMINATION_CELLS:
             raise Refused(
                 f"Completing rows from {', '.join(given)} would take a table of"
                 f" {largest:,} cells. Give fewer or other columns"
             )
-        kept, _ = eliminate_columns(factors, order, self._sizes)
+        kept, _ = eliminate_columns(factors, order, self.schema.column_sizes)
         codes: Codes = {
             name: np.asarray(column).astype(np.int64) for name, column in given.items()
         }
@@ -265,10 +265,6 @@ class NetworkModel:
             for i, (column, parents) in enumerate(shape)
         )
         return cls(schema, read_total(facts), nodes)
-
-    @cached_property
-    def _sizes(self) -> dict[str, int]:
-        return {name: codec.size for name, codec in self.schema.codecs.items()}
 
     @cached_property
     def _simulated_rows(self) -> Codes:
@@ -330,7 +326,7 @@ class NetworkModel:
         weights = table.reshape(-1, size)
         member = np.zeros(rows, np.int64)
         for name in others:
-            member *= self._sizes[name]
+            member *= self.schema.column_sizes[name]
             member += codes[name]
         if len(weights) > rows:
             used, member = np.unique(member, return_inverse=True)

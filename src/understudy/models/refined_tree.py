@@ -219,10 +219,6 @@ class RefinedTreeModel:
             self.marginals,
         )
 
-    @cached_property
-    def _sizes(self) -> dict[str, int]:
-        return {name: codec.size for name, codec in self.schema.codecs.items()}
-
     def _draw_rows(self, rows: int, rng: Generator) -> Codes:
         return draw_tree_rows(self.schema, self.tree.beliefs, rows, rng)
 
@@ -279,7 +275,7 @@ class RefinedTreeModel:
         """The cell of each row in a table of these columns."""
         place = codes[clique[0]]
         for name in clique[1:]:
-            place = place * self._sizes[name] + codes[name]
+            place = place * self.schema.column_sizes[name] + codes[name]
         return place
 
     @cached_property
@@ -287,7 +283,7 @@ class RefinedTreeModel:
         """The same weights in fewer tables: those that share columns are added up where
         one table of them all stays small.
         """
-        sizes = self._sizes
+        sizes = self.schema.column_sizes
         found: dict[Clique, Array] = {}
         for clique, table in sorted(
             self._weights.items(), key=lambda one: -one[1].size

@@ -93,7 +93,7 @@ def with_zeros(
     >>> with_zeros(schema, {("male",): np.zeros(2)})["male", "pregnant"].tolist()
     [[0.0, 0.0], [0.0, -inf]]
     """
-    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    sizes = schema.column_sizes
     made: dict[Clique, Array] = {}
     for clique, theta in potentials.items():
         zeros = schema.zeros(clique)
@@ -155,7 +155,7 @@ class TreeModel:
         }
         if len(known) < len(potentials):
             raise ValueError("a potential belongs to a clique that is not listed")
-        sizes = {name: codec.size for name, codec in schema.codecs.items()}
+        sizes = schema.column_sizes
         cells = forecast_cells([*known, *((name,) for name in schema)], sizes)
         if cells > limit:
             raise Refused(
@@ -175,7 +175,7 @@ class TreeModel:
         the one nearer to the root decides, and the other gives the rest of its columns;
         where it has nothing to give, they are even.
         """
-        sizes = {name: codec.size for name, codec in schema.codecs.items()}
+        sizes = schema.column_sizes
         tree = JunctionTree.of(marginals, sizes)
         by_columns = {frozenset(clique): clique for clique in marginals}
         potentials = {}
@@ -208,7 +208,7 @@ class TreeModel:
     @cached_property
     def beliefs(self) -> Beliefs:
         """The tree, and the marginal of each of its nodes."""
-        sizes = {name: codec.size for name, codec in self.schema.codecs.items()}
+        sizes = self.schema.column_sizes
         tree = JunctionTree.of(
             [*self.potentials, *((name,) for name in self.schema)], sizes
         )

@@ -50,9 +50,6 @@ from understudy.schema.schema import Schema, Unit
 from understudy.schema.yaml.commented import dump_schema
 from understudy.schema.yaml.file import (
     json_schema,
-    load_schema,
-    parse_schema,
-    save_schema,
     schema_from_dict,
 )
 from understudy.schema.yaml.writer import schema_to_dict
@@ -93,12 +90,9 @@ __all__ = [
     "guess_identifier",
     "holds_for_row",
     "json_schema",
-    "load_schema",
     "open_domains",
     "parse_predicate",
-    "parse_schema",
     "possibly_true_cells",
-    "save_schema",
     "schema_from_dict",
     "schema_to_dict",
     "surely_true_cells",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -105,6 +106,51 @@ class Schema:
     broken: BrokenRowPolicy = BrokenRowPolicy.KEEP
     count_broken: bool = False
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema file; an error names the file and the line.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "people.yaml")
+        ...     _ = path.write_text("columns: {age: {type: integer, min: 0, max: 90}}")
+        ...     list(Schema.load(path))
+        ['age']
+        """
+        # The reader of files builds schemas, so it imports this module and cannot be
+        # imported by it before a method is called.
+        from understudy.schema.yaml.file import load_schema_file
+
+        return load_schema_file(path)
+
+    @classmethod
+    def parse(cls, text: str, *, source: str = "schema") -> Schema:
+        """Read a schema from the text of a schema file; `source` begins its errors.
+
+        >>> list(Schema.parse("columns: {smoker: boolean, remarks: text}"))
+        ['smoker']
+        """
+        from understudy.schema.yaml.file import parse_schema_text
+
+        return parse_schema_text(text, source)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a schema file, whole or not at all, readable by its owner only: a
+        schema may have been drafted from the rows.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> schema = Schema.parse("columns: {smoker: boolean}")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     schema.save(Path(folder, "people.yaml"))
+        ...     Schema.load(Path(folder, "people.yaml")) == schema
+        True
+        """
+        from understudy.schema.yaml.file import save_schema_file
+
+        save_schema_file(self, path)
+
     def __post_init__(self) -> None:
         if len(self.by_name) < len(self.columns):
             times = Counter(column.name for column in self.columns)
@@ -206,13 +252,22 @@ class Schema:
         return {name: codec_of(self[name]) for name in self}
 
     @cached_property
+    def column_sizes(self) -> dict[str, int]:
+        """Number of codes of every column of the release.
+
+        >>> Schema.parse("columns: {smoker: {type: boolean, nullable: false}}").column_sizes
+        {'smoker': 2}
+        """
+        return {name: codec.size for name, codec in self.codecs.items()}
+
+    @cached_property
     def named_breaches(self) -> tuple[tuple[str, Predicate], ...]:
         """What no row may have, each with the name of the rule that says so; what is
         still to be learned is left out.
 
-        >>> from understudy.schema import Integer, parse_schema
+        >>> from understudy.schema import Integer, Schema
         >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a <= b]"
-        >>> [(name, str(predicate)) for name, predicate in parse_schema(page).named_breaches]
+        >>> [(name, str(predicate)) for name, predicate in Schema.parse(page).named_breaches]
         [('a <= b', 'a > b')]
         """
         found = [
@@ -293,7 +348,7 @@ class Schema:
 
     def sizes(self, clique: tuple[str, ...]) -> tuple[int, ...]:
         """Number of codes of each column of a clique."""
-        return tuple(self.codecs[name].size for name in clique)
+        return tuple(self.column_sizes[name] for name in clique)
 
     def zeros(self, clique: tuple[str, ...]) -> NDArray[np.bool_] | None:
         """The cells of a clique that no row can be in (structural zeros), by code; None

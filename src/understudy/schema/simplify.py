@@ -52,9 +52,9 @@ def simplify_by_rules(predicate: Predicate, schema: Schema) -> Predicate:
     """A condition that holds for the same rows, of those that break no rule, and is
     open on fewer cells.
 
-    >>> from understudy.schema import parse_predicate, parse_schema
+    >>> from understudy.schema import Schema, parse_predicate
     >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a <= b]"
-    >>> print(simplify_by_rules(parse_predicate("b <= a"), parse_schema(page)))
+    >>> print(simplify_by_rules(parse_predicate("b <= a"), Schema.parse(page)))
     a = b
     """
     for said in (

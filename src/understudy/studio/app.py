@@ -29,13 +29,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import find_ledgers_beside
 from understudy.errors import Refused, UnderstudyError
 from understudy.releases.summary import RunSummary
-from understudy.schema import (
-    Schema,
-    dump_schema,
-    parse_schema,
-    schema_from_dict,
-    schema_to_dict,
-)
+from understudy.schema import Schema, dump_schema, schema_from_dict, schema_to_dict
 from understudy.studio.asking import (
     check_size,
     json_object_of,
@@ -152,7 +146,7 @@ class Studio:
         text = await run_in_thread(
             lambda: self.workspace.schema_text(name, fresh=fresh, public_domains=public)
         )
-        facts = schema_to_dict(parse_schema(text))
+        facts = schema_to_dict(Schema.parse(text))
         return self._render_page(
             request,
             "describe.html",

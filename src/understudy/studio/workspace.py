@@ -19,8 +19,8 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.atomic import PRIVATE_FOLDER_MODE
 from understudy.errors import Refused, UnderstudyError
-from understudy.schema import Schema, dump_schema, load_schema, parse_schema
-from understudy.schema.yaml.file import write_whole
+from understudy.schema import Schema, dump_schema
+from understudy.schema.yaml.file import write_private_text
 from understudy.scratch import HIDDEN_SCRATCH_PREFIX, Scratch
 from understudy.workflow.account import unit_words
 from understudy.workflow.describe import describe
@@ -140,13 +140,13 @@ class Workspace:
         """What its owner says of it; a draft where nothing was said yet."""
         where = self.schema_path(name)
         if where.exists() and not fresh:
-            return load_schema(where)
+            return Schema.load(where)
         return describe(self.path(name), public_domains=public_domains)
 
     def keep_schema(self, name: str, text: str) -> Schema:
         """Check and keep what the owner wrote; nothing is kept where it is wrong."""
-        schema = parse_schema(text)
-        write_whole(text, self.schema_path(name))
+        schema = Schema.parse(text)
+        write_private_text(text, self.schema_path(name))
         return schema
 
     def schema_text(

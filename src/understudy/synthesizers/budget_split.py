@@ -79,14 +79,9 @@ def cell_count(schema: Schema, clique: Clique) -> int:
     return math.prod(schema.sizes(clique))
 
 
-def column_sizes(schema: Schema) -> dict[str, int]:
-    """The number of codes of every column."""
-    return dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
-
-
 def varying_columns(schema: Schema) -> list[str]:
     """Columns that have more than one code; all columns where none has."""
-    return [name for name, size in column_sizes(schema).items() if size > 1] or list(
+    return [name for name, size in schema.column_sizes.items() if size > 1] or list(
         schema
     )
 
@@ -193,7 +188,7 @@ def holdable_cliques(
     >>> holdable_cliques(schema, {("a", "b"): 1.0, ("a", "c"): 1.0, ("b", "c"): 1.0}, limit=500)
     ([('a', 'b'), ('a', 'c')], [('b', 'c')])
     """
-    growth = TreeGrowth(column_sizes(schema), impossible_masks(schema))
+    growth = TreeGrowth(schema.column_sizes, impossible_masks(schema))
     order = list(wanted)
     heap = [(cell_count(schema, c) / wanted[c], i) for i, c in enumerate(order)]
     heapq.heapify(heap)

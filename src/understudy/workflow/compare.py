@@ -11,7 +11,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
 from understudy.evaluation.utility import INTERNAL_MARKING, MarginalComparison
 from understudy.evaluation.utility import compare_marginals as compare_tables
-from understudy.schema import Categorical, Column, Lattice, Schema, load_schema
+from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.tables import Table, TableSource
 from understudy.tables.drafting.draft import draft_schema
 from understudy.workflow.open import open_source
@@ -61,7 +61,7 @@ def common_schema(
     out.
     """
     if schema is not None:
-        known = schema if isinstance(schema, Schema) else load_schema(schema)
+        known = schema if isinstance(schema, Schema) else Schema.load(schema)
     else:
         known = _draft_schema(real, holdout)
         known = replace(

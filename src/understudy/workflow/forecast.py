@@ -128,7 +128,7 @@ def _independent_distance(schema: Schema, measured: Measurements, rows: int) -> 
     """
     pooled = PooledResiduals.of(schema, measured)
     off = []
-    for name, cells in zip(schema, schema.sizes(tuple(schema)), strict=True):
+    for name, cells in schema.column_sizes.items():
         size = MEAN_ABS_NORMAL * float(np.sqrt(pooled.variance((name,))).mean())
         off.append(
             min(

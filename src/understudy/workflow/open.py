@@ -20,7 +20,6 @@ from understudy.schema import (
     Schema,
     Text,
     UndeclaredColumn,
-    load_schema,
     schema_from_dict,
     schema_to_dict,
 )
@@ -99,11 +98,11 @@ def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schem
         )
     if not isinstance(schema, Schema | str | Path):
         raise SchemaError(
-            "A schema is a Schema or the path of a schema file; parse_schema reads its"
+            "A schema is a Schema or the path of a schema file; Schema.parse reads its"
             " text. Nothing was spent"
         )
     known = (
-        check_readable(schema) if isinstance(schema, Schema) else load_schema(schema)
+        check_readable(schema) if isinstance(schema, Schema) else Schema.load(schema)
     )
     for column in known.columns:
         if column.name not in source.names:

@@ -27,7 +27,7 @@ from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Measurement, Measurements
 from understudy.models.estimates.noise_moments import cell_variance, noise_size
 from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
-from understudy.schema import Categorical, Column, Schema, UndeclaredColumn, load_schema
+from understudy.schema import Categorical, Column, Schema, UndeclaredColumn
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress, make
 from understudy.synthesizers.workload import check_targets, parse_targets
 from understudy.workflow.forecast import Forecast, forecast_run
@@ -228,7 +228,7 @@ def plan(
     3
     """
     method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
-    described = schema if isinstance(schema, Schema) else load_schema(schema)
+    described = schema if isinstance(schema, Schema) else Schema.load(schema)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     relation = member_of(Neighbours, neighbours, "neighbour relation")
     filter = filter_for(

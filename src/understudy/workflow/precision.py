@@ -87,7 +87,7 @@ def known_marginals(
         if () in precision
         else math.inf
     )
-    sizes = dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
+    sizes = schema.column_sizes
     ones: list[Clique] = [(name,) for name in schema if (name,) in precision]
     others = {*(tau for tau in precision if len(tau) == 2), *larger}
     found = []

@@ -114,7 +114,7 @@ def public_marginals(
         columns=columns
     )  # whom the private table protects and what it rules out is not about these rows
     table = Table(public, apart)
-    sizes = dict(zip(names, apart.sizes(tuple(names)), strict=True))
+    sizes = apart.column_sizes
     pairs = [
         pair
         for pair in combinations(names, 2)

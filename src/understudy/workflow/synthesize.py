@@ -40,7 +40,7 @@ from understudy.releases import BudgetStatement, BudgetStep, Guarantee, Release
 from understudy.releases.file.document import MAX_RELEASE_COLUMNS
 from understudy.releases.output.frames import FRAME_KINDS
 from understudy.releases.release import environment
-from understudy.schema import BrokenRowPolicy, Schema, load_schema, schema_to_dict
+from understudy.schema import BrokenRowPolicy, Schema, schema_to_dict
 from understudy.schema.disclosed import (
     LOST_COLUMN_NOTE,
     describe_declared,
@@ -401,7 +401,7 @@ def _release_without_rows(
             " pass one. Nothing was spent"
         )
     described = without_notes(
-        schema if isinstance(schema, Schema) else load_schema(schema)
+        schema if isinstance(schema, Schema) else Schema.load(schema)
     )
     if not described.is_closed:
         name = next(n for n in described if not described[n].is_closed)

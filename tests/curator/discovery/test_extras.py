@@ -18,7 +18,7 @@ from understudy.curator import Curator
 from understudy.curator.discovery import extras
 from understudy.models import ProductModel
 from understudy.releases.output.frames import to_frame
-from understudy.schema import BrokenRowPolicy, FunctionalDependency, parse_schema
+from understudy.schema import BrokenRowPolicy, FunctionalDependency, Schema
 from understudy.schema.columns.calendar import weekday_counts
 from understudy.tables import Table, open_table
 
@@ -53,7 +53,7 @@ def table(people, broken="keep"):
     frame = pl.DataFrame(
         rows, schema={"who": pl.String, "a": pl.Int64, "b": pl.Int64}, orient="row"
     )
-    return Table(open_table(frame), parse_schema(PAGE + f"broken: {broken}"))
+    return Table(open_table(frame), Schema.parse(PAGE + f"broken: {broken}"))
 
 
 @pytest.mark.parametrize("broken", list(BrokenRowPolicy))
@@ -85,7 +85,7 @@ def test_sizes_are_those_of_the_bounded_units():
 
 
 def test_what_is_learned_is_paid_for_and_written_down():
-    schema = parse_schema(PAGE + "broken: drop\ncount_broken: true")
+    schema = Schema.parse(PAGE + "broken: drop\ncount_broken: true")
     context = room_for(
         table([PEOPLE[-1]] * 5 + [PEOPLE[-2]] * 3 + [PEOPLE[4]] * 9, "drop"),
         schema,
@@ -110,7 +110,7 @@ def test_what_is_learned_is_paid_for_and_written_down():
         assert share * whole * Fraction(9, 10) < cost.amount <= share * whole
 
 
-MAPS = parse_schema("""
+MAPS = Schema.parse("""
 columns:
   town: {type: categorical, values: [Bern, Biel, Zug, Ur]}
   canton: {type: categorical, values: [BE, ZG]}
@@ -142,7 +142,7 @@ def test_a_map_is_bought_where_it_stands_out():
 
 def test_rules_that_what_was_learned_leaves_no_row_for_are_set_aside():
     """A paid run does not end in an error because of the bounds it bought."""
-    schema = parse_schema("""
+    schema = Schema.parse("""
 columns:
   a: {type: integer, bounds: learn, nullable: false}
   b: {type: integer, min: -9, max: -5, nullable: false}
@@ -163,7 +163,7 @@ rules: [a <= b]
 
 def test_days_of_the_week_are_bought_and_kept():
     """Thousands of working days: what is released has hardly a weekend, in every year."""
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {day: {type: date, min: 2015-01-01, max: 2024-12-31, weekdays: learn, nullable: false}}"
     )
     rng = np.random.default_rng(0)
@@ -192,7 +192,7 @@ def test_days_of_the_week_are_bought_and_kept():
 
 
 def test_one_row_lies_on_one_day_of_the_week():
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {day: {type: date, min: 2024-01-01, max: 2024-01-14}}"
     )
     found = []
@@ -221,7 +221,7 @@ def test_days_of_the_week_in_a_zone_are_bought_and_kept():
     """Late shifts on working days in New York: by UTC half of Friday's would be
     Saturday's.
     """
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {at: {type: datetime, zone: America/New_York, resolution: 1h, min: 2015-01-01, max: 2024-12-31,"
         " weekdays: learn, nullable: false}}"
     )

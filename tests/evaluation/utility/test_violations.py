@@ -9,7 +9,7 @@ import pytest
 from kit.people import SCHEMA, made, table
 from understudy.evaluation.utility.violations import assess_violations
 from understudy.findings import Unavailable
-from understudy.schema import Integer, Schema, parse_predicate, parse_schema
+from understudy.schema import Integer, Schema, parse_predicate
 
 
 def test_the_original_keeps_the_constraint_and_a_broken_table_breaks_it() -> None:
@@ -53,7 +53,7 @@ def test_a_great_many_values_are_judged_too() -> None:
 
 
 def test_rules_are_judged_like_what_is_impossible() -> None:
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\nrules: [a <= b]\nimpossible: [a = 9]"
     )
     found = assess_violations(

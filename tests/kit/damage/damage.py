@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 
 CANARY = "canary-7f3a"
 """Stands in cells; no message may show it."""
@@ -248,7 +248,7 @@ def schema_file(number: int) -> tuple[str, bytes]:
 
 @functools.cache
 def plain_release(folder: str) -> bytes:
-    schema = parse_schema(SCHEMA)
+    schema = Schema.parse(SCHEMA)
     release = Release(
         guarantee=Guarantee.without_data(),
         schema=schema,

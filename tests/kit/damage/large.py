@@ -25,7 +25,7 @@ from understudy.models import ProductModel
 from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import Guarantee, Release
 from understudy.releases.file.archive import load
-from understudy.schema import Schema, dump_schema, load_schema
+from understudy.schema import Schema, dump_schema
 from understudy.schema.disclosed import describe_declared
 from understudy.schema.formats import load_format
 
@@ -43,7 +43,7 @@ def use_schema(path: Path) -> str | None:
     sample a few rows by it alone.
     """
     said, found = None, None
-    for read in (load_schema, lambda where: load_format(where).schema):
+    for read in (Schema.load, lambda where: load_format(where).schema):
         try:
             schema: Schema = read(path)
             dump_schema(schema)

@@ -27,7 +27,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
 from understudy.releases.file.archive import to_bytes
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 
 Words = dict[str, Any]
 
@@ -289,7 +289,7 @@ def release_file(seed: int) -> tuple[str, bytes]:
             document["card"]["entries"] = [entry] * 3000
             document["notes"] = ["x" * 50_000] * rng.choice((1, 5))
         case 4:
-            schema = parse_schema(
+            schema = Schema.parse(
                 json.dumps(
                     {
                         "columns": {

@@ -26,7 +26,7 @@ import understudy.tables.sources.source
 from kit.damage import damage
 from understudy.cli.root import run
 from understudy.errors import SchemaError, UnderstudyError
-from understudy.schema import load_schema
+from understudy.schema import Schema
 from understudy.schema.formats import load_format
 from understudy.tables import open_table
 from understudy.tables.sql import quoting
@@ -125,7 +125,7 @@ def reopened(path: Path) -> str | None:
 def described(path: Path) -> str | None:
     """Read a schema, ours and as anybody's."""
     said = None
-    for read in (load_schema, load_format):
+    for read in (Schema.load, load_format):
         try:
             read(path)
         except SchemaError as error:

@@ -31,7 +31,6 @@ from understudy.schema import (
     Lattice,
     Schema,
     UndeclaredColumn,
-    parse_schema,
 )
 from understudy.synthesizers import SYNTHESIZER_CLASSES, Workload, ignore_progress
 
@@ -235,14 +234,14 @@ def days(*numbers: int) -> list[Row]:
     return [{"day": date(2024, 1, number)} for number in numbers]
 
 
-VISITS = parse_schema("""
+VISITS = Schema.parse("""
 unit: {id: who, max_rows: 3}
 columns: {who: {type: identifier, generate: true}, x: {type: integer, min: 0, max: 9}}
 rules: [x < 1]
 """)
 """In which every row of `visits` breaks a rule."""
 
-DAYS = parse_schema(
+DAYS = Schema.parse(
     "columns: {day: {type: date, min: 2024-01-01, max: 2024-12-31, weekdays: learn}}"
 )
 

@@ -46,7 +46,6 @@ from understudy.schema import (
     Schema,
     Text,
     Unit,
-    parse_schema,
 )
 from understudy.synthesizers import Synthesizer, make
 from understudy.workflow.synthesize import synthesize
@@ -73,7 +72,7 @@ COMPLETE = Schema(
 )
 """Everything declared."""
 
-DATED = parse_schema("""
+DATED = Schema.parse("""
 columns:
   sex: {type: categorical, values: [F, M]}
   born: {type: date, min: 1900-01-01, max: 2030-12-31, bins: [1900-01-01, 1960-01-01, 1990-01-01]}
@@ -94,7 +93,7 @@ PARTLY = replace(
 )
 """A list of labels, bounds and bins to be learned."""
 
-RULED = parse_schema("""
+RULED = Schema.parse("""
 unit: {id: id, max_rows: 2}
 columns:
   id: {type: identifier, generate: true}

@@ -12,22 +12,22 @@ import pytest
 from understudy.errors import Refused
 from understudy.models import ProductModel
 from understudy.models.rules.repair_values import broken_rows, repair_broken_values
-from understudy.schema import DecodedCells, Schema, parse_predicate, parse_schema
+from understudy.schema import DecodedCells, Schema, parse_predicate
 
-DATES = parse_schema("""
+DATES = Schema.parse("""
 columns:
   start: {type: date, min: 2015-01-01, max: 2024-12-31, bins: 4, nullable: false}
   end: {type: date, min: 2015-01-01, max: 2024-12-31, bins: 4}
 rules: [start <= end]
 """)
-SUMS = parse_schema("""
+SUMS = Schema.parse("""
 columns:
   wage: {type: integer, min: 0, max: 100000, step: 5, nullable: false}
   rent: {type: real, min: 0, max: 5000, decimals: 2, nullable: false}
   income: {type: real, min: 0, max: 105000, decimals: 2, nullable: false}
 rules: [wage + rent = income]
 """)
-CHAIN = parse_schema("""
+CHAIN = Schema.parse("""
 columns:
   born: {type: datetime, min: 2020-01-01, max: 2020-12-31, resolution: 1h, bins: 2}
   admitted: {type: date, min: 2020-01-01, max: 2020-12-31, bins: 2}
@@ -131,7 +131,7 @@ def test_pinned_values_stay():
 
 def test_a_row_that_cannot_be_mended_takes_the_values_of_one_that_can():
     """Labels do not move: the whole row of rule columns is taken over from another."""
-    schema = parse_schema("""
+    schema = Schema.parse("""
 columns:
   town: {type: categorical, values: [Bern, Zug], nullable: false}
   tax: {type: integer, min: 0, max: 99, bins: [0, 50], nullable: false}
@@ -157,7 +157,7 @@ rules: ["if town = 'Zug' then tax < 10"]
 
 def test_without_a_row_to_take_from_a_witness_serves_and_without_one_it_is_refused():
     schema = replace(
-        parse_schema(
+        Schema.parse(
             "columns: {a: {type: integer, min: 0, max: 999, bins: 2, nullable: false}}"
         ),
         impossible=(parse_predicate("a != 777"),),
@@ -176,7 +176,7 @@ def test_without_a_row_to_take_from_a_witness_serves_and_without_one_it_is_refus
 
 
 def test_numbers_near_the_limit_do_not_wrap():
-    schema = parse_schema(f"""
+    schema = Schema.parse(f"""
 columns:
   a: {{type: integer, min: 0, max: {2**61}, bins: 2, nullable: false}}
   b: {{type: integer, min: 0, max: {2**61}, bins: 2, nullable: false}}

@@ -9,7 +9,7 @@ import pytest
 from understudy.errors import SchemaError
 from understudy.models.rules.repair_values import broken_rows
 from understudy.models.rules.satisfiability import find_row, refuse_contradictions
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 
 COLUMNS = """
 columns:
@@ -24,7 +24,7 @@ columns:
 
 
 def schema_of(*rules: str):
-    return parse_schema(
+    return Schema.parse(
         COLUMNS + "rules:\n" + "".join(f"  - {rule}\n" for rule in rules)
     )
 

@@ -22,7 +22,7 @@ from understudy.models.rules.structural_zeros import (
     keep_possible,
 )
 from understudy.models.sampling.unmeasured import uniform_shares
-from understudy.schema import parse_predicate, parse_schema
+from understudy.schema import Schema, parse_predicate
 
 
 def schema_with(*rules: str, sizes=(3, 4, 2)):
@@ -185,7 +185,7 @@ def test_rules_that_take_several_exchanges_leave_every_column_its_counts():
     """A child has neither wage nor rent, an adult has both: with columns drawn apart,
     nearly every row breaks a rule or two.
     """
-    schema = parse_schema("""
+    schema = Schema.parse("""
 columns:
   child: {type: boolean, nullable: false}
   wage: {type: integer, min: 1, max: 9}

@@ -27,7 +27,6 @@ from understudy.schema import (
     codec_of,
     holds_for_row,
     parse_predicate,
-    parse_schema,
 )
 
 ROWS = 40_000
@@ -140,7 +139,7 @@ def test_tables_without_a_model_are_cut_by_what_was_measured(release: Release):
 
 
 def test_where_columns_are_compared_inside_a_bin_half_is_taken():
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {a: {type: integer, min: 0, max: 999}, b: {type: integer, min: 0, max: 999}}"
     )
     share = cover_cells(
@@ -222,7 +221,7 @@ def _atoms(*said: str) -> list[set[str]]:
 
 
 def test_an_answer_keeps_the_rules_that_rows_keep():
-    schema = parse_schema("""
+    schema = Schema.parse("""
 columns:
   admitted: {type: integer, min: 0, max: 999, nullable: false}
   discharged: {type: integer, min: 0, max: 999, nullable: false}

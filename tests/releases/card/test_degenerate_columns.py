@@ -21,7 +21,7 @@ from understudy.releases.card.degenerate_columns import (
     degenerate_column_lines,
 )
 from understudy.reports.report import Report
-from understudy.schema import Categorical, codec_of, parse_schema
+from understudy.schema import Categorical, Schema, codec_of
 
 ROWS = 4000
 
@@ -71,7 +71,7 @@ def people() -> pl.DataFrame:
 
 def released(people: pl.DataFrame, text: str, ledger: Path) -> Release:
     return us.synthesize(
-        people, parse_schema(text), epsilon=4, synthesizer="independent", ledger=ledger
+        people, Schema.parse(text), epsilon=4, synthesizer="independent", ledger=ledger
     )
 
 

@@ -15,10 +15,10 @@ from understudy.schema import (
     Date,
     Datetime,
     Integer,
+    Schema,
     Time,
     codec_of,
     dump_schema,
-    parse_schema,
 )
 from understudy.schema.columns import calendar
 from understudy.schema.columns.calendar import (
@@ -90,9 +90,9 @@ def test_a_page_may_name_the_unit_and_keeps_it(unit, kind):
     if (unit, kind) == ("hour", "date"):
         return
     page = f"columns: {{d: {{type: {kind}, min: 1999-11-20, max: 2001-02-05, bins: {unit}}}}}"
-    schema = parse_schema(page)
+    schema = Schema.parse(page)
     assert schema["d"].bins == calendar_bins(schema["d"], unit)
-    assert parse_schema(dump_schema(schema)) == schema
+    assert Schema.parse(dump_schema(schema)) == schema
     if unit in ("week", "month", "year"):
         assert f"bins: {unit}" in dump_schema(schema)
 
@@ -101,9 +101,9 @@ def test_too_many_bins_are_refused_with_their_line():
     with pytest.raises(
         SchemaError, match='s:1: column "d": `bins: hour` makes more than 100,000 bins'
     ):
-        parse_schema(
+        Schema.parse(
             "columns: {d: {type: datetime, min: 1900-01-01, max: 2024-01-01, bins: hour}}",
-            "s",
+            source="s",
         )
 
 
@@ -228,15 +228,15 @@ def test_short_bins_and_days_known_for_themselves_stay():
 )
 def test_weekdays_that_make_no_sense_are_named(words, error):
     with pytest.raises(SchemaError, match=error):
-        parse_schema(f"columns: {{d: {{{words}}}}}", "s")
+        Schema.parse(f"columns: {{d: {{{words}}}}}", source="s")
 
 
 def test_weekdays_are_written_as_read():
     for words in ("[1, 1, 1, 1, 1, 0, 0]", "learn"):
-        schema = parse_schema(
+        schema = Schema.parse(
             f"columns: {{d: {{type: date, bounds: learn, weekdays: {words}}}}}"
         )
-        assert parse_schema(dump_schema(schema)) == schema
+        assert Schema.parse(dump_schema(schema)) == schema
     assert codec_of(DAYS).column.weekdays == ()
 
 
@@ -295,9 +295,9 @@ def test_values_in_a_zone_move_to_their_day_and_keep_their_hour():
 
 def test_weekdays_in_a_zone_are_learned_or_declared():
     page = "columns: {t: {type: datetime, zone: Europe/Zurich, bounds: learn, resolution: 1h, weekdays: learn}}"
-    assert parse_schema(page)["t"].weekdays is None
+    assert Schema.parse(page)["t"].weekdays is None
     assert (
-        parse_schema(page.replace("learn}}", "[1, 1, 1, 1, 1, 0, 0]}}"))["t"].weekdays[
+        Schema.parse(page.replace("learn}}", "[1, 1, 1, 1, 1, 0, 0]}}"))["t"].weekdays[
             -1
         ]
         == 0

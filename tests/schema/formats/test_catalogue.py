@@ -12,7 +12,7 @@ import yaml
 
 from kit.schema.formats import ALL, CSVW, SDV, SMARTNOISE
 from understudy.errors import SchemaError
-from understudy.schema import Schema, load_schema, parse_schema, save_schema
+from understudy.schema import Schema
 from understudy.schema.formats import (
     FOREIGN_FORMATS,
     load_format,
@@ -71,16 +71,16 @@ def test_a_file_is_told_by_its_words(name: str, tmp_path: Path) -> None:
 
 
 def test_our_own_files_are_a_format_too(tmp_path: Path) -> None:
-    schema = parse_schema(RICH)
-    save_schema(schema, tmp_path / "own.yaml")
+    schema = Schema.parse(RICH)
+    schema.save(tmp_path / "own.yaml")
     assert load_format(tmp_path / "own.yaml").schema == schema
     assert save_format(schema, tmp_path / "again.yaml", "understudy") == ()
-    assert load_schema(tmp_path / "again.yaml") == schema
+    assert Schema.load(tmp_path / "again.yaml") == schema
 
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_what_every_format_can_say_comes_back(name: str, tmp_path: Path) -> None:
-    schema = parse_schema(PLAIN)
+    schema = Schema.parse(PLAIN)
     notes = save_format(schema, tmp_path / "out", name)
     back = load_format(tmp_path / "out")
     assert back.format == name
@@ -94,7 +94,7 @@ def test_what_every_format_can_say_comes_back(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_second_trip_changes_nothing(name: str) -> None:
-    once = read_format(write_format(parse_schema(RICH), name).document, name).schema
+    once = read_format(write_format(Schema.parse(RICH), name).document, name).schema
     again = read_format(write_format(once, name).document, name).schema
     assert again == once
 
@@ -104,7 +104,7 @@ def test_every_word_is_kept_or_noted(name: str) -> None:
     """Each thing that a round trip loses stands in the notes of the way out or of the
     way back, with its column.
     """
-    schema = parse_schema(RICH)
+    schema = Schema.parse(RICH)
     out = write_format(schema, name)
     back = read_format(out.document, name)
     notes = "\n".join((*out.notes, *back.notes))
@@ -147,7 +147,7 @@ def test_a_file_that_nobody_s_words_describe() -> None:
     with pytest.raises(SchemaError, match="one of understudy, csvw"):
         read_format({"hello": "world"}, "excel")
     with pytest.raises(SchemaError, match="only read"):
-        write_format(parse_schema(PLAIN), "nist")
+        write_format(Schema.parse(PLAIN), "nist")
 
 
 def test_a_yaml_error_has_its_line(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
-    schema: Schema = parse_schema("columns: {rows: {type: integer, min: 0, max: 1}}")
+    schema: Schema = Schema.parse("columns: {rows: {type: integer, min: 0, max: 1}}")
     with pytest.raises(SchemaError, match="SmartNoise keeps this word"):
         save_format(schema, tmp_path / "out.yaml", "smartnoise")
     with pytest.raises(SchemaError, match="Nothing was written"):

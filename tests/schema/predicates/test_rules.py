@@ -22,12 +22,12 @@ from understudy.schema import (
     BrokenRowPolicy,
     FunctionalDependency,
     NeverRule,
+    Schema,
     describe_declared,
     describe_learned,
     dump_schema,
     holds_for_row,
     parse_predicate,
-    parse_schema,
     schema_from_dict,
     schema_to_dict,
 )
@@ -54,7 +54,7 @@ broken: drop
 
 
 def test_rules_read_as_what_they_say():
-    schema = parse_schema(PAGE)
+    schema = Schema.parse(PAGE)
     assert [type(rule) for rule in schema.rules] == [
         AlwaysRule,
         AlwaysRule,
@@ -84,8 +84,8 @@ def test_rules_read_as_what_they_say():
 
 
 def test_rules_are_written_as_they_were_read():
-    schema = parse_schema(PAGE)
-    assert parse_schema(dump_schema(schema)) == schema
+    schema = Schema.parse(PAGE)
+    assert Schema.parse(dump_schema(schema)) == schema
     assert schema_from_dict(schema_to_dict(schema)) == schema
 
 
@@ -93,9 +93,9 @@ def test_a_map_in_which_nothing_was_clear_is_no_map_to_learn():
     """A run may buy a map and find nothing that stands out; read again it is still
     bought.
     """
-    schema = parse_schema(PAGE.replace("map: learn", "map: {}, learned: true"))
+    schema = Schema.parse(PAGE.replace("map: learn", "map: {}, learned: true"))
     assert schema.rules[-1].map == {}
-    assert parse_schema(dump_schema(schema)) == schema
+    assert Schema.parse(dump_schema(schema)) == schema
     assert schema_from_dict(schema_to_dict(schema)) == schema
 
 
@@ -103,24 +103,24 @@ def test_odd_labels_survive_the_page():
     rule = FunctionalDependency(
         source="town", target="canton", map={"no": "BE", "a: b": "GE", "- x #": "BE"}
     )
-    schema = parse_schema(PAGE)
+    schema = Schema.parse(PAGE)
     towns = replace(schema["town"], values=("no", "a: b", "- x #"))
     pairs = AllowedCombinations(
         names=("town", "canton"), combinations=(("no", "BE"), ("a: b", "GE"))
     )
     odd = replace(schema, columns=(towns, schema["canton"]), rules=(rule, pairs))
-    assert parse_schema(dump_schema(odd)) == odd
+    assert Schema.parse(dump_schema(odd)) == odd
 
 
 def test_a_guarantee_lists_the_rules():
-    lines = describe_declared(parse_schema(PAGE))
+    lines = describe_declared(Schema.parse(PAGE))
     assert "that in every row wage + rent = income" in lines
     assert "that no row has age < 10 and wage > 0" in lines
     assert "which 2 combinations of age, smoker there are" in lines
     assert "which canton goes with each town" in lines
     assert "that in every row canton determines town" in lines
     assert "that rows which break a rule are left out" in lines
-    bought = parse_schema(PAGE.replace("map: learn", "map: {BE: Bern}, learned: true"))
+    bought = Schema.parse(PAGE.replace("map: learn", "map: {BE: Bern}, learned: true"))
     assert describe_learned(bought) == ("the map from canton to town",)
 
 
@@ -178,7 +178,7 @@ rules:
 {line}
 """
     with pytest.raises(SchemaError) as caught:
-        parse_schema(page, "s.yaml")
+        Schema.parse(page, source="s.yaml")
     assert error in str(caught.value)
     assert str(caught.value).startswith("s.yaml:8: ")
 
@@ -189,7 +189,7 @@ def test_emptying_needs_columns_that_can_be_empty():
         SchemaError,
         match=r's.yaml:3: broken: missing empties cells, and column "a" is not nullable',
     ):
-        parse_schema(page, "s.yaml")
+        Schema.parse(page, source="s.yaml")
 
 
 @settings(max_examples=200, deadline=None)

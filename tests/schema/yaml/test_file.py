@@ -32,10 +32,7 @@ from understudy.schema import (
     UndeclaredColumn,
     Unit,
     dump_schema,
-    load_schema,
     parse_predicate,
-    parse_schema,
-    save_schema,
     schema_from_dict,
     schema_to_dict,
 )
@@ -44,7 +41,7 @@ from understudy.schema import (
 @settings(max_examples=100)
 @given(schemas())
 def test_a_page_reads_back_as_the_same_schema(schema):
-    assert parse_schema(dump_schema(schema)) == schema
+    assert Schema.parse(dump_schema(schema)) == schema
 
 
 @settings(max_examples=100)
@@ -74,13 +71,13 @@ def test_both_yaml_engines_read_alike(monkeypatch):
             )
         )
     )
-    quick = parse_schema(page)
+    quick = Schema.parse(page)
     monkeypatch.setattr("understudy.schema.yaml.nodes._YamlLoader", yaml.SafeLoader)
-    assert parse_schema(page) == quick
+    assert Schema.parse(page) == quick
 
 
 def test_every_word_of_a_file_is_understood():
-    schema = parse_schema(FULL)
+    schema = Schema.parse(FULL)
     assert schema.unit == Unit(id="patient", max_rows=5)
     assert schema.rows == 6366
     assert schema["age"] == Integer(
@@ -131,7 +128,7 @@ def test_every_word_of_a_file_is_understood():
 
 
 def test_decimals_never_pass_through_a_float():
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {x: {type: real, step: 0.000000000000000001, min: 0.1, max: 0.300000000000000001}}"
     )
     assert schema["x"].max == Fraction(300000000000000001, 10**18)
@@ -402,7 +399,7 @@ MISTAKES = [
 )
 def test_a_mistake_is_named_with_file_line_and_column(text, line, message):
     with pytest.raises(SchemaError) as caught:
-        parse_schema(text, source="people.yaml")
+        Schema.parse(text, source="people.yaml")
     said = str(caught.value)
     where = (
         ""
@@ -424,12 +421,12 @@ def test_the_other_yaml_engine_finds_the_same_mistakes(
 ):
     monkeypatch.setattr("understudy.schema.yaml.nodes._YamlLoader", yaml.SafeLoader)
     with pytest.raises(SchemaError) as caught:
-        parse_schema(text, source="people.yaml")
+        Schema.parse(text, source="people.yaml")
     assert message in str(caught.value)
 
 
 def test_aliases_share_lists():
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns:\n  a: {type: categorical, values: &yn [yes, no]}\n  b: {type: categorical, values: *yn}"
     )
     assert schema["a"].values == schema["b"].values == ("yes", "no")
@@ -457,14 +454,14 @@ def bomb(width, depth):
 )
 def test_alias_bombs_fail_early(text):
     with pytest.raises(SchemaError):
-        parse_schema(text)
+        Schema.parse(text)
 
 
 def test_a_huge_file_is_not_read(tmp_path):
     path = tmp_path / "huge.yaml"
     path.write_text("#" * (9 * 2**20))
     with pytest.raises(SchemaError, match="larger than 8 MB"):
-        load_schema(path)
+        Schema.load(path)
 
 
 @given(
@@ -472,7 +469,7 @@ def test_a_huge_file_is_not_read(tmp_path):
 )
 def test_any_text_is_a_schema_or_a_schema_error(text):
     with contextlib.suppress(SchemaError):
-        assert parse_schema(text).columns is not None
+        assert Schema.parse(text).columns is not None
 
 
 json_values = st.recursive(
@@ -593,8 +590,8 @@ def test_deep_plain_data_is_refused():
 def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "people.yaml"
     first, second = (Schema(columns=(Text(name=name),)) for name in ("a", "b"))
-    save_schema(first, path)
-    assert load_schema(path) == first
+    first.save(path)
+    assert Schema.load(path) == first
 
     def fail(*_):
         raise OSError(28, "No space left on device")
@@ -603,8 +600,8 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(
         SchemaError, match=r"No space left on device\). Nothing was written"
     ):
-        save_schema(second, path)
-    assert load_schema(path) == first
+        second.save(path)
+    assert Schema.load(path) == first
     assert [p.name for p in tmp_path.iterdir()] == ["people.yaml"]
 
 
@@ -612,21 +609,21 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path):
     with pytest.raises(
         SchemaError, match=r"nobody\.yaml: cannot be read \(No such file"
     ):
-        load_schema(tmp_path / "nobody.yaml")
+        Schema.load(tmp_path / "nobody.yaml")
     with pytest.raises(SchemaError, match="cannot be read"):
-        load_schema(tmp_path)
+        Schema.load(tmp_path)
     latin = tmp_path / "latin.yaml"
     latin.write_bytes("columns: {größe: text}".encode("latin-1"))
     with pytest.raises(SchemaError, match="not UTF-8"):
-        load_schema(latin)
+        Schema.load(latin)
     with pytest.raises(SchemaError, match="cannot be written"):
-        save_schema(Schema(columns=()), tmp_path / "no folder" / "x.yaml")
+        Schema(columns=()).save(tmp_path / "no folder" / "x.yaml")
 
 
 def test_a_byte_order_mark_is_no_character(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text("columns: {a: text}", encoding="utf-8-sig")
-    assert [c.name for c in load_schema(path).columns] == ["a"]
+    assert [c.name for c in Schema.load(path).columns] == ["a"]
 
 
 def test_bounds_of_moments_survive_the_file():
@@ -636,7 +633,7 @@ def test_bounds_of_moments_survive_the_file():
         min=datetime(2020, 10, 25, 2, 30),
         max=datetime(2020, 10, 26),
     )
-    (again,) = parse_schema(dump_schema(Schema(columns=(column,)))).columns
+    (again,) = Schema.parse(dump_schema(Schema(columns=(column,)))).columns
     assert again == column
     assert (again.low, again.high) == (column.low, column.high)
 
@@ -644,10 +641,10 @@ def test_bounds_of_moments_survive_the_file():
 def test_a_public_list_stands_alone_or_with_weights():
     page = "columns:\n  a: {type: categorical, values: learn, unfold: [x, 'no', 10]}\n"
     page += "  b:\n    type: categorical\n    unfold: {x: 3, y: 1}\n"
-    schema = parse_schema(page)
+    schema = Schema.parse(page)
     assert schema["a"].unfold == {"x": 1, "no": 1, "10": 1}
     assert schema["b"].unfold == {"x": 3, "y": 1}
-    assert parse_schema(dump_schema(schema)) == schema
+    assert Schema.parse(dump_schema(schema)) == schema
     assert schema_from_dict(schema_to_dict(schema)) == schema
 
 
@@ -662,6 +659,6 @@ def test_a_public_list_stands_alone_or_with_weights():
 )
 def test_a_public_list_that_cannot_be_read_is_named_with_its_line(unfold, words):
     with pytest.raises(SchemaError, match=rf"^schema:2: .*{words}"):
-        parse_schema(
+        Schema.parse(
             f"columns:\n  a: {{type: categorical, values: learn, unfold: {unfold}}}"
         )

@@ -23,11 +23,11 @@ from understudy.schema import (
     Identifier,
     Integer,
     Real,
+    Schema,
     Text,
     Time,
     UndeclaredColumn,
     dump_schema,
-    parse_schema,
     schema_to_dict,
 )
 from understudy.tables.drafting.draft import declare_non_nullable, draft_schema
@@ -106,7 +106,7 @@ def test_details_of_a_csv_file(schema):
 
 
 def test_a_draft_is_a_page_that_reads_back(schema):
-    assert parse_schema(dump_schema(schema)) == schema
+    assert Schema.parse(dump_schema(schema)) == schema
 
 
 def test_no_value_is_drafted(tmp_path):
@@ -211,7 +211,7 @@ def test_frames_and_parquet(tmp_path, data):
     assert found["moment"].resolution == timedelta(minutes=1)
     assert found["zoned"].zone is not None
     assert found.is_closed
-    assert parse_schema(dump_schema(found)) == found
+    assert Schema.parse(dump_schema(found)) == found
 
 
 @pytest.mark.parametrize(

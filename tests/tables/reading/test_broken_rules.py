@@ -21,7 +21,6 @@ from understudy.schema import (
     Schema,
     Unit,
     holds_for_row,
-    parse_schema,
 )
 from understudy.schema.predicates.ast import And, IfThen, Not, Or
 from understudy.tables import Table, open_table
@@ -73,7 +72,7 @@ def test_sql_finds_the_rows_that_a_loop_finds(rows, predicate):
     assert table.rows() == len(rows) - sum(right)
 
 
-STAYS = parse_schema("""
+STAYS = Schema.parse("""
 columns:
   arrived: {type: integer, min: 0, max: 9}
   left: {type: integer, min: 0, max: 9}
@@ -146,7 +145,7 @@ def test_what_is_left_to_learn_does_not_stop_a_rule():
     """Bounds and lists are not known yet; values are compared as they stand, and a type
     that is not known says nothing.
     """
-    schema = parse_schema("""
+    schema = Schema.parse("""
 columns:
   arrived: {type: integer, bounds: learn}
   left: {type: integer, bounds: learn}
@@ -158,7 +157,7 @@ broken: drop
     assert (
         Table(
             open_table(PEOPLE),
-            parse_schema(
+            Schema.parse(
                 "columns: {arrived: , left: }\nrules: [arrived <= left]\nbroken: drop"
             ),
         ).rows()
@@ -167,7 +166,7 @@ broken: drop
 
 
 def test_numbers_that_outgrow_the_database_break_nothing():
-    schema = parse_schema(f"""
+    schema = Schema.parse(f"""
 columns: {{a: {{type: real, min: 0, max: 4}}, b: {{type: real, min: 0, max: 4}}}}
 rules: [a < 1/{10**38 + 1} * b]
 broken: drop
@@ -178,7 +177,7 @@ broken: drop
     )
 
 
-ORDERED = parse_schema(
+ORDERED = Schema.parse(
     "columns: {a: {type: integer, min: 0, max: 2}, b: {type: integer, min: 0, max: 2}}\nrules: [a <= b]"
 )
 PAIRS = [(a, b) for a in range(3) for b in range(3)]

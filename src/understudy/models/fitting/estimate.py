@@ -137,7 +137,7 @@ def fit_measurements(
             *public,
         ]
     )
-    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    sizes = schema.column_sizes
     if cliques is not None and public:
         cliques, _ = select_fitting_cliques(
             [*cliques, *(term.clique for term in public)], sizes, limit_cells
@@ -276,7 +276,7 @@ def _model_cliques(
     """The cliques the model is made of: only the largest, for one inside another ties
     nothing more together.
     """
-    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    sizes = schema.column_sizes
     single = [(name,) for name in schema]
     if cliques is None:
         kept, _ = select_fitting_cliques(

@@ -59,9 +59,9 @@ def find_row(
     """One row of the columns that have rules, each rule kept and each of `filled` with
     a value; None where none is found.
 
-    >>> from understudy.schema import parse_schema
+    >>> from understudy.schema import Schema
     >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a + b = 17, a < b]"
-    >>> row = find_row(parse_schema(page), filled=("a", "b"))
+    >>> row = find_row(Schema.parse(page), filled=("a", "b"))
     >>> int(row["a"].index[0]), int(row["b"].index[0])
     (8, 9)
     """
@@ -114,9 +114,9 @@ def refuse_contradictions(schema: Schema) -> None:
     """Refuse a schema whose rules no row can keep, and say which rule it is. What is
     still to be learned is left alone.
 
-    >>> from understudy.schema import parse_schema
+    >>> from understudy.schema import Schema
     >>> page = "columns: {a: {type: integer, min: 5, max: 9}, b: {type: integer, min: 0, max: 3}}\\nrules: [a <= b]"
-    >>> refuse_contradictions(parse_schema(page))
+    >>> refuse_contradictions(Schema.parse(page))
     Traceback (most recent call last):
     understudy.errors.SchemaError: rule a <= b: no row can keep it. Loosen the rule, or the bounds of a, b. Nothing was spent
     """

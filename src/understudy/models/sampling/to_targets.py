@@ -112,7 +112,7 @@ def draw_matching_rows(
         _stack_columns(draw_tree_rows(schema, beliefs, many, rng))
         for many in (rows, FRESH_ROWS_PER_ROW * rows)
     )
-    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    sizes = schema.column_sizes
     found = refine_rows(
         first,
         fresh,

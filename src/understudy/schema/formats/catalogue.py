@@ -20,7 +20,7 @@ from understudy.schema.formats.document import dump_document, plain_tree, read_t
 from understudy.schema.formats.draft import SchemaDraft
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.commented import dump_schema
-from understudy.schema.yaml.file import write_whole
+from understudy.schema.yaml.file import write_private_text
 from understudy.schema.yaml.nodes import DocumentNode, DocumentSource
 from understudy.schema.yaml.reader import read_schema
 from understudy.schema.yaml.writer import schema_to_dict
@@ -143,10 +143,10 @@ def save_format(
     cannot say.
     """
     if format == OWN_FORMAT:
-        write_whole(dump_schema(schema), Path(path))
+        write_private_text(dump_schema(schema), Path(path))
         return ()
     out = write_format(schema, format)
-    write_whole(
+    write_private_text(
         dump_document(out.document, as_yaml=_require_format(format).yaml), Path(path)
     )
     return out.notes

@@ -47,7 +47,7 @@ _EXACT_VALUE_KEYS = {"min", "max", "step", "resolution", "bins", "grain"}
 
 
 def dump_schema(schema: Schema) -> str:
-    """A schema as a YAML page; `parse_schema` reads the same schema back.
+    """A schema as a YAML page; `Schema.parse` reads the same schema back.
 
     >>> from understudy.schema import Categorical, Integer
     >>> columns = (Integer(name="age", min=0, max=90), Categorical(name="sex"))

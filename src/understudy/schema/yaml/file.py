@@ -29,26 +29,19 @@ from understudy.schema.yaml.nodes import (
 from understudy.schema.yaml.reader import read_schema
 
 
-def parse_schema(text: str, source: str = "schema") -> Schema:
+def parse_schema_text(text: str, source: str) -> Schema:
     """Read a schema from YAML text; `source` begins its errors.
 
-    >>> list(parse_schema("columns: {age: {type: integer, min: 0, max: 90}, remarks: text}"))
+    >>> text = "columns: {age: {type: integer, min: 0, max: 90}, remarks: text}"
+    >>> list(parse_schema_text(text, "people"))
     ['age']
     """
     where = DocumentSource(source)
     return read_schema(from_yaml(text, where), where)
 
 
-def load_schema(path: str | os.PathLike[str]) -> Schema:
-    """Read a schema file.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = Path(folder, "people.yaml")
-    ...     _ = page.write_text("columns: {age: {type: integer, min: 0, max: 90}}")
-    ...     list(load_schema(page))
-    ['age']
-    """
+def load_schema_file(path: str | os.PathLike[str]) -> Schema:
+    """Read a schema file."""
     where = DocumentSource(os.fspath(path))
     try:
         with Path(path).open("rb") as file:
@@ -61,25 +54,16 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
     return read_schema(from_yaml(text, where), where)
 
 
-def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
-    """Write a schema file, whole or not at all, for its owner alone to read: it may
-    have been drafted from the rows.
-
-    >>> schema = parse_schema("columns: {smoker: boolean}")
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_schema(schema, Path(folder, "people.yaml"))
-    ...     load_schema(Path(folder, "people.yaml")) == schema
-    True
-    """
-    write_whole(dump_schema(schema), Path(path))
+def save_schema_file(schema: Schema, path: str | os.PathLike[str]) -> None:
+    """Write a schema file, whole or not at all."""
+    write_private_text(dump_schema(schema), Path(path))
 
 
-def write_whole(text: str, path: Path) -> None:
-    """Write what is said of a table, whole or not at all.
+def write_private_text(text: str, path: Path) -> None:
+    """Write a description of a table, whole or not at all, readable by its owner only.
 
-    The file is private: it may have been drafted from the rows, and is not public
-    before its owner says so.
+    A schema may have been drafted from the rows, and it is not public before its owner
+    declares it so.
     """
     with write_file_atomically(path, private=True, error=SchemaError) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")

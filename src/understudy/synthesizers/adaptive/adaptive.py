@@ -96,7 +96,6 @@ from understudy.synthesizers.base import (
     public_total,
 )
 from understudy.synthesizers.budget_split import (
-    column_sizes,
     round_to_sqrt2,
     too_large_note,
 )
@@ -165,7 +164,7 @@ class Adaptive(Synthesizer):
         """
         if budget.accounting is Accounting.PURE or not schema.is_closed:
             return budget.accounting
-        sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
+        sizes = {name: size for name, size in schema.column_sizes.items() if size > 1}
         if (
             not sizes
             or not has_few_columns(sizes.values(), self.largest)
@@ -195,7 +194,7 @@ class Adaptive(Synthesizer):
     ) -> Measurements:
         """One-ways, distances, and what gains most, in three stages."""
         schema, power = curator.schema, noise_power(curator.accounting)
-        sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
+        sizes = {name: size for name, size in schema.column_sizes.items() if size > 1}
         place = {name: i for i, name in enumerate(sizes)}
         asked: dict[Clique, float] = {}
         for clique, weight in zip(workload.cliques, workload.weights, strict=True):

@@ -34,7 +34,7 @@ from understudy.synthesizers.adaptive.contrasts import (
     contrast_columns,
     contrast_noise_ratio,
 )
-from understudy.synthesizers.budget_split import TreeGrowth, column_sizes
+from understudy.synthesizers.budget_split import TreeGrowth
 
 MIN_BUDGET_PART = 1e-4
 """A marginal with a smaller part of the budget than this is not measured: what it gains
@@ -208,7 +208,7 @@ def cliques_in_tree(
 
     A large one holds pairs alone, unless it has room for everything.
     """
-    sizes = column_sizes(schema)
+    sizes = schema.column_sizes
     cliques = list(
         dict.fromkeys(
             tuple(n for n in schema if n in m.clique)

@@ -291,11 +291,7 @@ class CandidatePool:
 
         A column with a single code adds nothing to any marginal and is left out.
         """
-        columns = {
-            name: size
-            for name, size in zip(schema, schema.sizes(tuple(schema)), strict=True)
-            if size > 1
-        }
+        columns = {name: size for name, size in schema.column_sizes.items() if size > 1}
         column = dict.fromkeys(columns, 0.0)
         cliques: set[Clique] = set()
         for asked, weight in zip(workload.cliques, workload.weights, strict=True):
@@ -389,7 +385,7 @@ def one_ways(curator: CuratorProtocol) -> list[Clique]:
     Where the number of rows is public, a column with a single code has nothing to tell.
     """
     schema = curator.schema
-    sized = zip(schema, schema.sizes(tuple(schema)), strict=True)
+    sized = schema.column_sizes.items()
     every: list[Clique] = [
         (name,) for name, size in sized if size > 1 or curator.rows is None
     ]

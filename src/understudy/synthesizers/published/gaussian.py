@@ -47,7 +47,6 @@ from understudy.synthesizers.base import (
 from understudy.synthesizers.budget_split import (
     DEFAULT_TREE_CELLS,
     cell_count,
-    column_sizes,
     holdable_cliques,
     size_weights,
     too_large_note,
@@ -129,7 +128,7 @@ def holdable_workload(
     """
     names = varying_columns(schema)
     wanted = weigh_cliques(workload, names)
-    sizes = column_sizes(schema)
+    sizes = schema.column_sizes
     if max(map(len, wanted), default=0) > 2 and forecast_cells(wanted, sizes) > limit:
         wanted = weigh_cliques(Workload.of_order(schema, 2), names)
     kept, left_out = holdable_cliques(schema, wanted, limit)

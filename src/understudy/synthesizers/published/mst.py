@@ -69,7 +69,6 @@ from understudy.synthesizers.base import (
 from understudy.synthesizers.budget_split import (
     DEFAULT_TREE_CELLS,
     cell_count,
-    column_sizes,
     size_weights,
     spell_cliques,
     too_large_note,
@@ -174,7 +173,7 @@ class MST(Synthesizer):
                     f"mst: `public`: {what}. Correct the list. Nothing was spent"
                 )
         if self.public and schema.is_closed:
-            size = forecast_cells(self.public, column_sizes(schema))
+            size = forecast_cells(self.public, schema.column_sizes)
             if size > self.limit:
                 raise Refused(
                     f"mst: `public` cliques together need {size:,} cells, more than"

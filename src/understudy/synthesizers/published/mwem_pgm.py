@@ -50,7 +50,6 @@ from understudy.synthesizers.budget_split import (
     DEFAULT_TREE_CELLS,
     TreeGrowth,
     cell_count,
-    column_sizes,
     mean_noise,
     scale_at,
     size_weights,
@@ -118,7 +117,7 @@ class MWEMPGM(Synthesizer):
         schema = curator.schema
         names = varying_columns(schema)
         wanted = workload_candidates(schema, workload, self.limit, progress)
-        growth = TreeGrowth(column_sizes(schema), impossible_masks(schema))
+        growth = TreeGrowth(schema.column_sizes, impossible_masks(schema))
         rounds = self.rounds or min(len(names), MAX_MWEM_PGM_ROUNDS)
         progress("measuring", 0.0)
         found = curator.discovered_measurements + public_total(curator)
@@ -198,7 +197,7 @@ def workload_candidates(
         ),
         names,
     )
-    empty = TreeGrowth(column_sizes(schema), impossible_masks(schema))
+    empty = TreeGrowth(schema.column_sizes, impossible_masks(schema))
     fits = {
         clique: weight
         for clique, weight in wanted.items()

@@ -140,11 +140,7 @@ class PrivMRF(Synthesizer):
         the model serves worst.
         """
         schema, power = curator.schema, noise_power(curator.accounting)
-        sizes = {
-            name: n
-            for name, n in zip(schema, schema.sizes(tuple(schema)), strict=True)
-            if n > 1
-        }
+        sizes = {name: n for name, n in schema.column_sizes.items() if n > 1}
         progress("measuring", 0.0)
         found = curator.discovered_measurements + public_total(curator)
         singles = one_ways(curator)

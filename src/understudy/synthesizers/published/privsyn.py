@@ -198,7 +198,7 @@ class PrivSyn(Synthesizer):
         cliques = (
             combine_pairs(
                 dense,
-                dict(zip(schema, schema.sizes(tuple(schema)), strict=True)),
+                schema.column_sizes,
                 self.largest,
             )
             or every

@@ -9,7 +9,7 @@ import pytest
 
 from understudy.models import ProductModel
 from understudy.releases.output.frames import FRAME_KINDS, decode_all, to_frame
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 
 PUBLIC = [f"town {i:03}" for i in range(300)]
 PAGE = f"""
@@ -24,7 +24,7 @@ def rows(schema, n=4000):
 
 @pytest.mark.parametrize("kind", FRAME_KINDS)
 def test_other_is_unfolded_in_every_frame(kind):
-    schema = parse_schema(PAGE)
+    schema = Schema.parse(PAGE)
     frame = to_frame(schema, rows(schema), kind=kind, rng=np.random.default_rng(2))
     column = frame.fetchnumpy()["town"] if kind == "duckdb" else frame["town"]
     found = {
@@ -39,7 +39,7 @@ def test_other_is_unfolded_in_every_frame(kind):
 
 
 def test_a_person_has_one_unfolded_value():
-    schema = parse_schema(
+    schema = Schema.parse(
         "unit: {id: who, max_rows: 5, sizes: [1, 1, 5, 5, 9]}\n"
         + PAGE.replace(
             "columns:", "columns:\n  who: {type: identifier, generate: true}"

@@ -12,9 +12,9 @@ from understudy.models import ProductModel
 from understudy.models.sampling.persons import MIN_KEY_START
 from understudy.releases.output.frames import cells, to_frame
 from understudy.releases.output.write import write_rows
-from understudy.schema import parse_schema
+from understudy.schema import Schema
 
-SCHEMA = parse_schema("""
+SCHEMA = Schema.parse("""
 unit: {id: patient, max_rows: 3, sizes: [2, 1, 1]}
 columns:
   visit: {type: identifier, generate: true}
@@ -89,12 +89,12 @@ def test_files_carry_them(tmp_path):
 
 
 def test_without_a_unit_every_row_has_its_own():
-    schema = parse_schema(
+    schema = Schema.parse(
         "columns: {id: {type: identifier, generate: true}, smoker: boolean}"
     )
     assert sampled(schema, 300)["id"].n_unique() == 300
 
 
 def test_nothing_is_generated_unless_asked_for():
-    schema = parse_schema("columns: {id: identifier, smoker: boolean}")
+    schema = Schema.parse("columns: {id: identifier, smoker: boolean}")
     assert sampled(schema, 3).columns == ["smoker"]
