@@ -1,5 +1,4 @@
-"""Small plots for the benchmarks, as SVG written by hand: nothing to load, nothing to
-run.
+"""Small plots for the benchmarks, by the package's own SVG writer.
 
 Points or lines on logarithmic axes, one panel beside the other, every series named
 where it is drawn. Colours are Okabe and Ito's, and no series is told by colour alone.
@@ -9,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from math import ceil, floor, log10
+
+from understudy.svg import Markup, svg_element, svg_root, svg_text
+from understudy.svg.axis import LogAxis
 
 INK, FAINT, OURS = "#222222", "#d9d9d9", "#D55E00"
 COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -29,14 +30,8 @@ class Series:
     colour: str = ""
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(LogAxis):
     """A logarithmic axis from one power of ten (or a third of one) to another."""
-
-    low: float
-    high: float
-    start: float
-    length: float
 
     @classmethod
     def of(cls, values: Sequence[float], start: float, length: float) -> Axis:
@@ -49,12 +44,6 @@ class Axis:
         low = max(s for s in steps if s <= min(values) * 0.95)
         high = min(s for s in steps if s >= max(values) * 1.05)
         return cls(low, high, start, length)
-
-    def at(self, value: float) -> float:
-        """Where a value lies."""
-        return self.start + self.length * (log10(value) - log10(self.low)) / (
-            log10(self.high) - log10(self.low)
-        )
 
     @property
     def ticks(self) -> list[float]:
@@ -83,13 +72,7 @@ def scatter(
     """
     width = LEFT + len(panels) * (WIDE + GAP) + 20
     height = TOP + HIGH + BELOW
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'font-family="system-ui, sans-serif" font-size="12" fill="{INK}" role="img" aria-labelledby="what">',
-        f'<title id="what">{escape(title)}</title>',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        _text(10, 22, title, size=13, weight=600),
-    ]
+    parts: list[Markup] = []
     acrosses = [across] * len(panels) if isinstance(across, str) else list(across)
     ups = [up] * len(panels) if isinstance(up, str) else list(up)
     for i, (name, series) in enumerate(panels.items()):
@@ -102,8 +85,8 @@ def scatter(
         x = LEFT + i * (WIDE + GAP)
         h = Axis.of([p[0] for s in series for p in s.points], x, WIDE)
         v = Axis.of([p[1] for s in alike for p in s.points], TOP + HIGH, -HIGH)
-        parts += _frame(h, v, name, acrosses[i], ups[i]) + _drawn(series, h, v)
-    return "\n".join([*parts, "</svg>"]) + "\n"
+        parts += _frame(h, v, name, acrosses[i], ups[i]) + _draw_series(series, h, v)
+    return _document(parts, width, height, title)
 
 
 @dataclass(frozen=True)
@@ -143,15 +126,8 @@ def ratios(
     height = head + sum(26 + row * len(rows) for rows in groups.values()) + 34
     width = names + len(measures) * (wide + 62)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'font-family="system-ui, sans-serif" font-size="12" fill="{INK}" role="img" aria-labelledby="what">',
-        f'<title id="what">{escape(title)}</title>',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        _text(10, 22, title, size=13, weight=600),
-        *(
-            _text(axis.at(1), head - 14, measure, weight=600)
-            for measure, axis in axes.items()
-        ),
+        _text(axis.at(1), head - 14, measure, weight=600)
+        for measure, axis in axes.items()
     ]
     y = float(head)
     for group, rows in groups.items():
@@ -166,22 +142,42 @@ def ratios(
             for measure, value in r.times.items():
                 axis = axes[measure]
                 low, high = sorted((axis.at(1), axis.at(value)))
-                bar = f'<rect x="{low:.1f}" y="{y + 4:.1f}" width="{max(high - low, 1):.1f}" height="13" fill="{COLOURS[0]}"/>'
+                bar = svg_element(
+                    "rect",
+                    x=low,
+                    y=y + 4,
+                    width=float(max(high - low, 1)),
+                    height=13,
+                    fill=COLOURS[0],
+                )
                 parts += [bar, _text(high + 5, y + 14, times(value), size=11)]
             y += row
     for axis in axes.values():
-        parts.append(
-            f'<line x1="{axis.at(1):.1f}" y1="{head - 6}" x2="{axis.at(1):.1f}" y2="{y:.1f}" stroke="{OURS}" stroke-width="2"/>'
-        )
-    parts.append(
-        _text(
-            10,
-            y + 22,
-            f"The line is {ours}; bars to the right of it are worse. Logarithmic.",
-            size=11,
-        )
+        ends = {"x1": axis.at(1), "y1": head - 6, "x2": axis.at(1), "y2": y}
+        parts.append(svg_element("line", **ends, stroke=OURS, stroke_width=2))
+    words = f"The line is {ours}; bars to the right of it are worse. Logarithmic."
+    parts.append(_text(10, y + 22, words, size=11))
+    return _document(parts, width, height, title)
+
+
+def _document(parts: Sequence[Markup], width: float, height: float, title: str) -> str:
+    """A whole file: background, heading, and what is drawn."""
+    root = svg_root(
+        svg_element("title", title, id="what"),
+        svg_element("rect", width=width, height=height, fill="#ffffff"),
+        _text(10, 22, title, size=13, weight=600),
+        *parts,
+        view=(0, 0, width, height),
+        width=width,
+        height=height,
+        font_family="system-ui, sans-serif",
+        font_size=12,
+        fill=INK,
+        role="img",
+        aria_labelledby="what",
     )
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    # One element a line: the file is under version control, and is read as a difference.
+    return root.replace("><", ">\n<") + "\n"
 
 
 def times(value: float) -> str:
@@ -193,7 +189,7 @@ def times(value: float) -> str:
     return f"×{value:.2g}" if value < 100 else f"×{float(f'{value:.2g}'):.0f}"
 
 
-def _frame(h: Axis, v: Axis, name: str, across: str, up: str) -> list[str]:
+def _frame(h: Axis, v: Axis, name: str, across: str, up: str) -> list[Markup]:
     bottom, right = v.start, h.start + h.length
     parts = [_text(h.start + h.length / 2, TOP - 12, name, anchor="middle", weight=600)]
     for tick in h.ticks:
@@ -210,17 +206,17 @@ def _frame(h: Axis, v: Axis, name: str, across: str, up: str) -> list[str]:
             middle,
             up,
             anchor="middle",
-            more=f'transform="rotate(-90 {turned:.1f} {middle:.1f})"',
+            transform=f"rotate(-90 {turned:.1f} {middle:.1f})",
         )
     )
     return parts
 
 
-def _drawn(series: Sequence[Series], h: Axis, v: Axis) -> list[str]:
+def _draw_series(series: Sequence[Series], h: Axis, v: Axis) -> list[Markup]:
     """Marks and lines, then a label at the end of each, moved until it covers nothing
     that is there already.
     """
-    parts: list[str] = []
+    parts: list[Markup] = []
     marks = [(h.at(x), v.at(y)) for s in series for x, y in s.points]
     taken: list[tuple[float, float, float, float]] = [
         (x - 5, y - 5, x + 5, y + 5) for x, y in marks
@@ -232,15 +228,10 @@ def _drawn(series: Sequence[Series], h: Axis, v: Axis) -> list[str]:
         points = [(h.at(x), v.at(y)) for x, y in s.points]
         if len(points) > 1:
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-            parts.append(
-                f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{2.4 if s.bold else 1.6}"/>'
-            )
-        for x, y in points:
-            parts.append(
-                f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" transform="rotate(45 {x:.1f} {y:.1f})" fill="{colour}"/>'
-                if s.bold
-                else f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2" fill="{colour}"/>'
-            )
+            stroke_width = 2.4 if s.bold else 1.6
+            line = {"fill": "none", "stroke": colour, "stroke_width": stroke_width}
+            parts.append(svg_element("polyline", points=path, **line))
+        parts += [_point(x, y, colour, s.bold) for x, y in points]
         x, y = points[-1]
         long = LETTER * len(s.name) * (1.08 if s.bold else 1)
         places = [
@@ -289,8 +280,23 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _line(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{FAINT}"/>'
+def _point(x: float, y: float, colour: str, bold: bool) -> Markup:
+    """A disc, or a square on its corner for a bold series."""
+    if not bold:
+        return svg_element("circle", cx=x, cy=y, r=4.2, fill=colour)
+    return svg_element(
+        "rect",
+        x=x - 5,
+        y=y - 5,
+        width=10,
+        height=10,
+        transform=f"rotate(45 {x:.1f} {y:.1f})",
+        fill=colour,
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return svg_element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=FAINT)
 
 
 def _text(
@@ -302,9 +308,15 @@ def _text(
     weight: int = 400,
     size: int = 12,
     colour: str = INK,
-    more: str = "",
-) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}" font-size="{size}" fill="{colour}" {more}>'
-        f"{escape(words)}</text>"
+    transform: str | None = None,
+) -> Markup:
+    return svg_text(
+        float(x),
+        float(y),
+        words,
+        size=size,
+        anchor=anchor,
+        font_weight=weight,
+        fill=colour,
+        transform=transform,
     )

@@ -21,10 +21,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from html import escape
 from itertools import combinations
-from math import log10
 from pathlib import Path
+
+from understudy.svg import Markup, svg_element, svg_root, svg_text
+from understudy.svg.axis import LogAxis
 
 ROOT = Path(__file__).resolve().parent.parent
 NUMBERS, PICTURE, PAGE = (
@@ -214,79 +215,96 @@ DISTANCES, SECONDS = (0.0005, 1.0), (0.02, 20.0)
 def picture(found: dict) -> str:
     """The whole plot as SVG that fetches nothing."""
     names = [name for name in ranked(found) if found[name]["1"] != "refused"]
-    tall, panels = ROW * len(names), [*EPSILONS, "seconds"]
-    width, height = LEFT + len(panels) * (WIDE + GAP), TOP + tall + BELOW
+    panels = [*EPSILONS, "seconds"]
+    bottom = TOP + ROW * len(names)
+    width, height = LEFT + len(panels) * (WIDE + GAP), bottom + BELOW
+    summary = (
+        "Distance from the real survey of each synthesizer's rows at three budgets,"
+        " and its seconds"
+    )
+    heading = (
+        "How far synthetic rows are from the real survey"
+        " (mean total variation distance; left is better)"
+    )
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="system-ui, sans-serif" font-size="12" fill="#222" role="img" aria-labelledby="what">',
-        '<title id="what">Distance from the real survey of each synthesizer\'s rows at three budgets, and its seconds</title>',
-        f'<rect width="{width}" height="{height}" fill="#fff"/>',
-        _text(
-            8,
-            20,
-            "How far synthetic rows are from the real survey (mean total variation distance; left is better)",
-            weight=600,
-            size=14,
-        ),
+        svg_element("title", summary, id="what"),
+        svg_element("rect", width=width, height=height, fill="#fff"),
+        _text(8, 20, heading, weight=600, size=14),
     ]
     for i, name in enumerate(names):
         y = TOP + ROW * i
         if i % 2 == 0:
             parts.append(
-                f'<rect x="0" y="{y}" width="{width}" height="{ROW}" fill="#f5f5f5"/>'
+                svg_element("rect", x=0, y=y, width=width, height=ROW, fill="#f5f5f5")
             )
         parts.append(_text(LEFT - 14, y + 16, name, anchor="end"))
     for p, panel in enumerate(panels):
-        x = LEFT + p * (WIDE + GAP)
         low, high = SECONDS if panel == "seconds" else DISTANCES
-        title = "processor seconds at ε = 1" if panel == "seconds" else f"ε = {panel}"
-        parts.append(_text(x + WIDE / 2, 44, title, anchor="middle", weight=600))
-        for tick in (0.1, 1.0, 10.0) if panel == "seconds" else (0.01, 0.1, 1.0):
-            at = _along(tick, low, high, x)
-            parts.append(
-                f'<line x1="{at:.1f}" y1="{TOP}" x2="{at:.1f}" y2="{TOP + tall}" stroke="#bbb" stroke-width="0.7"/>'
-            )
-            parts.append(_text(at, TOP + tall + 16, f"{tick:g}", anchor="middle"))
+        axis = LogAxis(low, high, start=LEFT + p * (WIDE + GAP), length=WIDE)
+        parts += _panel(panel, axis, bottom)
         for i, name in enumerate(names):
             run = found[name]["1" if panel == "seconds" else panel]
-            y = TOP + ROW * i + ROW / 2
-            kinds = ("seconds",) if panel == "seconds" else ORDERS
-            places = [_along(run[kind], low, high, x) for kind in kinds]
-            if len(places) > 1:
-                parts.append(
-                    f'<line x1="{places[0]:.1f}" y1="{y}" x2="{places[-1]:.1f}" y2="{y}" stroke="#999"/>'
-                )
-            parts += [
-                _mark(kind, at, y) for kind, at in zip(kinds, places, strict=True)
-            ]
-            if i == 0 and panel == EPSILONS[0]:
-                parts += _legend(kinds, x)
-    return "\n".join([*parts, "</svg>\n"])
-
-
-def _along(value: float, low: float, high: float, x: float) -> float:
-    """Where a value lies on a panel with a logarithmic axis."""
-    return x + WIDE * (log10(min(max(value, low), high)) - log10(low)) / (
-        log10(high) - log10(low)
+            parts += _marks(panel, axis, run, TOP + ROW * i + ROW / 2)
+    root = svg_root(
+        *parts,
+        *_legend(LEFT),
+        view=(0, 0, width, height),
+        width=width,
+        height=height,
+        font_family="system-ui, sans-serif",
+        font_size=12,
+        fill="#222",
+        role="img",
+        aria_labelledby="what",
     )
+    # One element a line: the file is under version control, and is read as a difference.
+    return root.replace("><", ">\n<") + "\n"
 
 
-def _mark(kind: str, x: float, y: float) -> str:
-    """A disc for columns, a square for pairs, a triangle for triples, a bar's end for
+def _panel(panel: str, axis: LogAxis, bottom: float) -> list[Markup]:
+    """The title of a panel, its grid and its ticks."""
+    title, ticks = f"ε = {panel}", (0.01, 0.1, 1.0)
+    if panel == "seconds":
+        title, ticks = "processor seconds at ε = 1", (0.1, 1.0, 10.0)
+    middle = axis.start + axis.length / 2
+    parts = [_text(middle, 44, title, anchor="middle", weight=600)]
+    for tick in ticks:
+        x = axis.at(tick)
+        line = {"x1": x, "y1": TOP, "x2": x, "y2": bottom, "stroke": "#bbb"}
+        parts.append(svg_element("line", **line, stroke_width="0.7"))
+        parts.append(_text(x, bottom + 16, f"{tick:g}", anchor="middle"))
+    return parts
+
+
+def _marks(panel: str, axis: LogAxis, run: dict, y: float) -> list[Markup]:
+    """One algorithm's marks in a panel, and a line that joins them."""
+    kinds = ("seconds",) if panel == "seconds" else ORDERS
+    # What lies beyond the axis is drawn at its end.
+    values = [min(max(run[kind], axis.low), axis.high) for kind in kinds]
+    places = [axis.at(value) for value in values]
+    marks = [_mark(kind, x, y) for kind, x in zip(kinds, places, strict=True)]
+    if len(places) == 1:
+        return marks
+    ends = {"x1": places[0], "y1": y, "x2": places[-1], "y2": y}
+    return [svg_element("line", **ends, stroke="#999"), *marks]
+
+
+def _mark(kind: str, x: float, y: float) -> Markup:
+    """A disc for columns, a square for pairs, a triangle for triples, a disc for
     seconds.
     """
-    colour = COLOURS[kind]
+    fill = COLOURS[kind]
     if kind == "pairs":
-        return f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9" fill="{colour}"/>'
+        return svg_element("rect", x=x - 4.5, y=y - 4.5, width=9, height=9, fill=fill)
     if kind == "triples":
-        return f'<path d="M{x:.1f} {y - 6:.1f}l6 10.5h-12z" fill="{colour}"/>'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.8" fill="{colour}"/>'
+        return svg_element("path", d=f"M{x:.1f} {y - 6:.1f}l6 10.5h-12z", fill=fill)
+    return svg_element("circle", cx=float(x), cy=float(y), r=4.8, fill=fill)
 
 
-def _legend(kinds: Sequence[str], x: float) -> list[str]:
+def _legend(x: float) -> list[Markup]:
     """The marks' names, above the first panel."""
     parts, at = [], x
-    for kind in kinds:
+    for kind in ORDERS:
         parts += [_mark(kind, at + 5, 60), _text(at + 14, 64, kind)]
         at += 26 + 7 * len(kind)
     return parts
@@ -300,11 +318,15 @@ def _text(
     anchor: str = "start",
     weight: int = 400,
     size: int = 12,
-    colour: str = "#222",
-) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}" font-size="{size}" fill="{colour}">'
-        f"{escape(words)}</text>"
+) -> Markup:
+    return svg_text(
+        float(x),
+        float(y),
+        words,
+        size=size,
+        anchor=anchor,
+        font_weight=weight,
+        fill="#222",
     )
 
 

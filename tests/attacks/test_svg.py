@@ -9,7 +9,6 @@ import pytest
 from understudy.attacks.finding import AttackFinding, Bar, Bars, Curve, Curves
 from understudy.attacks.svg import (
     _separate_labels,
-    axis_ticks,
     figure_to_svg,
     finding_to_html,
 )
@@ -61,10 +60,3 @@ def test_labels_do_not_overlap():
     assert all(
         b - a >= 18 for a, b in zip(sorted(placed), sorted(placed)[1:], strict=False)
     )
-
-
-def test_ticks_end_within_the_axis():
-    for end in (0.3, 1, 7, 12, 130, 9999):
-        marks = axis_ticks(end)
-        assert 2 <= len(marks) <= 7
-        assert marks[-1] <= end * (1 + 1e-9)

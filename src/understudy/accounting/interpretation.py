@@ -22,6 +22,10 @@ from fractions import Fraction
 from understudy.accounting.budget import Budget, spell_value
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
+from understudy.svg import svg_element, svg_root
+from understudy.svg.colours import INK_COLOUR, OKABE_ITO_VERMILION
+
+CHANCE_DOT_COLOUR = "#9aa5b1"
 
 ACCUSATION_FALSE_ALARM_RATE = 0.01
 """Of those who are not in the table, how many the test may accuse."""
@@ -101,30 +105,37 @@ class BudgetInterpretation:
         """A hundred guesses as a hundred dots: those a coin gets right, those the
         release adds, those that stay wrong.
         """
-        right = min(
-            99, max(50, math.ceil(100 * self.right - 1e-9))
-        )  # an upper bound, as in the words
-        dots = []
-        for i in range(100):
-            fill = "#9aa5b1" if i < 50 else "#d55e00" if i < right else "none"
-            x, y = 12 + 14 * (i % 20), 34 + 14 * (i // 20)
-            dots.append(
-                f'<circle cx="{x}" cy="{y}" r="5" fill="{fill}" stroke="#52606d"/>'
-            )
+        # An upper bound, so rounded up, as in the words.
+        right = min(99, max(50, math.ceil(100 * self.right - 1e-9)))
         added = right - 50
-        words = (
+        fills = [CHANCE_DOT_COLOUR] * 50 + [OKABE_ITO_VERMILION] * added
+        dots = [
+            svg_element(
+                "circle",
+                cx=12 + 14 * (i % 20),
+                cy=34 + 14 * (i // 20),
+                r=5,
+                fill=fill,
+                stroke="#52606d",
+            )
+            for i, fill in enumerate(fills + ["none"] * (100 - right))
+        ]
+        summary = (
             "100 guesses about one person: a coin gets 50 right, this release lets"
             f" {added} more be right"
         )
-        return (
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 290 138" role="img"'
-            f' aria-label="{words}" '
-            'font-family="sans-serif" font-size="10" fill="#1f2933">'
-            '<text x="6" y="16">100 guesses about one person</text>'
-            f"{''.join(dots)}"
-            f'<text x="6" y="116">grey: right by chance, 50</text>'
-            '<text x="6" y="130">orange: right through this release, at most'
-            f" {added}</text></svg>"
+        gain = f"orange: right through this release, at most {added}"
+        return svg_root(
+            svg_element("text", "100 guesses about one person", x=6, y=16),
+            *dots,
+            svg_element("text", "grey: right by chance, 50", x=6, y=116),
+            svg_element("text", gain, x=6, y=130),
+            view=(0, 0, 290, 138),
+            role="img",
+            aria_label=summary,
+            font_family="sans-serif",
+            font_size=10,
+            fill=INK_COLOUR,
         )
 
     _repr_svg_ = to_svg

@@ -1,5 +1,4 @@
-"""Figures as SVG, written by hand: no dependency, no script, no font to fetch. Colours
-are from Okabe and Ito's colour-blind safe set.
+"""Figures of attacks: bars and curves.
 
 Every line and bar carries its label, so nothing has to be matched with a legend by
 colour.
@@ -7,25 +6,51 @@ colour.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from html import escape
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, log10
 
 from understudy.attacks.finding import AttackFigure, AttackFinding, Bars, Curve, Curves
+from understudy.svg import Markup, svg_element, svg_root, svg_text
+from understudy.svg.axis import LogAxis, axis_ticks, format_axis_number
+from understudy.svg.colours import (
+    OKABE_ITO_BLUE,
+    OKABE_ITO_GREEN,
+    OKABE_ITO_ORANGE,
+    OKABE_ITO_PURPLE,
+    OKABE_ITO_SKY,
+    OKABE_ITO_VERMILION,
+)
 
 SVG_WIDTH_PIXELS = 760
-SVG_TEXT_COLOUR, SVG_GRID_COLOUR, SVG_BACKGROUND_COLOUR = (
-    "#222222",
-    "#d5d5d5",
-    "#ffffff",
-)
-SVG_EXPOSED_COLOUR, SVG_SAFE_COLOUR = "#d55e00", "#0072b2"
+SVG_TEXT_COLOUR = "#222222"
+SVG_GRID_COLOUR = "#d5d5d5"
+SVG_BACKGROUND_COLOUR = "#ffffff"
+SVG_EXPOSED_COLOUR, SVG_SAFE_COLOUR = OKABE_ITO_VERMILION, OKABE_ITO_BLUE
 """What an attack gets from unprotected numbers, and from protected ones."""
 
-SVG_CURVE_COLOURS = ("#d55e00", "#cc79a7", "#009e73", "#e69f00", "#56b4e9")
-_SVG_FONT = (
-    "font-family='system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif'"
+SVG_CURVE_COLOURS = (
+    OKABE_ITO_VERMILION,
+    OKABE_ITO_PURPLE,
+    OKABE_ITO_GREEN,
+    OKABE_ITO_ORANGE,
+    OKABE_ITO_SKY,
 )
+PAGE_FONT = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif"
+PAGE_STYLE = (
+    f"body{{font:16px/1.5 {PAGE_FONT.replace(', ', ',')};color:#222;max-width:48rem;"
+    "margin:2rem auto;padding:0 1rem}svg{max-width:100%;height:auto}"
+)
+
+FIGURE_TOP = 64
+"""Room above the axes for the title, in pixels."""
+
+BAR_LEFT, BAR_RIGHT, BAR_PITCH = 250, 150, 34
+"""Room for labels left and right of the bars, and from one bar to the next."""
+
+CURVE_LEFT, CURVE_RIGHT, CURVE_HEIGHT = 66, 200, 300
+"""Room for labels left and right of the curves, and the height of the axes."""
 
 
 def figure_to_svg(figure: AttackFigure) -> str:
@@ -34,188 +59,153 @@ def figure_to_svg(figure: AttackFigure) -> str:
     >>> figure_to_svg(Bars(title="Two <bars>", axis="people", bars=())).startswith("<svg xmlns=")
     True
     """
-    body, height = (
-        _draw_bars(figure) if isinstance(figure, Bars) else _draw_curves(figure)
+    draw = _draw_bars(figure) if isinstance(figure, Bars) else _draw_curves(figure)
+    body, height = draw
+    root = svg_root(
+        svg_element("rect", width="100%", height="100%", fill=SVG_BACKGROUND_COLOUR),
+        _outlined_text(24, 34, figure.title, size=17, weight="600"),
+        *body,
+        view=(0, 0, SVG_WIDTH_PIXELS, height),
+        width=SVG_WIDTH_PIXELS,
+        height=height,
+        role="img",
+        aria_label=figure.title,
+        font_family=PAGE_FONT,
     )
-    title = _text_element(24, 34, figure.title, size=17, weight="600")
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='{SVG_WIDTH_PIXELS}'"
-        f" height='{height}' viewBox='0 0 {SVG_WIDTH_PIXELS} {height}' role='img'"
-        f" aria-label='{escape(figure.title, quote=True)}' {_SVG_FONT}><rect"
-        " width='100%' height='100%'"
-        f" fill='{SVG_BACKGROUND_COLOUR}'/>{title}{body}</svg>\n"
-    )
+    return f"{root}\n"
 
 
 def finding_to_html(finding: AttackFinding) -> str:
     """One HTML file with the sentences and the figure; it loads nothing."""
+    title = escape(finding.title)
     text = "".join(f"<p>{escape(line)}</p>" for line in finding.text)
-    style = (
-        "body{font:16px/1.5 system-ui,-apple-system,Segoe"
-        " UI,Helvetica,Arial,sans-serif;color:#222;max-width:48rem;margin:2rem"
-        " auto;padding:0 1rem}svg{max-width:100%;height:auto}"
-    )
     return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta"
-        " name='viewport'"
-        f" content='width=device-width'><title>{escape(finding.title)}</title><style>{style}</style></head><body><h1>{escape(finding.title)}</h1>{text}<figure"
-        f" style='margin:0'>{figure_to_svg(finding.figure)}</figure></body></html>\n"
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width'>"
+        f"<title>{title}</title><style>{PAGE_STYLE}</style></head>"
+        f"<body><h1>{title}</h1>{text}"
+        f"<figure style='margin:0'>{figure_to_svg(finding.figure)}</figure>"
+        "</body></html>\n"
     )
 
 
-def format_axis_number(value: float) -> str:
-    """A number on an axis.
-
-    >>> format_axis_number(0.5), format_axis_number(3.0), format_axis_number(20000)
-    ('0.5', '3', '20,000')
-    """
-    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
-
-
-def axis_ticks(end: float, *, most: int = 6) -> list[float]:
-    """Round numbers from 0 to `end`.
-
-    >>> axis_ticks(1.0)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
-    size = 10 ** floor(log10(end / most)) if end > 0 else 1.0
-    step = next(size * m for m in (1, 2, 5, 10) if end / (size * m) <= most)
-    return [round(i * step, 10) for i in range(floor(end / step + 1e-9) + 1)]
-
-
-def _draw_bars(figure: Bars) -> tuple[str, int]:
-    left, right, top, pitch = 250, 150, 64, 34
-    room = SVG_WIDTH_PIXELS - left - right
-    bottom = top + pitch * len(figure.bars)
-    end = 10 ** ceil(log10(max(figure.end, 10))) if figure.log else figure.end
-
-    def bar_length(value: float) -> float:
-        if figure.log:
-            return room * log10(max(value, 1)) / log10(end)
-        return room * min(value, end) / end
-
-    marks = (
-        [float(10**k) for k in range(ceil(log10(end)) + 1)]
-        if figure.log
-        else axis_ticks(end, most=5)
-    )
+def _draw_bars(figure: Bars) -> tuple[list[Markup], int]:
+    """The bars with their axis, and the height of it all."""
+    room = SVG_WIDTH_PIXELS - BAR_LEFT - BAR_RIGHT
+    bottom = FIGURE_TOP + BAR_PITCH * len(figure.bars)
+    marks, bar_length = _bar_axis(figure, room)
     parts = []
     for mark in marks:
-        x = left + bar_length(mark)
-        parts.append(
-            f"<line x1='{x:.1f}' y1='{top - 8}' x2='{x:.1f}' y2='{bottom}'"
-            f" stroke='{SVG_GRID_COLOUR}'/>"
-        )
-        parts.append(
-            _text_element(
-                x, bottom + 18, format_axis_number(mark), size=12, anchor="middle"
-            )
-        )
+        x = BAR_LEFT + bar_length(mark)
+        words = format_axis_number(mark)
+        parts.append(_grid_line(x, FIGURE_TOP - 8, x, bottom))
+        parts.append(_outlined_text(x, bottom + 18, words, size=12, anchor="middle"))
     for i, bar in enumerate(figure.bars):
-        y, length = top + i * pitch, max(bar_length(bar.value), 2.0)
+        y = FIGURE_TOP + i * BAR_PITCH
+        # A bar of nothing is drawn two pixels long, so that its colour is seen.
+        length = max(bar_length(bar.value), 2.0)
         colour = SVG_SAFE_COLOUR if bar.safe else SVG_EXPOSED_COLOUR
-        parts.append(_text_element(left - 10, y + 17, bar.label, size=13, anchor="end"))
-        parts.append(
-            f"<rect x='{left}' y='{y + 3}' width='{length:.1f}' height='20'"
-            f" fill='{colour}'/>"
-        )
-        parts.append(
-            _text_element(
-                left + length + 7,
-                y + 17,
-                bar.note or format_axis_number(bar.value),
-                size=13,
-            )
-        )
+        note = bar.note or format_axis_number(bar.value)
+        parts += [
+            _outlined_text(BAR_LEFT - 10, y + 17, bar.label, size=13, anchor="end"),
+            svg_element(
+                "rect", x=BAR_LEFT, y=y + 3, width=length, height=20, fill=colour
+            ),
+            _outlined_text(BAR_LEFT + length + 7, y + 17, note, size=13),
+        ]
+    middle = BAR_LEFT + room / 2
     parts.append(
-        _text_element(
-            left + room / 2, bottom + 40, figure.axis, size=13, anchor="middle"
-        )
+        _outlined_text(middle, bottom + 40, figure.axis, size=13, anchor="middle")
     )
-    return "".join(parts), bottom + 58
+    return parts, bottom + 58
 
 
-def _draw_curves(figure: Curves) -> tuple[str, int]:
-    left, right, top, room_y = 66, 200, 64, 300
-    room_x, bottom = SVG_WIDTH_PIXELS - left - right, top + room_y
+def _bar_axis(
+    figure: Bars, room: float
+) -> tuple[list[float], Callable[[float], float]]:
+    """The marks of a bar chart's axis, and how long a value's bar is."""
+    if not figure.log:
+        end = figure.end
+        return axis_ticks(end, most=5), lambda value: room * min(value, end) / end
+    decades = ceil(log10(max(figure.end, 10)))
+    axis = LogAxis(1.0, 10.0**decades, start=0.0, length=room)
+    marks = [10.0**k for k in range(decades + 1)]
+    # No people, or half of one, have no logarithm on an axis that begins at one.
+    return marks, lambda value: axis.at(max(value, 1.0))
+
+
+def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
+    """The curves with their axes, and the height of it all."""
+    room, bottom = (
+        SVG_WIDTH_PIXELS - CURVE_LEFT - CURVE_RIGHT,
+        FIGURE_TOP + CURVE_HEIGHT,
+    )
     low, high = figure.x_range
-    end = figure.end
 
     def point_at(x: float, y: float) -> tuple[float, float]:
-        return (
-            left + room_x * (x - low) / ((high - low) or 1),
-            bottom - room_y * min(max(y, 0.0), end) / end,
-        )
+        across = (x - low) / ((high - low) or 1)
+        up = min(max(y, 0.0), figure.end) / figure.end
+        return CURVE_LEFT + room * across, bottom - CURVE_HEIGHT * up
 
     parts = []
-    for mark in axis_ticks(end):
+    for mark in axis_ticks(figure.end):
         _, y = point_at(low, mark)
+        words = format_axis_number(mark)
+        parts.append(_grid_line(CURVE_LEFT, y, CURVE_LEFT + room, y))
         parts.append(
-            f"<line x1='{left}' y1='{y:.1f}' x2='{left + room_x}' y2='{y:.1f}'"
-            f" stroke='{SVG_GRID_COLOUR}'/>"
+            _outlined_text(CURVE_LEFT - 8, y + 4, words, size=12, anchor="end")
         )
-        parts.append(
-            _text_element(
-                left - 8, y + 4, format_axis_number(mark), size=12, anchor="end"
-            )
-        )
-    for x_mark in sorted(
-        {x for curve in figure.curves for x, _ in curve.points if not curve.dashed}
-    ):
+    measured = [curve for curve in figure.curves if not curve.dashed]
+    for x_mark in sorted({x for curve in measured for x, _ in curve.points}):
         x, _ = point_at(x_mark, 0)
-        parts.append(
-            _text_element(
-                x, bottom + 18, format_axis_number(x_mark), size=12, anchor="middle"
-            )
-        )
-    labels = _separate_labels(
-        [point_at(*curve.points[-1])[1] for curve in figure.curves]
-    )
-    exposed = iter(SVG_CURVE_COLOURS)
-    for curve, label in zip(figure.curves, labels, strict=True):
-        colour = (
-            SVG_SAFE_COLOUR
-            if curve.safe
-            else SVG_TEXT_COLOUR
-            if curve.dashed
-            else next(exposed, SVG_TEXT_COLOUR)
-        )
-        parts.append(
-            _draw_curve(curve, [point_at(*p) for p in curve.points], colour, label)
-        )
+        words = format_axis_number(x_mark)
+        parts.append(_outlined_text(x, bottom + 18, words, size=12, anchor="middle"))
+    ends = [point_at(*curve.points[-1])[1] for curve in figure.curves]
+    colours = _curve_colours(figure.curves)
+    label_heights = _separate_labels(ends)
+    for curve, colour, label in zip(figure.curves, colours, label_heights, strict=True):
+        points = [point_at(*point) for point in curve.points]
+        parts += _draw_curve(curve, points, colour, label)
+    middle = CURVE_LEFT + room / 2
     parts.append(
-        _text_element(
-            left + room_x / 2, bottom + 42, figure.x, size=13, anchor="middle"
-        )
+        _outlined_text(middle, bottom + 42, figure.x, size=13, anchor="middle")
     )
-    parts.append(_text_element(left - 42, top - 12, figure.y, size=13))
-    return "".join(parts), bottom + 60
+    parts.append(_outlined_text(CURVE_LEFT - 42, FIGURE_TOP - 12, figure.y, size=13))
+    return parts, bottom + 60
+
+
+def _curve_colours(curves: Sequence[Curve]) -> list[str]:
+    """One colour for all safe curves, ink for bounds, one each for the others."""
+    unused = iter(SVG_CURVE_COLOURS)
+    colours = []
+    for curve in curves:
+        if curve.safe:
+            colours.append(SVG_SAFE_COLOUR)
+        elif curve.dashed:
+            colours.append(SVG_TEXT_COLOUR)
+        else:
+            colours.append(next(unused, SVG_TEXT_COLOUR))
+    return colours
 
 
 def _draw_curve(
     curve: Curve, points: list[tuple[float, float]], colour: str, label: float
-) -> str:
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dash = " stroke-dasharray='6 5'" if curve.dashed else ""
-    drawn = (
-        f"<polyline points='{path}' fill='none' stroke='{colour}'"
-        f" stroke-width='2.5'{dash}/>"
+) -> list[Markup]:
+    path = svg_element(
+        "polyline",
+        points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points),
+        fill="none",
+        stroke=colour,
+        stroke_width=2.5,
+        stroke_dasharray="6 5" if curve.dashed else None,
     )
-    if not curve.dashed:
-        drawn += "".join(
-            f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4' fill='{colour}'/>"
-            for x, y in points
-        )
+    dots = [svg_element("circle", cx=x, cy=y, r=4, fill=colour) for x, y in points]
     end_x, end_y = points[-1]
-    lead = (
-        f"<line x1='{end_x + 5:.1f}' y1='{end_y:.1f}' x2='{end_x + 12:.1f}'"
-        f" y2='{label:.1f}' stroke='{colour}'/>"
+    lead = svg_element(
+        "line", x1=end_x + 5, y1=end_y, x2=end_x + 12, y2=label, stroke=colour
     )
-    return (
-        drawn
-        + lead
-        + _text_element(end_x + 15, label + 4, curve.label, size=13, colour=colour)
-    )
+    words = _outlined_text(end_x + 15, label + 4, curve.label, size=13, colour=colour)
+    return [path, *([] if curve.dashed else dots), lead, words]
 
 
 def _separate_labels(heights: list[float], apart: float = 18) -> list[float]:
@@ -227,19 +217,31 @@ def _separate_labels(heights: list[float], apart: float = 18) -> list[float]:
     return placed
 
 
-def _text_element(
+def _grid_line(x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return svg_element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=SVG_GRID_COLOUR)
+
+
+def _outlined_text(
     x: float,
     y: float,
-    text: str,
+    words: str,
     *,
     size: int,
     anchor: str = "start",
     weight: str = "400",
     colour: str = SVG_TEXT_COLOUR,
-) -> str:
-    return (
-        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' font-weight='{weight}'"
-        f" text-anchor='{anchor}' fill='{colour}' stroke='{SVG_BACKGROUND_COLOUR}'"
-        " stroke-width='3' paint-order='stroke'"
-        f" stroke-linejoin='round'>{escape(text)}</text>"
+) -> Markup:
+    """Words with an outline of the background's colour: readable across grid lines."""
+    return svg_text(
+        float(x),
+        float(y),
+        words,
+        size=size,
+        anchor=anchor,
+        font_weight=weight,
+        fill=colour,
+        stroke=SVG_BACKGROUND_COLOUR,
+        stroke_width="3",
+        paint_order="stroke",
+        stroke_linejoin="round",
     )

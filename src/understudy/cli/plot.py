@@ -7,8 +7,8 @@ from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from understudy.attacks.finding import AttackFigure, Bars, Curves
-from understudy.attacks.svg import axis_ticks, format_axis_number
 from understudy.cli.layout import draw_bar
+from understudy.svg.axis import axis_ticks, format_axis_number
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -2,22 +2,26 @@
 it.
 
 From pale to dark blue for what has one direction; from orange through white to blue for
-what has two. Both keep their order in grey and for eyes that see no red. The numbers
-stand in the squares where there is room, and in the titles of squares everywhere.
+what has two. The numbers stand in the squares where there is room, and in the titles of
+squares everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import log10
 
-from understudy.reports.chart import (
-    CHART_INK_COLOUR,
-    GLYPH_WIDTH,
-    escape_svg_text,
-    shorten_svg_text,
+from understudy.reports.chart import GLYPH_WIDTH
+from understudy.svg import (
+    Markup,
+    shorten_text,
+    svg_element,
     svg_figure,
+    svg_text,
+    svg_title,
 )
+from understudy.svg.colours import blue_shade, signed_shade
 
 PairValues = Mapping[tuple[str, str], float]
 
@@ -29,15 +33,40 @@ MAX_SQUARE_TITLE_LETTERS = 24
 names.
 """
 
-MAX_DARK_LUMINANCE = 0.225
-"""Luminance below which white is read better than ink."""
+HEATMAP_WIDTH, HEATMAP_TOP = 640, 6
+"""Of the squares together, and of the margin above them, in pixels."""
 
-_PALE_RGB, _BLUE_RGB, _WHITE_RGB, _ORANGE_RGB = (
-    (247, 249, 252),
-    (0, 60, 120),
-    (250, 250, 250),
-    (160, 70, 0),
-)
+MIN_LABELLED_SQUARE, MIN_NUMBERED_SQUARE = 10, 26
+"""Width of a square, in pixels, from which its row has a name, and it has its number."""
+
+HEATMAP_KEY_WIDTH = 36
+"""Of each square of the colour key, in pixels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Grid:
+    """Where the squares of a heatmap lie, and which colours they have."""
+
+    place: Mapping[str, int]
+    size: int
+    left: int
+    top_value: float
+    signed: bool
+
+    @property
+    def is_labelled(self) -> bool:
+        return self.size >= MIN_LABELLED_SQUARE
+
+    @property
+    def bottom(self) -> int:
+        return HEATMAP_TOP + len(self.place) * self.size
+
+    def shade(self, share: float) -> tuple[str, str]:
+        return signed_shade(share) if self.signed else blue_shade(share)
+
+    def corner(self, row: str, column: str) -> tuple[int, int]:
+        x = self.left + self.place[column] * self.size
+        return x, HEATMAP_TOP + self.place[row] * self.size
 
 
 def pair_heatmap(
@@ -50,7 +79,7 @@ def pair_heatmap(
     signed: bool = False,
     sides: tuple[str, str] = ("below", "above"),
     brief: bool = False,
-) -> str:
+) -> Markup:
     """A square of pairs; darker is more, and where numbers are `signed`, orange is less
     than nothing. `sides` name the two halves.
 
@@ -59,78 +88,30 @@ def pair_heatmap(
 
     >>> pair_heatmap(["a", "b"], {("a", "b"): 0.5}, title="distance").count("<g><title>a × b: 0.500</title>")
     1
-    >>> drawn = pair_heatmap(["a", "b"], {("a", "b"): 0.5}, {("a", "b"): -0.5}, title="t", signed=True, sides=("made", "real"))
-    >>> "<title>a × b: made 0.500, real -0.500</title>" in drawn
+    >>> figure = pair_heatmap(["a", "b"], {("a", "b"): 0.5}, {("a", "b"): -0.5}, title="t", signed=True, sides=("made", "real"))
+    >>> "<title>a × b: made 0.500, real -0.500</title>" in figure
     True
     """
-    upper = above or {}
-    shown = choose_columns(names, below, upper)
-    size = max(4, min(34, 640 // max(len(shown), 1)))
-    label = (
-        round(GLYPH_WIDTH * min(max((len(n) for n in shown), default=0), 16)) + 10
-        if size >= 10
-        else 10
-    )
-    place = {name: i for i, name in enumerate(shown)}
-    top = end or max([*map(abs, below.values()), *map(abs, upper.values()), 1e-9])
-    mirrored = {
-        _order_pair(pair, place): value
-        for pair, value in upper.items()
-        if set(pair) <= place.keys()
-    }
-    parts, plain = [], brief and size < 10
-    if plain:
-        parts += _merge_squares(
-            label,
-            {p: v for p, v in _drawn_pairs(below, place, {}) if v is not None},
-            place,
-            size,
-            top,
-            signed,
-        )
-    for pair, value in () if plain else _drawn_pairs(below, place, mirrored):
-        a, b = pair
-        told = [
-            (word, v)
-            for word, v in zip(sides, (value, mirrored.get(pair)), strict=True)
-            if v is not None
-        ]
-        words = ", ".join(
-            f"{word} {v:.3f}" if above is not None else f"{v:.3f}" for word, v in told
-        )
-        who = f"{a} × {b}" if size >= 10 else f"{_shorten_name(a)} × {_shorten_name(b)}"
-        cells = (
-            []
-            if value is None
-            else [_svg_square(label, place[b], place[a], size, value, top, signed)]
-        )
-        if pair in mirrored:
-            cells.append(
-                _svg_square(
-                    label, place[a], place[b], size, mirrored[pair], top, signed
-                )
-            )
-        parts.append(
-            f"<g><title>{escape_svg_text(f'{who}: {words}')}</title>{''.join(cells)}</g>"
-        )
-    low = 12 + len(shown) * size
-    if size >= 10:
-        for name, i in place.items():
-            middle = 6 + i * size + size / 2 + 3
-            parts.append(
-                f'<text x="{label - 4}" y="{middle:.0f}" font-size="10"'
-                f' text-anchor="end">{shorten_svg_text(name)}</text>'
-            )
-            across = label + i * size + size / 2
-            turned = f'transform="rotate(-50 {across:.0f} {low})"'
-            parts.append(
-                f'<text x="{across:.0f}" y="{low}" font-size="10" text-anchor="end"'
-                f" {turned}>{shorten_svg_text(name)}</text>"
-            )
-    bottom = low + 8 + 0.8 * label
-    parts += _colour_key(label, bottom, top, signed)
+    values = [*below.values(), *(above or {}).values()]
+    top_value = end or max([*map(abs, values), 1e-9])
+    columns = choose_columns(names, below, above or {})
+    grid = _lay_grid(columns, top_value, signed)
+    lower = _keep_drawn(below, grid.place)
+    upper = _keep_drawn(above or {}, grid.place)
+    if brief and not grid.is_labelled:
+        parts = _merge_squares(grid, lower)
+    else:
+        pairs = dict.fromkeys([*lower, *upper])
+        named_sides = ("", "") if above is None else sides
+        parts = [_draw_pair(grid, pair, lower, upper, named_sides) for pair in pairs]
+    if grid.is_labelled:
+        parts += _name_rows_and_columns(grid)
+    # Names below the squares are turned by 50 degrees: 0.8 of their length hangs down.
+    key_y = grid.bottom + 14 + 0.8 * grid.left
+    parts += _colour_key(grid, key_y)
+    squares_end, key_end = grid.left + len(columns) * grid.size + 8, grid.left + 190
     return svg_figure(
-        max(label + len(shown) * size + 8, label + 190), bottom + 20, title, parts
+        *parts, width=max(squares_end, key_end), height=key_y + 20, title=title
     )
 
 
@@ -146,139 +127,131 @@ def choose_columns(
     if len(names) <= MAX_PAIR_HEATMAP_COLUMNS:
         return list(names)
     largest = dict.fromkeys(names, 0.0)
-    for values in (below, above):
-        for pair, value in values.items():
-            for name in pair:
-                largest[name] = max(largest[name], abs(value))
-    kept = set(
-        sorted(names, key=lambda name: -largest[name])[:MAX_PAIR_HEATMAP_COLUMNS]
-    )
-    return [name for name in names if name in kept]
+    for pair, value in [*below.items(), *above.items()]:
+        for name in pair:
+            largest[name] = max(largest[name], abs(value))
+    by_size = sorted(names, key=lambda name: -largest[name])
+    chosen = set(by_size[:MAX_PAIR_HEATMAP_COLUMNS])
+    return [name for name in names if name in chosen]
 
 
-def blue_shade(share: float) -> tuple[str, str]:
-    """From pale to dark blue, and an ink that can be read on it."""
-    return _blend_colours(_PALE_RGB, _BLUE_RGB, share)
+def _lay_grid(columns: Sequence[str], top_value: float, signed: bool) -> _Grid:
+    size = max(4, min(34, HEATMAP_WIDTH // max(len(columns), 1)))
+    longest = min(max((len(name) for name in columns), default=0), 16)
+    left = 10
+    if size >= MIN_LABELLED_SQUARE:
+        left += round(GLYPH_WIDTH * longest)
+    place = {name: i for i, name in enumerate(columns)}
+    return _Grid(place=place, size=size, left=left, top_value=top_value, signed=signed)
 
 
-def signed_shade(share: float) -> tuple[str, str]:
-    """From dark orange at -1 through white at 0 to dark blue at 1, and an ink that can
-    be read on it.
-
-    >>> signed_shade(0.0), signed_shade(-1.0)
-    (('#fafafa', '#1f2933'), ('#a04600', '#ffffff'))
-    """
-    return _blend_colours(
-        _WHITE_RGB, _BLUE_RGB if share >= 0 else _ORANGE_RGB, abs(share)
-    )
-
-
-def _blend_colours(
-    start: tuple[int, int, int], end: tuple[int, int, int], share: float
-) -> tuple[str, str]:
-    share = min(max(share, 0.0), 1.0)
-    red, green, blue = (
-        round(a + (b - a) * share) for a, b in zip(start, end, strict=True)
-    )
-    linear = [(part / 255) ** 2.2 for part in (red, green, blue)]
-    dark = (
-        0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-        < MAX_DARK_LUMINANCE
-    )
-    return f"#{red:02x}{green:02x}{blue:02x}", "#ffffff" if dark else CHART_INK_COLOUR
-
-
-def _order_pair(pair: tuple[str, str], place: Mapping[str, int]) -> tuple[str, str]:
-    """The pair, the column that comes first before the other."""
-    a, b = sorted(pair, key=lambda name: place[name])
-    return a, b
-
-
-def _drawn_pairs(
-    below: PairValues, place: Mapping[str, int], above: PairValues
-) -> list[tuple[tuple[str, str], float | None]]:
-    """Every pair that is drawn with its value below the diagonal, where it has one."""
-    found: dict[tuple[str, str], float | None] = {
-        _order_pair(pair, place): value
-        for pair, value in below.items()
-        if set(pair) <= place.keys()
-    }
-    return list((found | {pair: None for pair in above if pair not in found}).items())
-
-
-def _svg_square(
-    label: int, row: int, column: int, size: int, value: float, top: float, signed: bool
-) -> str:
-    fill, ink = (signed_shade if signed else blue_shade)(value / top)
-    x, y = label + column * size, 6 + row * size
-    if size < 10:  # the same square in fewer letters: there are thousands
-        return f'<path d="M{x} {y}h{size - 1}v{size - 1}h{1 - size}z" fill="{fill}"/>'
-    square = (
-        f'<rect x="{x}" y="{y}" width="{size - 1}" height="{size - 1}" fill="{fill}"/>'
-    )
-    if size < 26:
-        return square
-    middle = f'x="{x + size / 2:.0f}" y="{y + size / 2 + 3:.0f}"'
-    return (
-        f'{square}<text {middle} font-size="9" text-anchor="middle"'
-        f' fill="{ink}">{_short_number(value)}</text>'
-    )
-
-
-def _merge_squares(
-    label: int,
-    values: PairValues,
-    place: Mapping[str, int],
-    size: int,
-    top: float,
-    signed: bool,
-) -> list[str]:
-    """Squares below the diagonal, those of one shade in one path."""
-    found: dict[str, list[str]] = {}
+def _keep_drawn(
+    values: PairValues, place: Mapping[str, int]
+) -> dict[tuple[str, str], float]:
+    """The values of pairs that are drawn; in each pair the first column comes first."""
+    drawn = {}
     for (a, b), value in values.items():
-        fill, _ = (signed_shade if signed else blue_shade)(round(32 * value / top) / 32)
-        found.setdefault(fill, []).append(
-            f"M{label + place[a] * size}"
-            f" {6 + place[b] * size}h{size - 1}v{size - 1}h{1 - size}z"
-        )
+        if a in place and b in place:
+            pair = (a, b) if place[a] <= place[b] else (b, a)
+            drawn[pair] = value
+    return drawn
+
+
+def _draw_pair(
+    grid: _Grid,
+    pair: tuple[str, str],
+    below: PairValues,
+    above: PairValues,
+    sides: tuple[str, str],
+) -> Markup:
+    """One pair's squares on both sides of the diagonal, with one title."""
+    first, second = pair
+    squares, numbers = [], []
+    if pair in below:
+        squares += _draw_square(grid, second, first, below[pair])
+        numbers.append(f"{sides[0]} {below[pair]:.3f}".lstrip())
+    if pair in above:
+        squares += _draw_square(grid, first, second, above[pair])
+        numbers.append(f"{sides[1]} {above[pair]:.3f}".lstrip())
+    most = max(map(len, pair)) if grid.is_labelled else MAX_SQUARE_TITLE_LETTERS
+    names = f"{shorten_text(first, most)} × {shorten_text(second, most)}"
+    return svg_element("g", svg_title(f"{names}: {', '.join(numbers)}"), *squares)
+
+
+def _draw_square(grid: _Grid, row: str, column: str, value: float) -> list[Markup]:
+    fill, ink = grid.shade(value / grid.top_value)
+    x, y = grid.corner(row, column)
+    if not grid.is_labelled:
+        # A path takes fewer letters than a rectangle, and there are thousands.
+        return [svg_element("path", d=_square_path(x, y, grid.size), fill=fill)]
+    side = grid.size - 1
+    square = svg_element("rect", x=x, y=y, width=side, height=side, fill=fill)
+    if grid.size < MIN_NUMBERED_SQUARE:
+        return [square]
+    centre, baseline = round(x + grid.size / 2), round(y + grid.size / 2 + 3)
+    words = _short_number(value)
     return [
-        f'<path fill="{fill}" d="{"".join(squares)}"/>'
-        for fill, squares in found.items()
+        square,
+        svg_text(centre, baseline, words, size=9, anchor="middle", fill=ink),
     ]
 
 
-def _colour_key(left: float, y: float, top: float, signed: bool) -> list[str]:
-    """Five squares that say which shade is which number."""
-    found = []
-    for i, share in enumerate(
-        (-1.0, -0.5, 0.0, 0.5, 1.0) if signed else (0.0, 0.25, 0.5, 0.75, 1.0)
-    ):
-        fill, ink = (signed_shade if signed else blue_shade)(share)
-        x = left + 36 * i
-        found.append(
-            f'<rect x="{x:.0f}" y="{y:.0f}" width="36" height="16" fill="{fill}"/><text'
-            f' x="{x + 18:.0f}" y="{y + 11:.0f}" font-size="9" text-anchor="middle"'
-            f' fill="{ink}">{share * top:.2g}</text>'
+def _merge_squares(grid: _Grid, values: PairValues) -> list[Markup]:
+    """Squares below the diagonal, those of one shade in one path."""
+    paths: dict[str, list[str]] = {}
+    for (first, second), value in values.items():
+        # 32 shades are as many as the eye distinguishes side by side.
+        fill, _ = grid.shade(round(32 * value / grid.top_value) / 32)
+        x, y = grid.corner(second, first)
+        paths.setdefault(fill, []).append(_square_path(x, y, grid.size))
+    return [
+        svg_element("path", fill=fill, d="".join(squares))
+        for fill, squares in paths.items()
+    ]
+
+
+def _square_path(x: int, y: int, size: int) -> str:
+    return f"M{x} {y}h{size - 1}v{size - 1}h{1 - size}z"
+
+
+def _name_rows_and_columns(grid: _Grid) -> Iterable[Markup]:
+    """Every name left of its row, and below its column, where it is turned."""
+    low = grid.bottom + 6
+    for name in grid.place:
+        x, y = grid.corner(name, name)
+        words, middle = shorten_text(name), grid.size / 2
+        yield svg_text(
+            grid.left - 4, round(y + middle + 3), words, size=10, anchor="end"
         )
-    return found
+        across = round(x + middle)
+        turn = f"rotate(-50 {across} {low})"
+        yield svg_text(across, low, words, size=10, anchor="end", transform=turn)
 
 
-def _shorten_name(name: str) -> str:
-    return (
-        name
-        if len(name) <= MAX_SQUARE_TITLE_LETTERS
-        else f"{name[: MAX_SQUARE_TITLE_LETTERS - 1]}…"
-    )
+def _colour_key(grid: _Grid, y: float) -> Iterable[Markup]:
+    """Five squares that say which shade is which number."""
+    signed, unsigned = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0)
+    for i, share in enumerate(signed if grid.signed else unsigned):
+        fill, ink = grid.shade(share)
+        x = grid.left + HEATMAP_KEY_WIDTH * i
+        yield svg_element(
+            "rect", x=x, y=round(y), width=HEATMAP_KEY_WIDTH, height=16, fill=fill
+        )
+        words, centre = f"{share * grid.top_value:.2g}", x + HEATMAP_KEY_WIDTH // 2
+        yield svg_text(centre, round(y + 11), words, size=9, anchor="middle", fill=ink)
 
 
 def _short_number(value: float) -> str:
-    """A number in three letters or four."""
+    """A number in three letters or four.
+
+    >>> _short_number(0.123), _short_number(-2.5), _short_number(0.001)
+    ('.12', '-2.5', '0')
+    """
     size = abs(value)
     if size < 0.005:
         return "0"
-    text = (
-        f"{size:.2f}".lstrip("0")
-        if size < 1
-        else f"{size:.{max(0, 1 - int(log10(size)))}f}"
-    )
+    if size < 1:
+        text = f"{size:.2f}".lstrip("0")
+    else:
+        text = f"{size:.{max(0, 1 - int(log10(size)))}f}"
     return f"-{text}" if value < 0 else text

@@ -1,5 +1,5 @@
-"""The learned structure as a drawing: columns on a circle, a line between two that were
-measured together.
+"""The learned structure as a drawing: columns on a circle, and a line between two
+columns that were measured together.
 """
 
 from __future__ import annotations
@@ -10,9 +10,24 @@ from itertools import combinations
 
 import numpy as np
 
-from understudy.measurements import Clique
 from understudy.releases import Release
-from understudy.reports.chart import escape_svg_text
+from understudy.svg import (
+    Markup,
+    shorten_text,
+    svg_element,
+    svg_figure,
+    svg_text,
+    svg_title,
+)
+from understudy.svg.colours import INK_COLOUR, OKABE_ITO_BLUE
+
+MAX_NETWORK_CLIQUE = 12
+"""Columns of a measured table whose pairs are drawn: a larger one was measured for its
+rows, and would join everything to everything.
+"""
+
+NETWORK_SIZE, NETWORK_RADIUS, NETWORK_MARGIN = 560, 190, 90
+"""Of the drawing, of the circle, and of the room for names beside it, in pixels."""
 
 
 def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
@@ -26,18 +41,15 @@ def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
     >>> find_measured_pairs(Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0)))
     {}
     """
-    cliques: Sequence[Clique] = [
-        m.clique for m in (*release.measurements, *release.measurements.sparse)
-    ]
-    pairs = {
-        tuple(sorted(pair, key=list(release.schema).index))
-        for c in cliques
-        if 2 <= len(c) <= 12
-        for pair in combinations(c, 2)
-    }
+    order = {name: i for i, name in enumerate(release.schema)}
+    pairs: set[tuple[str, str]] = set()
+    for measurement in (*release.measurements, *release.measurements.sparse):
+        if 2 <= len(measurement.clique) <= MAX_NETWORK_CLIQUE:
+            columns = sorted(measurement.clique, key=order.__getitem__)
+            pairs.update(combinations(columns, 2))
     return {
-        (a, b): mutual_information_bits(release.card.table((a, b)))
-        for a, b in sorted(pairs)
+        pair: mutual_information_bits(release.card.table(pair))
+        for pair in sorted(pairs)
     }
 
 
@@ -50,52 +62,67 @@ def mutual_information_bits(table: np.ndarray) -> float:
     total = float(table.sum())
     if total <= 0:
         return 0.0
+    # Estimates below zero are noise; the logarithm has no place for them.
     shares = np.maximum(table, 0.0) / total
-    product = np.outer(shares.sum(axis=1), shares.sum(axis=0))
-    inside = shares > 0
-    return max(
-        0.0, float((shares[inside] * np.log2(shares[inside] / product[inside])).sum())
-    )
+    independent = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    positive = shares > 0
+    ratios = np.log2(shares[positive] / independent[positive])
+    return max(0.0, float((shares[positive] * ratios).sum()))
 
 
-def draw_network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
-    """The drawing; thicker lines tell of more.
+def draw_network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> Markup:
+    """The drawing; a thicker line is more mutual information.
 
     >>> draw_network(["a", "b"], {("a", "b"): 0.5}).count("<line")
     1
     """
-    size, radius = 560, 190
-    middle = size / 2
-    place = {
-        name: (
-            middle + radius * math.cos(2 * math.pi * i / len(names) - math.pi / 2),
-            middle + radius * math.sin(2 * math.pi * i / len(names) - math.pi / 2),
-        )
-        for i, name in enumerate(names)
-    }
-    most = max(edges.values(), default=0.0) or 1.0
-    parts = []
-    for (a, b), bits in sorted(edges.items(), key=lambda e: e[1]):
-        (x1, y1), (x2, y2) = place[a], place[b]
-        width = 0.8 + 5 * bits / most
-        parts.append(
-            f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"'
-            ' stroke="#0072b2" stroke-opacity="0.55" '
-            f'stroke-width="{width:.1f}"><title>{escape_svg_text(f"{a} — {b}: {bits:.3f} bits")}</title></line>'
-        )
-    for name, (x, y) in place.items():
-        end = "start" if x > middle + 5 else "end" if x < middle - 5 else "middle"
-        away = 12 if end == "start" else -12 if end == "end" else 0
-        rise = 4 if end != "middle" else (-12 if y < middle else 20)
-        shown = name if len(name) <= 20 else f"{name[:19]}…"
-        parts.append(
-            f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="#1f2933"/><text'
-            f' x="{x + away:.0f}" y="{y + rise:.0f}" font-size="12"'
-            f' text-anchor="{end}">{escape_svg_text(shown)}</text>'
-        )
-    title = f"{len(names)} columns, {len(edges)} pairs measured together"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-90 0 {size + 180} {size}"'
-        f' width="{size + 180}" role="img"'
-        f' fill="#1f2933"><title>{title}</title>{"".join(parts)}</svg>'
+    middle = NETWORK_SIZE / 2
+    places = {}
+    for i, name in enumerate(names):
+        angle = 2 * math.pi * i / len(names) - math.pi / 2
+        x = middle + NETWORK_RADIUS * math.cos(angle)
+        places[name] = (x, middle + NETWORK_RADIUS * math.sin(angle))
+    most_bits = max(edges.values(), default=0.0) or 1.0
+    parts: list[Markup] = []
+    # Thin lines first, so that the thick ones lie above them.
+    for (a, b), bits in sorted(edges.items(), key=lambda edge: edge[1]):
+        caption = f"{a} — {b}: {bits:.3f} bits"
+        parts.append(_draw_edge(places[a], places[b], bits / most_bits, caption))
+    for name, (x, y) in places.items():
+        parts += _draw_column(name, x, y, middle)
+    return svg_figure(
+        *parts,
+        left=-NETWORK_MARGIN,
+        width=NETWORK_SIZE + 2 * NETWORK_MARGIN,
+        height=NETWORK_SIZE,
+        title=f"{len(names)} columns, {len(edges)} pairs measured together",
     )
+
+
+def _draw_edge(
+    start: tuple[float, float], end: tuple[float, float], share: float, caption: str
+) -> Markup:
+    return svg_element(
+        "line",
+        svg_title(caption),
+        x1=round(start[0]),
+        y1=round(start[1]),
+        x2=round(end[0]),
+        y2=round(end[1]),
+        stroke=OKABE_ITO_BLUE,
+        stroke_opacity="0.55",
+        stroke_width=0.8 + 5 * share,
+    )
+
+
+def _draw_column(name: str, x: float, y: float, middle: float) -> list[Markup]:
+    """A dot and, outside the circle, its name."""
+    if x > middle + 5:
+        anchor, across, down = "start", 12, 4
+    elif x < middle - 5:
+        anchor, across, down = "end", -12, 4
+    else:
+        anchor, across, down = "middle", 0, -12 if y < middle else 20
+    dot = svg_element("circle", cx=round(x), cy=round(y), r=6, fill=INK_COLOUR)
+    label_x, label_y, words = round(x + across), round(y + down), shorten_text(name, 20)
+    return [dot, svg_text(label_x, label_y, words, size=12, anchor=anchor)]

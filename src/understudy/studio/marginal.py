@@ -1,4 +1,4 @@
-"""Any table of one or two columns, drawn from the release."""
+"""Figures of one column or two, drawn from the release."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from collections.abc import Sequence
 
 from understudy.errors import Refused
 from understudy.releases import Release
-from understudy.reports.chart import column_chart, escape_svg_text
-from understudy.reports.heatmap import blue_shade
+from understudy.reports.chart import Shares, column_chart
+from understudy.svg import Markup, svg_element, svg_figure, svg_text, svg_title
+from understudy.svg.colours import blue_shade
 
 MAX_DRAWN_CODES = 60
 """Codes of a column that a table of two draws; the rest is left to the download."""
 
+CROSS_TABLE_LEFT, CROSS_TABLE_TOP = 130, 8
+"""Room for the names of rows, and above the squares, in pixels."""
 
-def draw_marginal(release: Release, columns: Sequence[str]) -> str:
+MAX_CODE_LETTERS = 18
+"""Letters of a code's label beside the squares."""
+
+
+def draw_marginal(release: Release, columns: Sequence[str]) -> Markup:
     """Bars for one column, squares for two.
 
     >>> from understudy.models import ProductModel
@@ -36,36 +43,47 @@ def draw_marginal(release: Release, columns: Sequence[str]) -> str:
     if len(names) == 1:
         return column_chart(names[0], labels[0], shares)
     across, down = (words[:MAX_DRAWN_CODES] for words in labels)
-    shares = shares[: len(across), : len(down)]
+    return _cross_table(names, across, down, shares[: len(across), : len(down)])
+
+
+def _cross_table(
+    names: Sequence[str], across: Sequence[str], down: Sequence[str], shares: Shares
+) -> Markup:
+    """Two columns as squares, darker where more rows are; titles hold the shares."""
     size = max(10, min(30, 600 // max(len(across), len(down))))
     top = max(float(shares.max(initial=0.0)), 1e-12)
     parts = []
     for i, word in enumerate(across):
         for j, other in enumerate(down):
             share = float(shares[i, j])
-            said = f"{names[0]} {word}, {names[1]} {other}: {share:.2%}"
-            parts.append(
-                f'<rect x="{130 + i * size}" y="{8 + j * size}" width="{size - 1}"'
-                f' height="{size - 1}" fill="{blue_shade(share / top)[0]}">'
-                f"<title>{escape_svg_text(said)}</title></rect>"
-            )
-    for j, other in enumerate(down):
-        parts.append(
-            f'<text x="124" y="{8 + j * size + size / 2 + 4:.0f}" font-size="10"'
-            f' text-anchor="end">{escape_svg_text(other[:18])}</text>'
-        )
-    low = 16 + len(down) * size
-    for i, word in enumerate(across):
-        x = 130 + i * size + size / 2
-        turned = f'transform="rotate(-50 {x:.0f} {low})"'
-        parts.append(
-            f'<text x="{x:.0f}" y="{low}" font-size="10" text-anchor="end"'
-            f" {turned}>{escape_svg_text(word[:18])}</text>"
-        )
-    title = escape_svg_text(f"{names[0]} across, {names[1]} down: share of rows")
-    width, height = 150 + len(across) * size, low + 110
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
-        f' width="{width}" role="img" fill="#1f2933">'
-        f"<title>{title}</title>{''.join(parts)}</svg>"
+            caption = f"{names[0]} {word}, {names[1]} {other}: {share:.2%}"
+            square = {
+                "x": CROSS_TABLE_LEFT + i * size,
+                "y": CROSS_TABLE_TOP + j * size,
+                "width": size - 1,
+                "height": size - 1,
+            }
+            fill, _ = blue_shade(share / top)
+            parts.append(svg_element("rect", svg_title(caption), **square, fill=fill))
+    parts += _name_codes(across, down, size)
+    return svg_figure(
+        *parts,
+        width=CROSS_TABLE_LEFT + len(across) * size + 20,
+        height=CROSS_TABLE_TOP + len(down) * size + 118,
+        title=f"{names[0]} across, {names[1]} down: share of rows",
     )
+
+
+def _name_codes(across: Sequence[str], down: Sequence[str], size: int) -> list[Markup]:
+    """Labels left of the rows of squares and, turned, below the columns."""
+    parts = []
+    for j, other in enumerate(down):
+        y = round(CROSS_TABLE_TOP + j * size + size / 2 + 4)
+        words = other[:MAX_CODE_LETTERS]
+        parts.append(svg_text(CROSS_TABLE_LEFT - 6, y, words, size=10, anchor="end"))
+    low = CROSS_TABLE_TOP + 8 + len(down) * size
+    for i, word in enumerate(across):
+        x = round(CROSS_TABLE_LEFT + i * size + size / 2)
+        words, turn = word[:MAX_CODE_LETTERS], f"rotate(-50 {x} {low})"
+        parts.append(svg_text(x, low, words, size=10, anchor="end", transform=turn))
+    return parts
