@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.studio.markup import HOSTILE
 
+from kit.studio.markup import HOSTILE
 from understudy.svg import Markup, svg_element, svg_figure, svg_text, svg_title
 
 
