@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from understudy.accounting.cost import Accounting
 from understudy.measurements import Clique, Measurements
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.schema import Schema
@@ -237,7 +238,7 @@ def scale_at(
 
 def mean_noise(accounting: Accounting, scale: float) -> float:
     """E|noise| on one cell."""
-    return scale if accounting is Accounting.PURE else scale * math.sqrt(2 / math.pi)
+    return scale if accounting is Accounting.PURE else scale * MEAN_ABS_NORMAL
 
 
 def too_large_note(limit: int, cliques: Sequence[Clique]) -> str:

@@ -18,9 +18,8 @@ import numpy as np
 from understudy.curator.simulation.population import Population
 from understudy.measurements import Clique, Measurements
 from understudy.models import PortableModel
-from understudy.models.estimates.noise_moments import min_noise_size
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL, min_noise_size
 from understudy.models.estimates.residuals import PooledResiduals
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.releases.output.frames import to_frame
 from understudy.schema import Schema
 from understudy.synthesizers import Synthesizer

@@ -25,8 +25,11 @@ from understudy.curator.simulation.dry_run import (
 )
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Measurement, Measurements
-from understudy.models.estimates.noise_moments import cell_variance, noise_size
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.models.estimates.noise_moments import (
+    MEAN_ABS_NORMAL,
+    cell_variance,
+    noise_size,
+)
 from understudy.schema import Categorical, Column, Schema, UndeclaredColumn
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress, make
 from understudy.synthesizers.workload import check_targets, parse_targets

@@ -25,8 +25,11 @@ from understudy.measurements import (
     Measurements,
     Partition,
 )
-from understudy.models.estimates.noise_moments import cell_variance, min_noise_size
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.models.estimates.noise_moments import (
+    MEAN_ABS_NORMAL,
+    cell_variance,
+    min_noise_size,
+)
 from understudy.schema import Schema
 
 MAX_SPLIT_COLUMNS = 8

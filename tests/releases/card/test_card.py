@@ -20,8 +20,11 @@ from understudy.accounting import Accounting, Cost, Law
 from understudy.errors import Refused
 from understudy.measurements import Distance, EstimateDistance, Measurements
 from understudy.models import ProductModel
-from understudy.models.estimates.noise_moments import noise_size, noise_variance
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.models.estimates.noise_moments import (
+    MEAN_ABS_NORMAL,
+    noise_size,
+    noise_variance,
+)
 from understudy.models.sampling.rounding import fraction_variance
 from understudy.models.uncertainty.intervals import distance_bound, supported_bound
 from understudy.models.uncertainty.measured_bound import measured_bound

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.synthesizers.adaptive.allocation import (
     BUDGET_PART_GRID,
     best_parts,

@@ -14,6 +14,12 @@ from scipy.special import ndtr
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, Measurement
 
+MEAN_ABS_NORMAL = math.sqrt(2 / math.pi)
+"""E|X| of Gaussian noise, in standard deviations."""
+
+MEAN_ABS_LAPLACE = math.sqrt(1 / 2)
+"""E|X| of Laplace noise, in standard deviations."""
+
 MIN_CLOSED_FORM_SIGMA = 3.0
 """From this σ on, the Gaussian closed forms hold to the last float: what they leave out
 is of order exp(-2π²σ²) < 1e-77.
@@ -62,7 +68,7 @@ def noise_size(law: Law, scale: Fraction | float) -> float:
     if law is Law.DISCRETE_LAPLACE:  # 2t/(1 - t²) with t = exp(-1/scale)
         return 1 / math.sinh(1 / size) if size > 1 / 300 else 0.0
     if size >= MIN_CLOSED_FORM_SIGMA:  # Euler's sum of the two below, to five figures
-        return math.sqrt(2 / math.pi) * (
+        return MEAN_ABS_NORMAL * (
             size - 1 / ((24 if law is Law.ROUNDED_GAUSSIAN else 12) * size)
         )
     k = np.arange(1, 130)

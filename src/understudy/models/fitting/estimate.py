@@ -33,6 +33,7 @@ from understudy.models.estimates.loss_terms import (
     single_column_terms,
     terms_of,
 )
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.estimates.pooling import likely_total
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.closed_form import (
@@ -73,9 +74,6 @@ BASE_SMOOTHING_SHARE = 0.2
 """Parts of that doubt that a table of the base is smoothed by, towards the product of
 its columns.
 """
-
-ROUNDED_MEAN_ABS_NORMAL = 0.8
-"""The mean of a standard normal variable's size, √(2/π)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -465,7 +463,7 @@ def _dependence_beyond_noise(
     noise = np.minimum(np.sqrt(pooled.variance(clique)), product)
     return float(
         np.abs(project_simplex(pooled.marginal(clique), total) - product).sum()
-        - ROUNDED_MEAN_ABS_NORMAL * noise.sum()
+        - MEAN_ABS_NORMAL * noise.sum()
     )
 
 

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from understudy.measurements import Clique
 from understudy.models.estimates.loss_terms import Array, Term
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.fitting.cell_strength import adjust_cell_answers
 
 MIN_PRIOR_VARIANCE = 0.1
@@ -43,9 +44,6 @@ to speak of, and a fit takes ever longer.
 
 COLUMN_PRIOR_VARIANCE = 300.0
 """The strength of a single column: what was measured of it is believed."""
-
-MEAN_ABS_NORMAL = math.sqrt(2 / math.pi)
-"""How far a normal number of deviation one is from nothing, in the mean."""
 
 MAX_CELL_KINDS = 40
 """Kinds of cells that are told apart by what they expect."""

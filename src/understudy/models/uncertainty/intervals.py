@@ -31,7 +31,7 @@ from scipy.special import ndtri
 
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, EstimateDistance
-from understudy.models.estimates.noise_moments import noise_variance
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL, noise_variance
 from understudy.models.estimates.residuals import PooledResiduals, nonempty_subsets
 
 Array = NDArray[np.float64]
@@ -108,9 +108,7 @@ def supported_bound(
     off = max(pooled.total - float(table.sum()), 0.0) + sure * math.sqrt(
         pooled.total_variance
     )
-    return ErrorBound(
-        2 * cells + off, math.sqrt(2 / math.pi) * float(deviation.mean()), True
-    )
+    return ErrorBound(2 * cells + off, MEAN_ABS_NORMAL * float(deviation.mean()), True)
 
 
 def distance_bound(

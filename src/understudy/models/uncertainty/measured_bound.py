@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from understudy.measurements import Clique
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.uncertainty.intervals import (
     BOUND_CONFIDENCE,
@@ -110,9 +111,7 @@ def measured_bound(
     fixed = 2 * float(known.sum()) + pooled.total - float(counts.sum())
     rows = fixed + _upper_quantile(2 * taken - noise.sum(axis=1), confidence)
     deviation = np.sqrt(pooled.variance(clique))
-    return ErrorBound(
-        max(rows, 0.0), math.sqrt(2 / math.pi) * float(deviation.mean()), True
-    )
+    return ErrorBound(max(rows, 0.0), MEAN_ABS_NORMAL * float(deviation.mean()), True)
 
 
 def _slice_heights(heights: Array, highest: float) -> Array:

@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.measurements import Clique, EstimateDistance
-from understudy.models.estimates.noise_moments import min_noise_size
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL, min_noise_size
 from understudy.models.estimates.residuals import PooledResiduals
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.models.model import RoundedModel
 from understudy.models.uncertainty.intervals import (
     BOUND_CONFIDENCE,

@@ -63,8 +63,8 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Measurements
+from understudy.models.estimates.noise_moments import MEAN_ABS_LAPLACE, MEAN_ABS_NORMAL
 from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.models.fitting.off_tree_targets import add_target_marginals
 from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.tree import TreeModel
@@ -239,7 +239,7 @@ class Adaptive(Synthesizer):
         bought = curator.measure(singles, share=self.singles, weights=split)
         # The deviation that the whole budget would buy for one marginal.
         unit = unit_noise(bought, self.singles, power) / (
-            1 / math.sqrt(2) if power == 1 else MEAN_ABS_NORMAL
+            MEAN_ABS_LAPLACE if power == 1 else MEAN_ABS_NORMAL
         )
         run = AdaptiveRun(
             curator,

@@ -25,7 +25,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL, fold_cells
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
+from understudy.models.fitting.marginal_strength import fold_cells
 
 Array = NDArray[np.float64]
 

@@ -24,9 +24,8 @@ from itertools import combinations
 import numpy as np
 
 from understudy.measurements import Clique, Distance, Measurement, Measurements
-from understudy.models.estimates.noise_moments import noise_variance
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL, noise_variance
 from understudy.models.estimates.residuals import PooledResiduals
-from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive.allocation import Array, best_parts, gain_curve
 from understudy.synthesizers.adaptive.contrasts import (

@@ -29,11 +29,8 @@ import numpy as np
 
 from understudy.accounting.law import Law
 from understudy.measurements import Clique
-from understudy.models.estimates.noise_moments import noise_variance
-from understudy.models.fitting.marginal_strength import (
-    MEAN_ABS_NORMAL,
-    independent_counts,
-)
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL, noise_variance
+from understudy.models.fitting.marginal_strength import independent_counts
 from understudy.synthesizers.adaptive.allocation import Array
 from understudy.synthesizers.adaptive.candidates import (
     MIN_BUDGET_PART,

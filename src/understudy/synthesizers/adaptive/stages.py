@@ -21,11 +21,9 @@ from understudy.measurements import (
     Measurements,
     distances_with_estimates,
 )
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.fitting.estimate import fit_measurements
-from understudy.models.fitting.marginal_strength import (
-    MEAN_ABS_NORMAL,
-    independent_counts,
-)
+from understudy.models.fitting.marginal_strength import independent_counts
 from understudy.models.fitting.off_tree_targets import (
     add_target_marginals,
     expected_counts,

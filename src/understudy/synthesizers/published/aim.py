@@ -44,7 +44,11 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Accounting
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.estimates.noise_moments import noise_variance
+from understudy.models.estimates.noise_moments import (
+    MEAN_ABS_LAPLACE,
+    MEAN_ABS_NORMAL,
+    noise_variance,
+)
 from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
 from understudy.models.inference.growth_bounds import bound_pair_growth
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
@@ -408,11 +412,8 @@ def unit_noise(bought: Measurements, share: Fraction, power: float) -> float:
     one = next((m for m in bought if m.cost.amount > 0), None)
     if one is None:
         return 0.0
-    # A mean |noise| is 1/√2 of the deviation for Laplace noise, √(2/π) of it for
-    # Gaussian noise.
-    mean = math.sqrt(
-        noise_variance(one.law, one.scale) * (0.5 if power == 1 else 2 / math.pi)
-    )
+    ratio = MEAN_ABS_LAPLACE if power == 1 else MEAN_ABS_NORMAL
+    mean = ratio * math.sqrt(noise_variance(one.law, one.scale))
     return mean * math.pow(share * one.cost.amount / paid, power)
 
 

@@ -49,6 +49,7 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurement, Measurements
+from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.estimates.pooling import pool_total
 from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.model import Codes, PortableModel
@@ -486,7 +487,7 @@ def mean_noise_at_cost(
     part = float(amount / paid.cost.amount)
     if accounting is Accounting.PURE:
         return float(paid.scale) / part
-    return float(paid.scale) / math.sqrt(part) * math.sqrt(2 / math.pi)
+    return float(paid.scale) / math.sqrt(part) * MEAN_ABS_NORMAL
 
 
 def _maximal_pairs(pairs: Sequence[Clique]) -> list[Clique]:

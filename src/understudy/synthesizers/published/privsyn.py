@@ -56,7 +56,12 @@ from understudy.measurements import (
     Measurements,
     distances_with_estimates,
 )
-from understudy.models.estimates.noise_moments import cell_variance, noise_variance
+from understudy.models.estimates.noise_moments import (
+    MEAN_ABS_LAPLACE,
+    MEAN_ABS_NORMAL,
+    cell_variance,
+    noise_variance,
+)
 from understudy.models.estimates.overlap_consistency import (
     TargetMarginals,
     enforce_consistency,
@@ -336,8 +341,5 @@ def _unit_error(singles: Measurements, ratio: Fraction) -> float:
     part = float(one.cost.amount / sum(m.cost.amount for m in singles) / ratio)
     pure = one.cost.accounting is Accounting.PURE
     scale = float(one.scale) * (part if pure else math.sqrt(part))
-    # The mean of |noise| by comparison with its deviation: 1/√2 for Laplace noise,
-    # √(2/π) for Gaussian noise.
-    return math.sqrt(noise_variance(one.law, scale)) * math.sqrt(
-        1 / 2 if pure else 2 / math.pi
-    )
+    mean = MEAN_ABS_LAPLACE if pure else MEAN_ABS_NORMAL
+    return mean * math.sqrt(noise_variance(one.law, scale))
