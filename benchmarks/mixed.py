@@ -36,7 +36,7 @@ from made import MADE, write
 
 import understudy as us
 import understudy.curator.discovery.bounds
-import understudy.curator.discovery.close
+import understudy.curator.discovery.shares
 import understudy.synthesizers.adaptive.stages
 from understudy.measurements import AxisMap, Clique, Identity, Partition
 from understudy.schema import Lattice, Schema
@@ -51,9 +51,9 @@ BINS = 20
 
 DISCOVERY: dict[str, tuple[object, str, list[Fraction | float]]] = {
     "part for types, values, bounds": (
-        understudy.curator.discovery.close, "OPEN_SHARE", [Fraction(1, 5), Fraction(2, 5), Fraction(3, 5)],
+        understudy.curator.discovery.shares, "OPEN_SHARE", [Fraction(1, 5), Fraction(2, 5), Fraction(3, 5)],
     ),
-    "part for bins": (understudy.curator.discovery.close, "BINS_SHARE", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)]),
+    "part for bins": (understudy.curator.discovery.shares, "BINS_SHARE", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)]),
     "deviations of an outer piece": (understudy.curator.discovery.bounds, "OUTER_PIECE_SIGMAS", [1.0, 1.5, 3.0]),
 }  # fmt: skip
 """What a schema is learned with: where it stands, and values to compare; the middle one

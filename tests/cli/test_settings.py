@@ -11,7 +11,7 @@ import pytest
 
 from kit.cli import Shell, spent
 from understudy import Schema
-from understudy.curator.discovery import close
+from understudy.curator.discovery.shares import discovery_shares
 
 
 def test_options_reach_the_run_and_its_release(
@@ -108,7 +108,7 @@ def test_what_a_run_had_no_room_for_is_reported(
     ]
     shares = {stage["stage"]: stage["share"] for stage in told["stages"]}
     # A part of what bins cost is shown as measured: their counts are kept.
-    for_open, for_bins = close.discovery_shares(Schema.load(schema))
+    for_open, for_bins = discovery_shares(Schema.load(schema))
     assert (for_open, for_bins > 0) == (0, True)
     assert shares["selection"] == pytest.approx(0.1 * float(1 - for_bins), rel=0.02)
 

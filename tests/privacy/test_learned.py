@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import understudy.curator.discovery.close as discovery
+import understudy.curator.discovery.learned_bins as learned_bins
 import understudy.curator.discovery.tree_histogram as descent
 import understudy.curator.discovery.types as vote
 import understudy.curator.mechanisms.sparse_histogram as stability
@@ -364,14 +365,14 @@ def types_that_every_cell_can_be_read_as(patch: Patch) -> None:
 
 
 def bins_from_exact_counts(patch: Patch) -> None:
-    original = discovery.descend_tree
+    original = learned_bins.descend_tree
 
     def exact(
         context: MechanismContext, column: Lattice, *, amount: Fraction
     ) -> descent.CountTree:
         return original(replace(context, draw=no_noise), column, amount=amount)
 
-    patch.setattr(discovery, "descend_tree", exact)
+    patch.setattr(learned_bins, "descend_tree", exact)
 
 
 def labels_in_the_order_of_how_many_there_are(patch: Patch) -> None:

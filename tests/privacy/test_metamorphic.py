@@ -47,7 +47,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
 from understudy.curator import Payments
-from understudy.curator.discovery.close import needs_bins
+from understudy.curator.discovery.shares import needs_bins
 from understudy.curator.mechanisms.sparse_histogram import learn_labels
 from understudy.schema import Categorical, Column, Schema
 from understudy.schema.predicates.rules import BrokenRowPolicy as Breaking

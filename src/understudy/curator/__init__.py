@@ -4,8 +4,8 @@ noise meet.
 
 from understudy.curator.context import MechanismContext, TableProtocol
 from understudy.curator.curator import Curator
-from understudy.curator.discovery.close import discovery_shares as discovery_shares
-from understudy.curator.discovery.close import needs_delta
+from understudy.curator.discovery.shares import discovery_shares as discovery_shares
+from understudy.curator.discovery.shares import needs_delta
 from understudy.curator.mechanisms.scores import CHOICE_SCORES, Score, check_score
 from understudy.curator.mechanisms.sparse_histogram import (
     check_epsilon,

@@ -107,13 +107,16 @@ class Curator:
         `share` of what is left. Free where all is declared.
         """
         whole = self._context.payments.amount_left
-        amount = share * whole
-        found = close.close_schema(
-            self._context, self._schema, amount=amount, delta=delta, progress=progress
+        closed = close.close_schema(
+            self._context,
+            self._schema,
+            amount=share * whole,
+            delta=delta,
+            progress=progress,
         )
-        self._schema, bought, table = found
-        self._discovered = self._discovered + bought
-        self._context = replace(self._context, table=table)
+        self._schema = closed.schema
+        self._discovered = self._discovered + closed.measurements
+        self._context = replace(self._context, table=closed.table)
         self._learn_extras(whole)
         return self._schema
 

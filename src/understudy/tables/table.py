@@ -196,12 +196,14 @@ class Table:
         self._space = MAX_CACHED_CELLS
 
     def with_schema(self, schema: Schema) -> Table:
-        """The same rows under another schema."""
-        same = (schema.unit.id, schema.unit.max_rows) == (
-            self.schema.unit.id,
-            self.schema.unit.max_rows,
-        )
-        return Table(self._rows.source, schema, rows=self._rows if same else None)
+        """The same rows under another schema; for an equal one this table itself, so
+        that rows encoded once are not read again.
+        """
+        if schema == self.schema:
+            return self
+        own, other = self.schema.unit, schema.unit
+        same_unit = (own.id, own.max_rows) == (other.id, other.max_rows)
+        return Table(self._rows.source, schema, rows=self._rows if same_unit else None)
 
     def holds(self, column: str) -> bool:
         """Whether its rows have such a column, described or not."""

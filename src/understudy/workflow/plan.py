@@ -17,7 +17,8 @@ from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Accounting
 from understudy.accounting.interpretation import BudgetInterpretation, interpret_budget
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.discovery.close import MAX_LONE_COLUMN_BINS, needs_bins
+from understudy.curator.discovery.learned_bins import MAX_LONE_COLUMN_BINS
+from understudy.curator.discovery.shares import needs_bins
 from understudy.curator.simulation.dry_run import (
     ASSUMED_RANGE,
     ASSUMED_VALUES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import replace
 from datetime import date
@@ -13,12 +14,9 @@ import pytest
 from kit.curator.contexts import no_noise, room_of
 from understudy.accounting.cost import Accounting
 from understudy.curator import Curator
-from understudy.curator.discovery.close import (
-    LOST_COLUMN_NOTE,
-    _with_bounds,
-    close_schema,
-    discovery_shares,
-)
+from understudy.curator.discovery.bounds import with_learned_bounds
+from understudy.curator.discovery.close import LOST_COLUMN_NOTE, close_schema
+from understudy.curator.discovery.shares import discovery_shares
 from understudy.errors import Refused
 from understudy.schema import (
     Boolean,
@@ -35,6 +33,8 @@ from understudy.schema import (
     parse_predicate,
 )
 from understudy.synthesizers import ignore_progress
+from understudy.tables import Table, open_table
+from understudy.tables.sql.engine import Engine
 
 RNG = np.random.default_rng(5)
 ROWS = [
@@ -239,7 +239,7 @@ def test_bounds_that_noise_alone_found_beyond_the_calendar_are_its_ends(column, 
     """Once in a thousand runs on few rows an empty bin stands out, wherever it lies; a
     paid run does not end in an error for it.
     """
-    found = _with_bounds(column, beyond, beyond + 2**40)
+    found = with_learned_bounds(column, beyond, beyond + 2**40)
     assert found.is_closed
     assert found.min.year == found.max.year == (9999 if beyond > 0 else 1)
 
@@ -260,9 +260,9 @@ def test_bounds_reach_no_further_than_what_the_column_is_stored_as(column, ends)
     """Noise in one far bin would widen the type that comes back: once in a hundred runs
     on ten columns.
     """
-    found = _with_bounds(column, -(2**50), 2**50)
+    found = with_learned_bounds(column, -(2**50), 2**50)
     assert (found.min, found.max) == ends
-    assert _with_bounds(column, 2**50, 2**51).min == ends[1]
+    assert with_learned_bounds(column, 2**50, 2**51).min == ends[1]
 
 
 def test_delta_zero_with_open_categories_is_refused_and_free():
@@ -516,3 +516,34 @@ def test_a_column_without_a_type_that_turns_out_to_need_no_bins_leaves_its_part(
         < before - context.payments.amount_left
         <= Fraction(1, 2) * before
     )
+
+
+def test_rows_are_encoded_once_in_a_run_without_schema(tmp_path, monkeypatch):
+    """Discovery counts the bins of encoded rows; what is measured next uses the codes."""
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(ROWS[0]))
+        writer.writeheader()
+        writer.writerows(ROWS)
+    done: list[str] = []
+    stream = Engine.stream
+
+    def noted(engine: Engine, query: str, *, doing: str) -> object:
+        done.append(doing)
+        return stream(engine, query, doing=doing)
+
+    monkeypatch.setattr(Engine, "stream", noted)
+    schema = Schema(columns=tuple(UndeclaredColumn(name=name) for name in ROWS[0]))
+    with open_table(path) as source:
+        context = replace(room_of([], schema), table=Table(source, schema))
+        curator = Curator(context, schema)
+        curator.discover(
+            share=Fraction(1, 2),
+            delta=curator.delta_left,
+            progress=ignore_progress,
+        )
+        curator.hand_over()
+        curator.measure([(name,) for name in curator.schema], share=Fraction(1, 2))
+        curator.measure([tuple(curator.schema)[:2]], share=Fraction(1, 2))
+    assert "age" in curator.schema
+    assert done.count("encoding rows") == 1
