@@ -19,7 +19,9 @@ from understudy.models.fitting.estimate import fit_measurements
 from understudy.models.inference.junction_tree import forecast_cells
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, ignore_progress
-from understudy.synthesizers.published.aim import AIM, CandidatePool, unit_noise
+from understudy.synthesizers.published.aim import AIM
+from understudy.synthesizers.shared.candidate_pool import CandidatePool
+from understudy.synthesizers.shared.noise_units import unit_noise
 from understudy.workflow.synthesize import synthesize
 
 RNG = np.random.default_rng(0)

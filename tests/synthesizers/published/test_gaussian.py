@@ -25,7 +25,7 @@ from understudy.synthesizers.budget_split import (
     holdable_cliques,
     size_weights,
 )
-from understudy.synthesizers.published.gaussian import holdable_workload
+from understudy.synthesizers.shared.held_workload import holdable_workload
 from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 

@@ -20,7 +20,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Partition
 from understudy.synthesizers import MST, make
-from understudy.synthesizers.published.mst import components, spanning_forest
+from understudy.synthesizers.shared.spanning import components, spanning_forest
 from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 LINKS = [(f"c{i}", f"c{i + 1}") for i in range(4)]

@@ -32,8 +32,9 @@ from understudy.noise import draw_noise
 from understudy.schema import Boolean, Schema, Unit
 from understudy.schema.columns.discrete import Identifier
 from understudy.synthesizers import Workload, ignore_progress
-from understudy.synthesizers.published import privbayes as module
-from understudy.synthesizers.published.privbayes import PrivBayes, largest_sets
+from understudy.synthesizers.published import privbayes_network as module
+from understudy.synthesizers.published.privbayes import PrivBayes
+from understudy.synthesizers.published.privbayes_network import largest_sets
 from understudy.testing import conformance
 
 RNG = np.random.default_rng(0)

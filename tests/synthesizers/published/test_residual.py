@@ -24,7 +24,7 @@ from understudy.errors import Refused
 from understudy.measurements import Centring
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.synthesizers import Residual
-from understudy.synthesizers.published.residual import ResidualPlan
+from understudy.synthesizers.shared.residual_plan import ResidualPlan
 from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 

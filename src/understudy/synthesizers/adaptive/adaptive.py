@@ -99,7 +99,8 @@ from understudy.synthesizers.budget_split import (
     round_to_sqrt2,
     too_large_note,
 )
-from understudy.synthesizers.published.aim import noise_power, one_ways, unit_noise
+from understudy.synthesizers.shared.noise_units import noise_power, unit_noise
+from understudy.synthesizers.shared.one_ways import one_ways
 
 FINAL_FIT_TOLERANCE = 0.03
 """How far the last fit goes: its gap as a share of the loss that noise alone leaves."""

@@ -24,7 +24,10 @@ from fractions import Fraction
 from understudy.measurements import Clique
 from understudy.synthesizers.adaptive.contrasts import AxisMaps
 from understudy.synthesizers.base import CuratorProtocol
-from understudy.synthesizers.published.residual import REWEIGHTING_SWEEPS, ResidualPlan
+from understudy.synthesizers.shared.residual_plan import (
+    REWEIGHTING_SWEEPS,
+    ResidualPlan,
+)
 
 MIN_SIGNAL_SHARE = 0.3
 """The share of what distances differ by that must not be noise for them to be worth

@@ -70,7 +70,7 @@ from understudy.synthesizers.adaptive.workload_weights import (
 )
 from understudy.synthesizers.base import CuratorProtocol, Progress
 from understudy.synthesizers.budget_split import TreeGrowth, round_to_sqrt2
-from understudy.synthesizers.published.mst import spanning_forest
+from understudy.synthesizers.shared.spanning import spanning_forest
 
 if TYPE_CHECKING:
     from understudy.synthesizers.adaptive.adaptive import Adaptive

@@ -31,8 +31,8 @@ fit (`picks`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
@@ -41,17 +41,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Accounting
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.estimates.noise_moments import (
-    MEAN_ABS_LAPLACE,
-    MEAN_ABS_NORMAL,
-    noise_variance,
-)
 from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
-from understudy.models.inference.growth_bounds import bound_pair_growth
-from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
@@ -69,15 +61,16 @@ from understudy.synthesizers.budget_split import (
     too_large_note,
     varying_columns,
 )
+from understudy.synthesizers.shared.candidate_pool import (
+    MAX_ROUND_FORECASTS,
+    CandidatePool,
+)
+from understudy.synthesizers.shared.noise_units import noise_power, unit_noise
+from understudy.synthesizers.shared.one_ways import one_ways
 
 ROUND_FIT_TOLERANCE = 0.1
 """How far a fit between two rounds goes: its gap as a share of the loss that noise
 alone leaves.
-"""
-
-MAX_ROUND_FORECASTS = 100
-"""Marginals whose tree is forecast between two fits, where a bound on its size is too
-large to tell.
 """
 
 
@@ -272,149 +265,6 @@ class AIM(Synthesizer):
                 else left
             ) or [chosen]
         return bought
-
-
-@dataclass(frozen=True, eq=False)
-class CandidatePool:
-    """Every marginal that may be measured and its weight, and what is held already.
-
-    >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
-    >>> CandidatePool.of(schema, Workload((("a", "b"), ("b", "c")), (1.0, 2.0)), largest=100).weights["b", "c"]
-    5.0
-    """
-
-    columns: Mapping[str, int]
-    weights: Mapping[Clique, float]
-    held: list[Clique] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, schema: Schema, workload: Workload, largest: int) -> CandidatePool:
-        """The downward closure of a workload. Σ_s c_s·|r ∩ s| is a sum over the columns
-        of r, so columns have weights too.
-
-        A column with a single code adds nothing to any marginal and is left out.
-        """
-        columns = {name: size for name, size in schema.column_sizes.items() if size > 1}
-        column = dict.fromkeys(columns, 0.0)
-        cliques: set[Clique] = set()
-        for asked, weight in zip(workload.cliques, workload.weights, strict=True):
-            ordered = [name for name in columns if name in asked]
-            for name in ordered:
-                column[name] += weight
-            for order in range(1, len(ordered) + 1):
-                cliques.update(combinations(ordered, order))
-        weights = {r: sum(column[name] for name in r) for r in sorted(cliques)}
-        fitting = {
-            r: w
-            for r, w in weights.items()
-            if w > 0
-            and (len(r) == 1 or math.prod(columns[name] for name in r) <= largest)
-        }
-        return cls(columns, fitting)
-
-    def size(self, clique: Clique) -> int:
-        """Cells of a marginal."""
-        return math.prod(self.columns[name] for name in clique)
-
-    def affordable_cliques(
-        self, cliques: Iterable[Clique], room: float, tries: int = MAX_ROUND_FORECASTS
-    ) -> list[Clique]:
-        """Those that the model can hold one of besides what it holds already, within
-        this many cells.
-
-        A bound decides for most. Those beyond it are forecast, the nearest first, and
-        not more than `tries`.
-        """
-        tree = JunctionTree.of(
-            [*((name,) for name in self.columns), *self.held], self.columns
-        )
-        widths = bound_pair_growth(tree)
-        asked = list(cliques)
-        fits, doubtful = set(), []
-        for clique in asked:
-            # What a node holds costs nothing; for three columns and more that none
-            # holds, there is no bound.
-            wider = (
-                0
-                if tree.home(clique) is not None
-                else widths.get(frozenset(clique), math.inf)
-            )
-            if wider == 0 or tree.cells + wider <= room:
-                fits.add(clique)
-            else:
-                doubtful.append((wider, self.size(clique), clique))
-        for *_, clique in sorted(doubtful)[:tries]:
-            if forecast_cells([*self.held, clique], self.columns) <= room:
-                fits.add(clique)
-        return [clique for clique in asked if clique in fits]
-
-    def candidates(
-        self, model: TreeModel, *, room: float, noise: float, most: int
-    ) -> list[Clique]:
-        """Marginals worth asking about: those the tree holds, and pairs for which it
-        has room.
-
-        One whose noise exceeds the largest distance there can be has nothing to gain.
-        Where there are more than `most`, every few are left out, others in each round.
-        """
-        position = {name: i for i, name in enumerate(self.columns)}
-        longest = max(map(len, self.weights))
-        inside = {
-            r
-            for node in model.beliefs.tree.nodes
-            for order in range(2, min(longest, len(node)) + 1)
-            for r in combinations(sorted(node, key=position.__getitem__), order)
-        }
-        gaining = [
-            r
-            for r in self.weights
-            if len(r) == 1 or noise * self.size(r) < 2 * model.total
-        ]
-        near = {r for r in gaining if len(r) == 1 or r in inside}
-        near.update(
-            self.affordable_cliques(
-                (r for r in gaining if len(r) == 2 and r not in near), room
-            )
-        )
-        found = [r for r in gaining if r in near]
-        step = -(-len(found) // most)
-        return found[len(self.held) % step :: step] if step > 1 else found
-
-
-def one_ways(curator: CuratorProtocol) -> list[Clique]:
-    """The columns that discovery has not counted yet; all of them where it has counted
-    each.
-
-    Where the number of rows is public, a column with a single code has nothing to tell.
-    """
-    schema = curator.schema
-    sized = schema.column_sizes.items()
-    every: list[Clique] = [
-        (name,) for name, size in sized if size > 1 or curator.rows is None
-    ]
-    counted = {m.clique for m in curator.discovered_measurements if m.plain}
-    return [single for single in every if single not in counted] or every
-
-
-def noise_power(accounting: Accounting) -> float:
-    """Noise is ∝ share^-power: twice the share halves Laplace noise, four times the
-    share Gaussian noise.
-    """
-    return 1.0 if accounting is Accounting.PURE else 0.5
-
-
-def unit_noise(bought: Measurements, share: Fraction, power: float) -> float:
-    """Mean |noise| on a cell of a marginal that gets the whole budget, told from what a
-    share of it bought. 0 where all was exact.
-    """
-    paid = sum(m.cost.amount for m in bought)
-    one = next((m for m in bought if m.cost.amount > 0), None)
-    if one is None:
-        return 0.0
-    ratio = MEAN_ABS_LAPLACE if power == 1 else MEAN_ABS_NORMAL
-    mean = ratio * math.sqrt(noise_variance(one.law, one.scale))
-    return mean * math.pow(share * one.cost.amount / paid, power)
 
 
 def _model_marginals(

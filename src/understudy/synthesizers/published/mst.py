@@ -38,7 +38,7 @@ options.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -75,6 +75,7 @@ from understudy.synthesizers.budget_split import (
     uncounted_columns,
     varying_columns,
 )
+from understudy.synthesizers.shared.spanning import components, spanning_forest
 
 SelectionMode = Literal["choices", "errors"]
 
@@ -333,37 +334,6 @@ class MST(Synthesizer):
         if not self.compress or schema.zeros(clique) is not None:
             return tuple(Identity(size) for size in schema.sizes(clique))
         return tuple(_merge_rare_codes(schema, found, name) for name in clique)
-
-
-def components(names: Sequence[str], edges: Sequence[Clique]) -> list[set[str]]:
-    """Columns that edges tie together.
-
-    >>> [sorted(c) for c in components("abcd", [("a", "b"), ("b", "c")])]
-    [['a', 'b', 'c'], ['d']]
-    """
-    found = {name: {name} for name in names}
-    for a, b in edges:
-        if found[a] is not found[b]:
-            joined = found[a] | found[b]
-            for name in joined:
-                found[name] = joined
-    return list({id(part): part for part in found.values()}.values())
-
-
-def spanning_forest(order: Sequence[Clique]) -> Iterator[Clique]:
-    """Kruskal: of edges in this order, those that tie two components together.
-
-    >>> list(spanning_forest([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]))
-    [('a', 'b'), ('b', 'c'), ('c', 'd')]
-    """
-    part = {name: name for edge in order for name in edge}
-    for a, b in order:
-        here, there = part[a], part[b]
-        if here != there:
-            part = {
-                name: here if label == there else label for name, label in part.items()
-            }
-            yield a, b
 
 
 def _edges_between_components(

@@ -57,7 +57,7 @@ from understudy.synthesizers.budget_split import (
     uncounted_columns,
     varying_columns,
 )
-from understudy.synthesizers.published.gaussian import weigh_cliques
+from understudy.synthesizers.shared.held_workload import weigh_cliques
 
 MAX_MWEM_PGM_ROUNDS = 16
 """Rounds where nobody says, however many columns there are: each one fits a model."""

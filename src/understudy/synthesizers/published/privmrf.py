@@ -56,12 +56,9 @@ from understudy.synthesizers.base import (
     public_total,
 )
 from understudy.synthesizers.budget_split import split_by_cells, too_large_note
-from understudy.synthesizers.published.aim import (
-    ROUND_FIT_TOLERANCE,
-    noise_power,
-    one_ways,
-    unit_noise,
-)
+from understudy.synthesizers.published.aim import ROUND_FIT_TOLERANCE
+from understudy.synthesizers.shared.noise_units import noise_power, unit_noise
+from understudy.synthesizers.shared.one_ways import one_ways
 
 MAX_CANDIDATE_COLUMNS = 4
 """Columns of the largest candidate."""

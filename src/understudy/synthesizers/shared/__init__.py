@@ -1,0 +1,1 @@
+"""What several algorithms share, so that none of them is a library of another."""
