@@ -40,13 +40,14 @@ test: check $(VENV)/.browser ## Everything that decides whether a change lands
 test-slow: $(VENV)/.browser ## The strong, long versions of the privacy checks
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
-check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules
+check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules, weight of the core
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/house_rules.py
 	@$(BIN)/python scripts/sentences.py --check
+	@$(BIN)/python scripts/weight.py
 
 legibility: $(VENV)/.ready ## How readable the package is, in figures beside their goals
 	@$(BIN)/python scripts/legibility.py

@@ -1,6 +1,6 @@
 """An independent judge of the fit: the mbi package on the same measurements.
 
-    pip install '.[bench]' && python benchmarks/judge.py
+    pip install 'understudy-dp[bench]' && python benchmarks/judge.py
 
 Both are given the same noisy marginals and the same number of rows. Without shrinkage
 both minimise the same loss, so the marginals must agree to 1e-4 of the rows and the
@@ -67,7 +67,7 @@ def measured(
 
 def main() -> int:
     if importlib.util.find_spec("mbi") is None:
-        print("mbi is not installed: no judge. pip install '.[bench]'")
+        print("mbi is not installed: no judge. pip install 'understudy-dp[bench]'")
         return 0
     warnings.simplefilter("ignore")
     import jax

@@ -75,5 +75,5 @@ def test_without_statsmodels_one_line_says_what_to_do(
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     done = shell("demo", "here")
     assert done.code == 1
-    assert "pip install '.[evaluate]' in the folder of Understudy" in done.err
+    assert 'pip install "understudy-dp[evaluate]"' in done.err
     assert not (tmp_path / "here").exists()

@@ -22,6 +22,7 @@ from understudy.cli.layout import draw_bar, report_json
 from understudy.cli.screen import Screen
 from understudy.cli.stop import CommandStopped, is_interruption
 from understudy.text import align_columns, format_count, format_percent
+from understudy.version import install_command
 
 if TYPE_CHECKING:
     from understudy.evaluation.utility import MarginalComparison
@@ -58,8 +59,8 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     Budget.of(epsilon)
     if find_spec("statsmodels") is None:
         raise Refused(
-            "The demo's survey comes with statsmodels: pip install '.[evaluate]' in the"
-            " folder of Understudy. Nothing was spent."
+            "The demo's survey comes with statsmodels:"
+            f" {install_command('evaluate')}. Nothing was spent."
         )
     try:
         directory.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)

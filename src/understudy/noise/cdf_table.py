@@ -32,8 +32,8 @@ from understudy.noise.source import OS_SOURCE, BitSource, IntegerBounds, Uniform
 from understudy.noise.tails import NOISE_WORD_BITS, Tails, tails_of_law
 
 MAX_TABLE_SCALE = 10_000
-"""Largest scale a table is built for (a second and 14 MB there); above it, laws.py
-draws in other exact ways.
+"""Largest scale a table is built for (a second and 14 MB there); above it,
+large_scales.py draws without one.
 """
 
 TABLE_HEAD_BITS = 16

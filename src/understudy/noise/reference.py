@@ -1,5 +1,4 @@
-"""The same noise from OpenDP: a second, independent implementation to compare with and
-to switch to.
+"""The same noise from OpenDP: a second, independent implementation to compare with.
 
 OpenDP samples the discrete Laplace and the discrete Gaussian by exact rejection on its
 own cryptographic source. It takes the scale as a double, so only scales that are
@@ -10,13 +9,16 @@ rounded Gaussian on integers.
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
 from understudy.errors import Refused
+from understudy.version import install_command
 
 _OPENDP_FEATURES_LOCK = Lock()
 
@@ -46,12 +48,10 @@ def draw_reference(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
             "OpenDP takes its scale as a double and this scale is not one; round it up"
             " to a multiple of 2^-20. No noise was drawn."
         )
-    import opendp.prelude as dp  # slow to load, and needed by few
-
-    with (
-        _OPENDP_FEATURES_LOCK
-    ):  # the feature switch is global to OpenDP: leave it as it was found
-        found = "contrib" in dp.GLOBAL_FEATURES
+    dp = _import_opendp()
+    # The feature switch is global to OpenDP: leave it as it was.
+    with _OPENDP_FEATURES_LOCK:
+        was_enabled = "contrib" in dp.GLOBAL_FEATURES
         dp.enable_features("contrib")
         try:
             domain = dp.vector_domain(dp.atom_domain(T="i64"))
@@ -64,6 +64,16 @@ def draw_reference(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
                     domain, dp.l2_distance(T="i64"), scale=float(scale)
                 )
         finally:
-            if not found:
+            if not was_enabled:
                 dp.disable_features("contrib")
     return np.array(measurement([0] * n) if n else [], dtype=np.int64)
+
+
+def _import_opendp() -> Any:
+    """OpenDP's prelude. It weighs more than all else together, so an extra brings it."""
+    try:
+        return import_module("opendp.prelude")
+    except ImportError:
+        raise Refused(
+            f"OpenDP is not installed: {install_command('opendp')}. No noise was drawn."
+        ) from None

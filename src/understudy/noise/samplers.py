@@ -9,10 +9,9 @@ What makes integer answers plus this noise private is that the law is exact: the
 float whose low bits could tell inputs apart (Mironov, "On significance of the least
 significant bits for differential privacy", 2012) and no tail is cut.
 
-Up to TABLE_LIMIT the noise comes from the table sampler (table.py, proof in
-docs/proofs/noise.md). Above it the Laplace and the discrete Gaussian come from OpenDP,
-and the rounded Gaussian (or a Laplace whose scale is no double) from the same
-comparisons without a table: exact too, some thousand draws a second.
+Up to MAX_TABLE_SCALE the noise comes from the table sampler (cdf_table.py, proof in
+docs/proofs/noise.md). Above it, large_scales.py makes the same comparisons without a
+table: exact too, and slower.
 
 The scale is an exact Fraction: the accountant prices the very number drawn with.
 Nothing here takes a seed.
@@ -22,18 +21,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from fractions import Fraction
-from math import log, prod
-from statistics import NormalDist
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
 from understudy.errors import Refused
-from understudy.noise.cdf_table import MAX_TABLE_SCALE, cached_cdf_table, refine_draw
-from understudy.noise.reference import draw_reference, is_double
-from understudy.noise.source import OS_SOURCE, BitSource, UniformReal
-from understudy.noise.tails import tails_of_law
+from understudy.noise.cdf_table import MAX_TABLE_SCALE, cached_cdf_table
+from understudy.noise.large_scales import draw_without_table
+from understudy.noise.reference import draw_reference
+from understudy.noise.source import OS_SOURCE, BitSource
 
 Shape = int | tuple[int, ...]
 
@@ -48,8 +46,8 @@ class NoiseBackend(StrEnum):
     """This package's exact table sampler."""
 
     OPENDP = "opendp"
-    """OpenDP's exact samplers: slower, independent; draws from its own source of
-    randomness.
+    """OpenDP's exact samplers, for comparison: slower, independent, with their own
+    source of randomness. Needs the extra `opendp`.
     """
 
 
@@ -102,24 +100,17 @@ def draw_noise(
     law, backend, scale = Law(law), NoiseBackend(backend), check_scale(scale)
     shape = (size,) if isinstance(size, int) else size
     n = prod(shape)
-    elsewhere = (
-        law is not Law.ROUNDED_GAUSSIAN and source is OS_SOURCE and is_double(scale)
-    )
-    if backend is NoiseBackend.TABLE and scale <= MAX_TABLE_SCALE:
-        flat = cached_cdf_table(law, scale).draw(n, source)
-    elif (
-        backend is NoiseBackend.TABLE
-        and law is not Law.DISCRETE_GAUSSIAN
-        and not elsewhere
-    ):
-        flat = _draw_one_by_one(law, scale, n, source)
-    elif source is not OS_SOURCE:
-        raise Refused(
-            "OpenDP draws from its own source of randomness and cannot use another. No"
-            " noise was drawn."
-        )
-    else:
+    if backend is NoiseBackend.OPENDP:
+        if source is not OS_SOURCE:
+            raise Refused(
+                "OpenDP draws from its own source of randomness and cannot use another."
+                " No noise was drawn."
+            )
         flat = draw_reference(law, scale, n)
+    elif scale <= MAX_TABLE_SCALE:
+        flat = cached_cdf_table(law, scale).draw(n, source)
+    else:
+        flat = draw_without_table(law, scale, n, source)
     return flat.reshape(shape)
 
 
@@ -171,33 +162,3 @@ def check_scale(scale: Fraction) -> Fraction:
             "a noise scale must be positive and at most 2^50. No noise was drawn."
         )
     return Fraction(scale)
-
-
-def _draw_one_by_one(
-    law: Law, scale: Fraction, n: int, source: BitSource
-) -> NDArray[np.int64]:
-    """Draws without a table: a float says where to look first, exact comparisons
-    decide.
-    """
-    exact, count = tails_of_law(law, scale), 128
-    drawn = []
-    for _ in range(n):
-        prefix = source.bits(count)
-        tail = max(min(prefix, 2**count - prefix) / 2**count, 1e-30)
-        distance = (
-            -NormalDist().inv_cdf(tail)
-            if law is Law.ROUNDED_GAUSSIAN
-            else -log(2 * tail)
-        )
-        guess = round(float(scale) * distance) * (
-            -1 if prefix < 2 ** (count - 1) else 1
-        )
-        drawn.append(
-            refine_draw(exact, UniformReal(source, prefix=prefix, count=count), guess)
-        )
-    if any(abs(k) >> 62 for k in drawn):
-        raise Refused(
-            "noise at this scale does not fit a 64-bit integer; use a coarser"
-            " granularity. Nothing was released."
-        )
-    return np.array(drawn, dtype=np.int64)

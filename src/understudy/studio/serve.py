@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.errors import Refused
+from understudy.version import install_command
 
 LISTEN_HOST = "127.0.0.1"
 
@@ -50,8 +51,8 @@ def serve_studio(
         from understudy.studio.app import Studio
     except ImportError:
         raise Refused(
-            'The studio needs more packages: pip install ".[studio,evaluate]" in the'
-            " folder of Understudy. Nothing was started."
+            "The studio needs more packages:"
+            f" {install_command('studio', 'evaluate')}. Nothing was started."
         ) from None
     from understudy.scratch import sweep_orphans
     from understudy.studio.guard import Door

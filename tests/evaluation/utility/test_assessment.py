@@ -83,7 +83,4 @@ def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(
     assert found["tvd_2"].is_computed
     assert found["propensity_logistic"].is_computed
     for name in ("propensity_cart", "estimates_1", "tasks"):
-        assert (
-            'pip install ".[evaluate]" in the folder of Understudy'
-            in found[name].reason
-        )
+        assert 'pip install "understudy-dp[evaluate]"' in found[name].reason

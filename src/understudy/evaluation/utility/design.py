@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from understudy.findings import Unavailable
 from understudy.schema import Lattice
 from understudy.tables import Records
+from understudy.version import install_command
 
 MAX_INDICATOR_LEVELS = 30
 """Labels of a column that get an indicator of their own; the rarer ones share one."""
@@ -101,8 +102,7 @@ def import_sklearn() -> ModuleType:
         import sklearn.tree
     except ImportError:
         raise Unavailable(
-            'scikit-learn is not installed: pip install ".[evaluate]" in the folder of'
-            " Understudy"
+            f"scikit-learn is not installed: {install_command('evaluate')}"
         ) from None
     module: ModuleType = sklearn
     return module

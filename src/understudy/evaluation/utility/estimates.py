@@ -26,6 +26,7 @@ from understudy.findings import (
 )
 from understudy.schema import Boolean, Lattice
 from understudy.tables import Records
+from understudy.version import install_command
 
 MAX_ERROR_TO_MEDIAN = 100.0
 """A standard error so many times the median of all is a fit that came apart
@@ -236,8 +237,7 @@ def _import_pandas() -> Any:
         return import_module("pandas")
     except ImportError:
         raise Unavailable(
-            'pandas is not installed: pip install ".[evaluate]" in the folder of'
-            " Understudy"
+            f"pandas is not installed: {install_command('evaluate')}"
         ) from None
 
 
@@ -247,8 +247,7 @@ def _import_statsmodels() -> tuple[Any, dict[str, Any]]:
         from statsmodels.genmod.families import Binomial, Poisson, links
     except ImportError:
         raise Unavailable(
-            'statsmodels is not installed: pip install ".[evaluate]" in the folder of'
-            " Understudy"
+            f"statsmodels is not installed: {install_command('evaluate')}"
         ) from None
     return smf, {
         "gaussian": None,
