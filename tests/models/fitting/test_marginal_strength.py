@@ -7,10 +7,12 @@ import pytest
 
 from understudy.measurements import Centring, Identity
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.marginal_strength import (
+from understudy.models.fitting.constants import (
     COLUMN_PRIOR_VARIANCE,
     MAX_PRIOR_NOISE_DEVIATIONS,
     MIN_PRIOR_VARIANCE,
+)
+from understudy.models.fitting.marginal_strength import (
     fold_cells,
     max_prior_variance,
     prior_variances,

@@ -12,12 +12,8 @@ from scipy.stats import gamma, norm
 from understudy.measurements import Identity
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.one_way_prior import (
-    FAR_ANSWER_DEVIATIONS,
-    GAMMA_SHAPES,
-    _NoisyColumn,
-    denoise_one_ways,
-)
+from understudy.models.fitting.constants import FAR_ANSWER_DEVIATIONS, GAMMA_SHAPES
+from understudy.models.fitting.one_way_prior import _NoisyColumn, denoise_one_ways
 
 ROWS = 2_000.0
 
@@ -123,7 +119,7 @@ def test_how_likely_answers_are_is_the_integral(answer, mean):
             for at in some
         ]
     )
-    assert np.allclose(-look.unlikely[some], exact + np.log(2 * np.pi), atol=0.25)
+    assert np.allclose(look.log_likelihoods[some], exact + np.log(2 * np.pi), atol=0.25)
 
 
 def test_nothing_is_nothing():

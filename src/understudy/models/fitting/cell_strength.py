@@ -23,10 +23,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.measurements import Centring, Identity
 from understudy.models.estimates.loss_terms import Array, Term
+from understudy.models.fitting.npmle import (
+    MixingPrior,
+    fit_mixing_weights,
+    posterior_weights,
+)
 
 CELL_SCALE_GRID: Array = np.geomspace(0.01, 300.0, 14)
 """Strengths of a cell in parts of its marginal's that are tried."""
@@ -38,6 +42,12 @@ CELL_SCALE_PRIOR_WEIGHT = 200
 """That cells are much alike, which is known before any was looked at, weighs as much as
 so many of them.
 """
+
+_LOG_NORMAL = np.exp(-((np.log(CELL_SCALE_GRID) + 0.5) ** 2) / 2)
+# Log-normal of mean one: without information, nothing changes.
+_CELL_SCALE_PRIOR = MixingPrior(
+    _LOG_NORMAL / _LOG_NORMAL.sum(), CELL_SCALE_PRIOR_WEIGHT, CELL_SCALE_EM_ROUNDS
+)
 
 MAX_CELL_SCALE_CELLS = 100_000
 """Cells that the spread is told from."""
@@ -169,35 +179,24 @@ def _is_cellwise(term: Term) -> bool:
 def _cell_scale_mixture(signal: Array, square: Array) -> Array:
     """How λ is spread among cells, told from so many of them."""
     step = math.ceil(signal.size / MAX_CELL_SCALE_CELLS)
-    likely = _scale_likelihoods(signal[::step], square[::step])
-    alike = np.exp(
-        -((np.log(CELL_SCALE_GRID) + 0.5) ** 2) / 2
-    )  # log-normal, of mean one: where nothing is told, nothing changes
-    alike /= alike.sum()
-    spread = alike
-    for _ in range(CELL_SCALE_EM_ROUNDS):
-        each = likely * spread
-        spread = (
-            (each / each.sum(axis=1, keepdims=True)).sum(axis=0)
-            + CELL_SCALE_PRIOR_WEIGHT * alike
-        ) / (len(likely) + CELL_SCALE_PRIOR_WEIGHT)
-    return np.asarray(spread)
+    return fit_mixing_weights(
+        _scale_log_likelihoods(signal[::step], square[::step]), _CELL_SCALE_PRIOR
+    )
 
 
 def _shrinkage_weights(signal: Array, square: Array, spread: Array) -> Array:
     """The share of every cell's distance that is believed, in the mean of what its λ
     may be.
     """
-    parts = _scale_likelihoods(signal.ravel(), square.ravel()) * spread
+    posterior = posterior_weights(
+        _scale_log_likelihoods(signal.ravel(), square.ravel()), spread
+    )
     grown = np.multiply.outer(signal.ravel(), CELL_SCALE_GRID)
-    found = (parts * (grown / (1 + grown))).sum(axis=1) / parts.sum(axis=1)
-    return np.asarray(found.reshape(signal.shape))
+    weights = (posterior * (grown / (1 + grown))).sum(axis=1)
+    return np.asarray(weights.reshape(signal.shape))
 
 
-def _scale_likelihoods(signal: Array, square: Array) -> NDArray[np.float64]:
-    """The likelihood of every cell's distance under each of LAMBDAS, the largest as
-    one.
-    """
+def _scale_log_likelihoods(signal: Array, square: Array) -> Array:
+    """The log-likelihood of every cell's distance under each relative variance."""
     both = 1 + np.multiply.outer(signal, CELL_SCALE_GRID)
-    logs = -(np.log(both) + square[:, None] / both) / 2
-    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
+    return np.asarray(-(np.log(both) + square[:, None] / both) / 2)

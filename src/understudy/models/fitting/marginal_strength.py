@@ -1,24 +1,22 @@
-"""How strongly columns depend on each other, told from noisy marginals, and how far
-each marginal is therefore to be believed.
+"""The prior variance of a marginal, estimated from noisy marginals, and the shrinkage
+that follows from it.
 
-Empirical Bayes (Efron, Morris 1973). Let a true count lie around its expectation e
-under independence with variance τ²·e, as counts do, and the noisy one around it with
-the noise's variance v. Then y − e has variance v + τ²e, and the τ² under which all of a
-marginal's cells are likeliest, were they normal, tells the strength of the interaction:
-1 is chance, hundreds are common. The same holds for differences of counts, whose
-variance is τ² times the sum of what both expect.
+Empirical Bayes (Efron, Morris 1973). Let a true count have mean e, the count expected
+under independence, and variance τ²·e, and let the noise have variance v. Then a noisy
+count y has variance v + τ²e around e. The normal likelihood of a marginal's cells as a
+function of τ² says how strong its interaction is: 1 is chance, hundreds are common. The
+same holds for differences of counts, whose variance is τ² times the sum of the two
+expected counts.
 
-Where noise hides all, the likeliest τ² of one marginal is large by chance often enough
-to hurt. Marginals of a table are alike: how strengths are spread among all of them
-(Laird, "Nonparametric maximum likelihood estimation of a mixing distribution", 1978) is
-what each is judged by, and its strength is the mean of those that it and the others
-leave likely.
+At a large noise the likeliest τ² of a single marginal is often large by chance. So the
+distribution of τ² over all marginals is estimated first (models/fitting/npmle.py), and
+the τ² of a marginal is its posterior mean under that distribution.
 
-A fit with penalty N·KL(p ‖ product of columns) gives a count the prior variance e. So a
-marginal of strength τ² is to enter such a fit with the variance v/τ²: alone, it is then
-moved to e + (y − e)·τ²e/(τ²e + v), the best linear guess. A strong interaction is
-believed, one that noise hides is not. Within a marginal, cells that stand out are told
-from the others (models/fitting/cell_strength.py).
+A fit with penalty N·KL(p ‖ product of columns) gives a count the prior variance e. A
+marginal with prior variance τ²e therefore enters such a fit with the noise variance
+v/τ²: alone, it is then moved to e + (y − e)·τ²e/(τ²e + v), the best linear estimate.
+Cells that stand out from their marginal have a prior variance of their own
+(models/fitting/cell_strength.py).
 """
 
 from __future__ import annotations
@@ -33,150 +31,99 @@ from understudy.measurements import Clique
 from understudy.models.estimates.loss_terms import Array, Term
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.fitting.cell_strength import adjust_cell_answers
+from understudy.models.fitting.constants import (
+    COLUMN_PRIOR_VARIANCE,
+    MAX_CELL_KINDS,
+    MAX_PRIOR_NOISE_DEVIATIONS,
+    MIN_PRIOR_VARIANCE,
+    PRIOR_VARIANCE_GRID,
+    UNIFORM_VARIANCE_WEIGHT,
+    VARIANCE_EM_ROUNDS,
+)
+from understudy.models.fitting.npmle import (
+    MixingPrior,
+    fit_mixing_weights,
+    posterior_weights,
+)
 
-MIN_PRIOR_VARIANCE = 0.1
-"""The smallest strength: columns are seldom less dependent than chance makes them."""
+MIN_EXPECTED_COUNT = 1e-9
+"""Smallest expected count of a cell: keeps logarithms and roots finite."""
 
-MAX_PRIOR_NOISE_DEVIATIONS = 4.0
-"""The largest strength in parts of the noise's deviation. Beyond it nothing is shrunk
-to speak of, and a fit takes ever longer.
-"""
-
-COLUMN_PRIOR_VARIANCE = 300.0
-"""The strength of a single column: what was measured of it is believed."""
-
-MAX_CELL_KINDS = 40
-"""Kinds of cells that are told apart by what they expect."""
-
-PRIOR_VARIANCE_GRID: Array = np.geomspace(MIN_PRIOR_VARIANCE, 1e5, 121)
-"""Strengths that are tried."""
-
-
-UNIFORM_VARIANCE_WEIGHT = 0.05
-"""That all strengths are as likely as each other, which is known before any marginal
-was looked at, weighs as much as so many of them.
-"""
-
-VARIANCE_EM_ROUNDS = 20
-"""Times the spread of strengths is told anew from what it makes of every marginal."""
+_VARIANCE_PRIOR = MixingPrior.uniform(
+    PRIOR_VARIANCE_GRID.size, UNIFORM_VARIANCE_WEIGHT, VARIANCE_EM_ROUNDS
+)
 
 
 def prior_variances(looks: Sequence[tuple[Term, Array]]) -> Array:
-    """The τ² of every noisy marginal around what is expected of its cells.
+    """The τ² of every noisy marginal, each given with the expected counts of its cells.
 
     >>> expected = np.array([[400.0, 400.0], [100.0, 100.0]])
     >>> away = np.array([[40.0, -40.0], [-20.0, 20.0]])
     >>> from understudy.measurements import Identity
-    >>> def seen(variance): return Term(("a", "b"), (Identity(2), Identity(2)), expected + away, variance), expected
-    >>> bool(3 < prior_variances([seen(1.0)])[0] < 20)
+    >>> def look(variance): return Term(("a", "b"), (Identity(2), Identity(2)), expected + away, variance), expected
+    >>> bool(3 < prior_variances([look(1.0)])[0] < 20)
     True
     """
     if not looks:
         return np.zeros(0)
-    unlikely = np.stack(
-        [_deviance_by_variance(term, expected) for term, expected in looks]
-    )
-    possible = np.array(
-        [max_prior_variance(term.square(expected)) for term, expected in looks]
-    )
-    unlikely[
-        np.maximum(possible, MIN_PRIOR_VARIANCE)[:, None] < PRIOR_VARIANCE_GRID
-    ] = math.inf
-    likely = np.exp((unlikely.min(axis=1, keepdims=True) - unlikely) / 2)
-    even = np.full(PRIOR_VARIANCE_GRID.size, 1 / PRIOR_VARIANCE_GRID.size)
-    spread = even
-    for _ in range(VARIANCE_EM_ROUNDS):
-        spread = (
-            _normalise_rows(likely * spread).sum(axis=0)
-            + UNIFORM_VARIANCE_WEIGHT * even
-        ) / (len(looks) + UNIFORM_VARIANCE_WEIGHT)
-    return np.asarray(_normalise_rows(likely * spread) @ PRIOR_VARIANCE_GRID)
+    log_likelihoods = np.stack([_log_likelihoods(*look) for look in looks])
+    weights = fit_mixing_weights(log_likelihoods, _VARIANCE_PRIOR)
+    return np.asarray(posterior_weights(log_likelihoods, weights) @ PRIOR_VARIANCE_GRID)
+
+
+def _log_likelihoods(term: Term, expected: Array) -> Array:
+    """The log-likelihood of a marginal under each τ² of the grid, up to a constant."""
+    means = np.maximum(term.square(expected).ravel(), MIN_EXPECTED_COUNT)
+    squares = ((term.values - term.answer(expected)) ** 2).ravel()
+    # Cells with about the same mean are binned: a marginal of 100,000 cells costs 40.
+    kind = _cell_kinds(means)
+    cells = np.bincount(kind, minlength=MAX_CELL_KINDS)
+    filled = cells > 0
+    mean = np.bincount(kind, means, MAX_CELL_KINDS)[filled] / cells[filled]
+    square = np.bincount(kind, squares, MAX_CELL_KINDS)[filled]
+    variance = term.variance + np.multiply.outer(PRIOR_VARIANCE_GRID, mean)
+    deviance = np.log(variance) @ cells[filled] + (square / variance).sum(axis=1)
+    largest = max(max_prior_variance(term.square(expected)), MIN_PRIOR_VARIANCE)
+    return np.where(largest < PRIOR_VARIANCE_GRID, -math.inf, -deviance / 2)
 
 
 def max_prior_variance(expected: Array) -> float:
-    """About the largest strength that counts can have around these; far beyond it lies
-    only what hopeless noise makes by chance.
+    """About the largest τ² that counts can have around these expected counts.
 
-    Moving all N rows is a distance of 2N, which a strength τ² makes with MEAN·τ·Σ√e.
-    And if all columns follow one, that with most values, the squared distances in parts
-    of what is expected add up to N times the values that the others would have
-    together; no two columns are further off, nor more of them unless rows are few where
-    all are rare, and there nothing is shrunk to speak of.
+    Far beyond it lies only what noise without signal suggests by chance. Moving all N
+    rows is an L1 distance of 2N, which τ makes with √(2/π)·τ·Σ√e. And if every column is
+    a function of the one with most values, the squared distances divided by expected
+    counts add up to N times the number of value combinations of the other columns. No
+    two columns are further apart; more columns may be where rows are few and values
+    rare, and nothing is shrunk there to speak of.
 
     >>> round(max_prior_variance(np.full((8, 8), 10.0))), round(max_prior_variance(np.full((2, 100), 100.0)))
     (70, 628)
     """
     total = float(expected.sum())
-    even = float(np.sqrt(np.maximum(expected, 0)).sum()) * MEAN_ABS_NORMAL
-    if even <= 0:
+    unit_distance = MEAN_ABS_NORMAL * float(np.sqrt(np.maximum(expected, 0)).sum())
+    if unit_distance <= 0:
         return 0.0
-    others = expected.size / (max(expected.shape) if expected.ndim > 1 else 1)
-    return max((2 * total / even) ** 2, total * (others - 1) / expected.size)
-
-
-def _normalise_rows(rows: Array) -> Array:
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-
-def _deviance_by_variance(term: Term, expected: Array) -> Array:
-    """How unlikely the answers are under each of STRENGTHS: minus twice the logarithm
-    of their density, up to a constant.
-    """
-    flat = np.maximum(term.square(expected).ravel(), 1e-9)
-    kind = _cell_kinds(flat)
-    away = (term.values - term.answer(expected)) ** 2
-    many, sizes, squares = (
-        np.bincount(kind, of, minlength=MAX_CELL_KINDS)
-        for of in (None, flat, away.ravel())
-    )
-    there = many > 0
-    both = term.variance + np.multiply.outer(
-        PRIOR_VARIANCE_GRID, sizes[there] / many[there]
-    )
-    return np.asarray(np.log(both) @ many[there] + (squares[there] / both).sum(axis=1))
+    most_values = max(expected.shape) if expected.ndim > 1 else 1
+    others = expected.size / most_values
+    return max((2 * total / unit_distance) ** 2, total * (others - 1) / expected.size)
 
 
 def fold_cells(expected: Array) -> tuple[Array, Array]:
-    """Expected counts of a few kinds, and how many cells are of each: cells that expect
-    about as many rows are of one.
+    """Expected counts in a few bins: a typical count of each bin, and its cells.
 
-    >>> sizes, many = fold_cells(np.array([100.0, 100.0, 1.0]))
-    >>> sizes.round(9).tolist(), many.tolist()
+    The sum of √e over all cells, which gains depend on, is kept.
+
+    >>> sizes, cells = fold_cells(np.array([100.0, 100.0, 1.0]))
+    >>> sizes.round(9).tolist(), cells.tolist()
     ([1.0, 100.0], [1.0, 2.0])
     """
-    flat = np.maximum(expected.ravel(), 1e-9)
+    flat = np.maximum(expected.ravel(), MIN_EXPECTED_COUNT)
     kind = _cell_kinds(flat)
-    many = np.bincount(kind, minlength=MAX_CELL_KINDS).astype(np.float64)
-    root = np.bincount(kind, np.sqrt(flat), minlength=MAX_CELL_KINDS)
-    there = many > 0
-    return (root[there] / many[there]) ** 2, many[there]
-
-
-def shrink_terms_to_columns(
-    terms: Sequence[Term],
-    columns: Mapping[str, Array],
-    total: float,
-    trust: float = 1.0,
-) -> tuple[list[Term], float]:
-    """The terms with variances for a fit with penalty N·KL around the product of
-    columns, and the loss that noise leaves it, twice.
-
-    `trust` is what all strengths are multiplied by.
-    """
-    return shrink_terms_to_expected(
-        [
-            (
-                t,
-                (
-                    independent_counts(t.clique, columns, total)
-                    if len(t.clique) > 1
-                    else None
-                ),
-            )
-            for t in terms
-        ],
-        trust,
-    )
+    cells = np.bincount(kind, minlength=MAX_CELL_KINDS).astype(np.float64)
+    roots = np.bincount(kind, np.sqrt(flat), minlength=MAX_CELL_KINDS)
+    filled = cells > 0
+    return (roots[filled] / cells[filled]) ** 2, cells[filled]
 
 
 def independent_counts(
@@ -189,44 +136,64 @@ def independent_counts(
     return expected
 
 
+def shrink_terms_to_columns(
+    terms: Sequence[Term],
+    columns: Mapping[str, Array],
+    total: float,
+    trust: float = 1.0,
+) -> tuple[list[Term], float]:
+    """`shrink_terms_to_expected` around the product of columns."""
+    looks: list[tuple[Term, Array | None]] = []
+    for term in terms:
+        is_column = len(term.clique) < 2
+        expected = (
+            None if is_column else independent_counts(term.clique, columns, total)
+        )
+        looks.append((term, expected))
+    return shrink_terms_to_expected(looks, trust)
+
+
 def shrink_terms_to_expected(
     looks: Sequence[tuple[Term, Array | None]], trust: float = 1.0
 ) -> tuple[list[Term], float]:
-    """The same around any expected counts; a term without them is believed as a single
-    column is.
+    """The terms with variances for a fit with penalty N·KL around the expected counts,
+    and twice the loss that their noise leaves it.
+
+    A term without expected counts is a single column: it is not shrunk. All prior
+    variances are multiplied by `trust`.
     """
-    some = [(term, expected) for term, expected in looks if expected is not None]
-    found = trust * prior_variances(some)
+    joint = [(term, expected) for term, expected in looks if expected is not None]
+    variances = trust * prior_variances(joint)
     bounded = [
-        max(
-            min(float(s), MAX_PRIOR_NOISE_DEVIATIONS * math.sqrt(t.row_variance)),
-            MIN_PRIOR_VARIANCE,
-        )
-        for s, (t, _) in zip(found, some, strict=True)
+        _bound_prior_variance(float(tau), term)
+        for tau, (term, _) in zip(variances, joint, strict=True)
     ]
-    told = iter(zip(bounded, adjust_cell_answers(some, found, bounded), strict=True))
-    # Columns weigh hundreds of times as much as pairs: a fit that is judged by their
-    # noise too may end before it has heard the pairs.
-    made, loss, columns = [], 0.0, 0.0
+    answers = adjust_cell_answers(joint, variances, bounded)
+    shrunk = iter(zip(bounded, answers, strict=True))
+    # Columns weigh hundreds of times as much as pairs. A tolerance that includes their
+    # noise would end the fit before it has used the pairs, so they count only if alone.
+    terms: list[Term] = []
+    joint_loss, column_loss = 0.0, 0.0
     for term, expected in looks:
-        factor, values = (
-            (COLUMN_PRIOR_VARIANCE, term.values) if expected is None else next(told)
-        )
-        made.append(Term(term.clique, term.maps, values, term.variance / factor))
         if expected is None:
-            columns += factor * term.values.size
+            factor, values = COLUMN_PRIOR_VARIANCE, term.values
+            column_loss += factor * values.size
         else:
-            loss += factor * term.values.size
-    return made, loss or columns
+            factor, values = next(shrunk)
+            joint_loss += factor * values.size
+        terms.append(Term(term.clique, term.maps, values, term.variance / factor))
+    return terms, joint_loss or column_loss
+
+
+def _bound_prior_variance(variance: float, term: Term) -> float:
+    largest = MAX_PRIOR_NOISE_DEVIATIONS * math.sqrt(term.row_variance)
+    return max(min(variance, largest), MIN_PRIOR_VARIANCE)
 
 
 def _cell_kinds(expected: Array) -> NDArray[np.int64]:
-    """The kind of each cell: FOLD of them, on a logarithmic scale from the least
-    expected count to the largest.
-    """
-    order = np.log(expected)
-    low, high = float(order.min()), float(order.max())
-    return np.minimum(
-        ((order - low) * (MAX_CELL_KINDS / max(high - low, 1e-9))).astype(np.int64),
-        MAX_CELL_KINDS - 1,
-    )
+    """The bin of each cell, on a logarithmic scale of its expected count."""
+    logs = np.log(expected)
+    low, high = float(logs.min()), float(logs.max())
+    bins_per_unit = MAX_CELL_KINDS / max(high - low, 1e-9)
+    kinds = ((logs - low) * bins_per_unit).astype(np.int64)
+    return np.minimum(kinds, MAX_CELL_KINDS - 1)

@@ -1,96 +1,82 @@
-"""How rows are spread over the values of single columns, told from noisy counts.
+"""One-way counts, estimated from noisy ones by a gamma mixture prior.
 
-Columns differ: one value may hold nearly all rows, or all may hold as many as each
-other. Let the counts of a column be drawn from a gamma law whose mean is that of even
-counts; its shape says which kind of column it is: large for even counts, far below one
-where few values hold nearly everything. How likely the noisy counts are under each
-shape tells the shape, and the same of other columns helps where noise hides it (Laird,
-"Nonparametric maximum likelihood estimation of a mixing distribution", 1978). A count
-is then what is to be expected of it, given its noisy answer: never negative, next to
-nothing where most values are empty, the answer itself where that is far above the
-noise. All of them add up to the total: one number is taken off all answers until they
-do, as the nearest counts do (models/estimates/consistency.py), which are these without
-the law.
+Columns differ: in one a single value holds nearly all rows, in another all values are
+about equally frequent. Let the counts of a column be drawn from a gamma law whose mean
+is the column's average count. Its shape tells the two kinds apart: far below one where
+a few values hold nearly everything, large for even counts. The distribution of shapes
+over all columns is estimated from their noisy counts (models/fitting/npmle.py), which
+helps a column whose own counts noise hides.
 
-The integral over true counts is a sum over a grid, in deviations of the noise; above
-FAR of them the likeliest count stands for all.
+The estimate of a count is its posterior mean: never negative, close to zero in a column
+of mostly empty values, close to the noisy count where that is far above the noise. The
+estimates of a column must add up to the total, so one number is subtracted from all
+noisy counts until they do. The nearest non-negative counts
+(models/estimates/consistency.py) are found in the same way without the prior.
+
+Integrals over the true count are sums over a grid in standard deviations of the noise.
+Above FAR_ANSWER_DEVIATIONS the posterior mode stands for the posterior.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import gammainc, gammaln
 
 from understudy.models.estimates.loss_terms import Array, Term
-
-GAMMA_SHAPES: Array = np.geomspace(0.02, 300.0, 28)
-"""Shapes that are tried."""
-
-COUNT_GRID_EDGES: Array = np.concatenate(
-    [[0.0], np.geomspace(1e-4, 0.25, 24), np.arange(0.5, 16.1, 0.25)]
+from understudy.models.fitting.constants import (
+    COUNT_GRID_EDGES,
+    FAR_ANSWER_DEVIATIONS,
+    GAMMA_SHAPES,
+    MIN_COUNT_DIVISOR,
+    MIN_SHAPE_WEIGHT,
+    SHAPE_EM_ROUNDS,
+    SHIFT_BISECTIONS,
+    UNIFORM_SHAPE_WEIGHT,
 )
-"""Between which true counts are taken to be alike, in deviations of the noise."""
+from understudy.models.fitting.npmle import (
+    MixingPrior,
+    fit_mixing_weights,
+    posterior_weights,
+)
 
 COUNT_GRID_MIDPOINTS: Array = (COUNT_GRID_EDGES[1:] + COUNT_GRID_EDGES[:-1]) / 2
 
-FAR_ANSWER_DEVIATIONS = 10.0
-"""Deviations of the noise above which an answer is a count in any case."""
-
-MIN_COUNT_DIVISOR = 1e-300
-"""In the place of nothing where something is divided by it."""
-
-UNIFORM_SHAPE_WEIGHT = 1.0
-"""That all shapes are as likely as each other, which is known before any column was
-looked at, weighs as much as so many columns.
-"""
-
-SHAPE_EM_ROUNDS = 10
-"""Times the spread of shapes is told anew from what it makes of every column."""
-
-MIN_SHAPE_WEIGHT = 1e-3
-"""Shapes less likely than this have no say."""
-
-SHIFT_BISECTIONS = 16
-"""Times the stretch is halved in which the number lies that makes counts add up."""
+_SHAPE_PRIOR = MixingPrior.uniform(
+    GAMMA_SHAPES.size, UNIFORM_SHAPE_WEIGHT, SHAPE_EM_ROUNDS
+)
 
 
 def denoise_one_ways(columns: Sequence[tuple[Term, Array]]) -> list[Term]:
-    """The counts to be expected of single columns, given noisy ones. With each come the
-    counts it has if even, nothing where impossible.
+    """The posterior mean counts of single columns.
+
+    Each column comes with the counts it would have if even, zero where impossible.
 
     >>> from understudy.measurements import Identity
-    >>> def seen(variance): return Term(("a",), (Identity(4),), np.array([90.0, -10.0, 20.0, 0.0]), variance)
+    >>> def look(variance): return Term(("a",), (Identity(4),), np.array([90.0, -10.0, 20.0, 0.0]), variance)
     >>> even = np.array([100 / 3, 100 / 3, 100 / 3, 0.0])  # the last one is impossible
-    >>> [denoise_one_ways([(seen(v), even)])[0].values.round().tolist() for v in (1.0, 1e8)]
+    >>> [denoise_one_ways([(look(v), even)])[0].values.round().tolist() for v in (1.0, 1e8)]
     [[85.0, 0.0, 15.0, 0.0], [33.0, 33.0, 33.0, 0.0]]
     """
     looks = [_NoisyColumn(term, even) for term, even in columns]
     if not looks:
         return []
-    unlikely = np.stack([look.unlikely for look in looks])
-    likely = np.exp(unlikely.min(axis=1, keepdims=True) - unlikely)
-    flat = np.full(GAMMA_SHAPES.size, 1 / GAMMA_SHAPES.size)
-    spread = flat
-    for _ in range(SHAPE_EM_ROUNDS):
-        each = likely * spread
-        spread = (
-            (each / each.sum(axis=1, keepdims=True)).sum(axis=0)
-            + UNIFORM_SHAPE_WEIGHT * flat
-        ) / (len(looks) + UNIFORM_SHAPE_WEIGHT)
+    log_likelihoods = np.stack([look.log_likelihoods for look in looks])
+    weights = fit_mixing_weights(log_likelihoods, _SHAPE_PRIOR)
+    posterior = posterior_weights(log_likelihoods, weights)
     return [
         Term(
-            look.term.clique, look.term.maps, look.expected(weights), look.term.variance
+            look.term.clique, look.term.maps, look.mean_counts(row), look.term.variance
         )
-        for look, weights in zip(looks, likely * spread, strict=True)
+        for look, row in zip(looks, posterior, strict=True)
     ]
 
 
 class _NoisyColumn:
-    """One column: its answers in deviations of their noise, and how unlikely they are
-    under every shape.
+    """One column in standard deviations of its noise, and the log-likelihood of its
+    noisy counts under every shape.
     """
 
     def __init__(self, term: Term, even: Array) -> None:
@@ -99,98 +85,87 @@ class _NoisyColumn:
         self.answers = term.values[self.possible] / self.deviation
         self.total = float(even.sum()) / self.deviation
         self.mean = max(self.total / max(self.answers.size, 1), MIN_COUNT_DIVISOR)
-        near = self.answers < FAR_ANSWER_DEVIATIONS
-        mass = np.diff(
-            gammainc(
-                GAMMA_SHAPES[:, None],
-                GAMMA_SHAPES[:, None] * COUNT_GRID_EDGES / self.mean,
-            ),
-            axis=1,
+        shapes = GAMMA_SHAPES[:, None]
+        # The prior probability of every interval of the grid, under every shape.
+        self.mass = np.diff(
+            gammainc(shapes, shapes * COUNT_GRID_EDGES / self.mean), axis=1
         )
-        likely, _ = _near_likelihood(self.answers[near], mass)
-        self.mass = mass
-        far = self.answers[~near, None]
-        counts = _far_posterior_mode(far, GAMMA_SHAPES, self.mean)
-        law = (GAMMA_SHAPES - 1) * np.log(counts) - GAMMA_SHAPES * counts / self.mean
-        law += GAMMA_SHAPES * np.log(GAMMA_SHAPES / self.mean) - gammaln(GAMMA_SHAPES)
-        width = np.maximum(1 + (GAMMA_SHAPES - 1) / counts**2, 0.1)
-        density = law - (counts - far) ** 2 / 2 + np.log(2 * np.pi / width) / 2
-        self.unlikely = -(np.log(likely).sum(axis=0) + density.sum(axis=0))
+        is_near = self.answers < FAR_ANSWER_DEVIATIONS
+        near, _ = _near_likelihood(self.answers[is_near], self.mass)
+        far = _far_log_likelihood(self.answers[~is_near, None], self.mean)
+        self.log_likelihoods = np.log(near).sum(axis=0) + far.sum(axis=0)
 
-    def expected(self, weights: Array) -> Array:
-        """The mean of every count under shapes with these weights, all adding up to the
-        total.
+    def mean_counts(self, weights: Array) -> Array:
+        """The posterior mean of every count under shapes with these weights, in rows,
+        shifted so that they add up to the total.
         """
-        some = weights > MIN_SHAPE_WEIGHT * weights.max()
-        shapes, mass, parts = (
-            GAMMA_SHAPES[some],
-            self.mass[some],
-            weights[some] / weights[some].sum(),
+        likely = weights > MIN_SHAPE_WEIGHT * weights.max()
+        shares = weights[likely] / weights[likely].sum()
+
+        def means_after(shift: float) -> Array:
+            return self._posterior_means(self.answers - shift, likely, shares)
+
+        means = means_after(self._find_shift(means_after))
+        mean_total = float(means.sum())
+        counts = np.zeros(self.possible.shape)
+        scaled = means * (self.total / mean_total) if mean_total > 0 else self.mean
+        counts[self.possible] = self.deviation * scaled
+        return counts
+
+    def _posterior_means(self, answers: Array, likely: Array, shares: Array) -> Array:
+        is_near = answers < FAR_ANSWER_DEVIATIONS
+        means = np.zeros(answers.size)
+        likelihood, moment = _near_likelihood(answers[is_near], self.mass[likely])
+        means[is_near] = (moment / likelihood) @ shares
+        modes = _far_posterior_mode(
+            answers[~is_near, None], GAMMA_SHAPES[likely], self.mean
         )
+        means[~is_near] = modes @ shares
+        return means
 
-        def means_after_shift(taken: float) -> Array:
-            """The mean of every count if so much is taken off all answers."""
-            answers = self.answers - taken
-            near, found = answers < FAR_ANSWER_DEVIATIONS, np.zeros(answers.size)
-            likely, moment = _near_likelihood(answers[near], mass)
-            found[near] = (moment / likely) @ parts
-            found[~near] = (
-                _far_posterior_mode(answers[~near, None], shapes, self.mean) @ parts
-            )
-            return found
-
+    def _find_shift(self, means_after: Callable[[float], Array]) -> float:
+        """The number to subtract from all answers so that the means add up."""
         low, high = -1.0, 1.0
-        while (
-            low > -FAR_ANSWER_DEVIATIONS and means_after_shift(low).sum() < self.total
-        ):
+        # Beyond these ends every count is zero, or the shift larger than any noise.
+        while low > -FAR_ANSWER_DEVIATIONS and means_after(low).sum() < self.total:
             low *= 2
-        while (
-            high < self.answers.max(initial=0.0)
-            and means_after_shift(high).sum() > self.total
-        ):
+        largest = self.answers.max(initial=0.0)
+        while high < largest and means_after(high).sum() > self.total:
             high *= 2
         for _ in range(SHIFT_BISECTIONS):
             middle = (low + high) / 2
-            low, high = (
-                (middle, high)
-                if means_after_shift(middle).sum() > self.total
-                else (low, middle)
-            )
-        found = means_after_shift((low + high) / 2)
-        counts, whole = np.zeros(self.possible.shape), float(found.sum())
-        counts[self.possible] = self.deviation * (
-            found * (self.total / whole) if whole > 0 else self.mean
-        )
-        return counts
+            if means_after(middle).sum() > self.total:
+                low = middle
+            else:
+                high = middle
+        return (low + high) / 2
 
 
 def _near_likelihood(answers: Array, mass: Array) -> tuple[Array, Array]:
-    """How likely answers are if true counts are spread like this, for each shape and
-    but for a factor; the same times the true count.
+    """The likelihood of answers under every shape, up to a common factor, and the same
+    times the true count.
     """
-    # One far below nothing is as good as nothing.
-    fits = np.exp(
-        -(
-            (
-                np.maximum(answers, -FAR_ANSWER_DEVIATIONS)[:, None]
-                - COUNT_GRID_MIDPOINTS
-            )
-            ** 2
-        )
-        / 2
-    )
-    return (
-        np.maximum(fits @ mass.T, MIN_COUNT_DIVISOR),
-        (fits * COUNT_GRID_MIDPOINTS) @ mass.T,
-    )
+    # An answer far below zero says no more than one FAR_ANSWER_DEVIATIONS below it.
+    bounded = np.maximum(answers, -FAR_ANSWER_DEVIATIONS)[:, None]
+    density = np.exp(-((bounded - COUNT_GRID_MIDPOINTS) ** 2) / 2)
+    likelihood = np.maximum(density @ mass.T, MIN_COUNT_DIVISOR)
+    return likelihood, (density * COUNT_GRID_MIDPOINTS) @ mass.T
+
+
+def _far_log_likelihood(answers: Array, mean: float) -> Array:
+    """The same for answers far above the noise, by Laplace's method at the mode."""
+    shapes = GAMMA_SHAPES
+    counts = _far_posterior_mode(answers, shapes, mean)
+    log_prior = (shapes - 1) * np.log(counts) - shapes * counts / mean
+    log_prior += shapes * np.log(shapes / mean) - gammaln(shapes)
+    curvature = np.maximum(1 + (shapes - 1) / counts**2, 0.1)
+    log_noise = -((counts - answers) ** 2) / 2
+    return np.asarray(log_prior + log_noise + np.log(2 * np.pi / curvature) / 2)
 
 
 def _far_posterior_mode(answers: Array, shapes: Array, mean: float) -> Array:
-    """The likeliest true count x of an answer y: x − y = (shape − 1)/x − shape/mean."""
+    """The mode x of the true count given y: x − y = (shape − 1)/x − shape/mean."""
     pulled = answers - shapes / mean
-    return np.asarray(
-        np.maximum(
-            (pulled + np.sqrt(np.maximum(pulled**2 + 4 * (shapes - 1), 0.0))) / 2,
-            COUNT_GRID_EDGES[1],
-        )
-    )
+    discriminant = np.maximum(pulled**2 + 4 * (shapes - 1), 0.0)
+    mode = (pulled + np.sqrt(discriminant)) / 2
+    return np.asarray(np.maximum(mode, COUNT_GRID_EDGES[1]))
