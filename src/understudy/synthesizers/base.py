@@ -28,7 +28,7 @@ from understudy.models.model import PortableModel
 from understudy.schema import Schema
 
 Progress = Callable[[str, float], None]
-"""Told a stage's name and how much of it is done, from 0 to 1.
+"""Called with a stage's name and how much of it is done, from 0 to 1.
 
 A stage may say its round ("measuring round 7"). One that begins as NOTES do is for the
 reader, and no stage.
@@ -61,7 +61,7 @@ Value = TypeVar("Value")
 
 
 def ignore_progress(stage: str, done: float) -> None:
-    """Progress nobody watches."""
+    """Progress that nothing displays."""
 
 
 def option(default: Value, help: str) -> Value:
@@ -75,8 +75,8 @@ def option(default: Value, help: str) -> Value:
 
 
 class CuratorProtocol(Protocol):
-    """What a synthesizer may ask. Every method has a price; `share` is a part of the
-    budget handed to the synthesizer.
+    """What a synthesizer may ask. Every method has a privacy cost; `share` is a fraction
+    of the budget handed to the synthesizer.
     """
 
     @property
@@ -89,7 +89,7 @@ class CuratorProtocol(Protocol):
 
     @property
     def accounting(self) -> Accounting:
-        """What the run adds up."""
+        """The privacy accounting of the run: pure ε, GDP or zCDP."""
 
     @property
     def discovered_measurements(self) -> Measurements:
@@ -173,7 +173,8 @@ class Workload:
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        assert len(self.cliques) == len(self.weights), "one weight for each clique"
+        if len(self.cliques) != len(self.weights):
+            raise Refused("A workload has one weight for each clique")
 
     @classmethod
     def of_order(cls, schema: Schema, order: int = 3) -> Workload:

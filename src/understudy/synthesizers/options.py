@@ -127,8 +127,10 @@ def suggest_nearest(name: str, known: Mapping[str, object]) -> str:
 def option_text(value: object) -> str:
     """A value as the command line reads it.
 
-    >>> option_text(None), option_text(True), option_text(Fraction(1, 10)), option_text((("age", "sex"),))
-    ('none', 'true', '1/10', '[["age", "sex"]]')
+    >>> option_text(None), option_text(True), option_text(Fraction(1, 10))
+    ('none', 'true', '1/10')
+    >>> option_text((("age", "sex"),))
+    '[["age", "sex"]]'
     """
     if value is None or isinstance(value, bool):
         return str(value).lower()

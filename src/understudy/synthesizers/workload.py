@@ -1,15 +1,16 @@
-"""Wishes: what a release should be good at, in words that a person types, made into a
-workload once the schema is closed.
+"""Workload targets: what a release should answer well, as a person types it, turned
+into a workload once the schema is closed.
 
-    triples, pairs, columns        every marginal of so many columns; triples are what is taken without a wish
-    pairs=income, triples=income   those of them that hold this column
-    label=income                   the same as triples=income: what a classifier of it lives on
-    group=age,sex,income           these columns together
-    ranges=age,income              stretches of these columns, alone and two at a time; they must have an order
+    triples, pairs, columns        every marginal of that order (default: triples)
+    pairs=income, triples=income   those that contain this column
+    label=income                   the same as triples=income, for a classifier
+    group=age,sex,income           the joint marginal of these columns
+    ranges=age,income              ranges of ordered columns, one and two at a time
 
-Each wish weighs one in all, shared equally by its marginals; `label=income*3` weighs
-three. Wishes add up. A synthesizer that looks at its workload (`understudy
-synthesizers` says which) spends more where it weighs more.
+Each target has a total weight of one, divided equally among its marginals;
+`label=income*3` has a weight of three. Weights of several targets add up. A
+workload-aware synthesizer (`understudy synthesizers` lists them) spends more of its
+budget where the weight is larger.
 
 For ranges, coarser bins are counted beside the cells: an answer that adds up hundreds
 of noisy cells is far noisier than one that adds up a few bins and the cells at their
@@ -38,8 +39,8 @@ WORKLOAD_FORMS = (
 RANGE_BRANCHING = 8
 """Cells or bins that one coarser bin holds."""
 MIN_TARGET_WEIGHT = 1e-9
-"""The least weight of a wish; its inverse is the largest. Beyond, a part of the budget
-is next to nothing or all of it.
+"""Smallest weight of a target; its inverse is the largest. Beyond them one target gets
+nothing of the budget or all of it.
 """
 
 _TARGET_PATTERN = re.compile(
@@ -50,7 +51,7 @@ _TARGET_PATTERN = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadTarget:
-    """One wish: what for, which columns it names, and how much it weighs."""
+    """One target: its kind, the columns it names, and its weight."""
 
     what: str
     columns: tuple[str, ...] = ()
@@ -76,7 +77,7 @@ class WorkloadTarget:
 
 
 def parse_target(text: str) -> WorkloadTarget:
-    """A wish as it was typed.
+    """Parse one target as it was typed.
 
     >>> str(parse_target("group = age, sex * 2"))
     'group=age,sex*2'
@@ -112,24 +113,19 @@ def parse_target(text: str) -> WorkloadTarget:
 
 
 def parse_targets(given: str | Iterable[str]) -> tuple[WorkloadTarget, ...]:
-    """One wish or several.
+    """Parse one target or several.
 
     >>> [w.what for w in parse_targets(["label=income", "triples"])]
     ['label', 'triples']
     """
-    listed = (
-        [given]
-        if isinstance(given, str)
-        else list(given)
-        if isinstance(given, Iterable)
-        else [given]
-    )
-    return tuple(parse_target(text if isinstance(text, str) else "") for text in listed)
+    texts = [given] if isinstance(given, str) else list(given)
+    # An empty text stands for what is no text: it is refused like any other misspelling.
+    return tuple(parse_target(text if isinstance(text, str) else "") for text in texts)
 
 
 def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
-    """Refuse, before anything is spent, wishes about columns that the release will not
-    have or that have no order.
+    """Refuse, before anything is spent, targets on columns that the release will not
+    have, and ranges of columns without an order.
     """
     for each in wanted:
         for name in each.columns:
@@ -150,8 +146,7 @@ def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
 
 
 def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Workload:
-    """The marginals that matter, with weights; all triples where nothing was wished
-    for.
+    """The marginals that matter, with weights; all triples if no target is given.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
@@ -160,12 +155,12 @@ def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Worklo
     """
     if not wanted:
         return Workload.of_order(schema)
-    found: dict[Clique, float] = {}
-    for each in wanted:
-        cliques = each.cliques(list(schema))
+    weights: dict[Clique, float] = {}
+    for target in wanted:
+        cliques = target.cliques(list(schema))
         for clique in cliques:
-            found[clique] = found.get(clique, 0.0) + each.weight / len(cliques)
-    return Workload(tuple(found), tuple(found.values()))
+            weights[clique] = weights.get(clique, 0.0) + target.weight / len(cliques)
+    return Workload(tuple(weights), tuple(weights.values()))
 
 
 def range_partitions(
@@ -178,8 +173,11 @@ def range_partitions(
     theirs would only take room in the model.
 
     >>> from understudy.schema import Integer
-    >>> schema = Schema(columns=(Integer(name="age", min=0, max=99, nullable=False, bins=tuple(range(101))),))
-    >>> [(clique, axes[0].out) for clique, axes in range_partitions(schema, parse_targets("ranges=age"))]
+    >>> bins = tuple(range(101))
+    >>> age = Integer(name="age", min=0, max=99, nullable=False, bins=bins)
+    >>> schema = Schema(columns=(age,))
+    >>> partitions = range_partitions(schema, parse_targets("ranges=age"))
+    >>> [(clique, axes[0].out) for clique, axes in partitions]
     [(('age',), 13), (('age',), 2)]
     """
     names = _in_table_order(

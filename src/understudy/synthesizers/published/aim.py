@@ -8,7 +8,8 @@ differentially private synthetic data", VLDB 2022.
   2. Each round: candidates are the subsets r of the workload's marginals whose model
      stays below the size limit, which grows with the part of the budget that is spent.
      One is chosen privately by
-         q_r = w_r · (‖M_r(D) − M_r(p)‖₁ − E|noise|·n_r),   w_r = Σ_s c_s·|r ∩ s| over the workload's marginals s, of weight c_s:
+         q_r = w_r · (‖M_r(D) − M_r(p)‖₁ − E|noise|·n_r),   w_r = Σ_s c_s·|r ∩ s|,
+     s over the workload's marginals, of weight c_s:
      what measuring it should gain, weighted by what it has in common with the workload.
      It is measured, and the model is fitted again.
   3. Annealing: where a measurement moved the model by less than its own noise, rounds
@@ -136,11 +137,11 @@ class AIM(Synthesizer):
         _, huge = split_by_cells(
             schema, combinations(varying_columns(schema), 2), self.largest
         )
-        wanted = [
-            pair
-            for pair in huge
-            if any(set(pair) <= set(clique) for clique in workload.cliques)
-        ]
+        asked = [set(clique) for clique in workload.cliques]
+        wanted = []
+        for pair in huge:
+            if any(set(pair) <= columns for columns in asked):
+                wanted.append(pair)
         if wanted:
             progress(too_large_note(self.largest, wanted), 0.0)
         found = curator.discovered_measurements + public_total(curator)
@@ -189,13 +190,14 @@ class AIM(Synthesizer):
                 limit_cells=self._max_fit_cells,
             )
             progress(f"measuring round {turn}", float(1 - curator.share_left))
-            settled = [
-                np.abs(state.model.marginal(m.clique) - estimates[m.clique]).sum()
-                <= noise * m.values.size
-                for m in bought
-            ]
-            if 2 * sum(settled) >= len(settled):
-                share *= round(2 ** (1 / power))  # half the noise
+            # Annealing: a measurement that moved the model by less than its own noise
+            # taught nothing. If half of them did, rounds are too cheap from now on.
+            idle = 0
+            for m in bought:
+                moved = np.abs(state.model.marginal(m.clique) - estimates[m.clique])
+                idle += bool(moved.sum() <= noise * m.values.size)
+            if 2 * idle >= len(bought):
+                share *= round(2 ** (1 / power))  # halves the noise
         tree = state.model.beliefs.tree
         apart = [r for r in pool.weights if len(r) == 2 and tree.home(r) is None]
         beyond = set(apart) - set(pool.affordable_cliques(apart, self.cells))

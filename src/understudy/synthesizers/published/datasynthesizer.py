@@ -4,10 +4,11 @@ attributes.
 Ping, Stoyanovich, Howe, "DataSynthesizer: privacy-preserving synthetic datasets", 2017.
 
   random       type-consistent random values; nothing is asked of the rows (ε = 0).
-  independent  each of d columns gets ε/d and becomes a noisy histogram: Laplace noise of scale 2d/(εn) on its frequencies.
-  correlated   a Bayesian network with at most k parents for each column (synthesizers/published/privbayes.py), chosen by mutual
-  information; the
-               budget is halved between structure and tables.
+  independent  each of d columns gets ε/d and becomes a noisy histogram: Laplace noise
+               of scale 2d/(εn) on its frequencies.
+  correlated   a Bayesian network with at most k parents for each column, chosen by
+               mutual information (published/privbayes.py); the budget is halved
+               between structure and tables.
 
 In all of them a missing value is a value like any other: it has a code of its own in
 every column that may be missing.

@@ -38,6 +38,7 @@ options.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -145,10 +146,8 @@ class MST(Synthesizer):
             )
         if self.limit < 1:
             raise Refused("mst: `limit` must be at least 1. Nothing was spent")
-        for part in (
-            "singles",
-            "selection",
-        ):  # a float is taken for the decimal it stands for
+        # A float is taken for the decimal it stands for.
+        for part in ("singles", "selection"):
             object.__setattr__(
                 self, part, Fraction(getattr(self, part)).limit_denominator(10**6)
             )
@@ -185,16 +184,10 @@ class MST(Synthesizer):
     @property
     def public_declarations(self) -> tuple[str, ...]:
         """Cliques known from elsewhere."""
-        return (
-            ()
-            if self.public is None
-            else (
-                (
-                    "that these columns depend on each other:"
-                    f" {spell_cliques(self.public, most=20)}"
-                ),
-            )
-        )
+        if self.public is None:
+            return ()
+        named = spell_cliques(self.public, most=20)
+        return (f"that these columns depend on each other: {named}",)
 
     def measure(
         self,
@@ -211,9 +204,8 @@ class MST(Synthesizer):
             if self.public is None
             else []
         )
-        count = len(names) - len(
-            components(names, edges)
-        )  # of choices, known before any is made
+        # The number of choices is known before any is made: a forest's edges.
+        count = len(names) - len(components(names, edges))
         choosing = Fraction(self.selection) if count else Fraction(0)
         measuring = (
             1 - Fraction(self.singles) - Fraction(self.selection)
@@ -221,15 +213,10 @@ class MST(Synthesizer):
             else Fraction(0)
         )
         progress("measuring", 0.0)
-        found += self._measure_one_ways(
-            curator,
-            names,
-            (
-                1
-                if not measuring
-                else self.singles / (self.singles + measuring + choosing)
-            ),
-        )
+        one_way_share: Fraction | int = 1
+        if measuring:
+            one_way_share = self.singles / (self.singles + measuring + choosing)
+        found += self._measure_one_ways(curator, names, one_way_share)
         progress("measuring", float(1 - curator.share_left))
         if not measuring:
             return found
@@ -249,7 +236,7 @@ class MST(Synthesizer):
                 progress,
             )
         maps = [self._axis_maps(schema, found, pair) for pair in pairs]
-        sizes = [int(np.prod([m.out for m in axes])) for axes in maps]
+        sizes = [math.prod(map(_cells_of_axis, axes)) for axes in maps]
         weights = size_weights(sizes, curator.accounting, equal=not self.size_aware)
         found += curator.measure(
             pairs, share=curator.share_left, weights=weights, maps=maps
@@ -340,10 +327,14 @@ def _edges_between_components(
     edges: Sequence[Clique], chosen: Sequence[Clique]
 ) -> list[Clique]:
     names = list(dict.fromkeys(name for edge in edges for name in edge))
-    label = {
-        name: i for i, part in enumerate(components(names, chosen)) for name in part
-    }
+    label: dict[str, int] = {}
+    for i, component in enumerate(components(names, chosen)):
+        label.update(dict.fromkeys(component, i))
     return [(a, b) for a, b in edges if label[a] != label[b]]
+
+
+def _cells_of_axis(axis: AxisMap) -> int:
+    return axis.out
 
 
 def _merge_rare_codes(schema: Schema, found: Measurements, name: str) -> AxisMap:

@@ -239,12 +239,9 @@ class MWEM(Synthesizer):
         if self.whole:
             weights = dict(zip(workload.cliques, workload.weights, strict=True))
             worth = [weights[clique] for clique in cliques]
-            alone = len(cliques) == 1
-            clique = (
-                cliques[0]
-                if alone
-                else curator.choose(estimates, share=share / 2, weights=worth)
-            )
+            clique = cliques[0]
+            if len(cliques) > 1:
+                clique = curator.choose(estimates, share=share / 2, weights=worth)
             return curator.measure(
                 [clique], share=_measuring_share(share, before - curator.share_left)
             )
@@ -260,9 +257,10 @@ class MWEM(Synthesizer):
         )
 
     def _refuse_large_domain(self, schema: Schema, spent: str) -> None:
-        cells = math.prod(
-            codec_of(schema[name]).size for name in schema if schema[name].is_closed
-        )
+        # Columns that are still open count as one cell: the domain is judged again
+        # once discovery has closed them.
+        closed = [schema[name] for name in schema if schema[name].is_closed]
+        cells = math.prod(codec_of(column).size for column in closed)
         if cells > self.limit:
             about = f"{cells:,}" if cells < 10**12 else f"10^{len(str(cells)) - 1}"
             raise Refused(
@@ -284,7 +282,7 @@ class MultiplicativeWeights:
         self.shares = shares
         self.total = total
         self._log = np.log(shares, where=shares > 0, out=np.full(shares.shape, -np.inf))
-        self._seen: list[Measurement] = []
+        self._answers: list[Measurement] = []
 
     def marginal(self, clique: Clique) -> NDArray[np.float64]:
         """Expected counts over a clique."""
@@ -297,17 +295,18 @@ class MultiplicativeWeights:
 
     def update_weights(self, answer: Measurement, passes: int) -> None:
         """One step for a new answer, then so many passes over all answers so far."""
-        self._seen.append(answer)
+        self._answers.append(answer)
         self._step(answer)
         for _ in range(passes):
-            for seen in self._seen:
-                self._step(seen)
+            for earlier in self._answers:
+                self._step(earlier)
 
     def _step(self, answer: Measurement) -> None:
         """A(x) ∝ A(x)·exp(q(x)·(m − q(A))/2n), for one cell or for all cells of a
         marginal, which no two share a row.
         """
         places = [self.columns.index(name) for name in answer.clique]
+        # The 2n of the update rule; n may be estimated as 0, which would divide by it.
         half = 2 * max(self.total, 1.0)
         if answer.plain:
             lacking = (answer.values - self.marginal(answer.clique)) / half
@@ -323,6 +322,7 @@ class MultiplicativeWeights:
             self._log[inside] += (
                 count - float(self.shares[inside].sum()) * self.total
             ) / half
+        # The largest logarithm becomes 0, so that exp cannot overflow.
         self._log -= self._log.max()
         weights = np.exp(self._log)
         self.shares = weights / weights.sum()
@@ -357,11 +357,9 @@ def error_bound(
 
 def _indicator_partition(code: int, size: int) -> Partition:
     """One code in the last bin, all others in the first."""
-    return (
-        Partition((0,))
-        if size == 1
-        else Partition(tuple(int(c == code) for c in range(size)))
-    )
+    if size == 1:
+        return Partition((0,))
+    return Partition(tuple(int(c == code) for c in range(size)))
 
 
 def _indicated_code(map_: object) -> int:
@@ -391,6 +389,8 @@ def _known_columns(
 
 def _measuring_share(share: Fraction, spent: Fraction) -> Fraction:
     """Half of a round's share, or more where the choice could not use its half."""
+    # A choice rounds its noise to what can be drawn exactly and may use a little less
+    # than its half; only a real saving is worth a new price.
     if spent >= share * Fraction(49, 100):
         return share / 2
     return share / 2 + Fraction(

@@ -166,16 +166,15 @@ class PrivMRF(Synthesizer):
         }
         nodes = dependency_graph(scores, sizes, noise=noise, cells=self.cells)
         candidates = subsets_of_nodes(nodes, sizes, largest=useful)
-        beyond = [
-            p
-            for p in scores
-            if scores[p] > 0 and not any(set(p) <= set(node) for node in nodes)
-        ]
+        held = [set(node) for node in nodes]
+        beyond = []
+        for pair, score in scores.items():
+            if score > 0 and not any(set(pair) <= node for node in held):
+                beyond.append(pair)
         if beyond:
             progress(too_large_note(self.cells, beyond), 0.0)
-        if (
-            not candidates
-        ):  # nothing is worth its noise: what is left sharpens the columns
+        if not candidates:
+            # Nothing is worth its noise: what is left sharpens the columns.
             return found + curator.measure(
                 singles, share=curator.share_left, weights=weights
             )
@@ -258,7 +257,8 @@ def dependency_graph(
     """The cliques of a triangulated graph of at most `cells` cells that hold much of
     the pairs' scores.
 
-    >>> dependency_graph({("a", "b"): 9.0, ("b", "c"): 5.0, ("a", "c"): 2.0}, {"a": 4, "b": 4, "c": 4}, noise=0.1, cells=40)
+    >>> scores = {("a", "b"): 9.0, ("b", "c"): 5.0, ("a", "c"): 2.0}
+    >>> dependency_graph(scores, {"a": 4, "b": 4, "c": 4}, noise=0.1, cells=40)
     (('a', 'b'), ('b', 'c'))
     """
     best: tuple[Clique, ...] = ()
@@ -317,22 +317,21 @@ def cover_pairs(
     """Candidates that together hold the pairs worth their noise, each the one that
     gains most: scores not held yet, less its noise.
 
-    >>> cover_pairs([("a", "b"), ("a", "c"), ("a", "b", "c")], {("a", "b"): 9.0, ("a", "c"): 8.0}, {"a": 2, "b": 2, "c": 2}, noise=0.5)
+    >>> candidates = [("a", "b"), ("a", "c"), ("a", "b", "c")]
+    >>> scores = {("a", "b"): 9.0, ("a", "c"): 8.0}
+    >>> cover_pairs(candidates, scores, {"a": 2, "b": 2, "c": 2}, noise=0.5)
     [('a', 'b', 'c')]
     """
     open_pairs = {pair: score for pair, score in scores.items() if score > 0}
-    members = {
-        r: [p for p in combinations(r, 2) if p in open_pairs] for r in candidates
-    }
+    members: dict[Clique, list[Clique]] = {}
+    for candidate in candidates:
+        members[candidate] = [p for p in combinations(candidate, 2) if p in open_pairs]
     chosen: list[Clique] = []
     while True:
-        gains = {
-            r: (
-                sum(open_pairs.get(p, 0.0) for p in members[r])
-                - noise * _clique_cells(r, sizes)
-            )
-            for r in candidates
-        }
+        gains: dict[Clique, float] = {}
+        for r in candidates:
+            held = sum(open_pairs.get(p, 0.0) for p in members[r])
+            gains[r] = held - noise * _clique_cells(r, sizes)
         best = max(candidates, key=gains.__getitem__)
         if gains[best] <= 0 or not any(p in open_pairs for p in members[best]):
             return chosen or [best]

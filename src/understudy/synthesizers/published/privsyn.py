@@ -199,15 +199,8 @@ class PrivSyn(Synthesizer):
             pair: _omission_loss(distances[pair], product.total) for pair in pairs
         }
         dense = self.select(expected, losses, noise)
-        # Where no pair is worth its noise, the money sharpens what there is.
-        cliques = (
-            combine_pairs(
-                dense,
-                schema.column_sizes,
-                self.largest,
-            )
-            or every
-        )
+        # Where no pair is worth its noise, the budget sharpens the columns.
+        cliques = combine_pairs(dense, schema.column_sizes, self.largest) or every
         progress("measuring", 0.2)
         sizes = self._sizes(_expected_counts(product, cliques), cliques, noise)
         found += curator.measure(
@@ -261,19 +254,18 @@ class PrivSyn(Synthesizer):
         agreed = enforce_consistency(schema, pooled, total)
         if not self.shrink or total <= 0:
             return agreed
-        for clique, look in pooled.items():
+        for clique, measured in pooled.items():
             if 1 < len(clique) <= MAX_SHRUNK_COLUMNS and all(
                 (name,) in agreed for name in clique
             ):
                 expected = np.array(total)
                 for name in clique:
                     expected = np.multiply.outer(expected, agreed[name,] / total)
-                level = (
-                    look.values + (total - float(look.values.sum())) / look.values.size
-                )
-                pooled[clique] = PooledMarginal(
-                    shrink_counts(level, expected, look.variance), look.variance
-                )
+                # Shrinkage compares cell by cell, so both tables need the same total.
+                lacking = total - float(measured.values.sum())
+                level = measured.values + lacking / measured.values.size
+                shrunk = shrink_counts(level, expected, measured.variance)
+                pooled[clique] = PooledMarginal(shrunk, measured.variance)
         return enforce_consistency(schema, pooled, total)
 
     def _sizes(
@@ -309,19 +301,19 @@ def _expected_counts(product: ProductModel, cliques: list[Clique]) -> TargetMarg
 def _pool_measurements(
     schema: Schema, measurements: Measurements
 ) -> dict[Clique, PooledMarginal]:
-    """Every measured set of columns once, in the schema's order; several looks at one
-    pooled by precision.
+    """Every measured set of columns once, in the schema's order; several answers about
+    one set are pooled by precision.
     """
-    looks: dict[Clique, list[tuple[float, NDArray[np.int64]]]] = {}
+    answers: dict[Clique, list[tuple[float, NDArray[np.int64]]]] = {}
     for m in measurements:
         if m.plain and m.clique:
             clique = tuple(name for name in schema if name in m.clique)
             values = m.values.transpose([m.clique.index(name) for name in clique])
-            looks.setdefault(clique, []).append((1 / cell_variance(m), values))
+            answers.setdefault(clique, []).append((1 / cell_variance(m), values))
     pooled = {}
-    for clique, seen in looks.items():
-        precision = sum(weight for weight, _ in seen)
-        top = np.sum([weight * values for weight, values in seen], axis=0)
+    for clique, weighted in answers.items():
+        precision = sum(weight for weight, _ in weighted)
+        top = np.sum([weight * values for weight, values in weighted], axis=0)
         pooled[clique] = PooledMarginal(
             np.asarray(top / precision, np.float64), 1 / precision
         )

@@ -68,7 +68,8 @@ def dense_marginals(
     `losses` says what leaving a pair out costs, `sizes` how many cells it has. Both
     errors are L1 distances in rows.
 
-    >>> dense_marginals({("a", "b"): 90.0, ("a", "c"): 5.0}, {("a", "b"): 8, ("a", "c"): 8}, NoiseLevel(1.0, 2 / 3))
+    >>> losses = {("a", "b"): 90.0, ("a", "c"): 5.0}
+    >>> dense_marginals(losses, dict.fromkeys(losses, 8), NoiseLevel(1.0, 2 / 3))
     [('a', 'b')]
     """
     pairs = list(losses)
@@ -127,7 +128,8 @@ def combine_pairs(
 
     Every pair is in one of the cliques, or stays as it is.
 
-    >>> combine_pairs([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], {"a": 2, "b": 2, "c": 2, "d": 2}, 100)
+    >>> pairs = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
+    >>> combine_pairs(pairs, dict.fromkeys("abcd", 2), 100)
     [('a', 'b', 'c'), ('c', 'd')]
     """
     order = {name: i for i, name in enumerate(sizes)}
@@ -159,14 +161,15 @@ def _linked_cliques(
     found: list[Clique] = []
     layer: list[Clique] = [(name,) for name in order]
     while layer and len(found) < MAX_MEASURED_CELLS // 100:
-        layer = [
-            (*clique, name)
-            for clique in layer
-            for name in sorted(
-                set.intersection(*(linked[c] for c in clique)), key=order.__getitem__
-            )
-            if order[name] > order[clique[-1]]
-            and math.prod(sizes[c] for c in (*clique, name)) < largest
-        ]
+        wider: list[Clique] = []
+        for clique in layer:
+            common = set.intersection(*map(linked.__getitem__, clique))
+            for name in sorted(common, key=order.__getitem__):
+                larger = (*clique, name)
+                cells = math.prod(map(sizes.__getitem__, larger))
+                # Columns join in one order only, so that no set is built twice.
+                if order[name] > order[clique[-1]] and cells < largest:
+                    wider.append(larger)
+        layer = wider
         found += [clique for clique in layer if len(clique) > MAX_CLIQUE_OVERLAP]
     return sorted(found, key=lambda c: (-len(c), math.prod(sizes[n] for n in c)))

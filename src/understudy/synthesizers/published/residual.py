@@ -13,7 +13,9 @@ n_j⁻² (over A ⊇ τ; j in A∖τ) and p_τ = Π(nᵢ − 1)/nᵢ the varianc
 v_τ·σ_τ², its price Σ s_τ/σ_τ² with s_τ the squared sensitivity (p_τ under add/remove),
 and the best noise at price C is
 
-    σ_τ² = √(s_τ/v_τ) · Σ_κ √(v_κ·s_κ) / C          so a residual gets a part ∝ √(v_τ·s_τ) of the budget
+    σ_τ² = √(s_τ/v_τ) · Σ_κ √(v_κ·s_κ) / C,
+
+so a residual gets a part ∝ √(v_τ·s_τ) of the budget
 
 (∝ (v_τ·ℓ_τ²)^(1/3) for Laplace noise and L1 sensitivity ℓ_τ). That is the least sum of
 variances. The mean L1 error, which is what counts for total variation, is Σ
@@ -117,9 +119,8 @@ class Residual(Synthesizer):
         """One request for every residual and every marginal of the best plan."""
         schema = curator.schema
         progress("measuring", 0.0)
-        if (
-            curator.rows is not None and cell_count(schema, tuple(schema)) == 1
-        ):  # nothing differs between neighbours
+        if curator.rows is not None and cell_count(schema, tuple(schema)) == 1:
+            # One cell and a public number of rows: no two neighbours differ.
             return curator.discovered_measurements + public_total(curator)
         wanted = holdable_workload(schema, workload, self.limit, progress)
         # What is impossible carries no noise in a plain marginal, and a centred one

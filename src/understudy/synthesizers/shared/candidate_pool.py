@@ -28,7 +28,8 @@ class CandidatePool:
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
-    >>> CandidatePool.of(schema, Workload((("a", "b"), ("b", "c")), (1.0, 2.0)), largest=100).weights["b", "c"]
+    >>> workload = Workload((("a", "b"), ("b", "c")), (1.0, 2.0))
+    >>> CandidatePool.of(schema, workload, largest=100).weights["b", "c"]
     5.0
     """
 
@@ -52,14 +53,14 @@ class CandidatePool:
                 column[name] += weight
             for order in range(1, len(ordered) + 1):
                 cliques.update(combinations(ordered, order))
-        weights = {r: sum(column[name] for name in r) for r in sorted(cliques)}
-        fitting = {
-            r: w
-            for r, w in weights.items()
-            if w > 0
-            and (len(r) == 1 or math.prod(columns[name] for name in r) <= largest)
-        }
-        return cls(columns, fitting)
+        weights: dict[Clique, float] = {}
+        for clique in sorted(cliques):
+            weight = sum(map(column.__getitem__, clique))
+            cells = math.prod(map(columns.__getitem__, clique))
+            # One-way marginals are always candidates, however large.
+            if weight > 0 and (len(clique) == 1 or cells <= largest):
+                weights[clique] = weight
+        return cls(columns, weights)
 
     def size(self, clique: Clique) -> int:
         """Cells of a marginal."""
@@ -83,11 +84,10 @@ class CandidatePool:
         for clique in asked:
             # What a node holds costs nothing; for three columns and more that none
             # holds, there is no bound.
-            wider = (
-                0
-                if tree.home(clique) is not None
-                else widths.get(frozenset(clique), math.inf)
-            )
+            if tree.home(clique) is not None:
+                wider = 0.0
+            else:
+                wider = widths.get(frozenset(clique), math.inf)
             if wider == 0 or tree.cells + wider <= room:
                 fits.add(clique)
             else:
@@ -125,6 +125,7 @@ class CandidatePool:
                 (r for r in gaining if len(r) == 2 and r not in near), room
             )
         )
-        found = [r for r in gaining if r in near]
-        step = -(-len(found) // most)
-        return found[len(self.held) % step :: step] if step > 1 else found
+        worth_asking = [r for r in gaining if r in near]
+        # Every `step`-th, from another start each round, so that all get their turn.
+        step = -(-len(worth_asking) // most)
+        return worth_asking[len(self.held) % step :: step] if step > 1 else worth_asking

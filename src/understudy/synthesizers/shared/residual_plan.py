@@ -50,9 +50,13 @@ class ResidualPlan:
     cliques' variances.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"))
+    >>> columns = tuple(Boolean(name=name, nullable=False) for name in "abc")
+    >>> schema, run = Schema(columns=columns), (Neighbours.ADD_REMOVE, Accounting.GDP)
     >>> pairs = {pair: 1.0 for pair in combinations(schema, 2)}
-    >>> plain, centred = (ResidualPlan.of(schema, pairs, c, Neighbours.ADD_REMOVE, Accounting.GDP) for c in (set(), set(pairs)))
+    >>> plain, centred = (
+    ...     ResidualPlan.of(schema, pairs, residual, *run)
+    ...     for residual in (set(), set(pairs))
+    ... )
     >>> len(centred.questions), round(plain.error() / centred.error(), 3)
     (7, 1.021)
     """
@@ -151,17 +155,16 @@ class ResidualPlan:
                 precision[tau] = precision.get(tau, 0.0) + exact / _cells_outside(
                     self.schema, ask.clique, tau
                 )
-        return {
-            clique: (
-                sum(
-                    _cell_variance_factor(self.schema, clique, tau) / precision[tau]
-                    for tau in _all_subsets(clique)
-                    if tau in precision
-                )
-                / cell_count(self.schema, clique)
-            )
-            for clique in self.wanted
-        }
+        variances: dict[Clique, float] = {}
+        for clique in self.wanted:
+            # Residuals are independent, so the variances of a marginal's parts add up.
+            total = 0.0
+            for tau in _all_subsets(clique):
+                if tau in precision:
+                    factor = _cell_variance_factor(self.schema, clique, tau)
+                    total += factor / precision[tau]
+            variances[clique] = total / cell_count(self.schema, clique)
+        return variances
 
     def error(self, *, absolute: bool = True) -> float:
         """The mean L1 error of the workload, or the sum of its variances; up to a
