@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check legibility format capture compare screenshots bench bench-peers docs studio clean
+.PHONY: help demo test test-slow check legibility hooks format capture compare screenshots bench bench-peers docs studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules, wei
 
 legibility: $(VENV)/.ready ## How readable the package is, in figures beside their goals
 	@$(BIN)/python scripts/legibility.py
+
+hooks: $(VENV)/.ready ## Let git run the fast checks before each commit
+	@$(BIN)/pre-commit install --hook-type pre-commit --hook-type pre-push
 
 format: $(VENV)/.ready ## Rewrite files in the house format
 	@$(BIN)/ruff format .

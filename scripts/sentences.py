@@ -79,8 +79,8 @@ def ends_sentence(word: str, after: str) -> bool:
 def rewrap(page: str) -> str:
     """The page with one sentence a line in paragraphs and list items."""
     lines = page.split("\n")
-    result: list[str] = []
-    at = 0
+    at = end_of_front_matter(lines)
+    result = lines[:at]
     while at < len(lines):
         end = end_of_block(lines, at)
         block = lines[at:end]
@@ -88,6 +88,14 @@ def rewrap(page: str) -> str:
         result.extend(rewrap_block(block) if is_prose else block)
         at = end
     return "\n".join(result)
+
+
+def end_of_front_matter(lines: list[str]) -> int:
+    """The line behind the settings between two rules at the top, 0 without any."""
+    if lines[0] != "---":
+        return 0
+    closing = (at for at in range(1, len(lines)) if lines[at] == "---")
+    return next(closing, -1) + 1
 
 
 def stands_alone(line: str) -> bool:

@@ -317,11 +317,16 @@ def tracked() -> list[Path]:
     ]
 
 
+FOREIGN_DOCUMENT = re.compile(r"\[" + r"00\d-\d")
+"""A reference by number to a page of a document that is not in the repository."""
+
+
 def strangers(text: str) -> list[str]:
-    """Machine paths, registry settings and hosts nobody agreed on."""
-    found = [match.group() for match in MACHINE.finditer(text)] + [
-        match.group() for match in REGISTRY.finditer(text)
-    ]
+    """Machine paths, registry settings, documents that are elsewhere, and hosts nobody
+    agreed on.
+    """
+    patterns = (MACHINE, REGISTRY, FOREIGN_DOCUMENT)
+    found = [match.group() for seen in patterns for match in seen.finditer(text)]
     for url in re.findall(r"https?://[^\s\"'`<>)\]}]+", text):
         host = urlsplit(url).hostname or ""
         if host not in HOSTS | PLACEHOLDERS and not host.endswith(".example"):
@@ -347,6 +352,7 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
         "open(" + '"/ho' + 'me/ann/x.csv")',
         "pip install --" + "index" + "-url x",
         "at htt" + "p://10.0.0.1:3141/simple",
+        "as measured in [00" + "4-32, 47]",
     ],
 )
 def test_a_stranger_is_found(text: str) -> None:

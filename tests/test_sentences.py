@@ -15,6 +15,10 @@ from kit.scripts import ROOT, load_script
 sentences = load_script("sentences")
 
 PAGE = """\
+---
+name: one
+about: two. Three
+---
 # A heading. It stays.
 
 Rows are private. Noise is
@@ -34,6 +38,10 @@ x = "one. Two."
 """
 
 WRAPPED = """\
+---
+name: one
+about: two. Three
+---
 # A heading. It stays.
 
 Rows are private.
