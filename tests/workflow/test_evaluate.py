@@ -5,6 +5,7 @@ compared listed.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.stats import norm
 
 import understudy as us
 from understudy.accounting.ledger import Ledger
@@ -99,9 +101,15 @@ def test_a_release_is_sampled_attacked_and_shown_beside_its_bound(folder: Path) 
     assert found.risk is not None
     attack = found.risk["membership_measurements"]
     assert attack.is_computed
-    assert [part.facts["bound"] for part in attack.parts] == pytest.approx(
-        [0.0271828, 0.271828], abs=1e-6
+    # A GDP run: the bounds are those of its μ, tighter than those of (ε, δ).
+    mu = math.sqrt(release.guarantee.amount)
+    bounds = [part.facts["bound"] for part in attack.parts if "true" in part.name]
+    assert bounds == pytest.approx(
+        [norm.cdf(norm.ppf(rate) + mu) for rate in (0.01, 0.1)], abs=1e-6
     )
+    assert attack.facts["bound"] == pytest.approx(norm.cdf(mu / math.sqrt(2)), abs=1e-6)
+    assert attack.interval[0] <= attack.facts["bound"]
+    assert bounds[0] < 0.0271828
     assert found.to_dict()["guarantee"] == release.guarantee.sentence()
 
 

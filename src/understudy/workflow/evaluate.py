@@ -4,6 +4,7 @@ it. Reads the real rows, and says so in the ledger.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.evaluation.risk import assess_risk as assess_risk
 from understudy.evaluation.risk.assessment import resolve_roles
+from understudy.evaluation.risk.rates import MembershipBound
 from understudy.evaluation.utility import assess_utility as assess_utility
 from understudy.findings import (
     INTERNAL_MARKING,
@@ -246,7 +249,7 @@ def evaluate(
                 described,
                 holdout=apart,
                 release=made,
-                guarantee=_add_remove_terms(made),
+                guarantee=_membership_bound(made),
                 quasi=quasi,
                 sensitive=sensitive,
                 radius=radius,
@@ -278,8 +281,8 @@ def evaluate(
         )
 
 
-def _add_remove_terms(release: Release | None) -> tuple[float, float] | None:
-    """(ε, δ), where it is about one row being there or not."""
+def _membership_bound(release: Release | None) -> MembershipBound | None:
+    """What a guarantee about one row being there or not allows a membership attack."""
     if release is None or release.guarantee.kind is not GuaranteeKind.PRIVATE:
         return None
     promise = release.guarantee
@@ -288,7 +291,10 @@ def _add_remove_terms(release: Release | None) -> tuple[float, float] | None:
         or release.schema.unit.id is not None
     ):
         return None
-    return float(promise.epsilon), float(promise.delta)
+    mu = None
+    if promise.accounting is Accounting.GDP and promise.amount > 0:
+        mu = math.sqrt(promise.amount)
+    return MembershipBound(float(promise.epsilon), float(promise.delta), mu)
 
 
 def _shadow_attack(
@@ -305,7 +311,7 @@ def _shadow_attack(
             source,
             release,
             shadows=shadows,
-            guarantee=_add_remove_terms(release),
+            guarantee=_membership_bound(release),
             rng=rng,
             progress=progress,
         )

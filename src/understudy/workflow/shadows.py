@@ -25,6 +25,7 @@ from understudy.evaluation.risk.membership import (
     codes_of_table,
     find_rarest_row,
 )
+from understudy.evaluation.risk.rates import MembershipBound
 from understudy.findings import Finding, Progress, Unavailable, ignore_progress
 from understudy.releases import Release
 from understudy.releases.guarantee import GuaranteeKind
@@ -116,7 +117,7 @@ def attack_by_shadow_releases(
     release: Release,
     *,
     shadows: int,
-    guarantee: tuple[float, float] | None,
+    guarantee: MembershipBound | None,
     rng: np.random.Generator,
     progress: Progress = ignore_progress,
 ) -> Finding:

@@ -14,15 +14,18 @@ from kit.people import SCHEMA, made, table
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.evaluation.risk.membership import (
-    apply_maps,
-    area_under_roc,
     attack_by_density,
     attack_by_measurements,
     attack_by_shadows,
-    density_ratios,
-    likelihood_ratios,
-    roc_finding,
 )
+from understudy.evaluation.risk.membership.density import density_ratios
+from understudy.evaluation.risk.membership.likelihood import (
+    apply_maps,
+    likelihood_ratios,
+    simulate_ratios,
+)
+from understudy.evaluation.risk.membership.roc import area_under_roc, roc_finding
+from understudy.evaluation.risk.rates import MembershipBound
 from understudy.findings import Unavailable
 from understudy.measurements import Centring, Identity, Measurement, Partition
 from understudy.schema import Categorical, Schema
@@ -81,38 +84,121 @@ def measured(
     )
 
 
-def attack(sigma: float, seed: int, *, stated: float | None = None):
-    """Everybody in a cell of their own: members' cells hold one, the control's none."""
-    counts = np.repeat([1, 0], PEOPLE)
+def attack(
+    sigma: float,
+    seed: int,
+    *,
+    counts: np.ndarray | None = None,
+    law: Law = Law.DISCRETE_GAUSSIAN,
+    stated: float | None = None,
+    guarantee: MembershipBound | None = None,
+):
+    """The attack on a table of which every cell holds one person, or as counted."""
+    cells = np.repeat([1, 0], PEOPLE) if counts is None else counts
     return attack_by_measurements(
-        Exact(counts),
-        [measured(counts, sigma, seed, stated=stated)],
-        people(0, PEOPLE),
-        people(PEOPLE, 2 * PEOPLE),
-        guarantee=(1.0, 1e-6),
+        Exact(cells),
+        [measured(cells, sigma, seed, law=law, stated=stated)],
+        people(0, min(PEOPLE, len(cells))),
+        rng=np.random.default_rng(seed),
+        guarantee=guarantee or MembershipBound(1.0, 1e-6),
     )
 
 
-def test_the_area_is_that_of_gaussian_privacy() -> None:
-    """A count with noise σ is μ = 1/σ: the best attack has area Φ(μ/√2)."""
+FALSE_ALARM = norm.isf(0.5e-6)
+
+
+@pytest.mark.parametrize("cells", [1, 2, 2 * PEOPLE])
+def test_the_area_is_that_of_gaussian_privacy_however_many_share_a_cell(
+    cells: int,
+) -> None:
+    """A count with noise σ is μ = 1/σ: the best attack has area Φ(μ/√2). With everybody
+    in one cell, members and others scored against the same noise differ by 1/σ² for
+    certain, and the area would be 1.
+    """
     sigma = 2.0
-    limit = norm.isf(0.5e-6)
     # The spread of an area is at most √(1/(4·min(n, m))) (Birnbaum, Klose 1957).
-    tolerance = limit * np.sqrt(1 / (4 * PEOPLE))
+    tolerance = FALSE_ALARM * np.sqrt(1 / (4 * 20_000))
     expected = norm.cdf(1 / sigma / np.sqrt(2))
-    assert abs(attack(sigma, 1).value - expected) < tolerance
-    # The broken twin draws a third of the noise it states.
-    assert attack(sigma / 3, 1, stated=sigma).value - expected > tolerance
+    found = attack(sigma, 1, counts=np.full(cells, 1000))
+    assert abs(found.value - expected) < tolerance
+
+
+@pytest.mark.parametrize("sigma", [0.8, 5.0, 30.0])
+def test_a_sound_release_stays_below_its_bound(sigma: float) -> None:
+    """Twenty sound releases of a table of three cells, at a bound that is tight."""
+    bound = MembershipBound(50.0, 0.0, mu=1 / sigma)
+    for seed in range(20):
+        found = attack(
+            sigma,
+            seed,
+            counts=np.array([500, 20, 3]),
+            law=Law.ROUNDED_GAUSSIAN,
+            guarantee=bound,
+        )
+        assert found.facts["bound"] == pytest.approx(norm.cdf(1 / sigma / np.sqrt(2)))
+        deviation = (found.interval[1] - found.value) / 1.96
+        assert found.value - FALSE_ALARM * deviation <= found.facts["bound"]
+
+
+def test_noise_smaller_than_stated_is_noticed() -> None:
+    """The broken twin draws a third of the noise it states."""
+    for sigma, sound in ((2.0, True), (2.0 / 3, False)):
+        found = attack(sigma, 1, stated=2.0)
+        size = next(part for part in found.parts if "size of" in part.name)
+        assert (size.value > size.facts["expected_low"] - 0.02) is sound
 
 
 def test_no_attack_beats_the_bound_and_a_broken_release_does() -> None:
     # μ = 1/4 is (1, 1e-6)-private with room to spare; μ = 7 is not.
     for sigma, broken in ((4.0, False), (0.15, True)):
-        parts = attack(sigma, 2).parts
+        found = attack(sigma, 2)
+        parts = [part for part in found.parts if "true positives" in part.name]
         assert [part.facts["low"] > part.facts["bound"] for part in parts] == [
             broken,
             broken,
         ]
+        assert (found.interval[0] > found.facts["bound"]) is broken
+        odds = next(part for part in found.parts if "odds" in part.name)
+        assert (odds.value > odds.facts["bound"]) is broken
+
+
+@pytest.mark.parametrize("law", [Law.DISCRETE_GAUSSIAN, Law.DISCRETE_LAPLACE])
+def test_simulated_scores_are_those_of_releases(law: Law) -> None:
+    """Means of simulated ratios against ratios of made releases, on a table of
+    contrasts and counts.
+    """
+    schema = Schema(
+        columns=tuple(
+            Categorical(name=name, values=("x", "y", "z"), nullable=False)
+            for name in ("a", "b")
+        )
+    )
+    rng = np.random.default_rng(6)
+    row = Records(
+        schema, {"a": np.array([1], np.uint8), "b": np.array([2], np.uint8)}, {}
+    )
+    maps = (Centring(3), Identity(3))
+    counts = np.array([[4, 0, 1], [2, 2, 7], [0, 3, 1]])
+    scale = Fraction(3)
+
+    def released() -> Measurement:
+        noise = (
+            rng.laplace(0, 3, (3, 3))
+            if law is Law.DISCRETE_LAPLACE
+            else rng.normal(0, 3, (3, 3))
+        )
+        values = apply_maps(maps, counts) + np.rint(noise).astype(np.int64)
+        return Measurement(("a", "b"), maps, values, law, scale, FREE)
+
+    for inside in (True, False):
+        own = [
+            likelihood_ratios(released(), counts, row, inside=inside)[0]
+            for _ in range(4000)
+        ]
+        simulated = simulate_ratios(released(), rng, inside=inside)
+        error = np.sqrt(np.var(own) / len(own) + np.var(simulated) / len(simulated))
+        assert abs(np.mean(own) - np.mean(simulated)) < FALSE_ALARM * error + 0.02
+        assert np.std(own) == pytest.approx(np.std(simulated), rel=0.1)
 
 
 def test_laplace_moves_a_likelihood_by_at_most_its_epsilon() -> None:
@@ -267,5 +353,9 @@ def test_what_it_takes() -> None:
         attack_by_density(SCHEMA, rows, rows, rows, rng=np.random.default_rng(1))
     with pytest.raises(Unavailable, match="no noisy measurement"):
         attack_by_measurements(
-            Exact(np.zeros(2)), [], people(0, 9), people(9, 20), guarantee=None
+            Exact(np.zeros(2)),
+            [],
+            people(0, 9),
+            rng=np.random.default_rng(1),
+            guarantee=None,
         )
