@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
+from understudy.progress_bar import hide_progress_bar
 from understudy.scratch import Scratch
 from understudy.tables.sql import quoting
 from understudy.tables.sql.arrow_c import read_batches
@@ -80,9 +81,12 @@ class Engine:
         connections.append(self._connection)
         self._types = 0
         self._streams: dict[str, object] = {}
-        for setting in ("TimeZone = 'UTC'", "python_enable_replacements = false"):
-            self.run(f"SET {setting}", doing="opening the table")
-        for setting in ("pandas_analyze_sample = 0", "enable_progress_bar = false"):
+        hide_progress_bar(self._connection)
+        for setting in (
+            "TimeZone = 'UTC'",
+            "python_enable_replacements = false",
+            "pandas_analyze_sample = 0",
+        ):
             self.run(f"SET {setting}", doing="opening the table")
         self.run(
             f"SET disabled_optimizers = '{LEAKING_STEP}'", doing="opening the table"

@@ -18,6 +18,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.progress_bar import hide_progress_bar
 from understudy.releases.output.frames.cells import (
     ColumnCells,
     cells_as_text,
@@ -42,9 +43,7 @@ class DuckdbSession:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:")
-        self.connection.execute(
-            "SET enable_progress_bar = false"
-        )  # nothing is printed but by the command line
+        hide_progress_bar(self.connection)
         self._arrays: dict[str, NDArray[np.generic]] = {}
         self._words = 0
 

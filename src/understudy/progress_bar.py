@@ -1,0 +1,25 @@
+"""DuckDB's own progress bar, switched off: only the command line prints.
+
+In a notebook kernel DuckDB 2 wants `ipywidgets` before the setting may even be written,
+and without that package the bar is off to begin with. So the setting is read first, and
+written only where there is a bar to switch off.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+SHOWN_SETTING = "SELECT current_setting('enable_progress_bar')"
+
+
+def hide_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Switch the bar off where it is on.
+
+    >>> connection = duckdb.connect(":memory:")
+    >>> hide_progress_bar(connection)
+    >>> connection.execute(SHOWN_SETTING).fetchone()
+    (False,)
+    """
+    answer = connection.execute(SHOWN_SETTING).fetchone()
+    if answer is not None and answer[0]:
+        connection.execute("SET enable_progress_bar = false")
