@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from understudy.schema.columns.discrete import Categorical as Categorical
     from understudy.schema.columns.discrete import Identifier as Identifier
     from understudy.schema.columns.discrete import Text as Text
-    from understudy.schema.columns.lattice import Date as Date
-    from understudy.schema.columns.lattice import Datetime as Datetime
-    from understudy.schema.columns.lattice import Integer as Integer
-    from understudy.schema.columns.lattice import Real as Real
-    from understudy.schema.columns.lattice import Time as Time
+    from understudy.schema.columns.numeric import Integer as Integer
+    from understudy.schema.columns.numeric import Real as Real
+    from understudy.schema.columns.temporal import Date as Date
+    from understudy.schema.columns.temporal import Datetime as Datetime
+    from understudy.schema.columns.temporal import Time as Time
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.schema import Unit as Unit
     from understudy.workflow.audit import audit as audit
@@ -64,13 +64,8 @@ _PUBLIC_NAMES_BY_MODULE = {
         "Identifier",
         "Text",
     ),
-    "understudy.schema.columns.lattice": (
-        "Date",
-        "Datetime",
-        "Integer",
-        "Real",
-        "Time",
-    ),
+    "understudy.schema.columns.numeric": ("Integer", "Real"),
+    "understudy.schema.columns.temporal": ("Date", "Datetime", "Time"),
     "understudy.schema.schema": ("Schema", "Unit"),
     "understudy.workflow.audit": ("audit",),
     "understudy.workflow.describe": ("describe",),

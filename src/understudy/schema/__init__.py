@@ -1,28 +1,18 @@
 """What a table looks like, and nothing about who is in it."""
 
-from understudy.schema.columns.codec import (
-    BinEdges,
-    Codec,
-    DecodedCells,
-    LabelLookup,
-    codec_of,
-)
+from understudy.schema.columns.base import Column, OutOfBoundsPolicy, Role
+from understudy.schema.columns.code_layout import BinEdges, DecodedCells, LabelLookup
+from understudy.schema.columns.codec import Codec, codec_of
 from understudy.schema.columns.discrete import (
     Boolean,
     Categorical,
-    Column,
-    Date,
-    Datetime,
     Identifier,
-    Integer,
-    Lattice,
-    OutOfBoundsPolicy,
-    Real,
-    Role,
     Text,
-    Time,
     UndeclaredColumn,
 )
+from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import Date, Datetime, Time
 from understudy.schema.disclosed import (
     OpenDomain,
     describe_declared,
@@ -36,7 +26,8 @@ from understudy.schema.predicates.on_cells import (
     surely_true_cells,
     truth_of_cells,
 )
-from understudy.schema.predicates.on_values import holds_for_row, true_rows
+from understudy.schema.predicates.on_row import holds_for_row
+from understudy.schema.predicates.on_values import true_rows
 from understudy.schema.predicates.parser import parse_predicate
 from understudy.schema.predicates.rules import (
     AllowedCombinations,

@@ -12,19 +12,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from understudy.schema.columns.base import Column, OutOfBoundsPolicy
 from understudy.schema.columns.discrete import (
     Boolean,
     Categorical,
-    Column,
-    Datetime,
     Identifier,
-    Integer,
-    Lattice,
-    OutOfBoundsPolicy,
-    Real,
-    Time,
     UndeclaredColumn,
 )
+from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import Datetime, Time
 from understudy.schema.predicates.rules import (
     AllowedCombinations,
     BrokenRowPolicy,

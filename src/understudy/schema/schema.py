@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
+from understudy.schema.columns.base import Column
 from understudy.schema.columns.codec import Codec, codec_of
-from understudy.schema.columns.discrete import Column, Identifier
+from understudy.schema.columns.discrete import Identifier
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.comparable import check_predicate
 from understudy.schema.predicates.on_cells import surely_true_cells

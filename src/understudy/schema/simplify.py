@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
 
-from understudy.schema.columns.discrete import Lattice
+from understudy.schema.columns.lattice import Lattice
 from understudy.schema.predicates.ast import (
     And,
     ColumnComparison,

@@ -133,7 +133,7 @@ def test_numbers_with_a_word_among_them_are_numbers_with_a_missing_code():
     assert before - context.payments.amount_left <= before / 2
     assert known.sparse == ()
     (counts,) = table.counts([("income",)])
-    assert counts[closed.codecs["income"].spelled(0)] == 1200
+    assert counts[closed.codecs["income"].missing_code(0)] == 1200
     assert "the missing codes of income" in describe_learned(closed)
     assert not any("missing codes" in line for line in describe_declared(closed))
 

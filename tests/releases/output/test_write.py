@@ -88,7 +88,7 @@ def test_a_parquet_file_holds_the_same_rows_in_their_types(tmp_path):
     for name in EVERY_TYPE:
         codec = EVERY_TYPE.codecs[name]
         blank = {
-            codec.spelled(j)
+            codec.missing_code(j)
             for j, text in enumerate(codec.column.missing)
             if text in {"?", "NA"}
         }  # no value of its type

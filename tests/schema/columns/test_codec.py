@@ -32,10 +32,10 @@ from understudy.schema import (
     UndeclaredColumn,
     codec_of,
 )
-from understudy.schema.columns.codec import (
+from understudy.schema.columns.code_layout import (
     EMPTY_STATE,
     EQUAL_WIDTH_BINS,
-    FIRST_SPELLED_STATE,
+    FIRST_MISSING_STATE,
     MAX_UNIT_BINS,
     OTHER_STATE,
     VALUE_STATE,
@@ -126,8 +126,8 @@ def test_a_decoded_code_encodes_to_itself(column, seed):
     ):
         if state == EMPTY_STATE:
             assert codec.code(None) == code
-        elif state >= FIRST_SPELLED_STATE:
-            assert codec.code(column.missing[state - FIRST_SPELLED_STATE]) == code
+        elif state >= FIRST_MISSING_STATE:
+            assert codec.code(column.missing[state - FIRST_MISSING_STATE]) == code
         elif state == OTHER_STATE:
             assert (
                 codec.code("no label has this text") == codec.code(column.other) == code
@@ -148,11 +148,11 @@ def test_states_come_in_the_stated_order(column):
     values = [VALUE_STATE] * len(codec.bins)
     assert states == values + [OTHER_STATE] * codec.has_other + [
         EMPTY_STATE
-    ] * column.nullable + [FIRST_SPELLED_STATE + j for j in range(len(column.missing))]
+    ] * column.nullable + [FIRST_MISSING_STATE + j for j in range(len(column.missing))]
     assert codec.empty == (states.index(EMPTY_STATE) if column.nullable else None)
     assert codec.other == (states.index(OTHER_STATE) if codec.has_other else None)
-    assert [codec.spelled(j) for j in range(len(column.missing))] == [
-        i for i, state in enumerate(states) if state >= FIRST_SPELLED_STATE
+    assert [codec.missing_code(j) for j in range(len(column.missing))] == [
+        i for i, state in enumerate(states) if state >= FIRST_MISSING_STATE
     ]
     assert len(codec.labels()) == codec.size
 
@@ -327,14 +327,14 @@ def test_outside_clips_or_is_missing():
 )
 def test_a_missing_code_is_missing_in_any_container(value):
     codec = codec_of(Integer(name="x", min=0, max=9, missing=("NA", "-7")))
-    assert codec.code(value) == codec.spelled(1)
+    assert codec.code(value) == codec.missing_code(1)
     assert codec.has_own_code(value)
 
 
 def test_a_missing_code_within_the_bounds_wins():
     codec = codec_of(Integer(name="age", min=0, max=120, step=5, missing=("99",)))
-    assert codec.code(99) == codec.spelled(0)
-    assert codec.code(98) == codec.code(100) != codec.spelled(0)
+    assert codec.code(99) == codec.missing_code(0)
+    assert codec.code(98) == codec.code(100) != codec.missing_code(0)
 
 
 def test_missing_codes_of_labels_are_texts():
@@ -382,7 +382,7 @@ def test_two_hundred_missing_codes_and_no_more():
     spellings = tuple(f"m{i}" for i in range(200))
     codec = codec_of(Categorical(name="x", values=("a",), missing=spellings))
     assert decoded(codec, [codec.size - 1]).state.tolist() == [
-        FIRST_SPELLED_STATE + 199
+        FIRST_MISSING_STATE + 199
     ]
     with pytest.raises(SchemaError, match="more than 200"):
         Categorical(name="x", values=("a",), missing=(*spellings, "one more"))
@@ -610,7 +610,7 @@ TOWNS = Categorical(
 
 def test_what_falls_into_other_unfolds_by_public_weights_into_values_not_listed():
     codec = codec_of(TOWNS)
-    codes = np.array([0, 1, codec.other, codec.empty, codec.spelled(0)] * 4000)
+    codes = np.array([0, 1, codec.other, codec.empty, codec.missing_code(0)] * 4000)
     decoded = codec.decode(codes, np.random.default_rng(3))
     labels = [*TOWNS.values, TOWNS.other, *TOWNS.unfold_weights]
     rest = np.array(labels)[decoded.index[codes == codec.other]]

@@ -40,12 +40,8 @@ from understudy.schema.predicates.ast import (
     Not,
     Or,
 )
-from understudy.schema.predicates.on_cells import (
-    KLEENE_FALSE,
-    KLEENE_MAYBE,
-    KLEENE_TRUE,
-    surely_true_rows,
-)
+from understudy.schema.predicates.kleene import KLEENE_FALSE, KLEENE_MAYBE, KLEENE_TRUE
+from understudy.schema.predicates.on_cells import surely_true_rows
 
 
 def truths(predicate, clique):

@@ -268,7 +268,7 @@ def expected_index(value: object, codec: Codec) -> int | None:
     if (
         not isinstance(column, Lattice)
         or cell is None
-        or (place is not None and place >= codec.spelled(0))
+        or (place is not None and place >= codec.missing_code(0))
     ):
         return None
     index = codec._index(cell)

@@ -31,7 +31,7 @@ from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.noise.tails import tails_of_law
 from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
-from understudy.schema.columns.discrete import MAX_LATTICE_INDEX
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
 from understudy.schema.columns.storage_types import dtype_range
 
 MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))

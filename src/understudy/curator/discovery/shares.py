@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.schema import Categorical, Column, Lattice, Schema, UndeclaredColumn
-from understudy.schema.columns.codec import MAX_UNIT_BINS
+from understudy.schema.columns.code_layout import MAX_UNIT_BINS
 
 OPEN_SHARE, MIN_OPEN_SHARE = Fraction(2, 5), Fraction(1, 20)
 """Share of a run that learns types, values and bounds, if every column leaves them

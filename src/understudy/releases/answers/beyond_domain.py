@@ -17,8 +17,9 @@ from fractions import Fraction
 
 from understudy.schema import Categorical
 from understudy.schema.columns.base import OutOfBoundsPolicy
-from understudy.schema.columns.codec import BinEdges, Codec
-from understudy.schema.columns.discrete import Lattice
+from understudy.schema.columns.code_layout import BinEdges
+from understudy.schema.columns.codec import Codec
+from understudy.schema.columns.lattice import Lattice
 from understudy.schema.predicates.ast import (
     And,
     ColumnComparison,

@@ -22,15 +22,12 @@ from understudy.measurements import Clique
 from understudy.schema import Lattice, Schema
 from understudy.schema.columns.axes import CliqueAxes
 from understudy.schema.columns.bin_density import BinDensity
-from understudy.schema.columns.codec import BinEdges, Codec
+from understudy.schema.columns.code_layout import BinEdges
+from understudy.schema.columns.codec import Codec
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.cut_points import cut_points_of_predicate
-from understudy.schema.predicates.on_cells import (
-    KLEENE_FALSE,
-    KLEENE_TRUE,
-    surely_true_cells,
-    truth_of_cells,
-)
+from understudy.schema.predicates.kleene import KLEENE_FALSE, KLEENE_TRUE
+from understudy.schema.predicates.on_cells import surely_true_cells, truth_of_cells
 
 MAX_QUESTION_CELLS = 10_000_000
 """Cells of the marginal that a question may be about; bins are cut as long as their

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from understudy.schema import Categorical, Lattice
 from understudy.schema.columns.base import OutOfBoundsPolicy
-from understudy.schema.columns.codec import BinEdges, Codec
+from understudy.schema.columns.code_layout import BinEdges
+from understudy.schema.columns.codec import Codec
 from understudy.schema.disclosed import LOST_COLUMN_NOTE
 
 if TYPE_CHECKING:

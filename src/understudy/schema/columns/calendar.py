@@ -18,12 +18,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.lattice import (
+from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.temporal import (
     EPOCH_DATE,
     MICROSECOND_SPAN,
     Date,
     Datetime,
-    Lattice,
     Time,
 )
 from understudy.schema.columns.timezone import zone_offsets

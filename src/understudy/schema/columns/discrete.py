@@ -1,14 +1,13 @@
-"""Columns: what a table looks like, one column at a time, and nothing about who is in
-it.
+"""Columns of labels, and the columns that are never modelled (free text, identifiers)
+or not yet known.
 
-Every column that can be modelled is, in the end, integers. A category is a position in
-a list of labels; a number, date or time is an index on a lattice (its step, its day,
-its second). So every count, sum and sensitivity is exact, and no float touches the
-privacy argument.
+Every column that can be modelled is, in the end, whole numbers: a category is a
+position in a list of labels, a number or date an index on a lattice (lattice.py). So
+every count, sum and sensitivity is exact, and no float enters the privacy argument.
 
-A column may have holes: no type, no values, no bounds. A hole is filled by the owner
-(public) or bought by the curator (paid); what was bought is listed in `learned`.
-Nothing else can fill it.
+A column may be open: it lacks a type, values or bounds. Its owner declares them
+(public), or the curator learns them inside the privacy budget; what was learned is
+listed in `learned`. Nothing else can close a column.
 """
 
 from __future__ import annotations
@@ -19,47 +18,15 @@ from functools import cached_property
 from typing import ClassVar
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.base import Column, OutOfBoundsPolicy, Role
-from understudy.schema.columns.lattice import (
-    EPOCH_DATE,
-    MAX_LATTICE_INDEX,
-    MICROSECOND_SPAN,
-    Date,
-    Datetime,
-    Integer,
-    Lattice,
-    Real,
-    Time,
-)
+from understudy.schema.columns.base import Column, Role
 
-__all__ = [
-    "EPOCH_DATE",
-    "MAX_LATTICE_INDEX",
-    "MICROSECOND_SPAN",
-    "Boolean",
-    "Categorical",
-    "Column",
-    "Date",
-    "Datetime",
-    "Identifier",
-    "Integer",
-    "Lattice",
-    "OutOfBoundsPolicy",
-    "Real",
-    "Role",
-    "Text",
-    "Time",
-    "UndeclaredColumn",
-]
-
-
+# Weights of a public list below this are exact in every reader of JSON.
 MAX_UNFOLD_WEIGHT = 2**53
-"""Weights of a public list lie below this, so that they are exact in every reader."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UndeclaredColumn(Column):
-    """A column whose type nobody stated: a paid vote decides it."""
+    """A column whose type is not declared: a noisy vote of its cells decides it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +51,7 @@ class Text(Column):
 @dataclass(frozen=True, kw_only=True)
 class Identifier(Column):
     """A key such as a patient number. Never released; it may name the privacy unit.
-    With `generate`, rows carry fresh keys in its place.
+    With `generate`, synthetic rows carry fresh keys in its place.
 
     >>> Identifier(name="patient").role.value
     'direct_identifier'
@@ -107,14 +74,16 @@ class Identifier(Column):
 class Categorical(Column):
     """One of a list of labels.
 
-    `other` names the place of unlisted values; without it they count as missing (or as
-    the first value where missing is not allowed). `levels` maps a level's name to each
-    value's group, for hierarchies such as code → chapter. `unfold` is a public list of
-    further values with weights: released rows that fall into `other` get one of those
-    that are not listed.
+    `other` is the label of unlisted values; without it they count as missing (or as the
+    first value if missing is not allowed). `levels` maps a level's name to each value's
+    group, for hierarchies such as code → chapter. `unfold` is a public list of further
+    values with weights: synthetic rows that fall into `other` get one of those that are
+    not listed.
 
-    >>> Categorical(name="sex", values=("F", "M")).is_closed, Categorical(name="job").is_closed
-    (True, False)
+    >>> Categorical(name="sex", values=("F", "M")).is_closed
+    True
+    >>> Categorical(name="job").is_closed
+    False
     """
 
     type: ClassVar[str] = "categorical"
@@ -128,40 +97,45 @@ class Categorical(Column):
         super().__post_init__()
         self._check_unfold()
         if self.other is not None:
-            self._check_labels((self.other,), "`other`")
-            if self.other in self.missing:
-                raise SchemaError(
-                    f'column "{self.name}": `other` is one of the missing codes. Choose'
-                    " another word for it"
-                )
-        if self.values is None:
-            if self.levels:
-                raise SchemaError(
-                    f'column "{self.name}": `levels` group `values`, and none are'
-                    " listed"
-                )
-            return
-        if not self.values and self.other is None and not self.nullable:
+            self._check_other(self.other)
+        if self.values is not None:
+            self._check_values(self.values)
+        elif self.levels:
+            raise SchemaError(
+                f'column "{self.name}": `levels` group `values`, and none are listed'
+            )
+
+    def _check_other(self, other: str) -> None:
+        self._check_labels((other,), "`other`")
+        if other in self.missing:
+            raise SchemaError(
+                f'column "{self.name}": `other` is one of the missing codes. Choose'
+                " another word for it"
+            )
+
+    def _check_values(self, values: tuple[str, ...]) -> None:
+        # A column without any code at all could hold no row.
+        if not values and self.other is None and not self.nullable:
             raise SchemaError(
                 f'column "{self.name}": no values at all. List `values`, or leave them'
                 " out to have them learned"
             )
-        if len(set(self.values)) != len(self.values):
+        if len(set(values)) != len(values):
             raise SchemaError(
                 f'column "{self.name}": a value is listed twice in `values`'
             )
-        self._check_labels(self.values, "a value in `values`")
-        if self.other in self.values:
+        self._check_labels(values, "a value in `values`")
+        if self.other in values:
             raise SchemaError(
                 f'column "{self.name}": `other` is one of the values. Choose another'
                 " word for it"
             )
-        if set(self.missing) & set(self.values):
+        if set(self.missing) & set(values):
             raise SchemaError(
                 f'column "{self.name}": a code is listed both as a value and as missing'
             )
         for level, groups in self.levels.items():
-            if len(groups) != len(self.values):
+            if len(groups) != len(values):
                 raise SchemaError(
                     f'column "{self.name}": level "{level}" needs one group per value'
                 )
@@ -169,15 +143,14 @@ class Categorical(Column):
     def members(self, level: str, group: str) -> tuple[str, ...]:
         """The values of one group of a level.
 
-        >>> Categorical(name="code", values=("A00", "A01", "B00"), levels={"chapter": ("A", "A", "B")}).members("chapter", "A")
+        >>> levels = {"chapter": ("A", "A", "B")}
+        >>> codes = Categorical(name="code", values=("A00", "A01", "B00"), levels=levels)
+        >>> codes.members("chapter", "A")
         ('A00', 'A01')
         """
-        groups = self.levels.get(level, ())
-        return tuple(
-            value
-            for value, of in zip(self.values or (), groups, strict=False)
-            if of == group
-        )
+        # A level that the column does not have groups nothing, so the lengths differ.
+        grouped = zip(self.values or (), self.levels.get(level, ()), strict=False)
+        return tuple(value for value, of in grouped if of == group)
 
     def _check_unfold(self) -> None:
         if not self.unfold:
@@ -208,23 +181,24 @@ class Categorical(Column):
         return self.values is not None
 
     @cached_property
-    def listed(self) -> frozenset[str | None]:
-        """The values and the word for `other`, to look one up among very many."""
+    def value_set(self) -> frozenset[str | None]:
+        """The values and the label of `other`, to look one up among very many."""
         return frozenset((*(self.values or ()), self.other))
 
     @property
     def unfold_weights(self) -> dict[str, int]:
-        """What `other` stands for, and how often: what is on the public list and has no
-        place of its own.
+        """The values that `other` stands for, with their weights: those on the public
+        list that are not listed themselves.
 
-        >>> towns = Categorical(name="town", values=("Basel",), other="elsewhere", unfold={"Basel": 9, "Chur": 3, "Zug": 1})
+        >>> public = {"Basel": 9, "Chur": 3, "Zug": 1}
+        >>> towns = Categorical(name="town", values=("Basel",), other="else", unfold=public)
         >>> towns.unfold_weights
         {'Chur': 3, 'Zug': 1}
         """
         return {
             label: weight
             for label, weight in self.unfold.items()
-            if label not in self.listed
+            if label not in self.value_set
         }
 
 
@@ -242,17 +216,17 @@ class Boolean(Column):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if {s.lower() for s in self.false} & {s.lower() for s in self.true}:
+        # Spellings are compared in lower case, as cells are.
+        false, true = _lower_words(self.false), _lower_words(self.true)
+        if false & true:
             raise SchemaError(
                 f'column "{self.name}": a spelling stands for both true and false'
             )
-        for side, spelled in (("true", self.true), ("false", self.false)):
-            if not spelled:
+        for side, spellings in (("true", self.true), ("false", self.false)):
+            if not spellings:
                 raise SchemaError(f'column "{self.name}": `{side}` has no spelling')
-            self._check_labels(spelled, f"a spelling of {side}")
-        if {s.lower() for s in self.missing} & {
-            s.lower() for s in (*self.false, *self.true)
-        }:
+            self._check_labels(spellings, f"a spelling of {side}")
+        if _lower_words(self.missing) & (false | true):
             raise SchemaError(
                 f'column "{self.name}": a code is listed both as a value and as missing'
             )
@@ -263,10 +237,14 @@ class Boolean(Column):
 
     @cached_property
     def truth_by_spelling(self) -> dict[str, bool]:
-        """What each word stands for, in small letters; `true` and `false` stand for
-        themselves whatever is declared.
+        """What each word stands for, in lower case; `true` and `false` stand for
+        themselves unless declared otherwise.
         """
-        words = {word.lower(): False for word in self.false} | {
-            word.lower(): True for word in self.true
-        }
-        return {"false": False, "true": True} | words
+        truths = {"false": False, "true": True}
+        truths |= dict.fromkeys((word.lower() for word in self.false), False)
+        truths |= dict.fromkeys((word.lower() for word in self.true), True)
+        return truths
+
+
+def _lower_words(words: tuple[str, ...]) -> set[str]:
+    return {word.lower() for word in words}

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from understudy.schema.columns.base import Column
 from understudy.schema.columns.discrete import Boolean, Categorical, Text
-from understudy.schema.columns.lattice import Date, Datetime, Integer, Real, Time
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import Date, Datetime, Time
 
 DEFAULT_FLOAT_DECIMALS = 6
 """Decimals kept of a floating-point column that does not say how many it has."""

@@ -102,7 +102,7 @@ def storage_to_declare(column: Column, stated: str | None) -> str | None:
     """The storage type that a draft declares for a column that a table stores so; None
     where it says nothing of its own.
 
-    >>> from understudy.schema.columns.lattice import Integer
+    >>> from understudy.schema.columns.numeric import Integer
     >>> age = Integer(name="age")
     >>> storage_to_declare(age, "UInt8"), storage_to_declare(age, "float64"), storage_to_declare(age, "int64")
     ('UInt8', None, None)

@@ -1,5 +1,4 @@
-"""Scales: which columns and constants of a predicate can be compared, and where they
-lie.
+"""Which columns and constants of a predicate can be compared, and on which scale.
 
 Columns of one family share a scale: numbers as they are; dates and wall-clock moments,
 instants, and times of day in microseconds; labels; true and false. A constant is read
@@ -8,21 +7,23 @@ by the column it is compared with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
+
+import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.base import Column
 from understudy.schema.columns.cell import parse_moment
 from understudy.schema.columns.discrete import Boolean, Categorical, UndeclaredColumn
-from understudy.schema.columns.lattice import (
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX, Lattice
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import (
     EPOCH_MOMENT,
     MICROSECOND_SPAN,
     Date,
     Datetime,
-    Integer,
-    Lattice,
-    Real,
     Time,
 )
 from understudy.schema.predicates.ast import (
@@ -36,12 +37,15 @@ from understudy.schema.predicates.ast import (
     LinearComparison,
     Literal,
     Not,
+    Operator,
     Or,
     Predicate,
 )
 
 ScaleValue = Fraction | str | bool
 """A value on a scale that the columns of one family share."""
+
+_DAY_MICROSECONDS = 86_400_000_000
 
 _LITERAL_SPELLING_HINTS = {
     "number": "as a number",
@@ -54,8 +58,8 @@ _LITERAL_SPELLING_HINTS = {
 
 
 def family_of_column(column: Column) -> str | None:
-    """What a column's values can be compared with: columns and constants of the same
-    family; None for nothing.
+    """The family whose columns and constants a column can be compared with; None if it
+    can be compared with nothing (free text, identifiers, undeclared columns).
     """
     match column:
         case Integer() | Real():
@@ -75,36 +79,44 @@ def family_of_column(column: Column) -> str | None:
 
 
 def scale_value_of(column: Column, literal: Literal) -> ScaleValue | None:
-    """Where a constant lies among a column's values; None where it is none of the
-    column's kind.
+    """Where a constant lies on a column's scale; None if it belongs to another family.
+
+    >>> scale_value_of(Date(name="born"), Literal("1970-01-02"))
+    Fraction(86400000000, 1)
     """
     match column, literal.value:
         case (Integer() | Real(), Fraction() as number):
             return number
         case (Date(), str() as text):
-            moment = parse_moment(text)
-            return (
-                None
-                if moment is None
-                else Fraction(
-                    (moment.replace(tzinfo=None) - EPOCH_MOMENT) // MICROSECOND_SPAN
-                )
-            )
+            return _wall_clock_microseconds(text)
         case (Datetime() | Time(), str() as text):
-            value = column.parse(text)
-            try:
-                return (
-                    None
-                    if value is None
-                    else column.position_of(value) * scale_step_of(column)
-                )
-            except (ValueError, OverflowError):
-                return None
+            return _clock_microseconds(column, text)
         case (Categorical(), str() as label):
             return label
         case (Boolean(), bool() as truth):
             return truth
     return None
+
+
+def _wall_clock_microseconds(text: str) -> Fraction | None:
+    """A moment as a date compares with it: unlike a cell, a constant keeps its clock,
+    so that `born < '2024-05-01 12:00'` is true of that day.
+    """
+    moment = parse_moment(text)
+    if moment is None:
+        return None
+    return Fraction((moment.replace(tzinfo=None) - EPOCH_MOMENT) // MICROSECOND_SPAN)
+
+
+def _clock_microseconds(column: Datetime | Time, text: str) -> Fraction | None:
+    value = column.parse(text)
+    if value is None:
+        return None
+    try:
+        return column.position_of(value) * scale_step_of(column)
+    except (ValueError, OverflowError):
+        # In some zones a moment near the end of the calendar has no counterpart in UTC.
+        return None
 
 
 def scale_step_of(column: Lattice) -> Fraction:
@@ -117,11 +129,38 @@ def scale_step_of(column: Lattice) -> Fraction:
         case Datetime() | Time():
             return Fraction(column.resolution // MICROSECOND_SPAN)
         case _:
-            return Fraction(86_400_000_000)
+            return Fraction(_DAY_MICROSECONDS)
+
+
+def exact_integer_dtype(magnitude: int) -> np.dtype[np.int64] | np.dtype[np.object_]:
+    """A type in which whole numbers up to a magnitude add and compare exactly: 64 bits
+    with one to spare, or Python's own numbers, which are slower and never overflow.
+
+    >>> exact_integer_dtype(10), exact_integer_dtype(2**62)
+    (dtype('int64'), dtype('O'))
+    """
+    return np.dtype(np.int64) if magnitude < 2**62 else np.dtype(np.object_)
+
+
+def integer_bound(operator: Operator, position: Fraction) -> int:
+    """The whole number that orders whole numbers as a fraction does.
+
+    Whole numbers below 2.5 are those below 3; those up to 2.5 are those up to 2. A
+    bound beyond every lattice index is moved to the nearest 64-bit one that is.
+
+    >>> integer_bound(Operator.LESS, Fraction(5, 2)), integer_bound(Operator.AT_MOST, Fraction(5, 2))
+    (3, 2)
+    """
+    rounds_down = operator in (Operator.AT_MOST, Operator.MORE)
+    bound = math.floor(position) if rounds_down else math.ceil(position)
+    unreachable = MAX_LATTICE_INDEX + 1
+    return min(max(bound, -unreachable), unreachable)
 
 
 def label_order_of(column: Column) -> tuple[str, ...] | None:
-    """The order of an ordered column's labels; empty where labels have none."""
+    """The labels of an ordered column in their order; empty if the labels have no
+    order, None if the column has no labels.
+    """
     if not isinstance(column, Categorical):
         return None
     return column.values if column.ordered and column.values is not None else ()
@@ -130,8 +169,8 @@ def label_order_of(column: Column) -> tuple[str, ...] | None:
 def check_predicate(predicate: Predicate, columns: Mapping[str, Column]) -> None:
     """Refuse a predicate that makes no sense for the columns it names.
 
-    What is left to learn, or was learned, is not checked: whatever the curator finds, a
-    paid answer must not end in an error.
+    Learned types and values are not checked: whatever the curator finds, an answer that
+    was paid for must not end in an error.
     """
     for column in sorted(predicate.columns - set(columns)):
         raise SchemaError(
@@ -144,102 +183,104 @@ def check_predicate(predicate: Predicate, columns: Mapping[str, Column]) -> None
             check_predicate(right, columns)
         case Not(part):
             check_predicate(part, columns)
+        case _:
+            _check_test(predicate, columns)
+
+
+def _check_test(predicate: Predicate, columns: Mapping[str, Column]) -> None:
+    """Check a predicate without `and`, `or`, `not` or `if`."""
+    match predicate:
         case IsMissing(name):
             _require_family(columns[name.column])
-        case In(name, values):
-            for literal in values:
+        case In(name, literals):
+            for literal in literals:
                 _check_constant(columns[name.column], literal, ordering=False)
+        case InCombinations():
+            _check_combinations(predicate, columns)
         case LinearComparison(terms):
             for _, name in terms:
-                if _require_family(columns[name.column]) not in (None, "number"):
-                    raise SchemaError(
-                        f'column "{name.column}": only numbers can be added up'
-                    )
-        case InCombinations(names, rows):
-            for name in names:
-                _require_family(columns[name.column])
-            for row in rows:
-                for name, literal in zip(names, row, strict=True):
-                    _check_constant(columns[name.column], literal, ordering=False)
+                _check_addend(columns[name.column])
         case ColumnComparison(name, operator, Literal() as literal):
-            _check_constant(
-                columns[name.column], literal, ordering=operator.needs_order
-            )
+            column, ordering = columns[name.column], operator.needs_order
+            _check_constant(column, literal, ordering=ordering)
         case ColumnComparison(name, operator, ColumnName() as other):
-            _check_pair(
-                columns[name.column],
-                columns[other.column],
-                ordering=operator.needs_order,
-            )
+            left, right = columns[name.column], columns[other.column]
+            _check_pair(left, right, ordering=operator.needs_order)
 
 
-def _has_declared_type(column: Column) -> bool:
-    return not isinstance(column, UndeclaredColumn) and "type" not in column.learned
+def _check_combinations(
+    predicate: InCombinations, columns: Mapping[str, Column]
+) -> None:
+    for name in predicate.names:
+        _require_family(columns[name.column])
+    for row in predicate.rows:
+        for name, literal in zip(predicate.names, row, strict=True):
+            _check_constant(columns[name.column], literal, ordering=False)
+
+
+def _check_addend(column: Column) -> None:
+    if _require_family(column) not in (None, "number"):
+        raise SchemaError(f'column "{column.name}": only numbers can be added up')
 
 
 def _require_family(column: Column) -> str | None:
-    if not _has_declared_type(column):
+    """A column's family; None while its type is learned, and so may be any."""
+    if isinstance(column, UndeclaredColumn) or "type" in column.learned:
         return None
-    found = family_of_column(column)
-    if found is None:
+    family = family_of_column(column)
+    if family is None:
         raise SchemaError(
             f'column "{column.name}" is {column.type}, which a predicate cannot'
             " speak of"
         )
-    return found
+    return family
 
 
 def _check_constant(column: Column, literal: Literal, *, ordering: bool) -> None:
-    found = _require_family(column)
-    if found is None:
+    family = _require_family(column)
+    if family is None:
         return
     if scale_value_of(column, literal) is None:
         raise SchemaError(
             f'column "{column.name}": {literal} is none of its values. Write them'
-            f" {_LITERAL_SPELLING_HINTS[found]}"
+            f" {_LITERAL_SPELLING_HINTS[family]}"
         )
     if ordering:
         _check_order(column)
-    if (
-        not isinstance(column, Categorical)
-        or column.values is None
-        or "values" in column.learned
-    ):
+    if not isinstance(column, Categorical) or column.values is None:
         return
-    if literal.value not in column.listed:
+    if "values" not in column.learned and literal.value not in column.value_set:
         raise SchemaError(f'column "{column.name}": {literal} is not one of its values')
 
 
 def _check_order(column: Column) -> None:
-    if isinstance(column, Boolean) or (
-        isinstance(column, Categorical) and not column.ordered
-    ):
+    unordered = isinstance(column, Categorical) and not column.ordered
+    if unordered or isinstance(column, Boolean):
         raise SchemaError(
             f'column "{column.name}": its values have no order. Add `ordered: true`, or'
             " compare with `=`"
         )
 
 
-def _check_pair(one: Column, two: Column, *, ordering: bool) -> None:
-    families = _require_family(one), _require_family(two)
+def _check_pair(left: Column, right: Column, *, ordering: bool) -> None:
+    families = _require_family(left), _require_family(right)
     if None in families:
         return
     if families[0] != families[1]:
         raise SchemaError(
-            f'columns "{one.name}" ({families[0]}) and "{two.name}" ({families[1]})'
+            f'columns "{left.name}" ({families[0]}) and "{right.name}" ({families[1]})'
             " cannot be compared"
         )
     if not ordering:
         return
-    for column in (one, two):
-        _check_order(column)
-    declared = all("values" not in column.learned for column in (one, two))
-    if (
-        declared
-        and None not in (label_order_of(one), label_order_of(two))
-        and label_order_of(one) != label_order_of(two)
-    ):
+    _check_order(left)
+    _check_order(right)
+    # Learned lists of values may differ; the comparison is then false of every row.
+    if "values" in (*left.learned, *right.learned):
+        return
+    orders = label_order_of(left), label_order_of(right)
+    if None not in orders and orders[0] != orders[1]:
         raise SchemaError(
-            f'columns "{one.name}" and "{two.name}" list different values, so neither'
-            " is below the other"
+            f'columns "{left.name}" and "{right.name}" list different values, so'
+            " neither is below the other"
         )

@@ -9,14 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from understudy.schema.columns.base import Column, Role
 from understudy.schema.columns.cell import CELL_NUMBER_PATTERN
-from understudy.schema.columns.discrete import (
-    Column,
-    Identifier,
-    Role,
-    Text,
-    UndeclaredColumn,
-)
+from understudy.schema.columns.discrete import Identifier, Text, UndeclaredColumn
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.keys import LEARN_WORD
 from understudy.schema.yaml.writer import column_to_dict, schema_to_dict

@@ -8,21 +8,17 @@ import re
 from datetime import timedelta
 from fractions import Fraction
 
+from understudy.schema.columns.base import Column
 from understudy.schema.columns.cell import decimal_text, parse_number
 from understudy.schema.columns.discrete import (
     Boolean,
     Categorical,
-    Column,
-    Date,
-    Datetime,
     Identifier,
-    Integer,
-    Real,
     Text,
-    Time,
     UndeclaredColumn,
 )
-from understudy.schema.columns.lattice import MICROSECOND_SPAN
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date, Datetime, Time
 
 SCHEMA_FILE_VERSION = 1
 LEARN_WORD = "learn"
@@ -159,13 +155,3 @@ def parse_fraction(text: str) -> Fraction | None:
         except ZeroDivisionError:
             return None
     return parse_number(text)
-
-
-def equal_bins(low: int, high: int, pieces: int) -> tuple[int, ...]:
-    """The edges of bins of equal width on a lattice.
-
-    >>> equal_bins(0, 9, 3)
-    (0, 3, 6, 10)
-    """
-    count = high - low + 1
-    return tuple(low + count * i // pieces for i in range(pieces + 1))

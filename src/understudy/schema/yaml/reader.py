@@ -12,15 +12,17 @@ from itertools import pairwise
 from typing import Any
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.base import OutOfBoundsPolicy, Role
+from understudy.schema.columns.base import Column, OutOfBoundsPolicy, Role
 from understudy.schema.columns.calendar import (
     CALENDAR_UNITS,
     MAX_COLUMN_BINS,
     calendar_bins,
 )
 from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
-from understudy.schema.columns.discrete import Column, Lattice
-from understudy.schema.columns.lattice import Date, Datetime, Integer, Time
+from understudy.schema.columns.code_layout import equal_bins
+from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.numeric import Integer
+from understudy.schema.columns.temporal import Date, Datetime, Time
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.rules import BrokenRowPolicy
 from understudy.schema.schema import Schema, Unit, check_impossible, check_rule
@@ -33,7 +35,6 @@ from understudy.schema.yaml.keys import (
     SCHEMA_FILE_KEYS,
     SCHEMA_FILE_VERSION,
     UNIT_KEYS,
-    equal_bins,
     parse_fraction,
     parse_span,
 )

@@ -8,29 +8,19 @@ from datetime import UTC, date, datetime, time
 from fractions import Fraction
 from typing import Any
 
+from understudy.schema.columns.base import Column
 from understudy.schema.columns.calendar import unit_of_bins
-from understudy.schema.columns.discrete import (
-    Boolean,
-    Categorical,
-    Column,
-    Identifier,
-    Lattice,
-)
-from understudy.schema.columns.lattice import (
-    EPOCH_MOMENT,
-    Date,
-    Datetime,
-    Integer,
-    Real,
-    Time,
-)
+from understudy.schema.columns.code_layout import equal_bins
+from understudy.schema.columns.discrete import Boolean, Categorical, Identifier
+from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import EPOCH_MOMENT, Date, Datetime, Time
 from understudy.schema.predicates.rules import BrokenRowPolicy
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.keys import (
     COLUMN_CLASSES,
     LEARN_WORD,
     SCHEMA_FILE_VERSION,
-    equal_bins,
     fraction_text,
     span_text,
 )

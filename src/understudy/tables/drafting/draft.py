@@ -33,8 +33,8 @@ from understudy.schema import (
 from understudy.schema.columns.base import check_text
 from understudy.schema.columns.codec import codec_of
 from understudy.schema.columns.from_dtype import DEFAULT_FLOAT_DECIMALS, column_of_type
-from understudy.schema.columns.lattice import MICROSECOND_SPAN, Date
 from understudy.schema.columns.storage_types import storage_to_declare
+from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date
 from understudy.tables.drafting.spelling import describe_spelling
 from understudy.tables.reading import encode
 from understudy.tables.reading.parse import (

@@ -12,7 +12,7 @@ from understudy.schema.columns.cell import (
     CELL_OFFSET_PATTERN,
     CELL_TIME_PATTERN,
 )
-from understudy.schema.columns.discrete import EPOCH_DATE, MICROSECOND_SPAN, Datetime
+from understudy.schema.columns.temporal import EPOCH_DATE, MICROSECOND_SPAN, Datetime
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import (

@@ -147,7 +147,7 @@ def _label_code_sql(
 
         found = [layers.read(text) for text in found]
         spelled = [
-            f"WHEN {t} = {quoting.text_literal(m)} THEN {codec.spelled(j)}"
+            f"WHEN {t} = {quoting.text_literal(m)} THEN {codec.missing_code(j)}"
             for t in found
             for j, m in enumerate(column.missing)
         ]
@@ -203,7 +203,7 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
     whens = []
     if column.missing and (stored.type in TEXT_TYPES or found is None):
         whens = [
-            f"WHEN {text} = {quoting.text_literal(spelling)} THEN {codec.spelled(j)}"
+            f"WHEN {text} = {quoting.text_literal(spelling)} THEN {codec.missing_code(j)}"
             for text in texts_sql(layers, stored)
             for j, spelling in enumerate(column.missing)
         ]
@@ -215,7 +215,7 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
         )
     value = found.value
     whens += [
-        f"WHEN {condition} THEN {codec.spelled(j)}"
+        f"WHEN {condition} THEN {codec.missing_code(j)}"
         for condition, j in _missing_code_conditions(column, stored, found)
     ]
     none = f"{value} IS NULL"

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.schema.columns.discrete import MAX_LATTICE_INDEX
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
 from understudy.tables.sql import quoting
 
 MAX_INDEX_MAGNITUDE = MAX_LATTICE_INDEX - 1

@@ -16,15 +16,9 @@ from understudy.schema.columns.cell import (
     MAX_NUMBER_DIGITS,
     parse_number,
 )
-from understudy.schema.columns.discrete import (
-    MICROSECOND_SPAN,
-    Date,
-    Datetime,
-    Integer,
-    Lattice,
-    Real,
-    Time,
-)
+from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date, Datetime, Time
 from understudy.schema.formula import FORMULA_OPENERS
 from understudy.tables.reading.datetimes import (
     clock_sql,

@@ -35,12 +35,12 @@ from understudy.schema import (
 )
 from understudy.schema.columns.bin_density import BinDensity
 from understudy.schema.columns.calendar import move_to_weekdays
-from understudy.schema.columns.codec import (
+from understudy.schema.columns.code_layout import (
     EMPTY_STATE,
-    FIRST_SPELLED_STATE,
+    FIRST_MISSING_STATE,
     OTHER_STATE,
 )
-from understudy.schema.columns.discrete import MAX_LATTICE_INDEX
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
 
 DECODE_CHUNK_ROWS = 1 << 17
 """Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a
@@ -213,7 +213,7 @@ def cells_of(
 def _cells_from_decoded(codec: Codec, decoded: DecodedCells) -> ColumnCells:
     index, state, column = decoded.index, decoded.state, codec.column
     spelled = np.where(
-        state >= FIRST_SPELLED_STATE, state - FIRST_SPELLED_STATE + 1, 0
+        state >= FIRST_MISSING_STATE, state - FIRST_MISSING_STATE + 1, 0
     ).astype(np.uint8)
     null = state == EMPTY_STATE
     if isinstance(column, Categorical):

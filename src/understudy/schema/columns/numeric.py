@@ -1,0 +1,150 @@
+"""Columns of numbers: whole numbers and decimals, each a multiple of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import ClassVar
+
+from understudy.errors import SchemaError
+from understudy.schema.columns.cell import parse_number
+from understudy.schema.columns.lattice import Lattice
+
+# Tables and frames store whole numbers in 64 bits. A column of larger ones could be
+# described, but never written.
+MAX_WHOLE_NUMBER = 2**63 - 1
+
+# Steps of 10^-18 and coarser have at most this many decimals.
+MAX_STEP_DECIMALS = 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Lattice):
+    """Whole numbers, multiples of `step`.
+
+    >>> Integer(name="age", min=0, max=90, step=5).high
+    18
+    """
+
+    type: ClassVar[str] = "integer"
+    noun: ClassVar[str] = "whole number"
+    min: int | None = None
+    max: int | None = None
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        numbers = {"min": self.min, "max": self.max, "step": self.step}
+        for which, number in numbers.items():
+            # In Python a bool is an int, and True as a bound is a slip.
+            if isinstance(number, bool) or not isinstance(number, int | None):
+                raise SchemaError(f'column "{self.name}": `{which}` is no {self.noun}')
+        if self.step < 1:
+            raise SchemaError(f'column "{self.name}": `step` must be at least 1')
+        self._check_width("step", self.step)
+        self.check_bounds()
+        for which, index in (("min", self.low), ("max", self.high)):
+            self._check_width(which, 0 if index is None else index * self.step)
+
+    def _check_width(self, which: str, number: int) -> None:
+        if abs(number) > MAX_WHOLE_NUMBER:
+            raise SchemaError(
+                f'column "{self.name}": `{which}` is beyond 64 bits. Use type real,'
+                " or categorical"
+            )
+
+    def position_of(self, value: object) -> Fraction:
+        return exact_fraction(value) / self.step
+
+    def index_of(self, value: object) -> int:
+        return _round_half_away(self.position_of(value))
+
+    def value_at(self, index: int) -> int:
+        return index * self.step
+
+    def parse(self, text: str) -> object:
+        return parse_number(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Real(Lattice):
+    """Decimal numbers, multiples of `step` (a fraction; two decimals are 1/100). Noise
+    on them is exact because they lie on a lattice.
+
+    >>> Real(name="weight", min=Fraction(0), max=Fraction(200), step=Fraction(1, 10)).high
+    2000
+    """
+
+    type: ClassVar[str] = "real"
+    noun: ClassVar[str] = "number"
+    min: Fraction | None = None
+    max: Fraction | None = None
+    step: Fraction = Fraction(1, 100)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for which in ("min", "max", "step"):
+            number = getattr(self, which)
+            if number is not None or which == "step":
+                self._make_exact(which, number)
+        if self.step <= 0:
+            raise SchemaError(f'column "{self.name}": `step` must be positive')
+        self.check_bounds()
+
+    def _make_exact(self, which: str, number: object) -> None:
+        try:
+            # A float in code means the decimal it shows: 0.1 is one tenth.
+            exact = exact_fraction(shown_decimal(number))
+        except (ValueError, OverflowError):
+            raise SchemaError(
+                f'column "{self.name}": `{which}` is no {self.noun}'
+            ) from None
+        object.__setattr__(self, which, exact)
+
+    @property
+    def decimals(self) -> int | None:
+        """Decimals that the step needs; None if no number of decimals holds it (a step
+        of 1/3).
+        """
+        for decimals in range(MAX_STEP_DECIMALS + 1):
+            if (self.step * 10**decimals).denominator == 1:
+                return decimals
+        return None
+
+    def position_of(self, value: object) -> Fraction:
+        return exact_fraction(value) / self.step
+
+    def index_of(self, value: object) -> int:
+        return _round_half_away(self.position_of(value))
+
+    def value_at(self, index: int) -> float:
+        return float(index * self.step)
+
+    def parse(self, text: str) -> object:
+        return parse_number(text)
+
+
+def exact_fraction(value: object) -> Fraction:
+    """A Python number as a fraction; ValueError if it is none, OverflowError if it is
+    infinite.
+
+    >>> exact_fraction(0.5), exact_fraction(Decimal("0.1"))
+    (Fraction(1, 2), Fraction(1, 10))
+    """
+    if isinstance(value, bool) or not isinstance(
+        value, int | float | Fraction | Decimal
+    ):
+        raise ValueError("not a number")
+    return Fraction(value)
+
+
+def shown_decimal(value: object) -> object:
+    """A float as the decimal that Python shows for it; anything else unchanged."""
+    return Decimal(repr(value)) if isinstance(value, float) else value
+
+
+def _round_half_away(number: Fraction) -> int:
+    """Round half away from zero, as databases do (Python rounds half to even)."""
+    magnitude = int(abs(number) + Fraction(1, 2))
+    return magnitude if number >= 0 else -magnitude
