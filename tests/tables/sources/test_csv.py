@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import TableError
 from understudy.tables import open_table
-from understudy.tables.sources import csv
+from understudy.tables.sources import csv, csv_dialect, csv_rows
 
 
 def rows(path: Path, **options) -> list[tuple[str | None, ...]]:
@@ -301,11 +301,11 @@ def test_a_header_alone_is_an_empty_table(content, tmp_path):
             "t.csv:1: the name of column 2 is no text in utf-8. Say which encoding",
         ),
         (
-            b",".join(b"c%d" % i for i in range(csv.MAX_HEADER_NAMES + 1)),
+            b",".join(b"c%d" % i for i in range(csv_dialect.MAX_HEADER_NAMES + 1)),
             "t.csv:1: the header line names more than 5,000 columns",
         ),
         (
-            b"a" * (csv.MAX_HEADER_BYTES + 1),
+            b"a" * (csv_dialect.MAX_HEADER_BYTES + 1),
             "t.csv:1: the header line .* is longer than 1 MB",
         ),
     ],
@@ -357,8 +357,8 @@ def reference(
     """The rules, by the tokenizer alone."""
     text = content.decode(errors="replace").encode()
     found = []
-    for record in csv._read_records(
-        iter([text]), b",", csv.MAX_QUOTED_LINES if multiline else 0
+    for record in csv_rows.read_records(
+        iter([text]), b",", csv_rows.MAX_QUOTED_LINES if multiline else 0
     ):
         if record or width == 1:
             cells = [(c.decode() or None) for c in record[:width]]
@@ -411,15 +411,15 @@ def test_both_ways_of_reading_give_the_same_rows_at_length(
 @given(
     st.lists(pieces, max_size=40).map(b"".join),
     st.integers(1, 7),
-    st.sampled_from([0, csv.MAX_QUOTED_LINES]),
+    st.sampled_from([0, csv_rows.MAX_QUOTED_LINES]),
 )
 @example(b' ""', 1, 0)
 @example(b'1,  "2"\n3, "4,"', 3, 0)
 def test_where_the_bytes_are_cut_does_not_matter(content, size, lines):
     text = content.decode(errors="replace").encode()
     pieces = [text[i : i + size] for i in range(0, len(text), size)]
-    whole = list(csv._read_records(iter([text] if text else []), b",", lines))
-    assert list(csv._read_records(iter(pieces), b",", lines)) == whole
+    whole = list(csv_rows.read_records(iter([text] if text else []), b",", lines))
+    assert list(csv_rows.read_records(iter(pieces), b",", lines)) == whole
 
 
 @settings(
@@ -443,13 +443,13 @@ def test_cleanliness_does_not_depend_on_the_size_of_a_chunk(
 
 
 def test_a_quoted_cell_closes_within_a_hundred_lines(tmp_path):
-    long = b'1,"' + b"x\n" * (csv.MAX_QUOTED_LINES + 1) + b'",3\n'
+    long = b'1,"' + b"x\n" * (csv_rows.MAX_QUOTED_LINES + 1) + b'",3\n'
     found = rows(
         written(tmp_path / "t.csv", b"a,b,c\n" + long + b"7,8,9\n"), multiline=True
     )
     assert found[0] == ("1", '"x', None)
     assert found[-1] == ("7", "8", "9")
-    assert len(found) == 2 + csv.MAX_QUOTED_LINES + 1
+    assert len(found) == 2 + csv_rows.MAX_QUOTED_LINES + 1
 
 
 def test_a_private_copy_is_removed_once_it_is_read(tmp_path):
@@ -470,7 +470,7 @@ def test_a_row_too_long_for_the_database_is_cut_short(tmp_path):
         tmp_path / "t.csv",
         names + b"\n" + b",".join([cell] * 60) + b"\n" + b",".join([b"7"] * 60) + b"\n",
     )
-    assert csv._is_clean(path, b",", csv.MAX_QUOTED_LINES, alone=False)
+    assert csv._is_clean(path, b",", csv_rows.MAX_QUOTED_LINES, alone=False)
     first, second = rows(path, multiline=True)
     assert len(first[0] or "") == 90 * 1001 - 1
     assert first[-1] is None
@@ -485,18 +485,18 @@ def test_how_far_a_quote_reaches_does_not_depend_on_where_it_stands(
     """A cell that closes too late is bare wherever in the file it is, and one that
     closes in time is quoted.
     """
-    monkeypatch.setattr(csv, "MAX_QUOTED_BYTES", 50)
+    monkeypatch.setattr(csv_rows, "MAX_QUOTED_BYTES", 50)
     near, far = b'"' + b"x," * 10 + b'",1', b'"' + b"x," * 40 + b'",1'
     text = b"a" * before + b"\n" + near + b"\n" + far + b"\n"
     for size in (1, 20, 64, 1000):
         pieces = [text[i : i + size] for i in range(0, len(text), size)]
-        rows = list(csv._read_records(iter(pieces), b",", lines))
+        rows = list(csv_rows.read_records(iter(pieces), b",", lines))
         assert rows[-2:] == [[b"x," * 10, b"1"], [*far.split(b",")]]
 
 
 def test_cells_beyond_the_header_are_passed_over_unread():
     rows = [b"1,2", b"1,2,3,4", b'1,"2,3",4,5', b"", b'1,2,"3', b"1"]
-    found = list(csv._read_records(iter([b"\r\n".join(rows)]), b",", 0, 2))
+    found = list(csv_rows.read_records(iter([b"\r\n".join(rows)]), b",", 0, 2))
     assert [row[:2] for row in found] == [
         [b"1", b"2"],
         [b"1", b"2"],
@@ -512,15 +512,15 @@ def test_an_unfinished_cell_is_looked_through_once(monkeypatch):
     it stopped.
     """
     started = []
-    search = csv._find_edge
+    search = csv_rows._find_edge
     monkeypatch.setattr(
-        csv,
+        csv_rows,
         "_find_edge",
         lambda edges, buffer, start: (
             started.append(start) or search(edges, buffer, start)
         ),
     )
-    assert list(csv._read_records(iter([b"x" * 100] * 1000), b",", 0)) == [
+    assert list(csv_rows.read_records(iter([b"x" * 100] * 1000), b",", 0)) == [
         [b"x" * 100_000]
     ]
     assert started == sorted(set(started))
@@ -536,7 +536,7 @@ def test_a_long_cell_of_many_lines_is_missing_whatever_the_rest_of_the_file_is(
     long = b'1,"' + (b"x" * 5000 + b"\n") * 60 + b'"\n'
     (tmp_path / "t.csv").write_bytes(b"a,b\n" + long)
     assert not csv._is_clean(
-        tmp_path / "t.csv", b",", csv.MAX_QUOTED_LINES, alone=False
+        tmp_path / "t.csv", b",", csv_rows.MAX_QUOTED_LINES, alone=False
     )
 
 

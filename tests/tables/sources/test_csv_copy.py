@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from understudy.tables.sources import csv, csv_copy
+from understudy.tables.sources import csv, csv_copy, csv_dialect, csv_rows
 
 pieces = st.sampled_from(
     [
@@ -33,12 +33,12 @@ pieces = st.sampled_from(
     ]
 )
 HOWS = {
-    lines: csv.Dialect(",", "utf-8", ("x", "y"), header=False, lines=lines)
-    for lines in (0, csv.MAX_QUOTED_LINES)
+    lines: csv_dialect.Dialect(",", "utf-8", ("x", "y"), header=False, lines=lines)
+    for lines in (0, csv_rows.MAX_QUOTED_LINES)
 }
 
 
-def copied(content: bytes, how: csv.Dialect, directory: Path) -> bytes:
+def copied(content: bytes, how: csv_dialect.Dialect, directory: Path) -> bytes:
     path = directory / "t.csv"
     path.write_bytes(content)
     csv.prepare_csv(path, how, directory / "copy.csv", anyway=True)
@@ -48,7 +48,9 @@ def copied(content: bytes, how: csv.Dialect, directory: Path) -> bytes:
 def cells(content: bytes, lines: int) -> list[list[bytes]]:
     return [
         row[:2]
-        for row in csv._read_records(iter([content] if content else []), b",", lines)
+        for row in csv_rows.read_records(
+            iter([content] if content else []), b",", lines
+        )
         if row
     ]
 
@@ -64,7 +66,7 @@ def cells(content: bytes, lines: int) -> list[list[bytes]]:
 )
 @example(content=b'1, "2"x\n"\n', lines=0)
 @example(content=b'"a" ,b"\r"c', lines=0)
-@example(content=b'1,"a\rb"\r"2\r3', lines=csv.MAX_QUOTED_LINES)
+@example(content=b'1,"a\rb"\r"2\r3', lines=csv_rows.MAX_QUOTED_LINES)
 def test_a_copy_holds_the_rows_that_the_tokenizer_finds_each_quoted_properly(
     content, lines, tmp_path
 ):
@@ -98,7 +100,7 @@ def test_a_long_cell_is_missing_and_its_neighbours_are_not(size, tmp_path):
     assert len(second[1]) == (size if size <= csv_copy.MAX_CSV_CELL_BYTES else 0)
 
 
-def calls_made(content: bytes, how: csv.Dialect, directory: Path) -> int:
+def calls_made(content: bytes, how: csv_dialect.Dialect, directory: Path) -> int:
     """Functions of Python called while a file is made ready: work that grows with rows
     if it is done row by row.
     """
@@ -128,6 +130,6 @@ def test_a_stray_quote_does_not_make_a_long_file_slow(stray, lines, tmp_path):
 
 def test_files_in_other_encodings_and_of_old_macs_are_not_read_row_by_row(tmp_path):
     rows = 20_000
-    how = csv.Dialect(",", "cp932", ("x", "y"), header=False)
+    how = csv_dialect.Dialect(",", "cp932", ("x", "y"), header=False)
     assert calls_made("17,アイ\n".encode("cp932") * rows, how, tmp_path) < rows / 10
     assert calls_made(b"17,x\r" * rows, HOWS[0], tmp_path) < rows / 10

@@ -16,7 +16,7 @@ import pytest
 
 from understudy.errors import TableError
 from understudy.tables import open_table
-from understudy.tables.sources import csv
+from understudy.tables.sources import csv, csv_dialect
 from understudy.tables.sources.encodings import (
     MULTIBYTE_CODECS,
     WIDE_CODECS,
@@ -76,7 +76,7 @@ def tidied(content: bytes, codec: str, directory: Path) -> list[bytes]:
     """The rows of a file, as they are handed to the database."""
     path = directory / "t.csv"
     path.write_bytes(content)
-    how = csv.detect_dialect(path, delimiter=",", encoding=codec, header=True)
+    how = csv_dialect.detect_dialect(path, delimiter=",", encoding=codec, header=True)
     copy = csv.prepare_csv(path, how, directory / "copy.csv", anyway=True).path
     return copy.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
 

@@ -22,8 +22,9 @@ from understudy.tables.sources.compressed import (
     COMPRESSION_OF_ENDING,
     refuse_packed_bomb,
 )
-from understudy.tables.sources.csv import Dialect, detect_dialect, prepare_csv
+from understudy.tables.sources.csv import prepare_csv
 from understudy.tables.sources.csv_copy import MAX_CSV_ROW_BYTES
+from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
 from understudy.tables.sources.frame import RepeatableStream, check_names, open_frame
 from understudy.tables.sources.header import find_header_oddity
 from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
