@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 from understudy.schema import Boolean, Categorical, Identifier, Integer, Schema, Unit
-from understudy.tables import Table, open_table
-from understudy.tables import table as table_module
+from understudy.tables import Table, bounded_rows, open_table
 from understudy.tables.privacy_unit import bound_units
 from understudy.tables.sql.engine import Engine
 from understudy.tables.sql.stored import StoredColumn
@@ -170,7 +169,7 @@ def test_one_unit_moves_a_marginal_by_its_rows_at_most():
 
 def test_a_table_that_forgot_to_bound_is_caught(monkeypatch):
     monkeypatch.setattr(
-        table_module, "bound_units", lambda engine, relation, **_: relation
+        bounded_rows, "bound_units", lambda engine, relation, **_: relation
     )
     with open_table(frame("aaaaabbc")) as source:
         assert Table(source, schema(2)).rows() == 8, (
@@ -207,11 +206,11 @@ def drawn(
             bound_units(
                 source.engine,
                 source.relation,
-                id=source.stored("id"),
+                id=source.stored_column("id"),
                 column=Identifier(name="id"),
                 unit=Unit(id="id", max_rows=count),
                 salt=salt,
-                cells=[source.stored(name) for name in source.names],
+                cells=[source.stored_column(name) for name in source.names],
                 keep=[1, 2, 3],
             )
             kept = source.engine.run("SELECT x1, x2, x3 FROM bounded", doing="testing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from itertools import combinations
@@ -24,10 +25,11 @@ from understudy.schema import (
     Text,
     UndeclaredColumn,
     codec_of,
+    parse_predicate,
 )
-from understudy.tables import Table, open_table
-from understudy.tables import table as table_module
+from understudy.tables import Table, open_table, row_codes
 from understudy.tables.reading.encode import MAX_LABEL_CHARS
+from understudy.tables.sql.engine import Engine
 
 CLOSED = Schema(
     columns=(
@@ -76,7 +78,7 @@ def test_counts_are_those_of_a_loop_over_the_rows(rows, streamed):
     ]
     with pytest.MonkeyPatch.context() as patch, open_table(frame(rows)) as source:
         if streamed:
-            patch.setattr(table_module, "MAX_CODES_BYTES", -1)
+            patch.setattr(row_codes, "MAX_CODES_BYTES", -1)
         table = Table(source, CLOSED)
         assert table.encode() == (not streamed)
         for clique, counts in zip(cliques, table.counts(cliques), strict=True):
@@ -312,7 +314,7 @@ def test_what_was_counted_is_kept_within_its_space_and_cannot_be_changed(monkeyp
     rng = np.random.default_rng(0)
     rows = pl.DataFrame({name: rng.integers(0, 4, 50) for name in "abc"})
     pairs = list(combinations("abc", 2))
-    monkeypatch.setattr(table_module, "MAX_CACHED_CELLS", 40)  # two of the three pairs
+    monkeypatch.setattr(row_codes, "MAX_CACHED_CELLS", 40)  # two of the three pairs
     table = Table(open_table(rows), schema)
     first = table.counts(pairs)
     again = table.counts([pairs[2], pairs[0], pairs[2], pairs[1]])
@@ -320,4 +322,26 @@ def test_what_was_counted_is_kept_within_its_space_and_cannot_be_changed(monkeyp
         assert np.array_equal(counts, first[at])
         with pytest.raises(ValueError, match="read-only"):
             counts[0, 0] = 7
-    assert len(table._kept) == 2
+    assert len(table._codes._kept_marginals) == 2
+
+
+def test_rows_are_encoded_again_only_where_a_column_changes(monkeypatch):
+    done: list[str] = []
+    stream = Engine.stream
+
+    def noted(engine: Engine, query: str, *, doing: str) -> object:
+        done.append(doing)
+        return stream(engine, query, doing=doing)
+
+    monkeypatch.setattr(Engine, "stream", noted)
+    schema = Schema(columns=(Integer(name="a", min=0, max=9),))
+    table = Table(open_table(pl.DataFrame({"a": [1, 4, 4]})), schema)
+    before = table.counts([("a",)])[0]
+    ruled = replace(schema, impossible=(parse_predicate("a = 7"),))
+    assert table.with_schema(replace(schema)) is table
+    assert np.array_equal(table.with_schema(ruled).counts([("a",)])[0], before)
+    assert done == ["encoding rows"]
+    binned = schema.with_column(replace(schema["a"], bins=(0, 5, 10)))
+    counts = table.with_schema(ruled).with_schema(binned).counts([("a",)])[0]
+    assert counts.tolist() == [3, 0, 0]
+    assert done == ["encoding rows", "encoding rows"]

@@ -6,7 +6,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.schema import Boolean, Schema
-from understudy.tables.sources.source import open_table
+from understudy.tables.sources.open_table import open_table
 from understudy.workflow.account import announce_account, open_ledger
 from understudy.workflow.synthesize import synthesize
 

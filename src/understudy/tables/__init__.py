@@ -9,7 +9,8 @@ from understudy.tables.reading.type_votes import (
     is_readable_as,
 )
 from understudy.tables.records import ABSENT_PLACE, Records
-from understudy.tables.sources.source import TableSource, open_table
+from understudy.tables.sources.open_table import open_table
+from understudy.tables.sources.source import TableSource
 from understudy.tables.table import Table
 
 __all__ = [

@@ -22,7 +22,8 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.schema import Schema
 from understudy.synthesizers.base import NEW_ACCOUNT_NOTE
-from understudy.tables.sources.source import TableSource, table_kind
+from understudy.tables.sources.open_table import table_kind
+from understudy.tables.sources.source import TableSource
 
 
 def open_ledger(

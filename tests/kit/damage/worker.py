@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import understudy.tables.sources.source
+import understudy.tables.sources.open_table
 from kit.damage import damage
 from understudy.cli.root import run
 from understudy.errors import SchemaError, UnderstudyError
@@ -118,7 +118,7 @@ def opened(path: Path) -> str | None:
 
 def reopened(path: Path) -> str | None:
     """The same, in the database of the case before."""
-    with mock.patch.object(understudy.tables.sources.source, "Engine", Reused.lend):
+    with mock.patch.object(understudy.tables.sources.open_table, "Engine", Reused.lend):
         return opened(path)
 
 

@@ -22,7 +22,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import understudy.tables.table
+import understudy.tables.bounded_rows
 from kit.privacy.paths import choice_amount, rates
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
@@ -110,7 +110,7 @@ def keep_questions(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Payments, "pay", watched_pay)
         patch.setattr(MechanismContext, "add_noise", watched_noise)
-        patch.setattr(understudy.tables.table, "draw_salt", lambda: SHARED_SALT)
+        patch.setattr(understudy.tables.bounded_rows, "draw_salt", lambda: SHARED_SALT)
         yield kept
 
 

@@ -31,7 +31,7 @@ from understudy.schema import (
     schema_to_dict,
 )
 from understudy.tables.drafting.draft import declare_non_nullable, draft_schema
-from understudy.tables.sources.source import open_table
+from understudy.tables.sources.open_table import open_table
 from understudy.workflow.describe import describe
 
 N = 400

@@ -32,7 +32,7 @@ from understudy.schema import (
 from understudy.schema.columns.cell import to_plain_cell
 from understudy.tables.reading.encode import code_sql, index_sql
 from understudy.tables.reading.grid import MAX_INDEX_MAGNITUDE
-from understudy.tables.sources.frame import open_frame
+from understudy.tables.sources.frame_kinds import open_frame
 from understudy.tables.sql.engine import Engine
 from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import StoredColumn, base_type

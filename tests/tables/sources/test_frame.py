@@ -26,7 +26,7 @@ from understudy.schema import (
     codec_of,
 )
 from understudy.tables import TYPE_CANDIDATES, Table, open_table
-from understudy.tables.sources.frame import open_frame
+from understudy.tables.sources.frame_kinds import open_frame
 
 
 class Once:
@@ -104,7 +104,7 @@ def test_no_cell_of_a_relation_stops_the_reading_of_the_others(
         f"SELECT i AS age, CASE WHEN i = 3 THEN {value} END AS other FROM range(5) t(i)"
     )
     with open_table(relation) as source:
-        other = source.stored("other").cell
+        other = source.stored_column("other").cell
         counted = source.engine.run(
             f"SELECT count({other}) FROM {source.relation}", doing="testing"
         )

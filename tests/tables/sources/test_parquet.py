@@ -83,9 +83,9 @@ def codes(path: Path, column: Column, *, around: bool = False) -> list[int]:
             source._parquet._is_readable = lambda *_: False  # type: ignore[method-assign]
         table = Table(source, Schema(columns=(column,)))
         table.encode()
-        assert table._codes is not None
+        assert table._codes._kept_codes is not None
         assert bool(list(source.engine.directory.glob("copy-*.parquet"))) == around
-        return [int(code) for code in table._codes[column.name]]
+        return [int(code) for code in table._codes._kept_codes[column.name]]
 
 
 def saved(path: Path, array: pa.Array) -> Path:
@@ -319,8 +319,8 @@ def test_a_time_of_day_with_an_offset_is_a_time_of_day_and_an_odd_one_moves_itse
             assert source.types == {"x": "TIME"}
             table = Table(source, Schema(columns=(CLOCK,)))
             table.encode()
-            assert table._codes is not None
-            found.append([int(code) for code in table._codes["x"]])
+            assert table._codes._kept_codes is not None
+            found.append([int(code) for code in table._codes._kept_codes["x"]])
         assert found[-1] == codes(tmp_path / "t.parquet", CLOCK, around=True)
     codec = codec_of(CLOCK)
     assert [row[0] for row in found] == [codec.code(time(10))] * 3

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from understudy.tables.sources.open_table import open_table
 from understudy.tables.sources.parquet_metadata import read_stated_types
-from understudy.tables.sources.source import open_table
 
 LABELS = "dictionary<values=string, indices=int32, ordered=0>"
 

@@ -130,8 +130,8 @@ def one(data: Any, column: Column) -> list[int]:
     with open_table(data) as source:
         table = Table(source, Schema(columns=(column,)))
         table.encode()
-        assert table._codes is not None
-        return [int(c) for c in table._codes[column.name]]
+        assert table._codes._kept_codes is not None
+        return [int(c) for c in table._codes._kept_codes[column.name]]
 
 
 LABELS = Categorical(name="x", values=("a", "b", "3", "true"), other="other")

@@ -179,7 +179,7 @@ def _draft_column(source: TableSource, name: str) -> Column:
     dtype = source.dtypes.get(name)
     if guess_identifier(name):
         return Identifier(name=name, note="its name says so")
-    stored = source.stored(name)
+    stored = source.stored_column(name)
     if stored.type in TEXT_TYPES:
         return _from_cells(source, name)
     column = column_of_type(name, stored.type, dtype=dtype)
@@ -258,7 +258,7 @@ def _count_ballots(
 ) -> dict[str, int]:
     layers = QueryLayers()
     voted = layers.query(
-        source.relation, [f"{vote_sql(layers, source.stored(name), codes)} AS v"]
+        source.relation, [f"{vote_sql(layers, source.stored_column(name), codes)} AS v"]
     )
     rows = source.engine.run(
         f"SELECT v, count(*) FROM ({voted}) GROUP BY v",
@@ -298,7 +298,7 @@ def _summarise_cells(
     source: TableSource, name: str, codes: tuple[str, ...] = MISSING_CODES
 ) -> _CellSummary:
     layers = QueryLayers()
-    stored = source.stored(name)
+    stored = source.stored_column(name)
     found = texts_sql(layers, stored)
     text = found[0] if found else "CAST(NULL AS VARCHAR)"
     doing = f'looking at column "{name}"'
@@ -362,7 +362,7 @@ def _draft_boolean(source: TableSource, name: str, look: _CellSummary) -> Boolea
     layers = QueryLayers()
     cells = layers.query(
         source.relation,
-        [f"lower(trim({texts_sql(layers, source.stored(name))[0]})) AS t"],
+        [f"lower(trim({texts_sql(layers, source.stored_column(name))[0]})) AS t"],
     )
     words = quoting.text_literals(word for pair in BOOLEAN_WORD_PAIRS for word in pair)
     rows = source.engine.run(
@@ -384,7 +384,7 @@ def _with_resolution(source: TableSource, column: Moment) -> Moment:
     """The coarsest usual resolution that nearly all moments, or times of day, keep to."""
     fine = replace(column, resolution=MICROSECOND_SPAN)
     layers = QueryLayers()
-    found = number_reading(layers, fine, source.stored(column.name))
+    found = number_reading(layers, fine, source.stored_column(column.name))
     if found is None:
         return column
     spans = [
@@ -423,7 +423,7 @@ def _in_zone(column: Datetime, zone: str | None) -> Datetime:
 def _lattice_range(source: TableSource, column: Lattice) -> tuple[int, int]:
     """The smallest and the largest lattice index; the origin where there is none."""
     layers = QueryLayers()
-    index = encode.index_sql(layers, column, source.stored(column.name))
+    index = encode.index_sql(layers, column, source.stored_column(column.name))
     cells = layers.query(source.relation, [f"{index} AS v"])
     ((low, high),) = source.engine.run(
         f"SELECT min(v), max(v) FROM ({cells})",
@@ -451,7 +451,7 @@ def _with_domain(source: TableSource, column: Column) -> Column:
 
 def _with_values(source: TableSource, column: Categorical) -> Categorical:
     layers = QueryLayers()
-    label = encode.label_sql(layers, column, source.stored(column.name))
+    label = encode.label_sql(layers, column, source.stored_column(column.name))
     cells = layers.query(source.relation, [f"{label} AS v"])
     rows = source.engine.run(
         f"SELECT DISTINCT v FROM ({cells}) WHERE v IS NOT NULL ORDER BY v LIMIT"

@@ -165,7 +165,7 @@ class ParquetFiles:
         return {element.name: base_type(element.type) for element in self.columns}
 
     @property
-    def stored(self) -> dict[str, str]:
+    def stored_types(self) -> dict[str, str]:
         """The types that cells have once they are read."""
         return {
             element.name: element.native_reading("x").type for element in self.columns

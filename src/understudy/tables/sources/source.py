@@ -9,33 +9,24 @@ of its cells is text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from understudy.errors import TableError
 from understudy.schema.formula import unguard_formula
-from understudy.tables.sources.compressed import (
-    COMPRESSION_OF_ENDING,
-    refuse_packed_bomb,
-)
-from understudy.tables.sources.csv import prepare_csv
+from understudy.tables.sources.compressed import refuse_packed_bomb
+from understudy.tables.sources.csv import PreparedCsv, prepare_csv
 from understudy.tables.sources.csv_copy import MAX_CSV_ROW_BYTES
-from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
-from understudy.tables.sources.frame import RepeatableStream, check_names, open_frame
+from understudy.tables.sources.csv_dialect import Dialect
 from understudy.tables.sources.header import find_header_oddity
-from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
-from understudy.tables.sources.parquet_metadata import read_stated_types
+from understudy.tables.sources.parquet import ParquetFiles
 from understudy.tables.sql import quoting
 from understudy.tables.sql.engine import Engine
-from understudy.tables.sql.physical import reading_of_format
-from understudy.tables.sql.stored import PUBLIC_TYPE_NAMES, StoredColumn, base_type
-
-CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
-PARQUET_ENDINGS = (".parquet", ".pq")
+from understudy.tables.sql.stored import StoredColumn
 
 T = TypeVar("T")
 
@@ -62,7 +53,7 @@ class TableSource:
     _view: str
     guarded: bool = False
     path: Path | None = None
-    _stored: dict[str, str] = field(default_factory=dict)
+    _stored_types: dict[str, str] = field(default_factory=dict)
     _dialect: Dialect | None = None
     _paths: tuple[Path, ...] = ()
     _parquet: ParquetFiles | None = None
@@ -83,13 +74,16 @@ class TableSource:
         """Let go of the rows and of everything written down about them."""
         self.engine.close()
 
-    def stored(self, name: str) -> StoredColumn:
+    def stored_column(self, name: str) -> StoredColumn:
         """How a column is stored."""
         if name not in self.names:
             raise TableError(f'column "{name}" is not in the table')
         cell = f"x{self.names.index(name)}"
         return StoredColumn(
-            cell, self._stored.get(name, "VARCHAR"), self.zones.get(name), self.guarded
+            cell,
+            self._stored_types.get(name, "VARCHAR"),
+            self.zones.get(name),
+            self.guarded,
         )
 
     def without_formula_guards(self, known: Iterable[str]) -> TableSource:
@@ -112,7 +106,7 @@ class TableSource:
             types=None if self.types is None else by_new_name(self.types),
             dtypes=by_new_name(self.dtypes),
             zones=by_new_name(self.zones),
-            _stored=by_new_name(self._stored),
+            _stored_types=by_new_name(self._stored_types),
             guarded=True,
             _origin=self,  # which reads the rows, once for both
         )
@@ -136,14 +130,7 @@ class TableSource:
         """
         failed, wanted = "", list(names)
         try:
-            relation = self.relation
-            if self._parquet is not None:
-                read = ", ".join(
-                    f"bit_xor(hash({self.stored(name).cell}))" for name in wanted
-                )
-                self.engine.run(
-                    f"SELECT {read} FROM {relation}", doing="reading it to the end"
-                )
+            self._read_to_end(wanted)
         except TableError as error:
             failed = str(error).removesuffix("Nothing was read").rstrip(". ")
         if not failed:
@@ -152,28 +139,42 @@ class TableSource:
             raise TableError(
                 f"{self._parquet.locate_damage(wanted)} ({failed}). Nothing was spent"
             )
-        where = (
-            ""
-            if failed.startswith(tuple(path.name for path in self._paths))
-            else f"{self.title}: "
-        )
+        named = failed.startswith(tuple(path.name for path in self._paths))
+        where = "" if named else f"{self.title}: "
         raise TableError(f"{where}{failed}. Nothing was spent")
+
+    def _read_to_end(self, names: list[str]) -> None:
+        relation = self.relation
+        if self._parquet is not None:
+            # Hashes of all cells: every page has to be unpacked for them.
+            read = ", ".join(
+                f"bit_xor(hash({self.stored_column(name).cell}))" for name in names
+            )
+            self.engine.run(
+                f"SELECT {read} FROM {relation}", doing="reading it to the end"
+            )
 
     def check_header(self) -> None:
         """Refuse a header line that reads like a row: without a schema its cells would
-        become public as names.
+        become public as names. The names are looked at once, however often this is
+        asked.
         """
-        how = self._dialect
-        if (
-            how is not None
-            and how.header
-            and (odd := find_header_oddity(self.names)) is not None
-        ):
-            raise TableError(
-                f"{self.title}:{how.line}: looks like a row and not like names ({odd})."
-                " Add a header line, or declare the names in a schema if they are"
-                " names. Nothing was spent"
-            )
+        if self._header_oddity is None or self._dialect is None:
+            return
+        raise TableError(
+            f"{self.title}:{self._dialect.line}: looks like a row and not like names"
+            f" ({self._header_oddity}). Add a header line, or declare the names in a"
+            " schema if they are names. Nothing was spent"
+        )
+
+    @cached_property
+    def _header_oddity(self) -> str | None:
+        """What speaks against the header line being one; names that the owner declared
+        are not doubted.
+        """
+        if self._dialect is None or not self._dialect.header:
+            return None
+        return find_header_oddity(self.names)
 
     def _read_csv(self, how: Dialect) -> None:
         for path in self._paths:
@@ -185,29 +186,14 @@ class TableSource:
             self._read_rows(how, anyway=True)
 
     def _read_rows(self, how: Dialect, *, anyway: bool) -> None:
-        columns = quoting.struct_literal(
-            {f"x{i}": "VARCHAR" for i in range(len(self.names))}
-        )
         copies = [
             self.engine.directory / f"copy-{i}.csv" for i in range(len(self._paths))
         ]
         parts = []
         for path, copy in zip(self._paths, copies, strict=True):
-            ready = _read_quietly(
-                partial(prepare_csv, path, how, copy, anyway=anyway), path
-            )
-            # One reader, because with several a quoted line break would be an error;
-            # padding, because a short row is none.
-            parts.append(
-                "SELECT * FROM"
-                f" read_csv({quoting.text_literal(quoting.literal_path(ready.path))},"
-                f" columns = {columns}, auto_detect = false, delim ="
-                f" {quoting.text_literal(how.delimiter)}, quote = '\"', escape = '\"',"
-                f" header = {ready.header}, nullstr = '', strict_mode = false,"
-                " null_padding = true, parallel = false, max_line_size ="
-                f" {MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES},"
-                f" compression = {quoting.text_literal(ready.compression)})"
-            )
+            prepare = partial(prepare_csv, path, how, copy, anyway=anyway)
+            prepared = read_quietly(prepare, path)
+            parts.append(self._read_csv_sql(how, prepared))
         try:
             reading = f"CREATE TEMP TABLE cells AS {' UNION ALL '.join(parts)}"
             self.engine.run(reading, doing=f"reading {self._paths[0].name}")
@@ -215,197 +201,25 @@ class TableSource:
             for copy in copies:
                 copy.unlink(missing_ok=True)
 
-
-def open_table(
-    data: Any,
-    *,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    header: bool | Sequence[str] = True,
-    multiline: bool = False,
-) -> TableSource:
-    """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a
-    DuckDB relation. Rows are not read yet.
-
-    The other arguments concern CSV: what separates cells (by default what the header
-    line suggests), the encoding, the names of the columns where the file has no header
-    line, and whether quoted cells may hold line breaks.
-    """
-    if isinstance(data, str | Path):
-        return _open_files([Path(data)], delimiter, encoding, header, multiline)
-    if (
-        isinstance(data, list | tuple)
-        and data
-        and all(isinstance(part, str | Path) for part in data)
-    ):
-        return _open_files(
-            [Path(part) for part in data], delimiter, encoding, header, multiline
+    def _read_csv_sql(self, how: Dialect, prepared: PreparedCsv) -> str:
+        columns = quoting.struct_literal(
+            {f"x{i}": "VARCHAR" for i in range(len(self.names))}
         )
-    found = open_frame(data)
-    engine = Engine()
-    engine.seal([])
-    engine.register("frame", found.data)
-    kinds = {
-        name: base_type(kind)
-        for name, kind in zip(found.names, engine.types("frame").values(), strict=True)
-    }
-    kinds |= found.hidden
-    declared = dict(kinds)
-    if isinstance(found.data, RepeatableStream):
-        _read_physical(engine, found.data, kinds)
-    return TableSource(
-        names=found.names,
-        types=_public_types(declared),
-        kind=found.kind,
-        dtypes=found.dtypes,
-        zones=found.zones,
-        title="table",
-        ledger_path=Path("table.ledger"),
-        engine=engine,
-        _view="cells" if isinstance(found.data, RepeatableStream) else "frame",
-        _stored=kinds,
-    )
-
-
-def _read_physical(
-    engine: Engine, frame: RepeatableStream, kinds: dict[str, str]
-) -> None:
-    """Read a frame's cells as they are stored, and note the types that they then have."""
-    physical = engine.physical(frame.source)
-    engine.register("frame", physical)
-    read = []
-    for i, (name, format) in enumerate(zip(kinds, physical.formats, strict=True)):
-        found = reading_of_format(f"x{i}", format, kinds[name])
-        kinds[name] = found.type
-        read.append(f"{found.expression} AS x{i}")
-    engine.run(
-        f"CREATE VIEW cells AS SELECT {', '.join(read)} FROM frame",
-        doing="opening the table",
-    )
-
-
-def _open_files(
-    paths: list[Path],
-    delimiter: str | None,
-    encoding: str,
-    header: bool | Sequence[str],
-    multiline: bool,
-) -> TableSource:
-    for path in paths:
-        if path.is_dir():
-            raise TableError(
-                f"{path}: is a directory. Name the files in it. Nothing was read"
-            )
-        if not path.is_file():
-            raise TableError(f"{path}: there is no such file. Nothing was read")
-    kinds = {_require_table_kind(path) for path in paths}
-    if len(kinds) > 1:
-        raise TableError(
-            "CSV and Parquet files cannot be read as one table. Nothing was read"
+        file = quoting.text_literal(quoting.literal_path(prepared.path))
+        # Nothing is detected from rows. One reader, because with several a quoted line
+        # break would be an error; padding, because a short row is none.
+        return (
+            f"SELECT * FROM read_csv({file}, columns = {columns}, auto_detect = false,"
+            f" delim = {quoting.text_literal(how.delimiter)}, quote = '\"', escape ="
+            f" '\"', header = {prepared.header}, nullstr = '', strict_mode = false,"
+            " null_padding = true, parallel = false, max_line_size ="
+            f" {MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES}, compression"
+            f" = {quoting.text_literal(prepared.compression)})"
         )
-    real = paths[0].resolve() if paths[0].is_symlink() else paths[0]
-    about: dict[str, Any] = {
-        "title": paths[0].name,
-        "path": paths[0],
-        "dtypes": {},
-        "kind": kinds.pop(),
-    }
-    about["ledger_path"] = real.with_name(real.name + ".ledger")
-    if about["kind"] == "parquet":
-        return _open_parquet(paths, about)
-    hows = [
-        _read_quietly(
-            partial(
-                detect_dialect,
-                path,
-                delimiter=delimiter,
-                encoding=encoding,
-                header=header,
-                multiline=multiline,
-            ),
-            path,
-        )
-        for path in paths
-    ]
-    names = check_names(
-        list(hows[0].names),
-        f"{paths[0].name}:{hows[0].line}" if hows[0].header else paths[0].name,
-    )
-    for path, how in zip(paths, hows, strict=True):
-        if replace(how, line=hows[0].line) != hows[0]:
-            raise TableError(
-                f"{path.name}:{how.line}: its header differs from that of"
-                f" {paths[0].name}. Nothing was read"
-            )
-    engine = Engine()
-    engine.seal(paths)
-    return TableSource(
-        names=names,
-        types=None,
-        zones={},
-        engine=engine,
-        _view="cells",
-        _dialect=hows[0],
-        _paths=tuple(paths),
-        **about,
-    )
 
 
-def _open_parquet(paths: list[Path], about: dict[str, Any]) -> TableSource:
-    for path in paths:
-        check_magic_bytes(path)
-    engine = Engine()
-    engine.seal(paths)
-    files = ParquetFiles(paths, engine)
-    kinds = files.types
-    names = check_names([column.name for column in files.columns], paths[0].name)
-    beside, zones = read_stated_types(paths[0], kinds)
-    about["dtypes"] = kinds | beside  # so that a release writes the types it read
-    return TableSource(
-        names=names,
-        types=_public_types(kinds),
-        zones=zones,
-        engine=engine,
-        _view="cells",
-        _stored=files.stored,
-        _parquet=files,
-        **about,
-    )
-
-
-def _public_types(kinds: dict[str, str]) -> dict[str, str]:
-    return {name: PUBLIC_TYPE_NAMES.get(kind, kind) for name, kind in kinds.items()}
-
-
-def table_kind(path: Path) -> str | None:
-    """CSV or Parquet, by the ending of a file's name; None for neither.
-
-    >>> table_kind(Path("people.csv.gz")), table_kind(Path("people.yaml"))
-    ('csv', None)
-    """
-    endings = [suffix.lower() for suffix in path.suffixes]
-    if endings and endings[-1] in COMPRESSION_OF_ENDING:
-        endings.pop()
-    last = endings[-1] if endings else ""
-    if last in PARQUET_ENDINGS:
-        return "parquet"
-    if last in CSV_ENDINGS:
-        return "csv"
-    return None
-
-
-def _require_table_kind(path: Path) -> str:
-    kind = table_kind(path)
-    if kind is not None:
-        return kind
-    raise TableError(
-        f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv,"
-        " .parquet). Nothing was read"
-    )
-
-
-def _read_quietly(read: Callable[[], T], path: Path) -> T:
-    """Read from a file; what goes wrong is told without what the file says."""
+def read_quietly(read: Callable[[], T], path: Path) -> T:
+    """Read from a file; an error says what went wrong without quoting the file."""
     failed = ""
     try:
         return read()

@@ -1,0 +1,232 @@
+"""Opening a table: which kind of file or frame it is, its header, and a private
+connection that will read its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import TableError
+from understudy.tables.sources.compressed import COMPRESSION_OF_ENDING
+from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
+from understudy.tables.sources.frame import RepeatableStream, check_names
+from understudy.tables.sources.frame_kinds import open_frame
+from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
+from understudy.tables.sources.parquet_metadata import read_stated_types
+from understudy.tables.sources.source import TableSource, read_quietly
+from understudy.tables.sql.engine import Engine
+from understudy.tables.sql.physical import reading_of_format
+from understudy.tables.sql.stored import PUBLIC_TYPE_NAMES, base_type
+
+CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
+PARQUET_ENDINGS = (".parquet", ".pq")
+
+
+def open_table(
+    data: Any,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    header: bool | Sequence[str] = True,
+    multiline: bool = False,
+) -> TableSource:
+    """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a
+    DuckDB relation. Rows are not read yet.
+
+    The other arguments concern CSV: what separates cells (by default what the header
+    line suggests), the encoding, the names of the columns where the file has no header
+    line, and whether quoted cells may hold line breaks.
+    """
+    paths = _list_paths(data)
+    if paths is None:
+        return _open_frame(data)
+    kind = _find_common_kind(paths)
+    if kind == "parquet":
+        return _open_parquet(paths)
+    dialects = [
+        read_quietly(
+            partial(
+                detect_dialect,
+                path,
+                delimiter=delimiter,
+                encoding=encoding,
+                header=header,
+                multiline=multiline,
+            ),
+            path,
+        )
+        for path in paths
+    ]
+    return _open_csv(paths, dialects)
+
+
+def _list_paths(data: Any) -> list[Path] | None:
+    """The files that are meant; None where it is a frame."""
+    if isinstance(data, str | Path):
+        return [Path(data)]
+    if not isinstance(data, list | tuple) or not data:
+        return None
+    if all(isinstance(part, str | Path) for part in data):
+        return [Path(part) for part in data]
+    return None
+
+
+def _open_frame(data: Any) -> TableSource:
+    frame = open_frame(data)
+    engine = Engine()
+    engine.seal([])
+    engine.register("frame", frame.data)
+    declared = engine.types("frame").values()
+    kinds = {
+        name: base_type(kind) for name, kind in zip(frame.names, declared, strict=True)
+    }
+    kinds |= frame.hidden
+    public_types = _public_types(kinds)
+    view = "frame"
+    if isinstance(frame.data, RepeatableStream):
+        kinds = _read_physical(engine, frame.data, kinds)
+        view = "cells"
+    return TableSource(
+        names=frame.names,
+        types=public_types,
+        kind=frame.kind,
+        dtypes=frame.dtypes,
+        zones=frame.zones,
+        title="table",
+        ledger_path=Path("table.ledger"),
+        engine=engine,
+        _view=view,
+        _stored_types=kinds,
+    )
+
+
+def _read_physical(
+    engine: Engine, frame: RepeatableStream, kinds: dict[str, str]
+) -> dict[str, str]:
+    """Read a frame's cells as they are stored; the types that they then have."""
+    physical = engine.physical(frame.source)
+    engine.register("frame", physical)
+    stored, select = {}, []
+    for i, (name, format) in enumerate(zip(kinds, physical.formats, strict=True)):
+        reading = reading_of_format(f"x{i}", format, kinds[name])
+        stored[name] = reading.type
+        select.append(f"{reading.expression} AS x{i}")
+    engine.run(
+        f"CREATE VIEW cells AS SELECT {', '.join(select)} FROM frame",
+        doing="opening the table",
+    )
+    return stored
+
+
+def _find_common_kind(paths: list[Path]) -> str:
+    """CSV or Parquet, the same for all files."""
+    for path in paths:
+        if path.is_dir():
+            raise TableError(
+                f"{path}: is a directory. Name the files in it. Nothing was read"
+            )
+        if not path.is_file():
+            raise TableError(f"{path}: there is no such file. Nothing was read")
+    kinds = {_require_table_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise TableError(
+            "CSV and Parquet files cannot be read as one table. Nothing was read"
+        )
+    return kinds.pop()
+
+
+def _ledger_beside(path: Path) -> Path:
+    """The account of a file: beside the file itself, also where the path is a symbolic
+    link.
+    """
+    real = path.resolve() if path.is_symlink() else path
+    return real.with_name(real.name + ".ledger")
+
+
+def _open_csv(paths: list[Path], dialects: list[Dialect]) -> TableSource:
+    path, dialect = paths[0], dialects[0]
+    where = f"{path.name}:{dialect.line}" if dialect.header else path.name
+    names = check_names(list(dialect.names), where)
+    for other, its_dialect in zip(paths, dialects, strict=True):
+        # Blank lines before a header make no difference.
+        if replace(its_dialect, line=dialect.line) != dialect:
+            raise TableError(
+                f"{other.name}:{its_dialect.line}: its header differs from that of"
+                f" {path.name}. Nothing was read"
+            )
+    engine = Engine()
+    engine.seal(paths)
+    return TableSource(
+        names=names,
+        types=None,
+        kind="csv",
+        dtypes={},
+        zones={},
+        title=path.name,
+        path=path,
+        ledger_path=_ledger_beside(path),
+        engine=engine,
+        _view="cells",
+        _dialect=dialect,
+        _paths=tuple(paths),
+    )
+
+
+def _open_parquet(paths: list[Path]) -> TableSource:
+    for path in paths:
+        check_magic_bytes(path)
+    engine = Engine()
+    engine.seal(paths)
+    files = ParquetFiles(paths, engine)
+    kinds = files.types
+    names = check_names([column.name for column in files.columns], paths[0].name)
+    beside, zones = read_stated_types(paths[0], kinds)
+    return TableSource(
+        names=names,
+        types=_public_types(kinds),
+        kind="parquet",
+        dtypes=kinds | beside,  # so that a release writes the types it read
+        zones=zones,
+        title=paths[0].name,
+        path=paths[0],
+        ledger_path=_ledger_beside(paths[0]),
+        engine=engine,
+        _view="cells",
+        _stored_types=files.stored_types,
+        _parquet=files,
+    )
+
+
+def _public_types(kinds: dict[str, str]) -> dict[str, str]:
+    return {name: PUBLIC_TYPE_NAMES.get(kind, kind) for name, kind in kinds.items()}
+
+
+def table_kind(path: Path) -> str | None:
+    """CSV or Parquet, by the ending of a file's name; None for neither.
+
+    >>> table_kind(Path("people.csv.gz")), table_kind(Path("people.yaml"))
+    ('csv', None)
+    """
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if endings and endings[-1] in COMPRESSION_OF_ENDING:
+        endings.pop()
+    last = endings[-1] if endings else ""
+    if last in PARQUET_ENDINGS:
+        return "parquet"
+    if last in CSV_ENDINGS:
+        return "csv"
+    return None
+
+
+def _require_table_kind(path: Path) -> str:
+    kind = table_kind(path)
+    if kind is not None:
+        return kind
+    raise TableError(
+        f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv,"
+        " .parquet). Nothing was read"
+    )
