@@ -75,7 +75,8 @@ bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and
 bench-peers: $(VENV)/.ready ## Install the peers in environments of their own, and run them and ours on the same table; DATA=DIR adds Adult
 	@$(BIN)/python benchmarks/peers.py --install $(if $(DATA),--survey --data $(DATA)/adult-coded.csv --domain $(DATA)/adult-coded-domain.json) $(OPTIONS)
 
-docs: $(VENV)/.ready ## Check every page: links resolve, snippets run
+docs: $(VENV)/.ready ## Build the documentation into site/, warnings are errors; links resolve, snippets run
+	@$(BIN)/python scripts/build_site.py
 	@$(BIN)/python -m pytest -q tests/test_docs.py
 
 studio: $(VENV)/.ready ## The whole way in a browser, on the tables of FOLDER (default: demo)
@@ -83,4 +84,4 @@ studio: $(VENV)/.ready ## The whole way in a browser, on the tables of FOLDER (d
 	@$(BIN)/understudy studio $(FOLDER)
 
 clean: ## Remove what the other verbs made
-	rm -rf $(VENV) .venv-peers demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers demo build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
