@@ -131,7 +131,7 @@ def judged(
             off, shown = (
                 float(np.abs(real - found).sum()) / (2 * table.rows)
                 for found in (
-                    release.card.table(entry.clique),
+                    release.evidence.marginal(entry.clique),
                     counted(rows, entry.clique, shape),
                 )
             )

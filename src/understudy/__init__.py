@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from understudy.accounting.ledger import Ledger as Ledger
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
-    from understudy.releases.file.archive import load as load
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
+    from understudy.releases.release import load as load
     from understudy.reports.evaluate import evaluate as evaluate
     from understudy.reports.report import Report as Report
     from understudy.schema.columns.base import Role as Role
@@ -54,9 +54,8 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.ledger": ("Ledger",),
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
-    "understudy.releases.file.archive": ("load",),
     "understudy.releases.guarantee": ("Guarantee",),
-    "understudy.releases.release": ("Release",),
+    "understudy.releases.release": ("Release", "load"),
     "understudy.schema.columns.base": ("Role",),
     "understudy.schema.columns.discrete": (
         "Boolean",

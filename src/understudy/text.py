@@ -34,6 +34,21 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+MAX_NAMED_COLUMNS = 8
+"""Columns that a line names at most."""
+
+
+def join_first_names(names: Sequence[str]) -> str:
+    """Names, the first few of many.
+
+    >>> join_first_names(["age", "sex"]), join_first_names("abcdefghij")
+    ('age, sex', 'a, b, c, d, e, f, g, h and 2 more')
+    """
+    shown = ", ".join(names[:MAX_NAMED_COLUMNS])
+    rest = len(names) - MAX_NAMED_COLUMNS
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
 def format_percent(share: float) -> str:
     """A share of the budget as a person reads it.
 

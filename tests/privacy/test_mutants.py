@@ -15,8 +15,8 @@ import understudy.curator.mechanisms.marginals
 import understudy.curator.mechanisms.select_marginal
 import understudy.curator.mechanisms.sparse_histogram
 import understudy.curator.mechanisms.sums
+import understudy.releases.contents
 import understudy.releases.file.archive
-import understudy.releases.release
 from kit.privacy import checks
 from kit.privacy.cases import COLOURS, GDP, PEOPLE, REPLACE, Case, worst_pair
 from kit.privacy.world import Remembered
@@ -346,7 +346,7 @@ def the_exact_number_of_rows_is_the_default_sample_size(patch: Patch) -> None:
         return original(self, cliques)
 
     patch.setattr(Table, "counts", counts)
-    patch.setattr(understudy.releases.release, "default_rows", lambda model: seen[-1])
+    patch.setattr(understudy.releases.contents, "default_rows", lambda model: seen[-1])
 
 
 @mutant(checks.check_release_is_deaf)

@@ -29,14 +29,14 @@ from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release, ReleaseKind, to_bytes
-from understudy.releases.release import environment
+from understudy.releases.contents import environment
 from understudy.schema import Categorical, Integer, Schema
 
 
 def test_the_table_of_contents():
     names = (
-        "Answer BudgetStatement BudgetStep Card CardEntry FRAME_KINDS Guarantee GuaranteeKind "
-        "MarginalVerdict RELEASE_FORMAT_VERSION Release ReleaseKind"
+        "Answer BudgetStatement BudgetStep Card CardEntry Evidence FRAME_KINDS Guarantee GuaranteeKind "
+        "MarginalVerdict Question QuestionKind RELEASE_FORMAT_VERSION Release ReleaseKind"
         " from_bytes load save to_bytes to_frame write_rows"
     )
     assert " ".join(sorted(room.__all__)) == names

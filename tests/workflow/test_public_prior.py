@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import Refused, TableError, UnderstudyError
-from understudy.releases.file.archive import load
+from understudy.releases.release import load
 from understudy.schema import Boolean, Integer, Schema
 
 SIZE, COLUMNS = 6, 6

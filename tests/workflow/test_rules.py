@@ -10,7 +10,7 @@ import pytest
 
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, SchemaError
-from understudy.releases.file.archive import load
+from understudy.releases.release import load
 from understudy.schema import Schema
 from understudy.workflow.plan import plan
 from understudy.workflow.synthesize import synthesize

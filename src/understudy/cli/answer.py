@@ -23,7 +23,7 @@ def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
 
     Example: understudy answer people.understudy "count where age > 60 and sex = 'F'"
     """
-    from understudy.releases.file.archive import load
+    from understudy.releases.release import load
 
     loaded = load(release)
     found = [loaded.answer(question) for question in questions]

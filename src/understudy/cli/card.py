@@ -30,7 +30,7 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     release alone and spends nothing.
     """
     from understudy.releases.card.recoded_columns import recoding_lines
-    from understudy.releases.file.archive import load
+    from understudy.releases.release import load
 
     found = load(release).card
     if cliques:
@@ -56,4 +56,4 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         report_json(found.to_dict())
         return
-    report([found.sentence(), *recoding_lines(found.release), "", *found.lines()])
+    report([found.sentence(), *recoding_lines(found.evidence), "", *found.lines()])

@@ -66,7 +66,7 @@ def sample(
     fixed = dict(_parse_given(text) for text in given)
     if partition_rows is None:
         check_outputs([output], inputs=[release], rows=output)
-    from understudy.releases.file.archive import load
+    from understudy.releases.release import load
 
     try:
         loaded = load(release)

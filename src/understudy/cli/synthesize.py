@@ -130,7 +130,7 @@ def synthesize(
     check_ledger_exists(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     from understudy.accounting.aftermath import account_for_failure, describe_spending
-    from understudy.releases.release import check_rows, refuse_unasked_rows
+    from understudy.releases.sampling import check_rows, refuse_unasked_rows
     from understudy.schema import Schema
     from understudy.workflow.open import open_source
     from understudy.workflow.synthesize import synthesize as make_release

@@ -1,15 +1,18 @@
-"""The file a custodian hands out: schema, noisy measurements, model, promise and
+"""The file a custodian hands out: schema, noisy measurements, model, guarantee and
 account. No pickle, no code, no rows.
 """
 
 from understudy.releases.account import BudgetStatement, BudgetStep
 from understudy.releases.answers.answer import Answer
-from understudy.releases.card.card import Card, CardEntry, MarginalVerdict
-from understudy.releases.file.archive import from_bytes, load, save, to_bytes
+from understudy.releases.answers.question import Question, QuestionKind
+from understudy.releases.card.card import Card
+from understudy.releases.card.entry import CardEntry, MarginalVerdict
+from understudy.releases.contents import RELEASE_FORMAT_VERSION, ReleaseKind
+from understudy.releases.evidence import Evidence
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
 from understudy.releases.output.frames import FRAME_KINDS, to_frame
 from understudy.releases.output.write import write_rows
-from understudy.releases.release import RELEASE_FORMAT_VERSION, Release, ReleaseKind
+from understudy.releases.release import Release, from_bytes, load, save, to_bytes
 
 __all__ = [
     "FRAME_KINDS",
@@ -19,9 +22,12 @@ __all__ = [
     "BudgetStep",
     "Card",
     "CardEntry",
+    "Evidence",
     "Guarantee",
     "GuaranteeKind",
     "MarginalVerdict",
+    "Question",
+    "QuestionKind",
     "Release",
     "ReleaseKind",
     "from_bytes",

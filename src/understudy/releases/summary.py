@@ -17,10 +17,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.spending import account_facts, format_spending
 from understudy.releases.account import BudgetStatement
-from understudy.releases.card.degenerate_columns import (
-    degenerate_column_lines,
-    join_first_names,
-)
+from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.card.recoded_columns import (
     columns_without_bounds,
     rare_rows_by_column,
@@ -28,7 +25,7 @@ from understudy.releases.card.recoded_columns import (
 )
 from understudy.releases.guarantee import Guarantee
 from understudy.releases.release import Release
-from understudy.text import format_count, format_percent, join_words
+from understudy.text import format_count, format_percent, join_first_names, join_words
 
 DISCOVERY_STEPS = frozenset({"types", "values", "bounds", "bins"})
 """Steps of a statement that paid for what the schema left open."""
@@ -119,8 +116,8 @@ class RunSummary:
             run=run,
             stages=tuple(list_stages(release)),
             account=SpentAccount.read(ledger) if run and ledger is not None else None,
-            recoded=tuple(recoding_lines(release)),
-            rare_rows=rare_rows_by_column(release),
+            recoded=tuple(recoding_lines(release.evidence)),
+            rare_rows=rare_rows_by_column(release.evidence),
             card_sentence=release.card.sentence() if run else None,
             warnings=list_warnings(release),
         )
@@ -230,7 +227,7 @@ def list_warnings(release: Release) -> tuple[str, ...]:
     warnings = list(advise_on_budget(budget, rows=rows, noisy=declared is None))
     if rows == 0:
         warnings.append(_NO_ROWS_WARNING)
-    if unbounded := columns_without_bounds(release):
+    if unbounded := columns_without_bounds(release.evidence):
         warnings.append(
             f"No bounds stood out of the noise in {join_first_names(unbounded)}: what"
             " was in these columns is lost. Declare their `min` and `max` in a schema,"

@@ -8,7 +8,7 @@ from typing import Any
 
 from understudy.errors import Refused
 from understudy.releases import Release
-from understudy.releases.file.archive import load
+from understudy.releases.release import load
 from understudy.reports.report import Report
 from understudy.workflow.evaluate import evaluate as compare
 

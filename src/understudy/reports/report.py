@@ -133,12 +133,11 @@ class Report:
         """The part that may be published: from the release alone, no real row read."""
         columns = []
         for name in release.schema:
-            counts = release.card.table((name,))
             columns.append(
                 ColumnShares(
                     name=name,
                     labels=release.schema.codecs[name].labels(),
-                    synthetic=_normalise_counts(counts.tolist()),
+                    synthetic=release.evidence.shares(name),
                 )
             )
         return cls(title=title, release=release, columns=tuple(columns))

@@ -48,7 +48,7 @@ def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
             columns = sorted(measurement.clique, key=order.__getitem__)
             pairs.update(combinations(columns, 2))
     return {
-        pair: mutual_information_bits(release.card.table(pair))
+        pair: mutual_information_bits(release.evidence.marginal(pair))
         for pair in sorted(pairs)
     }
 

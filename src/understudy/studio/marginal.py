@@ -38,7 +38,7 @@ def draw_marginal(release: Release, columns: Sequence[str]) -> Markup:
     if not 1 <= len(names) <= 2:
         raise Refused("Choose one column or two.")
     labels = [release.schema.codecs[name].labels() for name in names]
-    table = release.card.table(tuple(names))
+    table = release.evidence.marginal(tuple(names))
     shares = table / max(float(table.sum()), 1e-9)
     if len(names) == 1:
         return column_chart(names[0], labels[0], shares)

@@ -74,8 +74,7 @@ def column_charts(job: Job, made: Release) -> list[dict[str, str]]:
         return [{"name": c.name, "drawn": c.drawn} for c in job.report.columns]
     found = []
     for name in made.schema:
-        counts = made.card.table((name,))
-        shares = counts / max(float(counts.sum()), 1e-9)
+        shares = made.evidence.shares(name)
         found.append(
             {
                 "name": name,
@@ -110,7 +109,7 @@ def draw_heatmap(job: Job) -> str:
         )
     few = names[:MAX_STUDIO_HEATMAP_COLUMNS]
     made = {
-        (a, b): mutual_information_bits(job.release.card.table((a, b)))
+        (a, b): mutual_information_bits(job.release.evidence.marginal((a, b)))
         for i, a in enumerate(few)
         for b in few[:i]
     }

@@ -29,8 +29,8 @@ from understudy.findings import (
     ignore_progress,
 )
 from understudy.releases import Release
-from understudy.releases.file.archive import load
 from understudy.releases.guarantee import GuaranteeKind
+from understudy.releases.release import load
 from understudy.schema import BrokenRowPolicy, Lattice, Schema
 from understudy.tables import Table, TableSource
 from understudy.workflow.compare import common_schema, note_comparison

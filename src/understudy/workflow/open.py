@@ -13,7 +13,6 @@ from typing import TypeVar
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.errors import Refused, SchemaError, TableError
-from understudy.releases.card.degenerate_columns import join_first_names
 from understudy.schema import (
     Column,
     Identifier,
@@ -26,6 +25,7 @@ from understudy.schema import (
 from understudy.schema.columns.from_dtype import column_of_type
 from understudy.schema.disclosed import guess_identifier
 from understudy.tables import TableSource, open_table
+from understudy.text import join_first_names
 
 Word = TypeVar("Word", bound=StrEnum)
 

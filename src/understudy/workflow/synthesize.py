@@ -37,9 +37,9 @@ from understudy.measurements import Measurements
 from understudy.models.progress import watch_fits
 from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import BudgetStatement, BudgetStep, Guarantee, Release
+from understudy.releases.contents import environment
 from understudy.releases.file.document import MAX_RELEASE_COLUMNS
 from understudy.releases.output.frames import FRAME_KINDS
-from understudy.releases.release import environment
 from understudy.schema import BrokenRowPolicy, Schema, schema_to_dict
 from understudy.schema.disclosed import (
     LOST_COLUMN_NOTE,

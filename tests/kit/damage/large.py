@@ -24,7 +24,7 @@ from understudy.errors import UnderstudyError
 from understudy.models import ProductModel
 from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import Guarantee, Release
-from understudy.releases.file.archive import load
+from understudy.releases.release import load
 from understudy.schema import Schema, dump_schema
 from understudy.schema.disclosed import describe_declared
 from understudy.schema.formats import load_format

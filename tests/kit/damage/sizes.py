@@ -26,7 +26,7 @@ from understudy.accounting.chain import (
 from understudy.accounting.ledger import Ledger
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
-from understudy.releases.file.archive import to_bytes
+from understudy.releases.release import to_bytes
 from understudy.schema import Schema
 
 Words = dict[str, Any]

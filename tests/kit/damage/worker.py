@@ -135,7 +135,7 @@ def described(path: Path) -> str | None:
 
 def released(path: Path) -> str | None:
     """Read a release and take a few rows of it."""
-    from understudy.releases.file.archive import load
+    from understudy.releases.release import load
 
     try:
         load(path).sample(3, kind="numpy")

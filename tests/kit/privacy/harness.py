@@ -36,7 +36,7 @@ from understudy.cli.layout import report_json
 from understudy.cli.synthesize import run_facts
 from understudy.errors import UnderstudyError
 from understudy.releases import Release
-from understudy.releases.file.archive import to_bytes
+from understudy.releases.release import to_bytes
 from understudy.schema import (
     Boolean,
     Categorical,

@@ -138,7 +138,7 @@ def chance(text: str) -> str:
 
 def parts(release: Release) -> dict[str, bytes]:
     """What a release's file holds, by name, without what differs between any two runs."""
-    from understudy.releases.file.archive import to_bytes
+    from understudy.releases.release import to_bytes
 
     with zipfile.ZipFile(io.BytesIO(to_bytes(release))) as archive:
         held = {name: archive.read(name) for name in archive.namelist()}

@@ -157,7 +157,7 @@ def test_a_constant_of_another_kind_is_refused_where_the_type_was_learned(
         learned.answer(question)
 
 
-@pytest.mark.parametrize("question", [None, 5, ["count"], b"count"])
+@pytest.mark.parametrize("question", [None, 5, [5], b"count"])
 def test_a_question_is_a_text(learned: Release, question: object):
     with pytest.raises(Refused, match="A question reads"):
         learned.answer(question)  # type: ignore[arg-type]

@@ -199,7 +199,7 @@ def test_a_pair_that_was_measured_badly_is_told_by_the_model_and_its_parts():
     """
     rng = np.random.default_rng(2)
     release = made(truth(rng), rng, pairs=1000)
-    table = release.card.table(("a", "c"))
+    table = release.evidence.marginal(("a", "c"))
     for code in range(4):
         both, part = (
             release.answer(f"count where a = {code} and c = 2"),

@@ -29,7 +29,8 @@ from understudy.models.sampling.rounding import fraction_variance
 from understudy.models.uncertainty.intervals import distance_bound, supported_bound
 from understudy.models.uncertainty.measured_bound import measured_bound
 from understudy.releases import MarginalVerdict, Release
-from understudy.releases.card.card import ROUNDING_ERROR_FACTOR
+from understudy.releases.card.bounds import marginal_error_bound
+from understudy.releases.evidence import ROUNDING_ERROR_FACTOR
 from understudy.schema import Categorical, Integer, Schema, parse_predicate
 
 SCHEMA = Schema(
@@ -147,25 +148,25 @@ def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_
     both = us.synthesize(
         people, SCHEMA, epsilon=0.3, synthesizer="adaptive", ledger=tmp_path / "l"
     )
-    card, gaps = (
-        both.card,
-        {frozenset(g.distance.clique): g for g in both.measurements.gaps},
-    )
+    evidence = both.evidence
+    gaps = {frozenset(g.distance.clique): g for g in both.measurements.gaps}
     checked = 0
     for clique in combinations(SCHEMA, 2):
         gap = gaps.get(frozenset(clique))
-        if gap is None or not card.pooled.known(clique):
+        if gap is None or not evidence.least_squares.known(clique):
             continue
-        table = card.table(clique)
+        table = evidence.marginal(clique)
         turned = table.transpose([clique.index(name) for name in gap.distance.clique])
         least = min(
-            measured_bound(card.pooled, clique, table, confidence=0.975).rows,
+            measured_bound(
+                evidence.least_squares, clique, table, confidence=0.975
+            ).rows,
             distance_bound(gap, turned, confidence=0.975).rows,
         )
-        found = card.bound(clique)
+        found = marginal_error_bound(evidence, clique)
         assert found is not None
         assert found.supported
-        assert found.rows == pytest.approx(least + card.astray(clique))
+        assert found.rows == pytest.approx(least + evidence.sampling_error(clique))
         checked += 1
     assert checked, "this budget measures a pair of which a distance was bought"
 
@@ -181,7 +182,7 @@ def test_noise_is_blank_where_the_bound_does_not_rest_on_it(release: Release):
         Fraction(1024),
         Cost(Accounting.GDP, Fraction(1, 10**6)),
     )
-    near = EstimateDistance.of(paid, release.card.table(pair))
+    near = EstimateDistance.of(paid, release.evidence.marginal(pair))
     told = replace(
         release, measurements=Measurements(tuple(release.measurements), (), (near,))
     )
@@ -202,11 +203,11 @@ def test_noise_with_heavier_tails_than_gaussian_has_the_bound_with_room_for_them
         synthesizer="independent",
         ledger=tmp_path / "l",
     )
-    table = pure.card.table(("town",))
-    found = pure.card.bound(("town",))
+    table = pure.evidence.marginal(("town",))
+    found = marginal_error_bound(pure.evidence, ("town",))
     assert found is not None
-    wide = supported_bound(pure.card.pooled, ("town",), table).rows
-    assert wide > measured_bound(pure.card.pooled, ("town",), table).rows
+    wide = supported_bound(pure.evidence.least_squares, ("town",), table).rows
+    assert wide > measured_bound(pure.evidence.least_squares, ("town",), table).rows
     # Rows of independent columns are rounded: fractions of a row are all that they can
     # be off.
     left = fraction_variance(table)
@@ -277,12 +278,12 @@ def test_what_sampled_rows_may_be_off_holds_and_is_not_far_from_what_they_are(
     for seed in range(100):
         rows = release.model.sample(release.rows, np.random.default_rng(seed))
         for clique in cliques:
-            table = release.card.table(clique)
+            table = release.evidence.marginal(clique)
             flat = np.ravel_multi_index([rows[n] for n in clique], table.shape)
             off = np.abs(
                 np.bincount(flat, minlength=table.size).reshape(table.shape) - table
             ).sum()
-            allowed = release.card.astray(clique)
+            allowed = release.evidence.sampling_error(clique)
             held.append(off <= allowed)
             half.append(off <= allowed / 2)
     assert binom.cdf(sum(held), len(held), 0.95) > 1e-6
@@ -314,10 +315,10 @@ def test_a_column_summed_from_a_large_node_may_be_off_by_more_than_a_row_in_ever
     off = []
     for seed in range(20):
         sample = release.model.sample(release.rows, np.random.default_rng(seed))
-        table = release.card.table(("d",))
+        table = release.evidence.marginal(("d",))
         off.append(
             np.abs(np.bincount(sample["d"], minlength=25) - table).sum()
-            / release.card.astray(("d",))
+            / release.evidence.sampling_error(("d",))
         )
     assert np.mean(np.array(off) <= 1) >= 0.8
     assert np.median(off) > 0.1

@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.releases.card.recoded_columns import rare_rows_by_column, recoding_lines
-from understudy.releases.file.archive import load
+from understudy.releases.release import load
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +36,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
 
 
 def test_cells_that_became_others_are_told(made: us.Release):
-    clipped, folded = recoding_lines(made)
+    clipped, folded = recoding_lines(made.evidence)
     assert clipped == "Clipped to the bounds that were learned: number."
-    word = f'Too rare to be shown, so "other" or what the schema makes of it: word (about {rare_rows_by_column(made)["word"]} rows)'
+    word = f'Too rare to be shown, so "other" or what the schema makes of it: word (about {rare_rows_by_column(made.evidence)["word"]} rows)'
     assert folded.startswith(
         word
     )  # noise alone may make a few rows of `sex` others too
-    assert abs(rare_rows_by_column(made)["word"] - 400) < 100
+    assert abs(rare_rows_by_column(made.evidence)["word"] - 400) < 100
 
 
 def test_the_release_and_its_card_say_so(made: us.Release):
-    for line in recoding_lines(made):
+    for line in recoding_lines(made.evidence):
         assert line in repr(made)
         assert line in repr(made.card)
         assert line.replace('"', "&quot;") in made.card._repr_html_()
@@ -60,4 +60,4 @@ def test_a_declared_table_has_nothing_to_tell(tmp_path: Path):
         epsilon=1,
         ledger=tmp_path / "a.ledger",
     )
-    assert recoding_lines(release) == []
+    assert recoding_lines(release.evidence) == []

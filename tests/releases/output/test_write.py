@@ -21,7 +21,7 @@ import pytest
 
 from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, release
 from understudy.errors import Refused
-from understudy.releases import release as module
+from understudy.releases import sampling as module
 from understudy.releases import write_rows
 from understudy.releases.output.frames import cells
 from understudy.schema import (

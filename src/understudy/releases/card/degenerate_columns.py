@@ -1,43 +1,40 @@
-"""Piles: columns nearly all of whose rows lie where cells go that do not fit. Told from
-the release alone, free of charge.
+"""Degenerate columns: nearly all rows fell into a catch-all value, so the column carries
+no information. Found from the release alone, free of charge.
 
 A cell that does not fit its column has a declared place all the same
 (schema/columns/codec.py): `other`, missing, the nearest bound, the first code. Counts
-of such a place may be sharp while what was in the column is lost. It may also be so in
-the file, which the release cannot know: a line asks the owner. A column is called lost
-where nothing else in it stands out of the noise, or where `other` holds nearly all of
-it, since `other` is whatever is not told.
+of such a place may be precise while what was in the column is lost. The file itself may
+also be like that, which the release cannot know: a line asks the owner. A column is
+called lost if nothing else in it exceeds the noise, or if `other` holds nearly all of
+it, since `other` says nothing about a value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.releases.card.bounds import error_share, marginal_error_bound
+from understudy.releases.evidence import Evidence
 from understudy.schema import Categorical, Lattice
 from understudy.schema.columns.base import OutOfBoundsPolicy
 from understudy.schema.columns.code_layout import BinEdges
 from understudy.schema.columns.codec import Codec
 from understudy.schema.disclosed import LOST_COLUMN_NOTE
-
-if TYPE_CHECKING:
-    from understudy.releases.card.card import Card
+from understudy.text import join_first_names
 
 MIN_CATCH_ALL_SHARE, MIN_BOUND_BIN_SHARE = 0.9, 0.5
-"""The share of rows that makes a pile; at a bound, which a column seldom has so many
-rows at, it is the second.
+"""Share of rows from which a catch-all value makes a column degenerate. At a bound it
+is the second: few columns have half of their rows there.
 """
 
 MIN_BINS_PER_RANGE = 10
-"""The part of a column's range that a bin at a bound is at most, before the bound is
-doubted: one of a few may well hold most rows.
+"""A bound is doubted only if its bin is at most this fraction of the column's range:
+one of a few wide bins may well hold most rows.
 """
-
-MAX_NAMED_COLUMNS = 8
-"""Columns that a line names at most."""
 
 _SPELLING_HINT = "numbers with a decimal point, dates as 2024-02-29"
 RARE_VALUES_TEXT = (
@@ -70,75 +67,86 @@ class DegenerateColumn:
     lost: bool
 
 
-def find_degenerate_columns(card: Card) -> dict[str, DegenerateColumn]:
-    """The columns of a release that are piled up, each with what is said of it; nothing
-    where noise alone may have done it.
+@dataclass(frozen=True)
+class CatchAllShares:
+    """The share of rows in each place where cells go that do not fit."""
+
+    untold: float
+    """`other` and missing together."""
+    other: float
+    first: float
+    last: float
+    """The first code and the last of those that are values; 0 if there are none."""
+
+    @classmethod
+    def of(cls, codec: Codec, shares: NDArray[np.float64]) -> CatchAllShares:
+        """The shares of one column, from the share of each of its codes."""
+        values = len(codec.bins)
+        return cls(
+            untold=float(shares[values:].sum()),
+            other=0.0 if codec.other is None else float(shares[codec.other]),
+            first=float(shares[0]) if values else 0.0,
+            last=float(shares[values - 1]) if values else 0.0,
+        )
+
+    @property
+    def largest(self) -> float:
+        """The largest share of any one place."""
+        return max(self.untold, self.first, self.last)
+
+
+def find_degenerate_columns(evidence: Evidence) -> dict[str, DegenerateColumn]:
+    """The degenerate columns of a release, each with what is said of it; none that
+    noise alone may have made so.
     """
-    release = card.release
-    found: dict[str, DegenerateColumn] = {}
-    for name in release.schema if len(release.measurements) else ():
-        if release.schema[name].note == LOST_COLUMN_NOTE:
-            found[name] = DegenerateColumn(
-                "", lost=True
-            )  # the run says so in its own words
-            continue
-        counts = card.table((name,))
-        shares = counts / max(float(counts.sum()), 1e-9)
-        if (
-            max(_catch_all_shares(release.schema.codecs[name], shares), default=0.0)
-            < MIN_BOUND_BIN_SHARE
-        ):
-            continue
-        bound = card.bound((name,))
-        error = 1.0 if bound is None else bound.rows / (2 * card.rows)
-        pile = _judge_column(release.schema.codecs[name], shares, error)
-        if pile is not None:
-            found[name] = pile
-    return found
+    degenerate: dict[str, DegenerateColumn] = {}
+    if not len(evidence.measurements):
+        return degenerate
+    for name in evidence.schema:
+        judged = _judge_released_column(evidence, name)
+        if judged is not None:
+            degenerate[name] = judged
+    return degenerate
 
 
-def degenerate_column_lines(found: dict[str, DegenerateColumn]) -> tuple[str, ...]:
+def degenerate_column_lines(
+    degenerate: Mapping[str, DegenerateColumn],
+) -> tuple[str, ...]:
     """One line for all columns of which the same is said.
 
     >>> degenerate_column_lines({"sex": DegenerateColumn("nearly all rows are missing", True),
     ...     "job": DegenerateColumn("nearly all rows are missing", True)})
     ('sex, job: nearly all rows are missing',)
     """
-    said = dict.fromkeys(pile.said for pile in found.values() if pile.said)
+    names_by_text: dict[str, list[str]] = {}
+    for name, column in degenerate.items():
+        if column.said:
+            names_by_text.setdefault(column.said, []).append(name)
     return tuple(
-        f"{join_first_names([name for name in found if found[name].said == text])}:"
-        f" {text}"
-        for text in said
+        f"{join_first_names(names)}: {text}" for text, names in names_by_text.items()
     )
 
 
-def join_first_names(names: list[str]) -> str:
-    """Names, the first few of many."""
-    return (
-        ", ".join(names)
-        if len(names) <= MAX_NAMED_COLUMNS
-        else (
-            f"{', '.join(names[:MAX_NAMED_COLUMNS])} and"
-            f" {len(names) - MAX_NAMED_COLUMNS} more"
-        )
-    )
-
-
-def _catch_all_shares(codec: Codec, shares: NDArray[np.float64]) -> tuple[float, ...]:
-    """The shares of `other` and missing together, of the first code and of the last."""
-    values = len(codec.bins)
-    ends = (float(shares[0]), float(shares[values - 1])) if values else ()
-    return (float(shares[values:].sum()), *ends)
+def _judge_released_column(evidence: Evidence, name: str) -> DegenerateColumn | None:
+    if evidence.schema[name].note == LOST_COLUMN_NOTE:
+        # The run itself says that no bounds stood out; once is enough.
+        return DegenerateColumn("", lost=True)
+    codec, shares = evidence.schema.codecs[name], evidence.shares(name)
+    if CatchAllShares.of(codec, shares).largest < MIN_BOUND_BIN_SHARE:
+        return None  # spares most columns the error bound
+    bound = marginal_error_bound(evidence, (name,))
+    error = 1.0 if bound is None else error_share(bound, evidence)
+    return _judge_column(codec, shares, error)
 
 
 def _exceeds_noise(share: float, least: float, error: float) -> bool:
-    """Whether a pile is no work of noise."""
+    """Whether a share that large is more than noise."""
     return share >= least and share - error >= least / 2
 
 
-def _rest_is_noise(share: float, error: float) -> bool:
-    """Whether all else may be noise: twice the error that noise exceeds once in twenty
-    times, which it hardly ever does.
+def _is_rest_noise(share: float, error: float) -> bool:
+    """Whether all other rows may be noise: they are within twice the error that noise
+    exceeds once in twenty times.
     """
     return 1 - share <= 2 * error
 
@@ -146,63 +154,85 @@ def _rest_is_noise(share: float, error: float) -> bool:
 def _judge_column(
     codec: Codec, shares: NDArray[np.float64], error: float
 ) -> DegenerateColumn | None:
-    column, labels = codec.column, codec.labels()
-    untold, *ends = _catch_all_shares(codec, shares)
-    other = float(shares[codec.other]) if codec.other is not None else 0.0
-    if _exceeds_noise(untold, MIN_CATCH_ALL_SHARE, error):
-        alone = _rest_is_noise(untold, error)
-        if codec.other is None or 2 * other < untold:
-            return DegenerateColumn(EMPTY_COLUMN_TEXT, alone)
-        assert isinstance(column, Categorical)
-        if column.unfold_weights:
-            return None  # its rows are given labels of a public list
-        text = RARE_VALUES_TEXT if "values" in column.learned else UNLISTED_VALUES_TEXT
-        return DegenerateColumn(
-            text.format(label=labels[codec.other]),
-            alone or other >= MIN_CATCH_ALL_SHARE,
-        )
+    catch_all = CatchAllShares.of(codec, shares)
+    if _exceeds_noise(catch_all.untold, MIN_CATCH_ALL_SHARE, error):
+        return _judge_untold(codec, catch_all, error)
     if len(codec.bins) < 2:
         return None
-    if (
+    if _is_clipped_by_declaration(codec):
+        judged = _judge_bounds(codec, catch_all, error)
+        if judged is not None:
+            return judged
+    return _judge_first_value(codec, catch_all, error)
+
+
+def _judge_untold(
+    codec: Codec, catch_all: CatchAllShares, error: float
+) -> DegenerateColumn | None:
+    """A column whose rows are nearly all `other` or missing."""
+    is_alone = _is_rest_noise(catch_all.untold, error)
+    if codec.other is None or 2 * catch_all.other < catch_all.untold:
+        return DegenerateColumn(EMPTY_COLUMN_TEXT, is_alone)
+    column = codec.column
+    assert isinstance(column, Categorical)
+    if column.unfold_weights:
+        return None  # rows of `other` are given labels from a public list
+    text = RARE_VALUES_TEXT if "values" in column.learned else UNLISTED_VALUES_TEXT
+    said = text.format(label=codec.labels()[codec.other])
+    return DegenerateColumn(said, is_alone or catch_all.other >= MIN_CATCH_ALL_SHARE)
+
+
+def _is_clipped_by_declaration(codec: Codec) -> bool:
+    """Whether values beyond declared bounds were moved to the bounds."""
+    column = codec.column
+    return (
         isinstance(column, Lattice)
         and "bounds" not in column.learned
         and column.outside is OutOfBoundsPolicy.CLIP
-    ):
-        found = _judge_bounds(codec, *ends, error=error)
-        if found is not None:
-            return found
-    if (
-        codec.unlisted_code == 0
-        and _exceeds_noise(ends[0], MIN_CATCH_ALL_SHARE, error)
-        and _rest_is_noise(ends[0], error)
-    ):
-        return DegenerateColumn(
-            FIRST_VALUE_TEXT.format(label=labels[0]), lost=False
-        )  # a value like others may well hold them all
-    return None
+    )
 
 
 def _judge_bounds(
-    codec: Codec, low: float, high: float, *, error: float
+    codec: Codec, catch_all: CatchAllShares, error: float
 ) -> DegenerateColumn | None:
+    """A column of which half of the rows lie in a narrow bin at a declared bound."""
     assert isinstance(codec.bins, BinEdges)
     edges = codec.bins.edges
-    ways = [(high, "last", "larger", "max", len(edges) - 2)]
-    if edges[0] != 0:  # many a column of numbers is zero in most rows
-        ways.append((low, "first", "smaller", "min", 0))
-    for share, end, more, key, at in ways:
-        narrow = (
-            MIN_BINS_PER_RANGE * (edges[at + 1] - edges[at]) <= edges[-1] - edges[0]
+    ends = [(catch_all.last, "last", "larger", "max", len(edges) - 2)]
+    # A lower bound of 0 is not doubted: many columns of numbers are 0 in most rows.
+    if edges[0] != 0:
+        ends.append((catch_all.first, "first", "smaller", "min", 0))
+    for share, end, more, key, place in ends:
+        width = edges[place + 1] - edges[place]
+        is_narrow = MIN_BINS_PER_RANGE * width <= edges[-1] - edges[0]
+        if not is_narrow or not _exceeds_noise(share, MIN_BOUND_BIN_SHARE, error):
+            continue
+        text = BOUND_BIN_TEXT.format(
+            percent=100 * share,
+            end=end,
+            label=codec.labels()[place],
+            more=more,
+            key=key,
         )
-        if narrow and _exceeds_noise(share, MIN_BOUND_BIN_SHARE, error):
-            text = BOUND_BIN_TEXT.format(
-                percent=100 * share,
-                end=end,
-                label=codec.labels()[at],
-                more=more,
-                key=key,
-            )
-            return DegenerateColumn(
-                text, share >= MIN_CATCH_ALL_SHARE and _rest_is_noise(share, error)
-            )
+        is_lost = share >= MIN_CATCH_ALL_SHARE and _is_rest_noise(share, error)
+        return DegenerateColumn(text, is_lost)
+    return None
+
+
+def _judge_first_value(
+    codec: Codec, catch_all: CatchAllShares, error: float
+) -> DegenerateColumn | None:
+    """A column whose rows are nearly all its first value, where unlisted labels go.
+
+    It is not called lost: a value like others may well hold all rows.
+    """
+    is_catch_all = codec.unlisted_code == 0
+    share = catch_all.first
+    if (
+        is_catch_all
+        and _exceeds_noise(share, MIN_CATCH_ALL_SHARE, error)
+        and _is_rest_noise(share, error)
+    ):
+        said = FIRST_VALUE_TEXT.format(label=codec.labels()[0])
+        return DegenerateColumn(said, lost=False)
     return None

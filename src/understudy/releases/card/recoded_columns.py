@@ -1,60 +1,57 @@
-"""What learning made of cells: labels too rare to be shown, and numbers beyond the
-bounds that were learned. Told from the release alone.
+"""Columns that learning recoded: labels too rare to be shown, and numbers beyond the
+bounds that were learned. Found from the release alone.
 
-A release is about the table as its closed schema has it. Where labels or bounds were
+A release is about the table as its closed schema describes it. If labels or bounds were
 learned, some cells are no longer what they were in the file: the card's bounds, and
-answers, are about what they became. Who reads a release is told so.
+answers, are about the recoded cells. Readers of a release are informed of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from understudy.releases.card.degenerate_columns import join_first_names
+from understudy.releases.evidence import Evidence
 from understudy.schema.disclosed import LOST_COLUMN_NOTE
-from understudy.text import format_count
-
-if TYPE_CHECKING:
-    from understudy.releases.release import Release
+from understudy.text import format_count, join_first_names
 
 
-def rare_rows_by_column(release: Release) -> dict[str, int]:
-    """How many rows of each column with learned values are of none that is shown, by
-    the release's own counts.
+def rare_rows_by_column(evidence: Evidence) -> dict[str, int]:
+    """How many rows of each column with learned values have none of the values that are
+    shown, by the model's own counts.
     """
-    found = {}
-    for name in release.schema if release.model is not None else ():
-        place = release.schema.codecs[name].other
-        if place is not None and "values" in release.schema[name].learned:
-            assert release.model is not None
-            found[name] = round(float(release.model.marginal((name,))[place]))
-    return {name: rows for name, rows in found.items() if rows > 0}
+    schema, model = evidence.schema, evidence.model
+    rare: dict[str, int] = {}
+    if model is None:
+        return rare
+    for name in schema:
+        other = schema.codecs[name].other
+        if other is None or "values" not in schema[name].learned:
+            continue
+        rows = round(float(model.marginal((name,))[other]))
+        if rows > 0:
+            rare[name] = rows
+    return rare
 
 
-def columns_without_bounds(release: Release) -> list[str]:
+def columns_without_bounds(evidence: Evidence) -> list[str]:
     """The columns whose bounds were to be learned and could not be."""
-    return [
-        name for name in release.schema if release.schema[name].note == LOST_COLUMN_NOTE
-    ]
+    schema = evidence.schema
+    return [name for name in schema if schema[name].note == LOST_COLUMN_NOTE]
 
 
-def recoding_lines(release: Release) -> list[str]:
+def recoding_lines(evidence: Evidence) -> list[str]:
     """A line on columns whose numbers were clipped, and one on those with labels that
     are not shown.
     """
-    lines, gone = [], columns_without_bounds(release)
-    clipped = [
-        n
-        for n in release.schema
-        if "bounds" in release.schema[n].learned and n not in gone
-    ]
+    schema, lines = evidence.schema, []
+    unbounded = columns_without_bounds(evidence)
+    learned_bounds = [name for name in schema if "bounds" in schema[name].learned]
+    clipped = [name for name in learned_bounds if name not in unbounded]
     if clipped:
         lines.append(
             f"Clipped to the bounds that were learned: {join_first_names(clipped)}."
         )
     folded = [
         f"{name} (about {format_count(rows, 'row')})"
-        for name, rows in rare_rows_by_column(release).items()
+        for name, rows in rare_rows_by_column(evidence).items()
     ]
     if folded:
         lines.append(

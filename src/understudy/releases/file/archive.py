@@ -1,10 +1,9 @@
-"""The release file: a zip with `release.json` and `arrays/*.npy`. Anybody can read it;
-nobody can make it run anything.
+"""The release file: a zip with `release.json` and `arrays/*.npy`. Anybody can read it,
+and reading it never runs anything that it holds.
 
-The same release always gives the same bytes. A file that comes in is measured before it
-is opened and opened before it is believed: names, sizes, kinds of compression and
-ratios first, then the JSON, then every array against the schema. Whatever is wrong, one
-line says so.
+The same release always gives the same bytes. A file that comes in is checked from the
+outside in: names, sizes, kinds of compression and ratios first, then the JSON, then
+every array against the schema. Whatever is wrong, one line says so.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from numpy.typing import NDArray
 
 from understudy.atomic import write_file_atomically
 from understudy.errors import ReleaseError
-from understudy.releases.file.document import from_document, to_document
+from understudy.releases.contents import ReleaseContents
+from understudy.releases.file.document import ContentsT, from_document, to_document
 from understudy.releases.file.json_fields import parse_json
 from understudy.releases.file.npy import array_from_npy, array_to_npy
-from understudy.releases.release import Release
 
 DOCUMENT_MEMBER = "release.json"
 MAX_ARCHIVE_MEMBERS = 65_535
@@ -41,7 +40,7 @@ MAX_UNPACKING_RATIO = 64
 """
 
 MAX_UNPACKED_BYTES = 1 << 28
-"""All members together may unpack to this, and beyond it to RATIO_LIMIT times the
+"""All members together may unpack to this, and beyond it to that ratio times the
 file's own size: the first 64 KiB of 65,535 members are 4 GiB that the limit of each
 member would let through.
 """
@@ -49,23 +48,26 @@ member would let through.
 _RATIO_FREE_BYTES = 1 << 16
 _ARRAY_MEMBER = re.compile(r"arrays/[0-9]{5}\.npy", re.ASCII)
 _ZIP_END_RECORD = struct.Struct("<4s4H2LH")
+# Fixed, so that the same release gives the same bytes on every machine at any time.
 _ZIP_MEMBER_TIME = (1980, 1, 1, 0, 0, 0)
+_ZIP_LEVEL = 6
+_UNIX_SYSTEM, _READABLE_FILE = 3, 0o644 << 16
 
 
-def save(release: Release, path: str | os.PathLike[str]) -> None:
+def save_contents(release: ReleaseContents, path: str | os.PathLike[str]) -> None:
     """Write a release file; it appears whole or not at all, and only if it can be read
     back.
     """
-    data = to_bytes(release)
-    from_bytes(data)
+    data = contents_to_bytes(release)
+    contents_from_bytes(data, ReleaseContents)
     with write_file_atomically(path, private=False) as draft:
         draft.write_bytes(data)
 
 
-def load(path: str | os.PathLike[str]) -> Release:
-    """Read a release file that anybody may have written.
+def load_contents(path: str | os.PathLike[str], contents: type[ContentsT]) -> ContentsT:
+    """Read a release file that anybody may have written, as an object of that class.
 
-    >>> load("missing.understudy")
+    >>> load_contents("missing.understudy", ReleaseContents)
     Traceback (most recent call last):
     understudy.errors.ReleaseError: missing.understudy: there is no such file. Nothing was loaded.
     """
@@ -76,7 +78,7 @@ def load(path: str | os.PathLike[str]) -> Release:
             raise ReleaseError(
                 f"{path}: is larger than a release may be. Nothing was loaded."
             )
-        return from_bytes(Path(path).read_bytes())
+        return contents_from_bytes(Path(path).read_bytes(), contents)
     except OSError as error:
         raise ReleaseError(
             f"{path}: {error.strerror or 'cannot be read'}. Nothing was loaded."
@@ -88,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> Release:
         ) from None
 
 
-def to_bytes(release: Release) -> bytes:
+def contents_to_bytes(release: ReleaseContents) -> bytes:
     """The bytes of a release file: the same for the same release."""
     document, arrays = to_document(release)
     text = json.dumps(
@@ -103,28 +105,29 @@ def to_bytes(release: Release) -> bytes:
 
 
 def _add_member(archive: zipfile.ZipFile, name: str, data: bytes, before: int) -> int:
-    """Add a member, packed where a reader will unpack it: neither it nor all of them so
-    far may grow too much. How long it is.
+    """Add a member, packed only if a reader would unpack it: neither it nor all members
+    so far may grow too much. Returns its length.
     """
-    info = zipfile.ZipInfo(name, _ZIP_MEMBER_TIME)
-    info.create_system, info.external_attr = 3, 0o644 << 16
-    packed = len(zlib.compress(data, 6))
     assert archive.fp is not None, "the archive is open"
-    grown = before + len(data) > MAX_UNPACKED_BYTES // 2 + archive.fp.tell() * (
-        MAX_UNPACKING_RATIO // 2
-    )
-    stored = (
+    # Writing keeps to half of every limit of reading, so that what is written can be
+    # read whatever the rounding.
+    ratio = MAX_UNPACKING_RATIO // 2
+    packed = len(zlib.compress(data, _ZIP_LEVEL))
+    most_alone = _RATIO_FREE_BYTES + packed * ratio
+    most_together = MAX_UNPACKED_BYTES // 2 + archive.fp.tell() * ratio
+    is_stored = (
         len(data) <= packed
-        or len(data) > _RATIO_FREE_BYTES + packed * (MAX_UNPACKING_RATIO // 2)
-        or grown
+        or len(data) > most_alone
+        or before + len(data) > most_together
     )
-    archive.writestr(
-        info, data, zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED, 6
-    )
+    info = zipfile.ZipInfo(name, _ZIP_MEMBER_TIME)
+    info.create_system, info.external_attr = _UNIX_SYSTEM, _READABLE_FILE
+    method = zipfile.ZIP_STORED if is_stored else zipfile.ZIP_DEFLATED
+    archive.writestr(info, data, method, _ZIP_LEVEL)
     return len(data)
 
 
-def from_bytes(data: bytes) -> Release:
+def contents_from_bytes(data: bytes, contents: type[ContentsT]) -> ContentsT:
     """The release in the bytes of a file, or ReleaseError in one line, whatever the
     bytes.
     """
@@ -133,8 +136,9 @@ def from_bytes(data: bytes) -> Release:
         document = parse_json(members.pop(DOCUMENT_MEMBER))
         arrays: dict[str, NDArray[np.generic]] = {}
         for name in list(members):
+            # Popped, so that bytes and array of a member are not both kept.
             arrays[name] = array_from_npy(members.pop(name), name)
-        return from_document(document, arrays)
+        return from_document(document, arrays, contents)
     except ReleaseError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError):
@@ -163,9 +167,8 @@ def _read_members(data: bytes) -> dict[str, bytes]:
         for info in infos:
             _check_member(info)
         unpacked = sum(info.file_size for info in infos)
-        if unpacked > min(
-            MAX_RELEASE_BYTES, MAX_UNPACKED_BYTES + MAX_UNPACKING_RATIO * len(data)
-        ):
+        by_ratio = MAX_UNPACKED_BYTES + MAX_UNPACKING_RATIO * len(data)
+        if unpacked > min(MAX_RELEASE_BYTES, by_ratio):
             raise ReleaseError(
                 "the file unpacks to more than a release may hold. Nothing was loaded."
             )
@@ -175,9 +178,7 @@ def _read_members(data: bytes) -> dict[str, bytes]:
 def _open_archive(data: bytes) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(io.BytesIO(data))
-    except (
-        RuntimeError
-    ):  # a member asks for a later version of the format than there is
+    except RuntimeError:  # a member asks for a later version of the zip format
         raise ReleaseError(
             "the file is packed in a way that no release is. Nothing was loaded."
         ) from None

@@ -1,12 +1,13 @@
 """Reading JSON that anybody may have written: every field is checked for its type, its
-size and its company.
+size and the fields beside it.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
 from enum import Enum
 from fractions import Fraction
@@ -31,7 +32,10 @@ def parse_json(data: bytes) -> object:
     >>> parse_json(b'{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
     """
-    if data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_RELEASE_JSON_NODES:
+    # Every entry of a list or object is preceded by one of these bytes, so they bound
+    # the memory that parsing takes before anything is parsed.
+    most_entries = data.count(b",") + data.count(b"[") + data.count(b"{")
+    if most_entries > MAX_RELEASE_JSON_NODES:
         raise ReleaseError("release.json: has too many entries. Nothing was loaded.")
     try:
         document: object = json.loads(
@@ -44,29 +48,37 @@ def parse_json(data: bytes) -> object:
         raise ReleaseError(
             "release.json: not valid JSON. The file is damaged. Nothing was loaded."
         ) from None
+    _check_depth(document)
+    return document
+
+
+def _check_depth(document: object) -> None:
+    """Refuse nesting that later recursion over the document might not survive."""
     level: list[object] = [document]
     for _ in range(MAX_RELEASE_JSON_DEPTH):
-        level = [
-            x
-            for y in level
-            if isinstance(y, dict | list)
-            for x in (y.values() if isinstance(y, dict) else y)
-        ]
+        level = [child for value in level for child in _children(value)]
         if not level:
-            return document
+            return
     raise ReleaseError("release.json: is nested too deeply. Nothing was loaded.")
 
 
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    # Two readers may disagree on which of two equal keys counts.
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a key stands twice")
-    return found
+    return fields
 
 
 def _finite_float(text: str) -> float:
     number = float(text)
-    if number - number != 0:
+    if not math.isfinite(number):
         raise ValueError("not finite")
     return number
 
@@ -91,16 +103,16 @@ class JsonFields:
     ('model', 3)
     """
 
-    def __init__(self, found: object, where: str, names: set[str]) -> None:
-        if not isinstance(found, dict) or set(found) != names:
+    def __init__(self, value: object, where: str, names: set[str]) -> None:
+        if not isinstance(value, dict) or set(value) != names:
             raise field_error(
                 where, f"an object with exactly the fields {', '.join(sorted(names))}"
             )
-        self._found = found
+        self._fields = value
         self.where = where
 
     def __getitem__(self, name: str) -> object:
-        return self._found[name]
+        return self._fields[name]
 
     def path(self, name: str) -> str:
         """Where a field stands, for errors."""
@@ -129,16 +141,15 @@ class JsonFields:
         for member in kind:
             if type(self[name]) is str and member.value == self[name]:
                 return member
-        raise field_error(
-            self.path(name), f"one of {', '.join(str(member.value) for member in kind)}"
-        )
+        words = ", ".join(str(member.value) for member in kind)
+        raise field_error(self.path(name), f"one of {words}")
 
     def items(self, name: str, *, limit: int = MAX_RELEASE_JSON_NODES) -> list[object]:
         """A list."""
-        found = self[name]
-        if not isinstance(found, list) or len(found) > limit:
+        value = self[name]
+        if not isinstance(value, list) or len(value) > limit:
             raise field_error(self.path(name), "a list")
-        return found
+        return value
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts."""
@@ -147,18 +158,26 @@ class JsonFields:
             for i, item in enumerate(self.items(name))
         )
 
-    def mapping(self, name: str) -> dict[str, object]:
-        """An object whose fields are free."""
-        found = self[name]
-        if not isinstance(found, dict):
+    def free_object(self, name: str) -> dict[str, object]:
+        """An object that may have any fields."""
+        value = self[name]
+        if not isinstance(value, dict):
             raise field_error(self.path(name), "an object")
-        return found
+        return value
+
+    def truth(self, name: str) -> bool:
+        """True or false; JSON's numbers are neither."""
+        value = self[name]
+        if type(value) is not bool:
+            raise field_error(self.path(name), "true or false")
+        return value
 
 
 def text_from_json(
     value: object, where: str, *, limit: int = MAX_RELEASE_TEXT_CHARACTERS
 ) -> str:
     """A text that can be written to a file again."""
+    # JSON can spell half of a surrogate pair, which no UTF-8 file can hold.
     if (
         not isinstance(value, str)
         or len(value) > limit

@@ -1,0 +1,63 @@
+"""What the card says of one marginal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from understudy.measurements import Clique
+
+MAX_GOOD_ERROR, MAX_USABLE_ERROR = 0.02, 0.10
+"""Largest share of rows in a wrong cell for a marginal to be called good, or usable."""
+
+
+class MarginalVerdict(StrEnum):
+    """What a marginal of the release is good for."""
+
+    GOOD = "good"
+    USABLE = "usable"
+    POOR = "poor"
+    LOST = "lost"
+    UNKNOWN = "no bound"
+
+
+@dataclass(frozen=True)
+class CardEntry:
+    """What the card says of one marginal. `error` bounds the share of rows in a wrong
+    cell; `noise` is in rows per cell.
+
+    `noise` is None if the bound rests on a released distance instead.
+    """
+
+    clique: Clique
+    supported: bool
+    cells: int
+    noise: float | None
+    error: float | None
+    lost: bool = False
+
+    @property
+    def verdict(self) -> MarginalVerdict:
+        """Good up to 2 % of the rows in a wrong cell, usable up to 10 %; lost if the
+        cells say nothing of what was in a column.
+        """
+        if self.error is None:
+            return MarginalVerdict.UNKNOWN
+        if self.lost:
+            return MarginalVerdict.LOST
+        if self.error <= MAX_GOOD_ERROR:
+            return MarginalVerdict.GOOD
+        if self.error <= MAX_USABLE_ERROR:
+            return MarginalVerdict.USABLE
+        return MarginalVerdict.POOR
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "clique": list(self.clique),
+            "supported": self.supported,
+            "cells": self.cells,
+            "noise": self.noise,
+            "error": self.error,
+            "verdict": self.verdict.value,
+        }
