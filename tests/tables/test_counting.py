@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from understudy.errors import TableError
 from understudy.tables import counting
-from understudy.tables.counting import Tally, count_cells, count_sparse, cover_cliques
+from understudy.tables.clique_cover import count_cells, cover_cliques
+from understudy.tables.counting import Tally, count_sparse
 
 
 def coded(sizes: dict[str, int], rows: int, seed: int) -> dict[str, np.ndarray]:

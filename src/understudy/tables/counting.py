@@ -1,35 +1,28 @@
 """Counting: many marginals of coded columns in one pass, exactly.
 
-Counting one clique costs about the same however many columns it has, as long as its
-table stays in the processor's cache. So the cliques asked for are covered by fewer,
-larger ones (105 pairs of 15 columns by some 20 to 35 sets of three or four), only these
-are counted, in blocks of rows that stay in cache too, and the answers are sums over the
-larger tables. Everything is integers; the order of rows, blocks and threads cannot
-change a result.
+The cliques asked for are covered by fewer, larger ones (clique_cover.py). Only these
+are counted, in blocks of rows that stay in the processor's cache, and the answers are
+sums over the larger tables. Everything is integers; the order of rows, blocks and
+threads cannot change a result.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
+from understudy.tables.clique_cover import Clique, count_cells, cover_cliques
 
-Clique = tuple[str, ...]
 CodedColumns = Mapping[str, NDArray[np.unsignedinteger]]
 
 COUNT_BLOCK_ROWS = 2**17
 """Rows counted at a time: their fused codes fit the second cache level."""
-
-MAX_COVER_CELLS = 2**16
-"""No covering clique has more cells than this, so that its codes fit 16 bits and its
-table the second cache level.
-"""
 
 SPARSE_BLOCK_ROWS = 2**20
 """Rows whose distinct cells are found at a time."""
@@ -37,70 +30,8 @@ SPARSE_BLOCK_ROWS = 2**20
 MAX_DENSE_COUNT_CELLS = 2**28
 """Largest table counted densely (2 GiB)."""
 
-
-def count_cells(clique: Clique, sizes: Mapping[str, int]) -> int:
-    """Number of cells of a marginal, exactly, however large.
-
-    >>> count_cells(("age", "sex"), {"age": 90, "sex": 2})
-    180
-    """
-    return math.prod(sizes[name] for name in clique)
-
-
-def cover_cliques(
-    cliques: Sequence[Clique], sizes: Mapping[str, int], limit: int = MAX_COVER_CELLS
-) -> list[Clique]:
-    """Few cliques of at most `limit` cells such that each clique asked for lies within
-    one; a larger one stays as it is.
-
-    >>> cover_cliques([("a", "b"), ("b", "c"), ("a", "c")], {"a": 4, "b": 4, "c": 4})
-    [('a', 'b', 'c')]
-    """
-    open_sets = {frozenset(c) for c in cliques}
-    holding: dict[str, set[frozenset[str]]] = {}
-    for one in open_sets:
-        for name in one:
-            holding.setdefault(name, set()).add(one)
-    single = {name for one in open_sets if len(one) == 1 for name in one}
-    chosen: list[Clique] = []
-    order = sorted(
-        open_sets, key=lambda s: (-math.prod(sizes[n] for n in s), sorted(s))
-    )
-    for seed in order:
-        if seed not in open_sets:
-            continue
-        grown: set[str] = set()
-        # Of each open clique that is touched, the columns still missing; for each
-        # column, the open cliques that miss it alone.
-        missing: dict[frozenset[str], int] = {}
-        reach = dict.fromkeys(single, 1)
-        joining = sorted(seed)
-        room = limit // max(1, math.prod(sizes[n] for n in seed))
-        while joining:
-            for new in joining:
-                grown.add(new)
-                reach.pop(new, None)
-                for one in holding[new]:
-                    missing[one] = missing.get(one, len(one)) - 1
-                    if missing[one] == 1:
-                        (name,) = one - grown
-                        reach[name] = reach.get(name, 0) + 1
-            # The column that brings in the most open cliques, and of those the
-            # smallest: it leaves the most room.
-            ranks = [
-                (-gain, sizes[name], name)
-                for name, gain in reach.items()
-                if sizes[name] <= room
-            ]
-            joining = [min(ranks)[2]] if ranks and room > 1 else []
-            room //= max(1, sizes[joining[0]]) if joining else 1
-        for one in [one for one, left in missing.items() if not left]:
-            open_sets.discard(one)
-            single -= one if len(one) == 1 else set()
-            for name in one:
-                holding[name].discard(one)
-        chosen.append(tuple(sorted(grown)))
-    return chosen
+MAX_WORD_CELLS = 2**62
+"""Cells that one signed machine word numbers, with a bit to spare."""
 
 
 class Tally:
@@ -120,23 +51,7 @@ class Tally:
         threads: int | None = None,
     ) -> None:
         for clique in cliques:
-            if len(set(clique)) != len(clique):
-                raise TableError(
-                    f'a clique names column "{_repeated_column(clique)}" twice. Nothing'
-                    " was counted"
-                )
-            unknown = [name for name in clique if name not in sizes]
-            if unknown:
-                raise TableError(
-                    f'column "{unknown[0]}" is not counted in this table. Nothing was'
-                    " counted"
-                )
-            if count_cells(clique, sizes) > MAX_DENSE_COUNT_CELLS:
-                raise TableError(
-                    f"{' × '.join(clique)} has {count_cells(clique, sizes):,} cells,"
-                    " too many to count densely. Ask for sparse counts, or for coarser"
-                    " bins. Nothing was counted"
-                )
+            _check_clique(clique, sizes)
         self.cliques = [tuple(c) for c in cliques]
         self.sizes = dict(sizes)
         self.total = 0
@@ -148,24 +63,27 @@ class Tally:
         """Count more rows: one array of codes per column; `rows` where no column is
         given.
         """
-        lengths = {len(a) for a in columns.values()} | (
-            {rows} if rows is not None else set()
-        )
-        (count,) = lengths or {0}
+        lengths = {len(codes) for codes in columns.values()}
+        if rows is not None:
+            lengths.add(rows)
+        if len(lengths) > 1:
+            raise ValueError("columns of different lengths are not rows")
+        count = lengths.pop() if lengths else 0
         self.total += count
-        # Each thread owns whole tables, so nothing is shared and nothing has to be
-        # merged.
-        work = [(s, table) for s, table in zip(self.supers, self._tables, strict=True)]
+        work = list(zip(self.supers, self._tables, strict=True))
         if self._threads == 1 or len(work) == 1 or count < COUNT_BLOCK_ROWS:
             for clique, table in work:
                 self._count_clique(clique, table, columns, count)
             return
+        # Each thread owns whole tables, so nothing is shared and nothing has to be
+        # merged.
         with ThreadPoolExecutor(self._threads) as pool:
-            for done in [
+            jobs = [
                 pool.submit(self._count_clique, clique, table, columns, count)
                 for clique, table in work
-            ]:
-                done.result()
+            ]
+            for job in jobs:
+                job.result()
 
     def _count_clique(
         self, clique: Clique, table: NDArray[np.int64], columns: CodedColumns, rows: int
@@ -178,34 +96,61 @@ class Tally:
             if len(table) <= 2 * len(fused):
                 table += np.bincount(fused, minlength=len(table))
             else:
-                np.add.at(
-                    table, fused, 1
-                )  # few rows in a large table: no second table is made
+                # Few rows in a large table: no second table is made.
+                np.add.at(table, fused, 1)
 
     def counts(self) -> list[NDArray[np.int64]]:
         """The tables asked for, in order, each in the shape and axis order of its
         clique.
         """
-        homes: dict[str, list[tuple[int, int, frozenset[str]]]] = {}
-        for i, s in enumerate(self.supers):
-            for name in s:
-                homes.setdefault(name, []).append(
-                    (count_cells(s, self.sizes), i, frozenset(s))
-                )
         answers = []
         for clique in self.cliques:
             if not clique:
                 answers.append(np.array(self.total, np.int64))
                 continue
-            wanted, fewest = (
-                frozenset(clique),
-                min((homes[name] for name in clique), key=len),
-            )
-            home = min((size, i) for size, i, held in fewest if wanted <= held)[1]
+            home = self._find_home(clique)
             answers.append(
                 marginal(self._tables[home], self.supers[home], clique, self.sizes)
             )
         return answers
+
+    def _find_home(self, clique: Clique) -> int:
+        """The smallest covering clique that holds this one."""
+        candidates = min((self._homes[name] for name in clique), key=len)
+        wanted = set(clique)
+        return min((size, place) for size, place, held in candidates if wanted <= held)[
+            1
+        ]
+
+    @cached_property
+    def _homes(self) -> dict[str, list[tuple[int, int, frozenset[str]]]]:
+        """For each column, the covering cliques that hold it, with their cells."""
+        homes: dict[str, list[tuple[int, int, frozenset[str]]]] = {}
+        for place, held in enumerate(self.supers):
+            cells = count_cells(held, self.sizes)
+            for name in held:
+                homes.setdefault(name, []).append((cells, place, frozenset(held)))
+        return homes
+
+
+def _check_clique(clique: Clique, sizes: Mapping[str, int]) -> None:
+    """Refuse a clique that cannot be counted densely."""
+    if len(set(clique)) != len(clique):
+        raise TableError(
+            f'a clique names column "{_repeated_column(clique)}" twice. Nothing was'
+            " counted"
+        )
+    unknown = [name for name in clique if name not in sizes]
+    if unknown:
+        raise TableError(
+            f'column "{unknown[0]}" is not counted in this table. Nothing was counted'
+        )
+    if count_cells(clique, sizes) > MAX_DENSE_COUNT_CELLS:
+        raise TableError(
+            f"{' × '.join(clique)} has {count_cells(clique, sizes):,} cells, too many"
+            " to count densely. Ask for sparse counts, or for coarser bins. Nothing"
+            " was counted"
+        )
 
 
 def fuse_codes(
@@ -214,13 +159,16 @@ def fuse_codes(
     """Mixed-radix number of each row's cell, first column slowest, in the smallest type
     that is quick to count.
 
-    >>> fuse_codes(("a", "b"), {"a": 3, "b": 10}, {"a": np.array([2], np.uint8), "b": np.array([7], np.uint8)}, slice(None)).tolist()
+    >>> row = {"a": np.array([2], np.uint8), "b": np.array([7], np.uint8)}
+    >>> fuse_codes(("a", "b"), {"a": 3, "b": 10}, row, slice(None)).tolist()
     [27]
     """
     total = count_cells(clique, sizes)
-    dtype = np.dtype(
-        np.uint16 if total <= 2**16 else np.int32 if total <= 2**31 else np.int64
-    )
+    dtype: np.dtype[np.integer] = np.dtype(np.int64)
+    if total <= 2**16:
+        dtype = np.dtype(np.uint16)
+    elif total <= 2**31:
+        dtype = np.dtype(np.int32)
     fused = columns[clique[0]][rows].astype(dtype)
     for name in clique[1:]:
         if sizes[name] > 1:
@@ -256,44 +204,49 @@ def count_sparse(
     ([[0, 2], [1, 0]], [1, 2])
     """
     words = _split_into_words(clique, sizes)
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     held = 0
-    for batch in batches:
-        length = len(batch[clique[0]])
-        for start in range(0, length, SPARSE_BLOCK_ROWS):
-            rows = slice(start, min(start + SPARSE_BLOCK_ROWS, length))
-            keys = np.stack(
-                [
-                    fuse_codes(word, sizes, batch, rows).astype(np.int64)
-                    for word in words
-                ],
-                axis=1,
-            )
-            found.append(_merge_counts(keys, np.ones(len(keys), np.int64)))
-            held += len(found[-1][1])
-            if held > 2 * SPARSE_BLOCK_ROWS and held > 2 * len(found[0][1]):
-                found = [
-                    _merge_counts(
-                        *(np.concatenate(part) for part in zip(*found, strict=True))
-                    )
-                ]
-                held = len(found[0][1])
-    if not found:
+    for keys in _iter_keys(words, sizes, batches):
+        blocks.append(_merge_counts(keys, np.ones(len(keys), np.int64)))
+        held += len(blocks[-1][1])
+        # Merged again only once they have doubled: every cell is merged few times.
+        if held > 2 * SPARSE_BLOCK_ROWS and held > 2 * len(blocks[0][1]):
+            blocks = [_merge_blocks(blocks)]
+            held = len(blocks[0][1])
+    if not blocks:
         return np.zeros((0, len(clique)), np.int64), np.zeros(0, np.int64)
-    keys, counts = _merge_counts(
-        *(np.concatenate(part) for part in zip(*found, strict=True))
-    )
+    keys, counts = _merge_blocks(blocks)
     columns: list[NDArray[np.int64]] = []
     for word, fused in zip(words, keys.T, strict=True):
         columns.extend(np.unravel_index(fused, [sizes[name] for name in word]))
     return np.stack(columns, axis=1).astype(np.int64), counts
 
 
+def _iter_keys(
+    words: list[Clique], sizes: Mapping[str, int], batches: Iterable[CodedColumns]
+) -> Iterator[NDArray[np.int64]]:
+    """The cells of rows as machine words, block by block."""
+    for batch in batches:
+        length = len(next(iter(batch.values())))
+        for start in range(0, length, SPARSE_BLOCK_ROWS):
+            rows = slice(start, min(start + SPARSE_BLOCK_ROWS, length))
+            fused = [fuse_codes(word, sizes, batch, rows) for word in words]
+            yield np.stack([keys.astype(np.int64) for keys in fused], axis=1)
+
+
+def _merge_blocks(
+    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    keys = np.concatenate([keys for keys, _ in blocks])
+    counts = np.concatenate([counts for _, counts in blocks])
+    return _merge_counts(keys, counts)
+
+
 def _split_into_words(clique: Clique, sizes: Mapping[str, int]) -> list[Clique]:
     """Columns in order, as many together as fit a machine word."""
     words: list[list[str]] = [[]]
     for name in clique:
-        if words[-1] and count_cells((*words[-1], name), sizes) >= 2**62:
+        if words[-1] and count_cells((*words[-1], name), sizes) >= MAX_WORD_CELLS:
             words.append([])
         words[-1].append(name)
     return [tuple(word) for word in words]
@@ -307,6 +260,6 @@ def _merge_counts(
     keys = keys[order]
     new = np.ones(len(keys), bool)
     new[1:] = np.any(keys[1:] != keys[:-1], axis=1)
-    return keys[new], (
-        np.add.reduceat(counts[order], np.flatnonzero(new)) if len(keys) else counts
-    )
+    if not len(keys):
+        return keys, counts
+    return keys[new], np.add.reduceat(counts[order], np.flatnonzero(new))

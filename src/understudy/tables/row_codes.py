@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from understudy.errors import TableError
 from understudy.schema import Codec, Schema, codec_of
 from understudy.tables.bounded_rows import BoundedRows
-from understudy.tables.counting import Clique, Tally
+from understudy.tables.clique_cover import Clique
+from understudy.tables.counting import Tally
 from understudy.tables.reading.encode import code_sql
 from understudy.tables.sql.let_columns import QueryLayers
 

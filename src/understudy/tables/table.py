@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from understudy.errors import TableError
 from understudy.schema import Categorical, Lattice, Schema
 from understudy.tables.bounded_rows import BoundedRows
-from understudy.tables.counting import Clique, Tally, count_sparse
+from understudy.tables.clique_cover import Clique
+from understudy.tables.counting import Tally, count_sparse
 from understudy.tables.reading.encode import (
     code_sql,
     index_sql,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from understudy.schema import Schema
-from understudy.tables.drafting.draft import declare_non_nullable, draft_schema
+from understudy.tables.drafting.draft import draft_schema
+from understudy.tables.drafting.draft_domain import declare_non_nullable
 from understudy.workflow.open import open_source
 
 

@@ -30,7 +30,8 @@ from understudy.schema import (
     dump_schema,
     schema_to_dict,
 )
-from understudy.tables.drafting.draft import declare_non_nullable, draft_schema
+from understudy.tables.drafting.draft import draft_schema
+from understudy.tables.drafting.draft_domain import declare_non_nullable
 from understudy.tables.sources.open_table import open_table
 from understudy.workflow.describe import describe
 

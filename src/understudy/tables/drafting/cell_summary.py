@@ -1,0 +1,125 @@
+"""What the cells of a column look like: which types they could be read as, how many
+differ, which texts mean missing. PRIVATE: exact counts, for the owner's draft alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.tables.reading import encode
+from understudy.tables.reading.parse import texts_sql
+from understudy.tables.reading.type_votes import (
+    EMPTY_CANDIDATE,
+    TEXT_CANDIDATE,
+    TYPE_CANDIDATES,
+    is_readable_as,
+    vote_sql,
+)
+from understudy.tables.sources.source import TableSource
+from understudy.tables.sql import quoting
+from understudy.tables.sql.let_columns import QueryLayers
+
+MAX_DRAFT_ODD_SHARE = Fraction(1, 100)
+"""Part of the cells that may be something else than the drafted type."""
+
+MAX_BOOLEAN_ODD_SHARE = Fraction(1, 1000)
+"""The same for booleans: counts that are nearly always 0 or 1 are counts."""
+
+MISSING_CODES = (
+    "NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", ".", "-", "--", "?"
+)  # fmt: skip
+"""Texts that commonly mean missing."""
+
+NUMBER_MISSING_CODES = (
+    *MISSING_CODES,
+    "N", "n", "X", "x", "B", "b", "U", "u", "D", "S", "R", "M",
+    "*", "**", "***", ":", "..", "...", "s", "c", "z",
+)  # fmt: skip
+"""What statistical offices write in a column of numbers where there is none: not
+applicable, suppressed, not in universe.
+"""
+
+MIN_MISSING_CODE_SHARE = Fraction(1, 1000)
+"""Part of the cells that must hold a text for it to be drafted as a missing code."""
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """The cells of a column that are filled and no missing code: how many there are and
+    how many differ, their mean length, and the share of them with a space inside.
+    """
+
+    filled: int
+    distinct: int
+    length: float
+    spaced: float
+    missing: tuple[str, ...]
+
+
+def count_ballots(
+    source: TableSource, name: str, codes: tuple[str, ...] = MISSING_CODES
+) -> dict[str, int]:
+    """How many cells vote for each type; these codes mean missing."""
+    layers = QueryLayers()
+    vote = vote_sql(layers, source.stored_column(name), codes)
+    voted = layers.query(source.relation, [f"{vote} AS v"])
+    rows = source.engine.run(
+        f"SELECT v, count(*) FROM ({voted}) GROUP BY v",
+        doing=f'looking at column "{name}"',
+    )
+    return {TYPE_CANDIDATES[int(v)]: int(count) for v, count in rows}
+
+
+def elect_draft_type(ballots: dict[str, int]) -> str | None:
+    """The most specific candidate that nearly all filled cells support; None where no
+    cell is filled.
+    """
+    filled = {name: count for name, count in ballots.items() if name != EMPTY_CANDIDATE}
+    total = sum(filled.values())
+    if total == 0:
+        return None
+    for candidate in TYPE_CANDIDATES:
+        # Cells of 0 and 1 are booleans, or numbers with the rest of their column.
+        if candidate in (EMPTY_CANDIDATE, "truth", "bit"):
+            continue
+        against = sum(
+            count
+            for name, count in filled.items()
+            if not is_readable_as(name, candidate)
+        )
+        is_boolean = candidate == "boolean"
+        odd_share = MAX_BOOLEAN_ODD_SHARE if is_boolean else MAX_DRAFT_ODD_SHARE
+        if against <= odd_share * total:
+            return candidate
+    return TEXT_CANDIDATE
+
+
+def summarise_cells(
+    source: TableSource, name: str, codes: tuple[str, ...] = MISSING_CODES
+) -> CellSummary:
+    """What the cells of a column look like, where these codes mean missing."""
+    layers = QueryLayers()
+    stored = source.stored_column(name)
+    texts = texts_sql(layers, stored)
+    text = texts[0] if texts else "CAST(NULL AS VARCHAR)"
+    doing = f'looking at column "{name}"'
+    cells = layers.query(
+        source.relation,
+        [f"CASE WHEN {encode.is_empty_sql(stored)} THEN NULL ELSE {text} END AS t"],
+    )
+    coded = f"t IN ({quoting.text_literals(codes)})"
+    ((every, filled, distinct, length, spaced),) = source.engine.run(
+        f"SELECT count(t), count(t) FILTER (NOT {coded}), count(DISTINCT t) FILTER (NOT"
+        f" {coded}), avg(length(t)) FILTER (NOT {coded}), avg(CAST(contains(trim(t), '"
+        f" ') AS INTEGER)) FILTER (NOT {coded}) FROM ({cells})",
+        doing=doing,
+    )
+    least = int(MIN_MISSING_CODE_SHARE * every) + 1
+    rows = source.engine.run(
+        f"SELECT t FROM ({cells}) WHERE {coded} GROUP BY t HAVING count(*) >= {least}",
+        doing=doing,
+    )
+    frequent = {row[0] for row in rows}
+    missing = tuple(code for code in codes if code in frequent)
+    return CellSummary(filled, distinct, length or 0.0, spaced or 0.0, missing)
