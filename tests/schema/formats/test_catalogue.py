@@ -187,3 +187,12 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="Nothing was written"):
         save_format(schema, tmp_path / "nowhere" / "out.json", "sdv")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, known in FOREIGN_FORMATS.items() if known.write]
+)
+def test_a_column_called_learn_keeps_its_name(name: str) -> None:
+    schema = Schema.parse("columns: {learn: {type: integer, min: 0, max: 1}}")
+    document = write_format(schema, name).document
+    assert [*read_format(document, name).schema] == ["learn"]

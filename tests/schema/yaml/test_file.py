@@ -389,6 +389,8 @@ MISTAKES = [
     ("columns:\n  a: *nobody", 2, "not valid YAML"),
     ("columns:\n  a: &a\n    type: text\n  b:\n    <<: *a", 5, "`<<` is not a key"),
     ("columns: {a: \0}", None, "not valid YAML"),
+    ("columns: {a: text}\nbroken: burn", 2, "`broken` is not understood"),
+    ("columns: {a: text}\ncount_broken: 3", 2, "`count_broken` must be true or"),
     ("a: " + "[" * 5000, 1, "nested more than 10 levels deep"),
     ("a: " + "{a: " * 5000, 1, "nested more than 10 levels deep"),
 ]
@@ -409,6 +411,7 @@ def test_a_mistake_is_named_with_file_line_and_column(text, line, message):
         else f":{line}"
     )
     assert re.match(f"people.yaml{where}: ", said), said
+    assert said.count("people.yaml") == 1, "the place is named once"
     assert message in said
     assert "\n" not in said
 

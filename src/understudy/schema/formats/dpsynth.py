@@ -115,7 +115,7 @@ def _read_categories(words: TrackedSection) -> dict[str, Any]:
     """Listed values; the one that stands for all others comes to be `other`, and a
     listed null is the missing cell.
     """
-    items = words.listed("possible_values")
+    items = words.items_of("possible_values")
     values = [item.written for item in items if item.kind != "nothing"]
     if any(item.items is not None or item.entries is not None for item in items):
         raise words.error(

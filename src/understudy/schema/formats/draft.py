@@ -1,8 +1,8 @@
-"""Drafts: a schema on its way in from, or out to, another tool's words.
+"""Drafts: a schema that is being imported from, or exported to, another tool's format.
 
-Coming in, every key that a reader did not ask for is noted; going out, every word that
-a writer did not take is. So nothing is dropped in silence, by construction: a format
-need not list what it does not know.
+On import every key that a reader did not ask for is noted; on export every word that a
+writer did not take. So nothing is dropped in silence, by construction: a format need
+not list what it does not know.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from understudy.errors import SchemaError
+from understudy.schema.columns.numeric import MAX_STEP_DECIMALS
 from understudy.schema.disclosed import guess_identifier
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.keys import LEARN_WORD, fraction_text, parse_fraction
@@ -26,15 +27,14 @@ from understudy.schema.yaml.nodes import (
 from understudy.schema.yaml.reader import read_schema
 from understudy.schema.yaml.section import Section
 
+# Decimals of a number whose format does not state them, unless its bounds have more:
+# enough for money and shares, and a note tells the owner.
 DEFAULT_FORMAT_DECIMALS = 2
-"""Decimals of a number whose format does not say how many it has; more where its bounds
-have more.
-"""
 
 
 class TrackedSection(Section):
-    """A mapping of another tool's file. What is never asked for is noted when it is
-    closed.
+    """A mapping of another tool's file. A key that was never asked for is noted when the
+    section is closed.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class TrackedSection(Section):
         self._asked: set[str] = set()
 
     def get(self, key: str) -> DocumentNode | None:
-        """What stands behind a key, which counts as read from now on."""
+        """The value of a key, which counts as read from now on."""
         self._asked.add(key)
         return super().get(key)
 
     def skip_keys(self, *keys: str) -> None:
-        """These keys say nothing that a schema needs."""
+        """Count these keys as read: a schema does not need them."""
         self._asked.update(keys)
 
     def note(self, text: str) -> None:
-        """Something the owner should know about how this part was read."""
+        """Tell the owner something about how this part was read."""
         self.draft.note(f"{self.where}{text}")
 
     def exact(self, key: str) -> str | None:
@@ -69,14 +69,12 @@ class TrackedSection(Section):
     def within(self, key: str, what: str | None = None) -> TrackedSection | None:
         """A mapping inside this one."""
         node = self.get(key)
-        return (
-            None
-            if node is None
-            else TrackedSection(node, self.draft, self.where, what or f"`{key}`")
-        )
+        if node is None:
+            return None
+        return TrackedSection(node, self.draft, self.where, what or f"`{key}`")
 
-    def listed(self, key: str) -> tuple[DocumentNode, ...]:
-        """The items of a list; none where the key is missing."""
+    def items_of(self, key: str) -> tuple[DocumentNode, ...]:
+        """The items of a list; none if the key is missing."""
         node = self.get(key)
         if node is None:
             return ()
@@ -93,6 +91,7 @@ class TrackedSection(Section):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # After an error the reader stopped halfway, and most keys were not asked for.
         if kind is None:
             for entry in self.node.entries or ():
                 if entry.key not in self._asked and entry.node.kind != "nothing":
@@ -101,7 +100,7 @@ class TrackedSection(Section):
 
 @dataclass
 class SchemaDraft:
-    """A schema file in the making."""
+    """A schema file that is being put together: columns with their line and fields."""
 
     source: DocumentSource
     columns: list[tuple[str, int | None, dict[str, Any]]] = field(default_factory=list)
@@ -111,25 +110,21 @@ class SchemaDraft:
     notes: dict[str, None] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
-        """Something the owner should know; each is said once, as one printable line."""
-        line = "".join(
+        """Tell the owner something, once, as one printable line."""
+        # Names come from files: a control character could command the terminal.
+        printable = (
             c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text
         )
-        self.notes[line] = None
+        self.notes["".join(printable)] = None
 
     def column(self, name: str, line: int | None, **words: Any) -> None:
-        """Add a column; words that are None are left unsaid."""
-        self.columns.append(
-            (
-                name,
-                line,
-                {key: value for key, value in words.items() if value is not None},
-            )
-        )
+        """Add a column; words that are None are left out."""
+        stated = {key: value for key, value in words.items() if value is not None}
+        self.columns.append((name, line, stated))
 
     def schema(self) -> Schema:
-        """What was drafted, checked as any schema file is; an error says the line of
-        the column it is about.
+        """The schema, checked as any schema file is; an error names the line of the
+        column it is about.
         """
         plain: dict[str, Any] = {
             "unit": self.unit,
@@ -145,28 +140,27 @@ class SchemaDraft:
             DocumentEntry(name, line, self._column_node(line, words))
             for name, line, words in self.columns
         )
-        names = [entry.key for entry in columns]
-        if len(set(names)) != len(names):
-            twice = next(name for name, count in Counter(names).items() if count > 1)
-            raise self.source.error(
-                None, f'column "{twice}" stands twice. Names must differ'
-            )
+        for name, count in Counter(entry.key for entry in columns).items():
+            if count > 1:
+                raise self.source.error(
+                    None, f'column "{name}" stands twice. Names must differ'
+                )
         entries.append(
             DocumentEntry("columns", None, DocumentNode(None, entries=columns))
         )
         return read_schema(DocumentNode(None, entries=tuple(entries)), self.source)
 
     def _column_node(self, line: int | None, words: dict[str, Any]) -> DocumentNode:
-        made = (
+        entries = (
             DocumentEntry(key, line, from_plain(value, self.source))
             for key, value in words.items()
         )
-        return DocumentNode(line, entries=tuple(made))
+        return DocumentNode(line, entries=tuple(entries))
 
 
 def label_column(words: TrackedSection, name: str) -> dict[str, Any]:
-    """A column of texts of which no list is given: labels to be learned, unless its
-    name says that it identifies people.
+    """A column of texts without a list of values: labels to be learned, unless its name
+    suggests that it identifies people.
     """
     if guess_identifier(name):
         words.note(
@@ -183,12 +177,12 @@ def real_column(
     high: str | None,
     decimals: int | None = None,
 ) -> dict[str, Any]:
-    """A column of decimal numbers between bounds; where nobody says how many decimals
-    it has, that is noted.
+    """A column of decimal numbers between bounds; a number of decimals that is assumed
+    is noted.
     """
     if decimals is None:
-        found = [_count_decimals(text) for text in (low, high) if text is not None]
-        decimals = max([DEFAULT_FORMAT_DECIMALS, *found])
+        bounds = [text for text in (low, high) if text is not None]
+        decimals = max([DEFAULT_FORMAT_DECIMALS, *map(_count_decimals, bounds)])
         words.note(
             f"no number of decimals is stated, so it is read with {decimals}. Change"
             " `decimals` if it has others"
@@ -197,14 +191,17 @@ def real_column(
 
 
 def _count_decimals(text: str) -> int:
-    """Decimals that a bound has; a bound that no decimal spells has none that count."""
+    """Decimals that a bound has; 0 if no number of decimals holds it (1/3)."""
     number = parse_fraction(text) or Fraction(0)
-    return next((d for d in range(19) if (number * 10**d).denominator == 1), 0)
+    for decimals in range(MAX_STEP_DECIMALS + 1):
+        if (number * 10**decimals).denominator == 1:
+            return decimals
+    return 0
 
 
 class ExportSection:
-    """One mapping of a schema on its way out: words are taken from it, and those that
-    stay are noted.
+    """One mapping of a schema that is being exported: words are taken from it, and those
+    that stay are noted.
     """
 
     def __init__(
@@ -215,12 +212,15 @@ class ExportSection:
         self.where = where
 
     def take(self, key: str, default: Any = None) -> Any:
-        """A word, which the format can say; `learn` is said by silence."""
-        found = self.words.pop(key, default)
-        return default if isinstance(found, str) and found == LEARN_WORD else found
+        """Take a word that the format can express; `learn` is expressed by saying
+        nothing.
+        """
+        word = self.words.pop(key, default)
+        is_learned = isinstance(word, str) and word == LEARN_WORD
+        return default if is_learned else word
 
     def note(self, text: str) -> None:
-        """Something that the format says otherwise."""
+        """Tell the owner what the format expresses otherwise."""
         self.notes.append(f"{self.where}{text}")
 
     def close(self) -> None:
@@ -233,16 +233,33 @@ class ExportSection:
 def split_sections(
     plain: dict[str, Any], notes: list[str]
 ) -> tuple[ExportSection, list[tuple[str, str, ExportSection]]]:
-    """A schema's plain data as pages to take words from: the file's, and each column's
-    with its name and type.
+    """A schema's plain data as sections to take words from: the file's, and each
+    column's with its name and type.
     """
     file = ExportSection(plain, notes)
     file.take("version")
     pages = []
     for words in file.take("columns"):
         page = ExportSection(words, notes, f'column "{words["name"]}": ')
-        pages.append((page.take("name"), page.words.pop("type"), page))
+        # Not `take`: the type `learn` is a type here.
+        kind = page.words.pop("type")
+        pages.append((page.words.pop("name"), kind, page))
     return file, pages
+
+
+def export_bounds(
+    kind: str, page: ExportSection, low_key: str, high_key: str
+) -> dict[str, Any]:
+    """The bounds of a column of numbers, dates or times under another tool's keys."""
+    bounds: dict[str, Any] = {}
+    for own_key, key in (("min", low_key), ("max", high_key)):
+        bound = page.take(own_key)
+        if bound is not None:
+            is_number = kind in ("integer", "real")
+            bounds[key] = json_number(bound) if is_number else str(bound)
+    # `bounds: learn` is expressed by giving no bounds.
+    page.take("bounds")
+    return bounds
 
 
 def json_number(text: Any) -> int | float | None:

@@ -48,26 +48,20 @@ _FRICTIONLESS_TYPES = (
 )
 
 
-def _child_node(node: DocumentNode, key: str) -> DocumentNode | None:
-    return next((entry.node for entry in node.entries or () if entry.key == key), None)
-
-
 def matches_tree(root: DocumentNode) -> bool:
     """It has fields, or resources that have a schema."""
-    return any(
-        _child_node(table, "fields") is not None for _, table in list_tables(root)
-    )
+    return any(table.child("fields") is not None for _, table in list_tables(root))
 
 
 def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
     """The tables of a data package by name; a schema or a resource is its own table."""
-    resources = _child_node(root, "resources")
+    resources = root.child("resources")
     if resources is None or resources.items is None:
-        inner = _child_node(root, "schema")
+        inner = root.child("schema")
         return [("table", root if inner is None else inner)]
     found = []
     for at, resource in enumerate(resources.items):
-        name, schema = _child_node(resource, "name"), _child_node(resource, "schema")
+        name, schema = resource.child("name"), resource.child("schema")
         if schema is not None:
             found.append(((name.text if name is not None else None) or str(at), schema))
     return found
@@ -79,7 +73,7 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
         schema.skip_keys("$schema", "fieldsMatch")
         missing = _read_missing_codes(schema) or ()
         keys = set(schema.texts("primaryKey") or ())
-        for field in schema.listed("fields"):
+        for field in schema.items_of("fields"):
             _read_field(field, draft, missing, keys)
 
 
@@ -184,7 +178,7 @@ def _read_labelled_values(
         raise words.error(key, f"`{key}` must be a list")
     found = []
     for item in node.items:
-        value = item if item.entries is None else _child_node(item, "value")
+        value = item if item.entries is None else item.child("value")
         if value is None or value.text is None:
             raise words.error(
                 key, f"`{key}` must list single values, or mappings with a `value` each"

@@ -42,20 +42,16 @@ def matches_tree(root: DocumentNode) -> bool:
 
 
 def _column_entries(table: DocumentNode) -> tuple[DocumentEntry, ...]:
-    found = next(
-        (entry.node for entry in table.entries or () if entry.key == "columns"), None
-    )
-    return (found.entries or ()) if found is not None else ()
+    columns = table.child("columns")
+    return () if columns is None else columns.entries or ()
 
 
 def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
     """The tables of a file by name; a single-table file is its own table."""
-    inside = next(
-        (entry.node for entry in root.entries or () if entry.key == "tables"), None
-    )
-    if inside is None or inside.entries is None:
+    tables = root.child("tables")
+    if tables is None or tables.entries is None:
         return [("table", root)]
-    return [(entry.key, entry.node) for entry in inside.entries]
+    return [(entry.key, entry.node) for entry in tables.entries]
 
 
 def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
@@ -76,7 +72,7 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
 
 def _read_alternate_keys(table: TrackedSection) -> list[str]:
     """Columns that are keys by themselves; several that make one together need not be."""
-    items = table.listed("alternate_keys")
+    items = table.items_of("alternate_keys")
     if any(item.items is not None for item in items):
         table.note(
             "`alternate_keys` of several columns have no counterpart and are left out"

@@ -1,5 +1,5 @@
-"""Trees: YAML or JSON as texts, lists and mappings that remember their lines, before
-anything is believed about them.
+"""Document trees: YAML or JSON as texts, lists and mappings that remember their lines,
+before anything in them is interpreted.
 
 Scalars stay as they are written: `no` is the text no, 0.10 is the text 0.10, and
 nothing passes through a binary float. The limits make a hostile file fail early: size,
@@ -16,12 +16,23 @@ import yaml
 
 from understudy.errors import SchemaError
 
+# A schema of 100,000 labels takes about 2 MB.
 MAX_SCHEMA_FILE_BYTES = 8 * 2**20
+
+# The deepest list of a schema file, the values in a group of a level, is at depth 6.
 MAX_SCHEMA_FILE_DEPTH = 10
+
+# Aliases of aliases multiply what a file holds ("billion laughs").
 MAX_YAML_ALIASES = 100
+
+# 250 entries for each of 2,000 columns.
 MAX_SCHEMA_FILE_NODES = 500_000
+
+# An error that quotes something longer is shown without its middle.
 MAX_ERROR_CHARACTERS = 600
-"""An error that names something longer is shown without its middle."""
+
+# Bits of a whole number in plain data; a lattice index has at most 62.
+MAX_INTEGER_BITS = 4096
 
 _PLAIN_YAML_TAGS = {
     f"tag:yaml.org,2002:{kind}"
@@ -29,12 +40,13 @@ _PLAIN_YAML_TAGS = {
 }
 _PLAIN_YAML_TAGS |= {"tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"}
 _YAML_NULLS = {"", "~", "null", "Null", "NULL"}
+# The loader in C is much faster, but not every installation has it.
 _YamlLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
 class DocumentEntry:
-    """One key of a mapping and what stands behind it."""
+    """One key of a mapping and its value."""
 
     key: str
     line: int | None
@@ -43,7 +55,11 @@ class DocumentEntry:
 
 @dataclass(frozen=True)
 class DocumentNode:
-    """A text (None where nothing is written), a list or a mapping."""
+    """A text (None if nothing is written), a list or a mapping.
+
+    `written` is the text even where YAML reads it as null, as the label `null` in a list
+    of values.
+    """
 
     line: int | None
     text: str | None = None
@@ -60,9 +76,16 @@ class DocumentNode:
             return "a mapping"
         return "nothing" if self.text is None else "a single value"
 
+    def child(self, key: str) -> DocumentNode | None:
+        """The value of a key of a mapping; None if there is no such key."""
+        for entry in self.entries or ():
+            if entry.key == key:
+                return entry.node
+        return None
+
 
 class DocumentSource:
-    """Where a tree comes from, for errors that say where."""
+    """Where a tree comes from; its errors begin with it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -70,23 +93,18 @@ class DocumentSource:
     def error(
         self, line: int | None, problem: str, column: int | None = None
     ) -> SchemaError:
-        """One line: file, line and, where the text itself is broken, how far into it;
-        problem.
+        """An error in one line: file, line, how far into the line if the text itself is
+        broken, and the problem.
         """
         place = "".join(f":{number}" for number in (line, column) if number is not None)
-        where = f"{self.name}{place}: "
-        shown = (
-            problem
-            if len(problem) <= MAX_ERROR_CHARACTERS
-            else (
-                f"{problem[: MAX_ERROR_CHARACTERS // 2]} …"
-                f" {problem[-MAX_ERROR_CHARACTERS // 2 :]}"
-            )
-        )
+        if len(problem) > MAX_ERROR_CHARACTERS:
+            half = MAX_ERROR_CHARACTERS // 2
+            problem = f"{problem[:half]} … {problem[-half:]}"
+        message = f"{self.name}{place}: {problem}"
+        # Names come from files: a control character could command the terminal.
         return SchemaError(
             "".join(
-                c if c.isprintable() else "\N{REPLACEMENT CHARACTER}"
-                for c in where + shown
+                c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message
             )
         )
 
@@ -103,11 +121,11 @@ def from_yaml(text: str, source: DocumentSource) -> DocumentNode:
         _check_events(text, source)
         root = yaml.compose(text, Loader=_YamlLoader)
     except yaml.MarkedYAMLError as error:
+        problem = f"not valid YAML: {error.problem}"
         mark = error.problem_mark or error.context_mark
-        line, column = (
-            (None, None) if mark is None else (mark.line + 1, mark.column + 1)
-        )
-        raise source.error(line, f"not valid YAML: {error.problem}", column) from None
+        if mark is None:
+            raise source.error(None, problem) from None
+        raise source.error(mark.line + 1, problem, mark.column + 1) from None
     except (yaml.YAMLError, RecursionError, ValueError):
         raise source.error(
             None, "not valid YAML: it holds a character that YAML does not allow"
@@ -156,6 +174,7 @@ class _YamlTreeBuilder:
     def node(self, node: yaml.Node) -> DocumentNode:
         line = node.start_mark.line + 1
         if id(node) not in self.copies:
+            # None marks a node that is being copied: meeting it again is a cycle.
             self.copies[id(node)] = None
             self.sizes[id(node)] = 1
             self.copies[id(node)] = self.copy(node, line)
@@ -174,11 +193,10 @@ class _YamlTreeBuilder:
         if isinstance(node, yaml.MappingNode):
             return DocumentNode(line, entries=tuple(self.entries(node)))
         assert isinstance(node, yaml.ScalarNode)
-        return DocumentNode(
-            line,
-            text=None if not node.style and node.value in _YAML_NULLS else node.value,
-            written=node.value,
-        )
+        # A null in quotes is a text.
+        is_null = not node.style and node.value in _YAML_NULLS
+        text = None if is_null else node.value
+        return DocumentNode(line, text=text, written=node.value)
 
     def part(self, node: yaml.Node, whole: yaml.Node) -> DocumentNode:
         copy = self.node(node)
@@ -221,33 +239,37 @@ class _PlainTreeBuilder:
         self.count += 1
         if self.count > MAX_SCHEMA_FILE_NODES or depth > MAX_SCHEMA_FILE_DEPTH:
             raise self.source.error(None, "too large or nested too deep for a schema")
-        kind = type(value)
         if value is None:
             return DocumentNode(None)
-        if kind is str:
-            return self.text(str(value))
-        if kind is bool:
-            return self.text("true" if value else "false")
-        if isinstance(value, int) and kind is int and value.bit_length() < 4096:
-            return self.text(str(value))
-        if isinstance(value, float) and kind is float and math.isfinite(value):
-            return self.text(repr(value))
-        if isinstance(value, list) and kind is list:
-            return DocumentNode(
-                None, items=tuple(self.node(item, depth + 1) for item in value)
-            )
-        if isinstance(value, dict) and kind is dict:
-            if not all(type(key) is str for key in value):
-                raise self.source.error(None, "a key must be a text")
-            return DocumentNode(
-                None,
-                entries=tuple(
-                    DocumentEntry(k, None, self.node(v, depth + 1))
-                    for k, v in value.items()
-                ),
-            )
-        raise self.source.error(None, "holds something that JSON has no form for")
-
-    @staticmethod
-    def text(text: str) -> DocumentNode:
+        # Exact types only: a subclass may lie about its items or its text.
+        if type(value) is list:
+            items = tuple(self.node(item, depth + 1) for item in value)
+            return DocumentNode(None, items=items)
+        if type(value) is dict:
+            return DocumentNode(None, entries=tuple(self.entries(value, depth + 1)))
+        text = _plain_scalar_text(value)
+        if text is None:
+            raise self.source.error(None, "holds something that JSON has no form for")
         return DocumentNode(None, text=text, written=text)
+
+    def entries(
+        self, mapping: dict[object, object], depth: int
+    ) -> Iterator[DocumentEntry]:
+        for key, value in mapping.items():
+            if type(key) is not str:
+                raise self.source.error(None, "a key must be a text")
+            yield DocumentEntry(key, None, self.node(value, depth))
+
+
+def _plain_scalar_text(value: object) -> str | None:
+    """A text, number, true or false as JSON writes it; None for anything else."""
+    if type(value) is str:
+        return value
+    if type(value) is bool:
+        return "true" if value else "false"
+    # Turning a longer number into text takes time that grows with its square.
+    if type(value) is int and value.bit_length() < MAX_INTEGER_BITS:
+        return str(value)
+    if type(value) is float and math.isfinite(value):
+        return repr(value)
+    return None

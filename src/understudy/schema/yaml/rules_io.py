@@ -84,7 +84,9 @@ def _read_rule(node: DocumentNode, source: DocumentSource) -> Rule:
     except SchemaError as error:
         if str(error).startswith(source.name):
             raise
-        raise source.error(section.line_of(str(error)), f"rules: {error}") from None
+        raise source.error(
+            section.line_of_message(str(error)), f"rules: {error}"
+        ) from None
     raise section.error(
         None,
         "a rule is a condition (`always` or `impossible`), `columns` with `allowed`, or"

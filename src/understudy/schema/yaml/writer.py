@@ -1,9 +1,13 @@
-"""From a schema to plain data, in the words of a schema file: what the YAML page and
-the release file both hold.
+"""From a schema to plain data under the keys of a schema file, as the YAML file and
+the release file both hold it.
+
+Whatever equals its default is left out, so that files stay short and two equal schemas
+are written alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from fractions import Fraction
 from typing import Any
@@ -16,7 +20,7 @@ from understudy.schema.columns.lattice import Lattice
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.columns.temporal import EPOCH_MOMENT, Date, Datetime, Time
 from understudy.schema.predicates.rules import BrokenRowPolicy
-from understudy.schema.schema import Schema
+from understudy.schema.schema import Schema, Unit
 from understudy.schema.yaml.keys import (
     COLUMN_CLASSES,
     LEARN_WORD,
@@ -37,81 +41,89 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     >>> schema_to_dict(Schema(columns=(Boolean(name="smoker"),)))
     {'version': 1, 'columns': [{'name': 'smoker', 'type': 'boolean'}]}
     """
-    plain: dict[str, Any] = {"version": SCHEMA_FILE_VERSION}
-    if schema.unit.id is not None:
-        plain["unit"] = {"id": schema.unit.id, "max_rows": schema.unit.max_rows}
-        if schema.unit.sizes:
-            plain["unit"]["sizes"] = list(schema.unit.sizes)
-        if schema.unit.learned:
-            plain["unit"]["learned"] = True
-    if schema.rows is not None:
-        plain["rows"] = schema.rows
-    plain["columns"] = [
+    columns = [
         {"name": column.name, **column_to_dict(column)} for column in schema.columns
     ]
-    if schema.impossible:
-        plain["impossible"] = [str(predicate) for predicate in schema.impossible]
-    if schema.rules:
-        plain["rules"] = [rule_to_plain(rule) for rule in schema.rules]
-    if schema.broken is not BrokenRowPolicy.KEEP:
-        plain["broken"] = str(schema.broken)
-    if schema.count_broken:
-        plain["count_broken"] = True
-    return plain
+    keeps_broken = schema.broken is BrokenRowPolicy.KEEP
+    optional: dict[str, Any] = {
+        "unit": _unit_to_dict(schema.unit),
+        "rows": schema.rows,
+        "columns": columns,
+        "impossible": [str(predicate) for predicate in schema.impossible] or None,
+        "rules": [rule_to_plain(rule) for rule in schema.rules] or None,
+        "broken": None if keeps_broken else str(schema.broken),
+        "count_broken": schema.count_broken or None,
+    }
+    return {"version": SCHEMA_FILE_VERSION} | _drop_unstated(optional)
+
+
+def _drop_unstated(plain: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in plain.items() if value is not None}
+
+
+def _unit_to_dict(unit: Unit) -> dict[str, Any] | None:
+    if unit.id is None:
+        return None
+    return {"id": unit.id, "max_rows": unit.max_rows} | _drop_unstated(
+        {"sizes": list(unit.sizes) or None, "learned": unit.learned or None}
+    )
 
 
 def column_to_dict(column: Column) -> dict[str, Any]:
-    """A column without its name; what is as it would be unsaid is left out."""
-    plain: dict[str, Any] = {"type": _COLUMN_TYPE_NAMES[type(column)]}
-    if column.role is not type(column).role:
-        plain["role"] = str(column.role)
+    """A column without its name; what equals its default is left out."""
+    # Identifiers have another default role than other columns.
+    has_default_role = column.role is type(column).role
+    generates = isinstance(column, Identifier) and column.generate
+    before: dict[str, Any] = {
+        "type": _COLUMN_TYPE_NAMES[type(column)],
+        "role": None if has_default_role else str(column.role),
+    }
+    after: dict[str, Any] = {
+        "nullable": None if column.nullable else False,
+        "missing": list(column.missing) or None,
+        "use": None if column.use else False,
+        "learned": list(column.learned) or None,
+        "dtype": column.dtype,
+        "constant": column.constant or None,
+        "generate": generates or None,
+        "note": column.note or None,
+    }
+    return _drop_unstated(before | _type_fields_to_dict(column) | after)
+
+
+def _type_fields_to_dict(column: Column) -> dict[str, Any]:
     match column:
         case Categorical():
-            plain |= _categories_to_dict(column)
+            return _categories_to_dict(column)
         case Boolean():
-            plain |= {
-                side: list(getattr(column, side))
-                for side in ("true", "false")
-                if getattr(column, side) != getattr(Boolean, side)
+            spellings = {"true": column.true, "false": column.false}
+            return {
+                side: list(words)
+                for side, words in spellings.items()
+                if words != getattr(Boolean, side)
             }
         case Lattice():
-            plain |= _lattice_to_dict(column)
-    if not column.nullable:
-        plain["nullable"] = False
-    if column.missing:
-        plain["missing"] = list(column.missing)
-    if not column.use:
-        plain["use"] = False
-    if column.learned:
-        plain["learned"] = list(column.learned)
-    if column.dtype is not None:
-        plain["dtype"] = column.dtype
-    if column.constant:
-        plain["constant"] = True
-    if isinstance(column, Identifier) and column.generate:
-        plain["generate"] = True
-    if column.note:
-        plain["note"] = column.note
-    return plain
+            return _lattice_to_dict(column)
+    return {}
 
 
 def _categories_to_dict(column: Categorical) -> dict[str, Any]:
-    plain: dict[str, Any] = {
-        "values": LEARN_WORD if column.values is None else list(column.values)
+    levels = {
+        level: _group_values(column.values or (), groups)
+        for level, groups in column.levels.items()
     }
-    if column.ordered:
-        plain["ordered"] = True
-    if column.other is not None:
-        plain["other"] = column.other
-    if column.levels:
-        plain["levels"] = {
-            level: _group_values(column.values or (), groups)
-            for level, groups in column.levels.items()
-        }
-    if column.unfold:
-        even = set(column.unfold.values()) == {1}
-        plain["unfold"] = list(column.unfold) if even else dict(column.unfold)
-    return plain
+    return {
+        "values": LEARN_WORD if column.values is None else list(column.values),
+        "ordered": column.ordered or None,
+        "other": column.other,
+        "levels": levels or None,
+        "unfold": _unfold_to_plain(column.unfold) if column.unfold else None,
+    }
+
+
+def _unfold_to_plain(weights: Mapping[str, int]) -> list[str] | dict[str, int]:
+    """A list if all weights are 1, else the weights."""
+    return list(weights) if set(weights.values()) == {1} else dict(weights)
 
 
 def _group_values(
@@ -124,56 +136,80 @@ def _group_values(
 
 
 def _lattice_to_dict(column: Lattice) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
+    clips = column.outside is Lattice.outside
+    bins = None if column.bins is None else _bins_to_plain(column, column.bins)
+    return (
+        _bounds_to_dict(column)
+        | _step_to_dict(column)
+        | {
+            "bins": bins,
+            "grain": _grain_to_plain(column.grain) or None,
+            "outside": None if clips else str(column.outside),
+        }
+    )
+
+
+def _bounds_to_dict(column: Lattice) -> dict[str, Any]:
     bounds = {which: getattr(column, which) for which in ("min", "max")}
     if isinstance(column, Time):
-        plain |= {
-            which: _scalar_to_plain(b)
-            for which, b in bounds.items()
-            if b != getattr(Time, which)
-        }
-    elif all(bound is None for bound in bounds.values()):
-        plain["bounds"] = LEARN_WORD
-    else:
-        plain |= {
-            which: LEARN_WORD if bound is None else _scalar_to_plain(bound)
+        # A time always has bounds; those of the day go without saying.
+        return {
+            which: _scalar_to_plain(bound)
             for which, bound in bounds.items()
+            if bound != getattr(Time, which)
         }
+    if all(bound is None for bound in bounds.values()):
+        return {"bounds": LEARN_WORD}
+    return {
+        which: LEARN_WORD if bound is None else _scalar_to_plain(bound)
+        for which, bound in bounds.items()
+    }
+
+
+def _step_to_dict(column: Lattice) -> dict[str, Any]:
+    """The step of numbers, the resolution, zone and weekdays of dates and times."""
     match column:
-        case Integer() if column.step != 1:
-            plain["step"] = column.step
+        case Integer():
+            return {"step": None if column.step == 1 else column.step}
         case Real():
-            decimals = column.decimals
-            exact = decimals is not None and column.step == Fraction(1, 10**decimals)
-            plain |= (
-                {"decimals": decimals}
-                if exact
-                else {"step": _scalar_to_plain(column.step)}
-            )
-        case Datetime() | Time():
-            plain["resolution"] = span_text(column.resolution)
-    if isinstance(column, Datetime) and column.zone is not None:
-        plain["zone"] = column.zone
-    if isinstance(column, Date | Datetime) and column.weekdays != ():
-        plain["weekdays"] = (
-            LEARN_WORD if column.weekdays is None else list(column.weekdays)
-        )
-    if column.bins is not None:
-        plain["bins"] = _bins_to_plain(column, column.bins)
-    if column.grain:
-        plain["grain"] = [
-            number
-            for start, weight in column.grain
-            for number in (start - column.grain[0][0], weight)
-        ]
-    if column.outside is not Lattice.outside:
-        plain["outside"] = str(column.outside)
-    return plain
+            return _real_step_to_dict(column)
+        case Date():
+            return {"weekdays": _weekdays_to_plain(column.weekdays)}
+        case Datetime():
+            return {
+                "resolution": span_text(column.resolution),
+                "zone": column.zone,
+                "weekdays": _weekdays_to_plain(column.weekdays),
+            }
+        case Time():
+            return {"resolution": span_text(column.resolution)}
+    return {}
+
+
+def _real_step_to_dict(column: Real) -> dict[str, Any]:
+    decimals = column.decimals
+    if decimals is not None and column.step == Fraction(1, 10**decimals):
+        return {"decimals": decimals}
+    return {"step": _scalar_to_plain(column.step)}
+
+
+def _weekdays_to_plain(weights: tuple[int, ...] | None) -> str | list[int] | None:
+    if weights is None:
+        return LEARN_WORD
+    return list(weights) or None
+
+
+def _grain_to_plain(grain: tuple[tuple[int, int], ...]) -> list[int]:
+    """Starts and weights in turn; starts are counted from min, which keeps them short."""
+    numbers: list[int] = []
+    for start, weight in grain:
+        numbers += (start - grain[0][0], weight)
+    return numbers
 
 
 def _bins_to_plain(column: Lattice, edges: tuple[int, ...]) -> int | str | list[Any]:
-    """The number of bins where they are of equal width, the unit of the calendar where
-    they are one, else where each begins.
+    """The number of bins if they are of equal width, the unit of the calendar if each
+    is one, else where each begins.
     """
     if edges == equal_bins(edges[0], edges[-1] - 1, len(edges) - 1):
         return len(edges) - 1
@@ -184,6 +220,9 @@ def _bins_to_plain(column: Lattice, edges: tuple[int, ...]) -> int | str | list[
 
 
 def _exact_value(column: Lattice, index: int) -> object:
+    """The value at an index without rounding, and in UTC: an hour that clocks repeat has
+    one spelling in its zone, but two instants.
+    """
     if isinstance(column, Real):
         return index * column.step
     if isinstance(column, Datetime) and column.zone is not None:
