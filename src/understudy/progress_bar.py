@@ -17,9 +17,10 @@ def hide_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
 
     >>> connection = duckdb.connect(":memory:")
     >>> hide_progress_bar(connection)
-    >>> connection.execute(SHOWN_SETTING).fetchone()
-    (False,)
+    >>> connection.execute(SHOWN_SETTING).fetchall()
+    [(False,)]
     """
-    answer = connection.execute(SHOWN_SETTING).fetchone()
-    if answer is not None and answer[0]:
+    # All of the answer is fetched: a result that is still open blocks registering.
+    ((shown,),) = connection.execute(SHOWN_SETTING).fetchall()
+    if shown:
         connection.execute("SET enable_progress_bar = false")
