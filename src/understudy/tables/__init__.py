@@ -4,6 +4,9 @@ public header of a source.
 
 from understudy.tables.reading.type_votes import (
     EMPTY_CANDIDATE,
+    NUMBER_CANDIDATES,
+    PLAIN_STEPS,
+    STEP_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
     is_readable_as,
@@ -16,6 +19,9 @@ from understudy.tables.table import Table
 __all__ = [
     "ABSENT_PLACE",
     "EMPTY_CANDIDATE",
+    "NUMBER_CANDIDATES",
+    "PLAIN_STEPS",
+    "STEP_CANDIDATES",
     "TEXT_CANDIDATE",
     "TYPE_CANDIDATES",
     "Records",

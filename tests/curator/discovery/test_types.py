@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,8 @@ def test_a_few_odd_cells_do_not_flip_a_type(kind, odd):
 
 
 def test_decimals_are_counted():
-    assert elected(["1.5", "2.25"] * 1000).step.denominator == 100
+    assert elected(["1.5", "2.25"] * 1000).step == Fraction(1, 4)
+    assert elected(["1.5", "2.27"] * 1000).step == Fraction(1, 100)
 
 
 def test_zeros_and_ones_stay_numbers_and_yes_and_no_stay_words():
@@ -191,3 +194,43 @@ def test_moments_with_an_offset_are_instants_unless_many_have_none():
     assert elect_type(ballots, 1.0) == "datetime"
     ballots[TYPE_CANDIDATES.index("text")] = 300
     assert elect_lattice_type(ballots, 1.0) == "datetime"
+
+
+def ballots_of(**votes: int) -> np.ndarray:
+    ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
+    for candidate, count in votes.items():
+        ballots[TYPE_CANDIDATES.index(candidate)] = count
+    return ballots
+
+
+@pytest.mark.parametrize(
+    ("votes", "elected"),
+    [
+        ({"integer1000": 500, "zero": 300}, "integer1000"),
+        ({"integer1000": 500, "integer100": 400}, "integer100"),
+        ({"integer10": 500, "integer5": 400, "zero": 100}, "integer5"),
+        ({"integer10": 500, "bit": 400}, "integer"),
+        ({"half": 500, "integer": 500}, "half"),
+        ({"half": 500, "decimal1": 500}, "decimal1"),
+        ({"quarter": 500, "decimal1": 500}, "twentieth"),
+        ({"zero": 500}, "bit"),
+    ],
+)
+def test_the_coarsest_step_that_holds_what_stands_out_is_elected(votes, elected):
+    assert elect_type(ballots_of(**votes), 1.0) == elected
+
+
+def test_a_step_is_not_believed_where_noise_could_hide_what_lies_between():
+    """A tenth of 300 numbers are no hundreds: at a noise of 10 that cannot be seen."""
+    votes = ballots_of(integer100=270, integer=30)
+    assert elect_type(votes, 0.5) == "integer"
+    assert elect_type(votes, 10.0) == "integer"
+    assert elect_type(ballots_of(integer100=300), 10.0) == "integer"
+    assert elect_type(ballots_of(integer100=300), 2.0) == "integer100"
+
+
+def test_whole_numbers_with_gaps_stay_whole():
+    """What pandas writes: 1.0, 2.0 and an empty cell."""
+    found = elected(["1.0", "2.0", ""] * 200)
+    assert type(found) is Integer
+    assert found.step == 1

@@ -28,12 +28,18 @@ def vote_of(cell: object) -> str:
     if not text:
         return "empty"
     if text in ("0", "1"):
-        return "bit"
+        return ("zero", "bit")[int(text)]
     if text.lower() in ("true", "false", "yes", "no", "t", "f", "y", "n"):
         return "boolean"
-    if re.fullmatch(r"[+-]?(0|[1-9]\d{0,17})", text):
-        return "integer"
+    if whole := re.fullmatch(r"([+-]?(?:0|[1-9]\d{0,17}))(\.0{1,6})?", text):
+        steps = (step for step in (1000, 100, 10, 5) if int(whole[1]) % step == 0)
+        return f"integer{next(steps, '')}"
     if decimal := re.fullmatch(r"[+-]?(?:0|[1-9]\d{0,14})?\.(\d{1,6})", text):
+        rounded = {"5": "half", "25": "quarter", "50": "quarter", "75": "quarter"}
+        if decimal[1] in rounded:
+            return rounded[decimal[1]]
+        if re.fullmatch("[0-9][05]", decimal[1]):
+            return "twentieth"
         return f"decimal{len(decimal[1])}"
     for kind, read in (
         ("date", date.fromisoformat),

@@ -206,7 +206,7 @@ def test_frames_and_parquet(tmp_path, data):
     with open_table(data(tmp_path)) as source:
         found = draft_schema(source, public_domains=True)
     assert {c.name: type(c) for c in found.columns} == FRAME_TYPES
-    assert found["amount"].step == Fraction(1, 100)
+    assert found["amount"].step == Fraction(1, 4)
     assert (found["broken"].min, found["broken"].max) == (1, 4)
     assert found["label"].values == ("a", "b", "c")
     assert found["moment"].resolution == timedelta(minutes=1)
@@ -329,3 +329,18 @@ def test_an_empty_table_says_nothing_of_its_cells(tmp_path):
     assert all(
         column.nullable for column in describe(path, public_domains=True).columns
     )
+
+
+def test_whole_numbers_and_steps_are_drafted_however_they_are_spelled(tmp_path):
+    """Of 30 numbers or more; between the multiples of a step nothing may lie."""
+    page = tmp_path / "steps.csv"
+    lines = [f"{1 + i % 2}.0,{i % 7 * 500},{i % 6 / 2},{i}" for i in range(60)]
+    page.write_text("arm,pay,rating,index\n" + "\n".join(lines) + "\n,,,")
+    with open_table(page) as source:
+        drafted = {c.name: c for c in draft_schema(source).columns}
+    steps = {name: column.step for name, column in drafted.items()}
+    assert steps == {"arm": 1, "pay": 100, "rating": Fraction(1, 2), "index": 1}
+    assert isinstance(drafted["arm"], Integer)
+    page.write_text("arm,pay,rating,index\n" + "\n".join(lines[:20]))
+    with open_table(page) as source:
+        assert draft_schema(source)["pay"].step == 1

@@ -49,12 +49,20 @@ def votes(cells: list[str | None], missing: tuple[str, ...] = ()) -> list[list[s
 
 CELLS = {
     EMPTY_CANDIDATE: ["", None, "NA"],
-    "bit": ["0", "1", " 1"],
+    "zero": ["0", " 0"],
+    "bit": ["1", " 1"],
     "truth": ["true", "false"],
     "boolean": ["True", "False", "YES", "no", "t", "N"],
-    "integer": ["2", "-5", "+12", "123456789012345678", "10"],
-    "decimal1": ["0.5", "-3.0", ".5"],
-    "decimal2": ["0.55", "12.50"],
+    "integer1000": ["5000", "-12000.0", "0.0", "-0"],
+    "integer100": ["300"],
+    "integer10": ["10", "10.0", "123456789012345670"],
+    "integer5": ["-5", "25.00"],
+    "integer": ["2", "+12", "123456789012345678", "-3.0", "1.0"],
+    "half": ["0.5", ".5"],
+    "quarter": ["12.50", "0.75"],
+    "decimal1": ["0.3", "-2.1"],
+    "twentieth": ["0.55", "3.10"],
+    "decimal2": ["0.57"],
     "decimal6": ["0.123456"],
     "real": ["1e5", "0.1234567", "5.", "1234567890123456789", "-2.5E-3"],
     "date": ["2024-02-29", " 1999-01-01"],
@@ -99,7 +107,7 @@ def test_support_is_a_partial_order_and_the_list_follows_it():
                 assert TYPE_CANDIDATES.index(a) < TYPE_CANDIDATES.index(b) or (
                     a,
                     b,
-                ) == ("bit", "boolean")
+                ) in {("zero", "boolean"), ("bit", "boolean")}
             for c in TYPE_CANDIDATES:
                 assert not (
                     is_readable_as(a, b) and is_readable_as(b, c)
@@ -155,7 +163,7 @@ def test_wide_tables_vote_in_parts():
             Schema(columns=tuple(UndeclaredColumn(name=n) for n in frame.columns)),
         ).votes(frame.columns)
     assert [TYPE_CANDIDATES[int(row.argmax())] for row in counts] == [
-        "decimal1",
+        "half",
         TEXT_CANDIDATE,
     ] * 10
 
@@ -180,8 +188,9 @@ def test_typed_columns_vote_too():
 
 
 STORED = {
+    "zero": [pa.array([0, 0], kind) for kind in (pa.int8(), pa.float64())],
     "bit": [
-        pa.array([1, 0], kind)
+        pa.array([1, 1], kind)
         for kind in (
             pa.int8(),
             pa.uint64(),
@@ -200,9 +209,10 @@ STORED = {
             pa.decimal256(50, 4),
         )
     ],
-    "decimal1": [pa.array([0.5, -2.5], kind) for kind in (pa.float32(), pa.float64())]
+    "half": [pa.array([0.5, -2.5], kind) for kind in (pa.float32(), pa.float64())],
+    "decimal1": [pa.array([0.3, -2.1], kind) for kind in (pa.float32(), pa.float64())]
     + [
-        pa.array([Decimal("0.5"), Decimal("-2.5")], kind)
+        pa.array([Decimal("0.3"), Decimal("-2.1")], kind)
         for kind in (pa.decimal128(20, 4), pa.decimal256(76, 20))
     ],
     "real": [

@@ -45,6 +45,9 @@ from understudy.schema import (
 )
 from understudy.tables import (
     EMPTY_CANDIDATE,
+    NUMBER_CANDIDATES,
+    PLAIN_STEPS,
+    STEP_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
     is_readable_as,
@@ -66,8 +69,13 @@ MIN_LOSS_RATIO = 3
 where some are lost in both.
 """
 
+MAX_STEP_NOISE_SHARE = Fraction(1, 25)
+"""Part of a column's numbers that the noise of a vote may hide where a coarse step is
+to be believed: what lies between its multiples is rounded.
+"""
+
 LATTICE_FAMILIES = (
-    TYPE_CANDIDATES[TYPE_CANDIDATES.index("bit") : TYPE_CANDIDATES.index("real") + 1],
+    NUMBER_CANDIDATES,
     ("date", "instant", "datetime"),
     ("time",),
 )
@@ -201,8 +209,10 @@ def elect_type(ballots: NDArray[np.int64], noise: float) -> str:
     'integer'
     """
     standing = _standing_candidates(ballots, noise)
-    if not standing or standing == ["bit"]:
-        return standing[0] if standing else TEXT_CANDIDATE
+    if not standing:
+        return TEXT_CANDIDATE
+    if set(standing) <= {"zero", "bit"}:
+        return "bit"
     return next(
         name
         for name in TYPE_CANDIDATES[1:]
@@ -226,12 +236,15 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: float) -> str | None:
         key=lambda kind: sum(votes[name] for name in kind if name in standing),
     )
     inside = [name for name in family if name in standing]
-    if not inside or inside == ["bit"]:
-        return inside[0] if inside else None
+    if not inside:
+        return None
+    if set(inside) <= {"zero", "bit"}:
+        return "bit"
     return next(
         name
         for name in family
-        if name != "bit" and all(is_readable_as(vote, name) for vote in inside)
+        if name not in ("zero", "bit")
+        and all(is_readable_as(vote, name) for vote in inside)
     )
 
 
@@ -242,10 +255,15 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
         for name, votes in zip(TYPE_CANDIDATES, ballots, strict=True)
         if name != EMPTY_CANDIDATE
     }
-    enough = max(
-        VOTE_NOISE_SIGMAS * noise, float(MAX_VOTE_ODD_SHARE) * sum(filled.values())
-    )
-    return [name for name, votes in filled.items() if votes > enough]
+    noticed = VOTE_NOISE_SIGMAS * noise
+    total = sum(filled.values())
+    enough = max(noticed, float(MAX_VOTE_ODD_SHARE) * total)
+    if noticed > MAX_STEP_NOISE_SHARE * total:
+        # Too few rows to tell a step: votes for coarse ones count for what they are
+        # spelled as.
+        for coarse, plain in PLAIN_STEPS.items():
+            filled[plain] += filled.pop(coarse)
+    return [name for name in TYPE_CANDIDATES if filled.get(name, 0) > enough]
 
 
 def _with_type(column: UndeclaredColumn, elected: str) -> Column:
@@ -253,10 +271,11 @@ def _with_type(column: UndeclaredColumn, elected: str) -> Column:
         field.name: getattr(column, field.name) for field in fields(column)
     }
     common["learned"] = (*column.learned, "type")
-    if elected.startswith("decimal"):
-        return Real(
-            **common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal")))
-        )
+    step = STEP_CANDIDATES.get(elected)
+    if step is not None and step < 1:
+        return Real(**common, step=step)
+    if step is not None:
+        return Integer(**common, step=int(step))
     if elected == "bit":  # the only candidate that tells the bounds too
         common["learned"] += ("bounds",)
         return Integer(**common, min=0, max=1)

@@ -11,6 +11,7 @@ from understudy.tables.reading import encode
 from understudy.tables.reading.parse import texts_sql
 from understudy.tables.reading.type_votes import (
     EMPTY_CANDIDATE,
+    PLAIN_STEPS,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
     is_readable_as,
@@ -24,7 +25,14 @@ MAX_DRAFT_ODD_SHARE = Fraction(1, 100)
 """Part of the cells that may be something else than the drafted type."""
 
 MAX_BOOLEAN_ODD_SHARE = Fraction(1, 1000)
-"""The same for booleans: counts that are nearly always 0 or 1 are counts."""
+"""The same for booleans and coarse steps: counts that are nearly always 0 or 1 are
+counts, and what lies between the multiples of a step would be rounded.
+"""
+
+MIN_STEP_CELLS = 30
+"""Numbers other than zero from which a coarse step is drafted: of fewer, all may be
+round by chance.
+"""
 
 MISSING_CODES = (
     "NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", ".", "-", "--", "?"
@@ -79,17 +87,20 @@ def elect_draft_type(ballots: dict[str, int]) -> str | None:
     total = sum(filled.values())
     if total == 0:
         return None
+    # Cells of 0 and 1 are booleans, or numbers with the rest of their column.
+    skipped = {EMPTY_CANDIDATE, "truth", "zero", "bit"}
+    if total - filled.get("zero", 0) < MIN_STEP_CELLS:
+        skipped |= set(PLAIN_STEPS)
     for candidate in TYPE_CANDIDATES:
-        # Cells of 0 and 1 are booleans, or numbers with the rest of their column.
-        if candidate in (EMPTY_CANDIDATE, "truth", "bit"):
+        if candidate in skipped:
             continue
         against = sum(
             count
             for name, count in filled.items()
             if not is_readable_as(name, candidate)
         )
-        is_boolean = candidate == "boolean"
-        odd_share = MAX_BOOLEAN_ODD_SHARE if is_boolean else MAX_DRAFT_ODD_SHARE
+        strict = candidate == "boolean" or candidate in PLAIN_STEPS
+        odd_share = MAX_BOOLEAN_ODD_SHARE if strict else MAX_DRAFT_ODD_SHARE
         if against <= odd_share * total:
             return candidate
     return TEXT_CANDIDATE

@@ -52,7 +52,11 @@ from understudy.tables.reading.parse import (
     number_reading,
     texts_sql,
 )
-from understudy.tables.reading.type_votes import TEXT_CANDIDATE
+from understudy.tables.reading.type_votes import (
+    NUMBER_CANDIDATES,
+    STEP_CANDIDATES,
+    TEXT_CANDIDATE,
+)
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
@@ -122,12 +126,14 @@ def _draft_from_floats(source: TableSource, column: Real) -> Column:
     floats as soon as a frame holds an empty cell.
     """
     elected = elect_draft_type(count_ballots(source, column.name))
-    if elected in ("boolean", "integer"):
+    if elected == "boolean":
         return Integer(name=column.name)
-    decimals = elected.removeprefix("decimal") if elected is not None else ""
-    if not decimals.isdigit():
+    step = STEP_CANDIDATES.get(elected or "")
+    if step is None:
         return column
-    return replace(column, step=Fraction(1, 10 ** int(decimals)))
+    if step >= 1:
+        return Integer(name=column.name, step=int(step))
+    return replace(column, step=step)
 
 
 def _draft_from_cells(source: TableSource, name: str) -> Column:
@@ -153,19 +159,17 @@ def _draft_from_cells(source: TableSource, name: str) -> Column:
 
 
 def _is_number_type(elected: str | None) -> bool:
-    return elected is not None and elected.startswith(("integer", "real", "decimal"))
+    return elected in NUMBER_CANDIDATES
 
 
 def _draft_number(
     source: TableSource, name: str, elected: str, look: CellSummary
 ) -> Column:
-    if elected == "integer":
-        number = Integer(name=name, missing=look.missing)
-        return _number_or_key(source, number, look)
-    decimals = DEFAULT_FLOAT_DECIMALS
-    if elected.startswith("decimal"):
-        decimals = int(elected.removeprefix("decimal"))
-    return Real(name=name, missing=look.missing, step=Fraction(1, 10**decimals))
+    step = STEP_CANDIDATES.get(elected, Fraction(1, 10**DEFAULT_FLOAT_DECIMALS))
+    if step < 1:
+        return Real(name=name, missing=look.missing, step=step)
+    number = Integer(name=name, missing=look.missing, step=int(step))
+    return _number_or_key(source, number, look)
 
 
 def _draft_time(

@@ -3,9 +3,18 @@
 Each cell votes for exactly one candidate, the most specific type it can be read as, so
 one row moves exactly one count per column. A vote for one type also supports the types
 that can hold its cell; `is_readable_as` is that partial order.
+
+Numbers vote for the coarsest step they are a multiple of, so the same votes tell whole
+numbers from decimals and find the step of a column: 1.0 is whole however it is spelled
+(pandas writes whole numbers beside an empty cell so), and amounts that are all rounded
+to hundreds come back in hundreds.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
 
 from understudy.schema.columns.cell import (
     CELL_DATE_PATTERN,
@@ -21,14 +30,48 @@ from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import BLANKS_SQL, StoredColumn
 
 EMPTY_CANDIDATE, TEXT_CANDIDATE = "empty", "text"
-DECIMAL_CANDIDATES = tuple(f"decimal{places}" for places in range(1, 7))
+MAX_VOTED_DECIMALS = 6
+"""Decimals that a vote tells apart; cells with more vote for a real."""
+
+STEP_CANDIDATES: Mapping[str, Fraction] = MappingProxyType(
+    {
+        "integer1000": Fraction(1000),
+        "integer100": Fraction(100),
+        "integer10": Fraction(10),
+        "integer5": Fraction(5),
+        "integer": Fraction(1),
+        "half": Fraction(1, 2),
+        "quarter": Fraction(1, 4),
+        "decimal1": Fraction(1, 10),
+        "twentieth": Fraction(1, 20),
+        **{
+            f"decimal{places}": Fraction(1, 10**places)
+            for places in range(2, MAX_VOTED_DECIMALS + 1)
+        },
+    }
+)
+"""Numbers by the step they are multiples of, coarse before fine. The steps beside the
+powers of ten are those that people round to.
+"""
+
+PLAIN_STEPS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("integer1000", "integer100", "integer10", "integer5"), "integer"
+        ),
+        "half": "decimal1",
+        **dict.fromkeys(("quarter", "twentieth"), "decimal2"),
+    }
+)
+"""The whole or decimal number that a coarser step is spelled as."""
+
 TYPE_CANDIDATES = (
     EMPTY_CANDIDATE,
     "truth",
     "boolean",
+    "zero",
     "bit",
-    "integer",
-    *DECIMAL_CANDIDATES,
+    *STEP_CANDIDATES,
     "real",
     "date",
     "instant",
@@ -38,12 +81,14 @@ TYPE_CANDIDATES = (
 )
 """Candidate types, the more specific before those that can hold their cells. A truth is
 `true` or `false`, as every stored truth value is read; other words for yes and no are
-labels of a boolean. A bit is 0 or 1: a truth value or a number. An instant is a moment
-that says how far its clock is from UTC.
+labels of a boolean. Zero and bit are the numbers 0 and 1, which may be truth values
+too; 0 is a multiple of every step. An instant is a moment that says how far its clock
+is from UTC.
 """
 
 BOOLEAN_VOTE_WORDS = ("true", "false", "yes", "no", "t", "f", "y", "n")
-_NUMBER_CANDIDATES = ("bit", "integer", *DECIMAL_CANDIDATES, "real")
+NUMBER_CANDIDATES = ("zero", "bit", *STEP_CANDIDATES, "real")
+"""Candidates whose cells are numbers."""
 
 
 def is_readable_as(vote: str, candidate: str) -> bool:
@@ -55,14 +100,25 @@ def is_readable_as(vote: str, candidate: str) -> bool:
     """
     if vote in (candidate, EMPTY_CANDIDATE) or candidate == TEXT_CANDIDATE:
         return True
-    if vote in _NUMBER_CANDIDATES and candidate in _NUMBER_CANDIDATES:
-        return _NUMBER_CANDIDATES.index(vote) <= _NUMBER_CANDIDATES.index(candidate)
+    if vote in NUMBER_CANDIDATES and candidate in NUMBER_CANDIDATES:
+        return _is_multiple(vote, candidate)
     return (vote, candidate) in {
+        ("zero", "boolean"),
         ("truth", "boolean"),
         ("bit", "boolean"),
         ("date", "datetime"),
         ("instant", "datetime"),
     }
+
+
+def _is_multiple(vote: str, candidate: str) -> bool:
+    """Whether a number that votes for one candidate is one of another."""
+    if vote == "zero" or candidate == "real":
+        return True
+    if vote == "real" or candidate not in STEP_CANDIDATES:
+        return False
+    step = STEP_CANDIDATES.get(vote, Fraction(1))
+    return (step / STEP_CANDIDATES[candidate]).denominator == 1
 
 
 def vote_sql(
@@ -95,7 +151,9 @@ def vote_sql(
     none = [is_empty_sql(stored)] + (
         [f"{text} IN ({quoting.text_literals(missing)})"] if missing else []
     )
-    whole = "[+-]?(0|[1-9][0-9]{0,17})"
+    whole = "[+-]?(0|[1-9][0-9]{0,17})(\\.0{1,6})?"
+    # The digits before the point decide the step of a whole number.
+    head = layers.read(f"regexp_extract({n}, '^[+-]?[0-9]*')")
     day, clock = (
         f"TRY_CAST(left({n}, 10) AS DATE) IS NOT NULL",
         (
@@ -103,21 +161,27 @@ def vote_sql(
             " '24:00:00'"
         ),
     )
-    places = (
-        f"length({n}) - strpos({n}, '.') - 1 +"
-        f" {TYPE_CANDIDATES.index(DECIMAL_CANDIDATES[0])}"
-    )
+    decimal = "[+-]?(0|[1-9][0-9]{0,14})?"
     rules = [
         (" OR ".join(none), EMPTY_CANDIDATE),
         (f"{n} IN ('true', 'false')", "truth"),
-        (f"{n} IN ('0', '1')", "bit"),
+        # Spelled as 0.0 or 1.0 they are numbers: no boolean is written like that.
+        (f"{n} = '0'", "zero"),
+        (f"{n} = '1'", "bit"),
+        (f"{is_like(whole)} AND {head} IN ('0', '-0', '+0')", "integer1000"),
         (f"lower({n}) IN ({quoting.text_literals(BOOLEAN_VOTE_WORDS)})", "boolean"),
+        (f"{is_like(whole)} AND suffix({head}, '000')", "integer1000"),
+        (f"{is_like(whole)} AND suffix({head}, '00')", "integer100"),
+        (f"{is_like(whole)} AND suffix({head}, '0')", "integer10"),
+        (f"{is_like(whole)} AND suffix({head}, '5')", "integer5"),
         (is_like(whole), "integer"),
-        (
-            is_like(
-                f"[+-]?(0|[1-9][0-9]{{0,14}})?\\.[0-9]{{1,{len(DECIMAL_CANDIDATES)}}}"
-            ),
-            places,
+        (is_like(f"{decimal}\\.5"), "half"),
+        (is_like(f"{decimal}\\.[0-9]"), "decimal1"),
+        (is_like(f"{decimal}\\.(25|50|75|00)"), "quarter"),
+        (is_like(f"{decimal}\\.[0-9][05]"), "twentieth"),
+        *(
+            (is_like(f"{decimal}\\.[0-9]{{{places}}}"), f"decimal{places}")
+            for places in range(2, MAX_VOTED_DECIMALS + 1)
         ),
         (
             (
@@ -138,9 +202,7 @@ def vote_sql(
         (f"{is_like(CELL_TIME_PATTERN)} AND {clock}", "time"),
     ]
     whens = " ".join(
-        f"WHEN {rule} THEN"
-        f" {TYPE_CANDIDATES.index(kind) if kind in TYPE_CANDIDATES else kind}"
-        for rule, kind in rules
+        f"WHEN {rule} THEN {TYPE_CANDIDATES.index(kind)}" for rule, kind in rules
     )
     return (
         f"CAST(CASE {whens} ELSE {TYPE_CANDIDATES.index(TEXT_CANDIDATE)} END AS"
