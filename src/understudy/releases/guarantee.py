@@ -1,24 +1,38 @@
-"""The one promise a release makes, in exact numbers and in words."""
+"""The one guarantee a release makes: in exact numbers, in words, and as an event that
+other accountants compose.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from understudy.accounting.budget import Budget
+from understudy.accounting.conversion import delta_of_gdp, delta_of_zcdp
 from understudy.accounting.cost import Accounting
 from understudy.accounting.interpretation import BudgetInterpretation, interpret_budget
 from understudy.accounting.neighbours import Neighbours
-from understudy.errors import ReleaseError
+from understudy.errors import Refused, ReleaseError
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent  # optional: needed by `dp_event` alone
 
 GUARANTEE_SYMBOLS = {Accounting.PURE: "ε", Accounting.GDP: "μ²", Accounting.ZCDP: "ρ"}
 """What each accounting adds up."""
 
 _SIGNIFICANT_FIGURES = 6
 """Significant figures shown of a number that is longer; the last one is rounded up, so
-that no promise reads better than it is.
+that no guarantee reads better than it is.
+"""
+
+_CONVERSION_MARGIN = 1e-6
+"""Part of δ that rounding in the conversion from (ε, δ) may leave unused; it is below
+1e-7 for every ε and δ tried.
 """
 
 
@@ -116,6 +130,59 @@ class Guarantee:
             neighbours=self.neighbours,
         )
 
+    @property
+    def threshold_delta(self) -> float:
+        """The δ that thresholds of sparse histograms may have used; the rest of δ is
+        that of the noise.
+
+        It is an upper bound: what the noise of the whole amount leaves of δ at ε.
+
+        >>> Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.PURE, amount=Fraction(1)).threshold_delta
+        1e-09
+        """
+        delta = float(self.delta)
+        if self.accounting is Accounting.GDP:
+            left = delta - delta_of_gdp(self.amount, self.epsilon)
+        elif self.accounting is Accounting.ZCDP:
+            left = delta - delta_of_zcdp(self.amount, self.epsilon)
+        else:
+            return delta
+        return left if left > _CONVERSION_MARGIN * delta else 0.0
+
+    def dp_event(self, *, leave_out_thresholds: bool = False) -> DpEvent:
+        """This guarantee as an event of Google's dp_accounting, to be composed with
+        what other tools did to the same rows.
+
+        The event has exactly the trade-off between false alarms and misses that the
+        guarantee allows, for the guarantee's own neighbours: compose it in an
+        accountant with the default relation of neighbours. A pure ε is a discrete
+        Laplace mechanism (for a PLD accountant), μ² a Gaussian one (PLD or RDP), ρ is
+        zCDP (RDP).
+
+        No event expresses the δ of thresholds. If there is one, it has to be left out
+        knowingly, and `threshold_delta` added to the δ of the composition.
+        """
+        events = _import_dp_events()
+        if self.kind is GuaranteeKind.NO_DATA:
+            return events.NoOpDpEvent()
+        if self.kind is GuaranteeKind.MASKED:
+            return events.NonPrivateDpEvent()
+        if self.threshold_delta and not leave_out_thresholds:
+            raise Refused(
+                f"No event of dp_accounting expresses the δ = {self.threshold_delta:.3g}"
+                " that thresholds may have used. Call"
+                " dp_event(leave_out_thresholds=True) and add threshold_delta to the δ"
+                " of the composition."
+            )
+        if self.accounting is Accounting.GDP:
+            # μ-GDP is, by definition, no easier to tell apart than N(0, 1) and N(μ, 1).
+            return events.GaussianDpEvent(1 / math.sqrt(self.amount))
+        if self.accounting is Accounting.ZCDP:
+            return events.ZCDpEvent(float(self.amount), 0.0)
+        # Discrete Laplace noise on a count has a privacy loss of +ε or −ε and nothing
+        # between: the pair that dominates every ε-private mechanism.
+        return events.DiscreteLaplaceDpEvent(float(self.amount), 1)
+
     def details(self) -> tuple[str, ...]:
         """What the sentence leaves out, one line each."""
         lines: list[str] = []
@@ -156,6 +223,16 @@ class Guarantee:
         lines = [*self.details(), *(said.lines() if said else [])]
         listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f"<p>{escape(self.sentence())}</p><ul>{listed}</ul>{said.figure() if said else ''}"
+
+
+def _import_dp_events() -> Any:
+    try:
+        return import_module("dp_accounting.dp_event")
+    except ImportError:
+        raise Refused(
+            "dp_accounting is not installed: pip install dp-accounting, then call"
+            " dp_event again."
+        ) from None
 
 
 def format_amount(symbol: str, value: Fraction) -> str:

@@ -4,7 +4,9 @@ against brute force.
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from itertools import combinations
 
 import numpy as np
@@ -251,3 +253,19 @@ def test_the_stated_variance_is_the_spread_of_repeated_estimates() -> None:
     assert np.var(draws, axis=0) / pooled.variance(("a", "b")) == pytest.approx(
         np.ones((3, 2)), abs=0.12
     )
+
+
+def test_the_same_measurements_are_pooled_once_and_forgotten_with_them() -> None:
+    schema = schema_of(2)
+    name = next(iter(schema))
+    looks = listed(measured((name,), np.array([3, 4])))
+    pooled = PooledResiduals.of(schema, looks)
+    assert PooledResiduals.of(schema, looks) is pooled
+    # Another schema may know the number of rows, which changes everything.
+    other = schema_of(2, rows=60)
+    assert PooledResiduals.of(other, looks).total == 60
+    assert PooledResiduals.of(schema, looks).total == pooled.total
+    kept = weakref.ref(pooled)
+    del pooled, looks
+    gc.collect()
+    assert kept() is None

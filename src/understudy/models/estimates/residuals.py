@@ -31,6 +31,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.random import Generator
@@ -115,6 +116,17 @@ class PooledResiduals:
         >>> pooled.variance(("cough",)).round(2).tolist()
         [2.67, 2.67]
         """
+        # A fit, its error estimates and the release's card ask for the same pooling;
+        # measurements never change, so it is kept for as long as they are.
+        known = _POOLED_BY_MEASUREMENTS.get(measurements)
+        if known is not None and known.schema is schema:
+            return known
+        pooled = cls._pool(schema, measurements)
+        _POOLED_BY_MEASUREMENTS[measurements] = pooled
+        return pooled
+
+    @classmethod
+    def _pool(cls, schema: Schema, measurements: Measurements) -> PooledResiduals:
         parts = _pool_pieces(
             schema,
             (
@@ -361,6 +373,12 @@ def _centred_inverse(
         np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64),
         touched,
     )
+
+
+_POOLED_BY_MEASUREMENTS: WeakKeyDictionary[Measurements, PooledResiduals] = (
+    WeakKeyDictionary()
+)
+"""What `PooledResiduals.of` made of measurements that are still in use."""
 
 
 def _pool_pieces(
