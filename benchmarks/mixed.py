@@ -37,7 +37,7 @@ from made import MADE, write
 import understudy as us
 import understudy.curator.discovery.bounds
 import understudy.curator.discovery.shares
-import understudy.synthesizers.adaptive.stages
+import understudy.synthesizers.adaptive.questions
 from understudy.measurements import AxisMap, Clique, Identity, Partition
 from understudy.schema import Lattice, Schema
 from understudy.synthesizers.adaptive.hierarchies import coarse_maps
@@ -222,7 +222,7 @@ def coarsen(paths: list[Path], asked: argparse.Namespace) -> None:
         ):
             for groups in (0, asked.groups):
                 made = coarse_maps if not groups else partial(merged, groups=groups)
-                understudy.synthesizers.adaptive.stages.coarse_maps = made
+                understudy.synthesizers.adaptive.questions.coarse_maps = made
                 got = measured(path, read(path), schema, "adaptive", asked)
                 (ones, twos), (one, two) = got["mean"], got["error"]
                 words = f"{groups} groups" if groups else "as they are"

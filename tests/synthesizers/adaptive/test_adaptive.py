@@ -16,6 +16,7 @@ from understudy.errors import Refused
 from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Workload
 from understudy.synthesizers.adaptive.adaptive import Adaptive
+from understudy.synthesizers.adaptive.first_look import FirstLook
 
 RNG = np.random.default_rng(0)
 
@@ -38,7 +39,7 @@ def test_a_second_look_asks_for_no_more_than_is_left(
     singles, open_curator, monkeypatch
 ):
     monkeypatch.setattr(
-        "understudy.synthesizers.adaptive.stages.is_hidden_by_noise", lambda *_: True
+        "understudy.synthesizers.adaptive.stages.are_pairs_hidden", lambda *_: True
     )
     curator, _ = run(
         open_curator,
@@ -154,33 +155,27 @@ def test_options_that_cannot_work_are_refused(options):
         Adaptive(**options)
 
 
-def test_wishes_add_up(open_curator, monkeypatch):
-    """One wish more never weighs less: not that for a pair beside triples, nor of
+def test_targets_add_up(open_curator):
+    """One target more never weighs less: not that for a pair beside triples, nor of
     marginals that are one without a constant column.
     """
     schema, rows = chain_of_labels(columns=3)
-    schema = Schema(
-        columns=(
-            *schema.columns,
-            Categorical(name="k", values=("one",), nullable=False),
-        )
-    )
+    constant = Categorical(name="k", values=("one",), nullable=False)
+    schema = Schema(columns=(*schema.columns, constant))
     rows = rows | {"k": ["one"] * len(rows["a"])}
     asked = {("a", "b", "c"): 1.0, ("a", "b"): 5.0, ("a", "b", "k"): 2.0}
-    seen = []
-
-    def stop(*given):
-        seen.append(given[3])
-        raise Refused("seen")
-
-    monkeypatch.setattr("understudy.synthesizers.adaptive.adaptive.AdaptiveRun", stop)
-    with pytest.raises(Refused, match="seen"):
-        run(
-            open_curator,
-            Adaptive(),
-            (schema, rows),
-            workload=Workload(tuple(asked), tuple(asked.values())),
-        )
-    assert seen == [
-        {("a", "b", "c"): 1.0, ("a", "b"): 8.0, ("a", "c"): 1.0, ("b", "c"): 1.0}
-    ]
+    curator = open_curator(
+        schema,
+        rows,
+        epsilon=Fraction(1),
+        delta=Fraction("1e-6"),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
+    workload = Workload(tuple(asked), tuple(asked.values()))
+    look = FirstLook(curator, workload, Adaptive().settings)
+    assert look.targets | look.pair_weights == {
+        ("a", "b", "c"): 1.0,
+        ("a", "b"): 8.0,
+        ("a", "c"): 1.0,
+        ("b", "c"): 1.0,
+    }

@@ -14,7 +14,8 @@ from kit.synthesizers.chains import ran
 from understudy.accounting import Accounting, Budget, Neighbours
 from understudy.schema import Identifier, Integer, Schema, Unit
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.few_columns import FewColumnsPlan, prefers_laplace
+from understudy.synthesizers.adaptive.few_columns import FewColumnsPlan
+from understudy.synthesizers.adaptive.laplace_noise import prefers_laplace
 from understudy.workflow.plan import plan
 
 LARGEST = 100_000
@@ -103,8 +104,8 @@ def first_look(
         single={
             n: np.full(size, rows / size) for n, size in zip(names, sizes, strict=True)
         },
-        off=dict.fromkeys(names, off),
-        columns=dict.fromkeys(names, float(len(weights))),
+        column_errors=dict.fromkeys(names, off),
+        column_weights=dict.fromkeys(names, float(len(weights))),
         weights=weights,
         total=rows,
         noise=noise,

@@ -15,9 +15,9 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.measurements import Centring, Identity
 from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Workload
+from understudy.synthesizers.adaptive import stages
 from understudy.synthesizers.adaptive.adaptive import Adaptive
 from understudy.synthesizers.adaptive.no_selection import pair_covers_columns
-from understudy.synthesizers.adaptive.stages import AdaptiveRun
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_numbers_that_noise_hides_and_very_many_are_not_asked_at_once(
     columns, rows, epsilon, open_curator, monkeypatch
 ):
     decided = []
-    outright = AdaptiveRun._measure_without_selection
+    plan = stages._plan_binary_pairs
     monkeypatch.setattr(
-        AdaptiveRun,
-        "_measure_without_selection",
-        lambda self, pairs: decided.append(outright(self, pairs)) or decided[-1],
+        stages,
+        "_plan_binary_pairs",
+        lambda *given: decided.append(plan(*given)) or decided[-1],
     )
     run(open_curator, Adaptive(), alike(columns, rows), epsilon=Fraction(epsilon))
-    assert decided == [False]
+    assert decided == [{}]

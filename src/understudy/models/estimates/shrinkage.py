@@ -40,3 +40,28 @@ def shrink_counts(
         spread, spread + variance, out=np.zeros_like(spread), where=spread > 0
     )
     return expected + belief * away if variance > 0 else noisy
+
+
+def signal_share(variance: float, noise: float) -> float:
+    """The share of the variance of noisy values that is not noise, at least 0.
+
+    This is the one criterion for "noise hides it": at a share of 0 the values say
+    nothing about how they differ, at 1 they are exact.
+
+    >>> [signal_share(4.0, noise) for noise in (0.0, 1.0, 8.0)]
+    [1.0, 0.75, 0.0]
+    """
+    if noise <= 0:
+        return 1.0
+    return max(1 - noise / variance, 0.0) if variance > 0 else 0.0
+
+
+def shrink_to_mean(values: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Noisy values shrunk to their mean by their signal share (Efron, Morris 1973).
+
+    >>> shrink_to_mean(np.array([0.0, 4.0]), 1.0).tolist()
+    [0.5, 3.5]
+    """
+    mean = values.mean()
+    share = signal_share(float(values.var()), noise)
+    return np.asarray(mean + share * (values - mean))

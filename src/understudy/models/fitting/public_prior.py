@@ -22,6 +22,7 @@ import numpy as np
 from understudy.measurements import EstimateDistance, Identity, Measurements
 from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Term
 from understudy.models.estimates.noise_moments import noise_variance
+from understudy.models.estimates.shrinkage import shrink_to_mean
 from understudy.schema import Schema
 
 
@@ -53,17 +54,11 @@ def prior_terms(schema: Schema, measurements: Measurements) -> list[Term]:
 
 
 def _shrink_distances(gaps: Sequence[EstimateDistance]) -> list[float]:
-    """Noisy distances drawn to their mean as far as their noise suggests; none is
-    believed to be smaller than its noise allows to say.
-    """
+    """Noisy distances shrunk to their mean, none smaller than its standard error."""
     if not gaps:
         return []
     values = np.array([float(gap.distance) for gap in gaps])
-    some = gaps[0].distance
-    noise = noise_variance(some.law, some.scale) / some.grid**2
-    spread = max(float(values.var()) - noise, 0.0)
-    belief = spread / (spread + noise) if noise > 0 else 1.0
-    least = math.sqrt(noise / len(gaps))  # the mean itself is no more exact than this
-    return [
-        max(float(d), least) for d in values.mean() + belief * (values - values.mean())
-    ]
+    one = gaps[0].distance
+    noise = noise_variance(one.law, one.scale) / one.grid**2
+    least = math.sqrt(noise / len(gaps))
+    return [max(float(d), least) for d in shrink_to_mean(values, noise)]

@@ -1,149 +1,173 @@
-"""What measuring a marginal gains, and how a budget is shared out so that all of it
-gains most.
+"""The allocation: which part of the budget each question gets, as one convex programme.
 
-Let a count lie around what a model expects of it, e, with variance τ²·e
-(models/fitting/marginal_strength.py); τ is told from the noisy distance between the
-marginal and the model, which is Σ √(2/π)·τ·√e in the mean. Measured with noise of
-variance v and believed as far as that deserves, its variance falls to τ²e·v / (τ²e +
-v), so the marginal gains
+A question i with part p_i of the budget informs components j, each with its own worth:
 
-    Σ √(2/π)·τ√e · (1 − 1/√(1 + τ²e/v))          in mean L1 distance.
+    precision   s_j = Σ_i worth_ij·p_i            in parts of a plain marginal's budget
+    error left  L_j = d_j − G_j(s_j)              d the distance now, G the gain (gains.py)
+    target      E_k = √(Σ_{j in k} L_j²)          components of a target are orthogonal
+    minimise    E = Σ_k w_k·E_k                   over p ≥ 0 with Σ p = 1
 
-In a Gaussian run 1/v is ∝ the part of the budget, and the gain is a concave function of
-it that starts at nothing: a marginal that is small, strong and full gains much from
-little, one that is large, weak or mostly empty gains little from much. The best shares
-are those at which one more bit of budget gains the same everywhere, and a marginal
-whose first bit gains less than that is not measured. No threshold is set anywhere. For
-Laplace noise 1/v is ∝ the part squared, and the gain's concave hull takes its place.
+G is concave, so every L is convex and not negative, every E_k is the norm of such
+functions, and E is convex. Two kinds of problems are solved: marginals that are each
+their own target, with what a pair says of its columns and a triple of its pairs
+(candidates.py), and targets composed of residuals (joint_allocation.py).
+
+The method moves every part by the square root of its marginal gain g_i = −∂E/∂p_i
+relative to the largest one. Its certificate is the duality gap of the simplex,
+
+    max_i g_i − Σ_i p_i·g_i  ≥  E(p) − min E,
+
+zero if and only if all questions with a positive part have the same, largest, marginal
+gain. It stops at a gap of MAX_ALLOCATION_GAP·E.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
-from understudy.models.fitting.marginal_strength import fold_cells
-
-Array = NDArray[np.float64]
-
-BUDGET_PART_GRID: Array = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 73)])
-"""Parts of a budget at which gains are tabulated."""
-
-LOG_FIRST_PART, LOG_PART_STEP = (
-    math.log(BUDGET_PART_GRID[1]),
-    math.log(BUDGET_PART_GRID[2] / BUDGET_PART_GRID[1]),
+from understudy.synthesizers.adaptive.constants import (
+    BUDGET_PART_GRID,
+    MAX_ALLOCATION_GAP,
+    MAX_ALLOCATION_UPDATES,
 )
-"""Where the tabulated parts begin and how far apart they are, as logarithms."""
+from understudy.synthesizers.adaptive.gains import Array
 
-ALLOCATION_UPDATES = 200
-"""Times all parts are moved towards those whose next bit gains more."""
+Indices = NDArray[np.int64]
+
+LOG_FIRST_PART = math.log(BUDGET_PART_GRID[1])
+LOG_PART_STEP = math.log(BUDGET_PART_GRID[2] / BUDGET_PART_GRID[1])
+TINY_PART = 1e-300
+"""No part becomes exactly zero while parts move: it could never grow again."""
 
 
-def gain_curve(expected: Array, distance: float, noise: float, power: float) -> Array:
-    """The gain of a marginal in rows for each of PARTS, made concave.
+@dataclass(frozen=True, eq=False)
+class Incidence:
+    """A sparse matrix in coordinates, of rows that act on columns."""
 
-    `distance` is its L1 distance to what is `expected`; `noise` the deviation that the
-    whole budget would buy, ∝ part^-power.
+    rows: Indices
+    columns: Indices
+    values: Array
 
-    >>> curve = gain_curve(np.full(10, 100.0), 200.0, noise=1.0, power=0.5)
-    >>> bool(curve[0] == 0 and 0.9 * 200 < curve[-1] < 200 and np.all(np.diff(curve) > 0))
-    True
-    """
-    sizes, many = fold_cells(expected)
-    tau = max(distance, 0.0) / (MEAN_ABS_NORMAL * float((many * np.sqrt(sizes)).sum()))
-    spread = tau * np.sqrt(sizes)
-    precision = (
-        BUDGET_PART_GRID ** (2 * power) / noise**2
-        if noise > 0
-        else np.where(BUDGET_PART_GRID > 0, math.inf, 0.0)
-    )
-    with np.errstate(invalid="ignore"):
-        left = 1 / np.sqrt(
-            1 + np.multiply.outer(np.maximum(spread**2, 1e-300), precision)
+    @classmethod
+    def of(cls, entries: list[tuple[int, int, float]]) -> Incidence:
+        """From (row, column, value) triples."""
+        rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+        return cls(
+            np.array(rows, np.int64),
+            np.array(columns, np.int64),
+            np.array(values, np.float64),
         )
-    gains = np.asarray(MEAN_ABS_NORMAL * (many * spread) @ (1 - left))
-    return gains if power <= 0.5 else _concave_hull(gains)
+
+    def apply(self, vector: Array, size: int) -> Array:
+        """The vector of rows times this matrix: a vector of `size` columns."""
+        weighted = self.values * vector[self.rows]
+        return np.bincount(self.columns, weighted, size).astype(np.float64)
+
+    def apply_transposed(self, vector: Array, size: int) -> Array:
+        """This matrix times a vector of columns: a vector of `size` rows."""
+        weighted = self.values * vector[self.columns]
+        return np.bincount(self.rows, weighted, size).astype(np.float64)
 
 
-def best_parts(
-    curves: Sequence[Array],
-    weights: Sequence[float],
-    links: Sequence[tuple[int, int, float]] = (),
-) -> tuple[Array, Array]:
-    """The parts that gain most in all, weighted, and what each one gains. Parts sum to
-    one; some may be nothing.
-
-    A link (i, j, f) says that a part of marginal i is worth f times as much for
-    marginal j, which it holds: a pair tells of its columns.
-
-    >>> strong, weak = (gain_curve(np.full(10, 100.0), far, 100.0, 0.5) for far in (500.0, 20.0))
-    >>> parts, gains = best_parts([strong, weak], [1.0, 1.0])
-    >>> bool(parts[0] > 0.9), round(float(parts.sum()), 9)
-    (True, 1.0)
-    >>> parts, gains = best_parts([strong, strong], [1.0, 1.0], [(0, 1, 0.9)])
-    >>> bool(parts[0] > 0.7)
-    True
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """The parts of the budget, the error they leave on every component, and the
+    certificate: how far the predicted error can be above the least one, relatively.
     """
-    table = np.stack(curves) * np.asarray(weights, np.float64)[:, None]
-    slopes = np.maximum(np.diff(table, axis=1) / np.diff(BUDGET_PART_GRID), 1e-300)
-    slopes = np.minimum.accumulate(slopes, axis=1)
-    if not table.any():
-        return np.eye(1, len(table), dtype=np.float64)[0], np.zeros(len(table))
-    givers, takers = (np.array([link[at] for link in links], np.int64) for at in (0, 1))
-    worth = np.array([factor for *_, factor in links])
-    prices = np.log(slopes)
-    rows = np.arange(len(table))
-    parts = np.full(len(table), 1 / len(table))
-    for _ in range(ALLOCATION_UPDATES):
-        reached = parts + np.bincount(
-            takers, worth * parts[givers], minlength=parts.size
-        )
-        # The gain of one more bit, between the tabulated parts by interpolation.
-        spot = np.clip(
-            (np.log(np.maximum(reached, BUDGET_PART_GRID[1])) - LOG_FIRST_PART)
+
+    parts: Array
+    left: Array
+    error: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class AllocationProblem:
+    """Questions × components (`informs`), targets × components (`composes`), target
+    weights, distances of the components, and their gains at each part of the grid.
+    """
+
+    informs: Incidence
+    composes: Incidence
+    questions: int
+    target_weights: Array
+    distances: Array
+    gains: Array
+
+    def solve(self) -> Allocation:
+        """The best parts, each question's at least TINY_PART unless nothing gains."""
+        parts = np.full(self.questions, 1 / self.questions)
+        if not self.gains.any():
+            # Nothing to gain: one question takes all, rather than noise on every one.
+            parts = np.eye(1, self.questions)[0]
+            return self._certify(parts)
+        for _ in range(MAX_ALLOCATION_UPDATES):
+            error, marginal_gains = self.evaluate(parts)
+            best = float(marginal_gains.max())
+            if best - float(parts @ marginal_gains) <= MAX_ALLOCATION_GAP * error:
+                break
+            moved = parts * np.sqrt(marginal_gains / max(best, TINY_PART))
+            parts = np.maximum(moved, TINY_PART)
+            parts /= parts.sum()
+        return self._certify(parts)
+
+    def evaluate(self, parts: Array) -> tuple[float, Array]:
+        """The predicted error, and by how much more of each part would lower it."""
+        left, slopes = self.errors_left(parts)
+        errors = self._target_errors(left)
+        # ∂E_k/∂L_j = L_j/E_k, and a component may belong to several targets.
+        per_target = self.target_weights / np.maximum(errors, 1e-12)
+        pull = self.composes.apply(per_target, left.size) * left
+        marginal_gains = self.informs.apply_transposed(pull * slopes, parts.size)
+        return float(self.target_weights @ errors), marginal_gains
+
+    def errors_left(self, parts: Array) -> tuple[Array, Array]:
+        """The error left on every component, and how fast precision lowers it."""
+        precision = self.informs.apply(parts, self.distances.size)
+        position = np.clip(
+            (np.log(np.maximum(precision, BUDGET_PART_GRID[1])) - LOG_FIRST_PART)
             / LOG_PART_STEP,
             0,
-            BUDGET_PART_GRID.size - 2.001,
+            BUDGET_PART_GRID.size - 2.001 - 1,
         )
-        low = spot.astype(np.int64)
-        price = prices[rows, low] + (spot - low) * (
-            prices[rows, np.minimum(low + 1, BUDGET_PART_GRID.size - 2)]
-            - prices[rows, low]
-        )
-        bit = np.exp(price)
-        bit += np.bincount(givers, worth * bit[takers], minlength=parts.size)
-        parts = np.maximum(parts * np.sqrt(bit / bit.max()), 1e-300)
-        parts /= parts.sum()
-    parts = np.where(parts < BUDGET_PART_GRID[1], 0.0, parts)
-    parts /= parts.sum()
-    reached = np.minimum(
-        parts + np.bincount(takers, worth * parts[givers], minlength=parts.size), 1.0
-    )
-    return parts, np.array(
-        [
-            np.interp(part, BUDGET_PART_GRID, row)
-            for part, row in zip(reached, table, strict=True)
-        ]
-    )
+        low = position.astype(np.int64)
+        over = position - low
+        rows = np.arange(self.distances.size)
+        # The grid's first part is zero, which has no logarithm: position 0 is its
+        # second.
+        low_gain = self.gains[rows, low + 1]
+        high_gain = self.gains[rows, low + 2]
+        gain = low_gain * (1 - over) + high_gain * over
+        # The slope between two parts is that in their middle, half a step higher.
+        middle = np.minimum(position + 0.5, BUDGET_PART_GRID.size - 2.001)
+        below = middle.astype(np.int64)
+        beyond = middle - below
+        low_slope = self._log_slopes[rows, below]
+        high_slope = self._log_slopes[rows, below + 1]
+        slope = low_slope * (1 - beyond) + high_slope * beyond
+        small = precision < BUDGET_PART_GRID[1]
+        gain = np.where(small, gain * precision / BUDGET_PART_GRID[1], gain)
+        return np.maximum(self.distances - gain, 1e-12), np.exp(slope)
 
+    @cached_property
+    def _log_slopes(self) -> Array:
+        slopes = np.diff(self.gains, axis=1) / np.diff(BUDGET_PART_GRID)
+        falling = np.minimum.accumulate(np.maximum(slopes, 1e-300), axis=1)
+        return np.asarray(np.log(falling))
 
-def _concave_hull(gains: Array) -> Array:
-    """The least concave function above these gains."""
-    kept: list[int] = []
-    for i in range(gains.size):
-        while len(kept) > 1 and _is_below_chord(gains, kept[-2], kept[-1], i):
-            kept.pop()
-        kept.append(i)
-    return np.asarray(np.interp(BUDGET_PART_GRID, BUDGET_PART_GRID[kept], gains[kept]))
+    def _target_errors(self, left: Array) -> Array:
+        squares = self.composes.apply_transposed(left**2, self.target_weights.size)
+        return np.asarray(np.sqrt(squares))
 
-
-def _is_below_chord(gains: Array, a: int, b: int, c: int) -> bool:
-    """Whether the middle one of three points lies below the line through the others."""
-    return bool(
-        (gains[b] - gains[a]) * (BUDGET_PART_GRID[c] - BUDGET_PART_GRID[a])
-        <= (gains[c] - gains[a]) * (BUDGET_PART_GRID[b] - BUDGET_PART_GRID[a])
-    )
+    def _certify(self, parts: Array) -> Allocation:
+        kept = np.where(parts < BUDGET_PART_GRID[1], 0.0, parts)
+        kept /= kept.sum()
+        error, marginal_gains = self.evaluate(kept)
+        gap = float(marginal_gains.max() - kept @ marginal_gains)
+        left, _ = self.errors_left(kept)
+        return Allocation(kept, left, error, gap / max(error, 1e-12))

@@ -27,11 +27,9 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.measurements import AxisMap, Centring, Clique, Identity
 from understudy.schema import Schema
+from understudy.synthesizers.adaptive.constants import CONTRAST_COLUMN_CODES
 
 AxisMaps = tuple[AxisMap, ...]
-
-CONTRAST_COLUMN_CODES = 2
-"""Values of a column whose differences are asked for."""
 
 
 def contrast_maps(

@@ -19,14 +19,10 @@ from numpy.typing import NDArray
 
 from understudy.measurements import AxisMap, Clique, Identity, Partition
 from understudy.schema import Categorical, Schema
-
-MAX_UNGROUPED_CODES = 16
-"""A column of at most so many codes is fine enough as it is."""
-
-MAX_HIERARCHY_GROUPS = 32
-"""Of several levels, the one with the most groups that are no more than this is taken;
-else the one with the fewest.
-"""
+from understudy.synthesizers.adaptive.constants import (
+    MAX_HIERARCHY_GROUPS,
+    MAX_UNGROUPED_CODES,
+)
 
 
 def level_of(schema: Schema, name: str) -> Partition | None:
@@ -66,13 +62,15 @@ def coarse_maps(
     without any are left out.
     """
     levels = {name: level_of(schema, name) for name in schema}
-    return {
-        clique: tuple(
-            levels[name] or Identity(schema.codecs[name].size) for name in clique
-        )
-        for clique in cliques
-        if any(levels[name] is not None for name in clique)
-    }
+    maps: dict[Clique, tuple[AxisMap, ...]] = {}
+    for clique in cliques:
+        axes = [levels[name] for name in clique]
+        if any(axis is not None for axis in axes):
+            sizes = schema.sizes(clique)
+            maps[clique] = tuple(
+                axis or Identity(size) for axis, size in zip(axes, sizes, strict=True)
+            )
+    return maps
 
 
 def mapped_cells(axes: Sequence[AxisMap]) -> int:

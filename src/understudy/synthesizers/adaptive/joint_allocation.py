@@ -1,61 +1,47 @@
-"""Where one tree has room for everything: columns, pairs and triples get their parts of
-the budget together.
+"""Where one tree holds everything: one allocation over columns, pairs and triples.
 
-A marginal is put together from residuals: for every set τ of its columns what τ says
-that no smaller set does (synthesizers/published/residual.py). A triple tells of its
-pairs, so what pairs get by themselves and what triples get is one question. And to ask
-for a residual alone costs less than to ask for the marginal, by Π(1 − 1/n): in triples
-of columns with three values noise is half of what it were; what such an answer no
-longer says of its pairs must be asked of them. Whether that is better, and which parts
-are best, follows from
+A marginal is composed of residuals: for every set τ of its columns what τ says that no
+smaller set does (synthesizers/published/residual.py). A triple informs its pairs, so the
+parts of pairs and of triples are one question. And a residual alone costs less than its
+marginal, by Π(1 − 1/n): in triples of columns with three values the noise is half as
+large. What such an answer no longer says of its pairs must be asked of them. Which is
+better, and which parts are best, follows from the programme of allocation.py with the
+residuals as components and the workload's pairs and triples as targets.
 
-    the error left on residual τ      Lτ = far off it is now − what the precision of all answers that tell of it gains
-    the error left on a marginal A    √(Σ Lτ² over τ in A): residuals are at right angles to each other
-    to be made small                  Σ w·(that), over pairs and triples
+Precision adds up. A marginal asked as it is, with noise variance v, informs τ with
+variance v·Π(1 − 1/n)·Πn, the first product over τ and the second over its other columns.
+A centred column has the factor (1 − 1/n)² instead, and informs only those τ that hold
+it.
 
-Precision adds up: a marginal of noise v that is asked as it is tells of τ with v·Π(1 −
-1/n)·Πn, the first over τ and the second over its other columns; a column that is asked
-for by its differences has (1 − 1/n)² instead, and tells of the τ alone that hold it.
-Gains are concave in precision (synthesizers/adaptive/allocation.py) and all else is
-convex, so that moving parts towards the questions whose next bit gains more finds the
-best ones.
-
-It holds for Gaussian noise when a row is added or removed, as contrasts do
-(synthesizers/adaptive/contrasts.py).
+This holds for Gaussian noise when a row is added or removed, as for contrasts
+(contrasts.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.measurements import Centring, Clique, Identity
+from understudy.measurements import AxisMap, Centring, Clique, Identity
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive.allocation import (
-    BUDGET_PART_GRID,
-    LOG_FIRST_PART,
-    LOG_PART_STEP,
-    Array,
+    Allocation,
+    AllocationProblem,
+    Incidence,
 )
-from understudy.synthesizers.adaptive.candidates import MIN_BUDGET_PART, Candidates
+from understudy.synthesizers.adaptive.candidates import Candidates
+from understudy.synthesizers.adaptive.constants import (
+    MAX_RESIDUAL_CELLS,
+    MIN_BUDGET_PART,
+)
 from understudy.synthesizers.adaptive.contrasts import (
     AxisMaps,
     contrast_columns,
     contrast_noise_ratio,
 )
-
-MAX_RESIDUAL_CELLS = 4096
-"""Cells of the largest marginal that may be asked for by its residual: its numbers are
-so many times as large as counts.
-"""
-
-JOINT_ALLOCATION_UPDATES = 400
-"""Times all parts are moved."""
 
 
 @dataclass(frozen=True)
@@ -68,187 +54,108 @@ class MarginalQuery:
 
 
 def allocate_jointly(
-    prospects: Candidates,
-    weights: Mapping[Clique, float],
-    schema: Schema,
-    maps: Mapping[Clique, AxisMaps],
+    candidates: Candidates, weights: Mapping[Clique, float], schema: Schema
 ) -> list[MarginalQuery]:
-    """What to ask of these marginals, those first that matter most: as they are, by the
-    contrasts in `maps`, or by residuals.
+    """What to ask of these marginals: all as their candidates are, or all of several
+    columns as residuals, whichever leaves less error; the most important first.
 
-    One way for all of them, that which leaves less error: a little of each leaves less
-    still, but two noisy answers to much the same question are harder to hear than one
-    better answer.
+    A mixture of both would leave less error still, but two noisy answers to nearly the
+    same question are harder to fit than one better answer.
     """
     plain = [
-        MarginalQuery(r, maps.get(r) or tuple(Identity(n) for n in schema.sizes(r)))
-        for r in prospects.curves
+        MarginalQuery(r, candidate.maps or identity_maps(schema, r))
+        for r, candidate in candidates.items()
     ]
-    # What is impossible carries no noise in a plain marginal, and a centred one knows
-    # nothing of it.
-    centred = [
-        (
-            MarginalQuery(
-                ask.clique, tuple(Centring(n) for n in schema.sizes(ask.clique))
-            )
-            if len(ask.clique) > 1
-            and prospects.cells[ask.clique] <= MAX_RESIDUAL_CELLS
-            and schema.zeros(ask.clique) is None
-            else ask
-        )
-        for ask in plain
+    residuals = [_as_residual(query, candidates, schema) for query in plain]
+    solved = [
+        (residual_problem(queries, candidates, weights).solve(), queries)
+        for queries in (plain, residuals)
     ]
-    plans = [
-        _JointAllocation.of(asks, prospects, weights, maps) for asks in (plain, centred)
-    ]
-    best = min(plans, key=lambda plan: plan.error(plan.parts))
-    rank = {r: -prospects.far[r] * weights.get(r, 0.0) for r in prospects.curves}
-    some = [
-        replace(ask, part=float(part))
-        for ask, part in zip(best.asks, best.parts, strict=True)
+    best, queries = min(solved, key=lambda pair: pair[0].error)
+    asked = _with_parts(queries, best)
+    importance = {r: c.distance * weights.get(r, 0.0) for r, c in candidates.items()}
+    return sorted(asked, key=lambda query: -importance[query.clique])
+
+
+def identity_maps(schema: Schema, clique: Clique) -> AxisMaps:
+    """The maps of a marginal that is asked as it is."""
+    return tuple(Identity(size) for size in schema.sizes(clique))
+
+
+def _as_residual(
+    query: MarginalQuery, candidates: Candidates, schema: Schema
+) -> MarginalQuery:
+    """The question for the residual alone, where it can be asked that way."""
+    clique = query.clique
+    is_small = candidates[clique].cells <= MAX_RESIDUAL_CELLS
+    # Impossible cells carry no noise in a plain marginal; a residual has no such cells.
+    if len(clique) < 2 or not is_small or schema.zeros(clique) is not None:
+        return query
+    return replace(query, maps=tuple(Centring(n) for n in schema.sizes(clique)))
+
+
+def _with_parts(
+    queries: Sequence[MarginalQuery], allocation: Allocation
+) -> list[MarginalQuery]:
+    kept = np.where(allocation.parts < MIN_BUDGET_PART, 0.0, allocation.parts)
+    kept /= kept.sum()
+    return [
+        replace(query, part=float(part))
+        for query, part in zip(queries, kept, strict=True)
         if part > 0
     ]
-    return sorted(some, key=lambda ask: rank[ask.clique])
 
 
-@dataclass(frozen=True, eq=False)
-class _JointAllocation:
-    """Questions × residuals they tell of, marginals × residuals they are made of, and
-    what precision gains.
+def residual_problem(
+    queries: Sequence[MarginalQuery],
+    candidates: Candidates,
+    weights: Mapping[Clique, float],
+) -> AllocationProblem:
+    """The allocation in which marginals with these weights are composed of residuals,
+    one for each candidate.
     """
-
-    asks: Sequence[MarginalQuery]
-    giver: NDArray[np.int64]
-    taker: NDArray[np.int64]
-    worth: Array
-    whole: NDArray[np.int64]
-    piece: NDArray[np.int64]
-    weight: Array
-    far: Array
-    gains: Array
-    prices: Array
-
-    @classmethod
-    def of(
-        cls,
-        asks: Sequence[MarginalQuery],
-        prospects: Candidates,
-        weights: Mapping[Clique, float],
-        maps: Mapping[Clique, AxisMaps],
-    ) -> _JointAllocation:
-        """`maps` are the contrasts that gains were told for: what those save is in the
-        gains already.
-        """
-        place = {tau: i for i, tau in enumerate(prospects.curves)}
-        told = [
-            (
-                i,
-                place[tau],
-                _precision_share(ask, tau)
-                * contrast_noise_ratio(maps.get(tau, ())) ** 2,
-            )
-            for i, ask in enumerate(asks)
-            for tau in _nonempty_subsets(ask.clique)
-            if tau in place and contrast_columns(ask.clique, ask.maps) <= set(tau)
-        ]
-        wanted = [r for r in place if weights.get(r, 0.0) > 0]
-        made = [
-            (i, place[tau])
-            for i, r in enumerate(wanted)
-            for tau in _nonempty_subsets(r)
-            if tau in place
-        ]
-        gains = np.stack(list(prospects.curves.values()))
-        slopes = np.maximum(np.diff(gains, axis=1) / np.diff(BUDGET_PART_GRID), 1e-300)
-        return cls(
-            asks=asks,
-            giver=np.array([row[0] for row in told], np.int64),
-            taker=np.array([row[1] for row in told], np.int64),
-            worth=np.array([row[2] for row in told]),
-            whole=np.array([row[0] for row in made], np.int64),
-            piece=np.array([row[1] for row in made], np.int64),
-            weight=np.array([weights[r] for r in wanted]),
-            far=np.array([max(prospects.far[r], 1e-9) for r in place]),
-            gains=gains,
-            prices=np.log(np.minimum.accumulate(slopes, axis=1)),
-        )
-
-    @cached_property
-    def parts(self) -> Array:
-        """The parts of the budget under which the least error is left."""
-        many = len(self.asks)
-        parts = np.full(many, 1 / many)
-        for _ in range(JOINT_ALLOCATION_UPDATES):
-            left, price = self._left(parts)
-            error = self._marginal_errors(left)
-            pull = (self.weight / np.maximum(error, 1e-12))[self.whole] * left[
-                self.piece
-            ]
-            pulled = np.bincount(self.piece, pull, minlength=left.size) * price
-            bit = np.bincount(
-                self.giver, self.worth * pulled[self.taker], minlength=many
-            )
-            parts = np.maximum(parts * np.sqrt(bit / max(bit.max(), 1e-300)), 1e-300)
-            parts /= parts.sum()
-        parts = np.where(parts < MIN_BUDGET_PART, 0.0, parts)
-        return np.asarray(parts / parts.sum())
-
-    def error(self, parts: Array) -> float:
-        """The error that is left on all marginals, weighted."""
-        return float(self.weight @ self._marginal_errors(self._left(parts)[0]))
-
-    def _marginal_errors(self, left: Array) -> Array:
-        return np.asarray(
-            np.sqrt(
-                np.bincount(
-                    self.whole, left[self.piece] ** 2, minlength=self.weight.size
-                )
-            )
-        )
-
-    def _left(self, parts: Array) -> tuple[Array, Array]:
-        """The error left on every residual, and what a bit more of precision gains."""
-        reached = np.bincount(
-            self.taker, self.worth * parts[self.giver], minlength=self.far.size
-        )
-        rows = np.arange(self.far.size)
-        spot = np.clip(
-            (np.log(np.maximum(reached, BUDGET_PART_GRID[1])) - LOG_FIRST_PART)
-            / LOG_PART_STEP,
-            0,
-            BUDGET_PART_GRID.size - 2.001,
-        )
-        low = spot.astype(np.int64)
-        over = spot - low
-        # Gains are tabulated at every part, prices between two of them.
-        gain = (
-            self.gains[rows, low + 1] * (1 - over)
-            + self.gains[rows, np.minimum(low + 2, BUDGET_PART_GRID.size - 1)] * over
-        )
-        steep = (
-            self.prices[rows, low] * (1 - over)
-            + self.prices[rows, np.minimum(low + 1, BUDGET_PART_GRID.size - 2)] * over
-        )
-        # Differences may tell more than the whole budget would of a plain marginal:
-        # noise alone is left there.
-        heard = np.maximum(reached, 1.0)
-        left = np.maximum(self.far - gain, 1e-12) / np.sqrt(heard)
-        return left, np.where(reached > 1, left / (2 * heard), np.exp(steep))
+    index = {tau: i for i, tau in enumerate(candidates)}
+    informs: list[tuple[int, int, float]] = []
+    for i, query in enumerate(queries):
+        needed = contrast_columns(query.clique, query.maps)
+        for tau in _nonempty_subsets(query.clique):
+            if tau in index and needed <= set(tau):
+                # The gains of a candidate with contrasts count what they save already.
+                saved = contrast_noise_ratio(candidates[tau].maps) ** 2
+                informs.append((i, index[tau], precision_ratio(query, tau) * saved))
+    targets = [r for r in index if weights.get(r, 0.0) > 0]
+    composes: list[tuple[int, int, float]] = []
+    for k, target in enumerate(targets):
+        inside = [tau for tau in _nonempty_subsets(target) if tau in index]
+        composes += [(k, index[tau], 1.0) for tau in inside]
+    distances = np.array([c.distance for c in candidates.values()])
+    return AllocationProblem(
+        informs=Incidence.of(informs),
+        composes=Incidence.of(composes),
+        questions=len(queries),
+        target_weights=np.array([weights[r] for r in targets]),
+        distances=np.maximum(distances, 1e-9),
+        gains=np.stack([c.gains for c in candidates.values()]),
+    )
 
 
-def _precision_share(ask: MarginalQuery, tau: Clique) -> float:
-    """The precision that a question gives a residual, in parts of what it has itself as
-    a plain marginal.
+def precision_ratio(query: MarginalQuery, tau: Clique) -> float:
+    """The precision that a question gives the residual τ, relative to that of τ's own
+    plain marginal with the same part.
     """
-    noise = 1.0
-    for name, m in zip(ask.clique, ask.maps, strict=True):
-        free = 1 - 1 / m.size
-        noise *= free**2 if isinstance(m, Centring) else free if name in tau else m.size
-    return 1 / noise
+    columns = zip(query.clique, query.maps, strict=True)
+    return 1 / float(np.prod([_noise_factor(name in tau, m) for name, m in columns]))
+
+
+def _noise_factor(is_inside: bool, axis: AxisMap) -> float:
+    """What one column of a question does to the variance of a residual."""
+    free = 1 - 1 / axis.size
+    if isinstance(axis, Centring):
+        return free**2
+    return free if is_inside else float(axis.size)
 
 
 def _nonempty_subsets(clique: Clique) -> Iterator[Clique]:
-    """The sets of these columns, but for none of them."""
     return chain.from_iterable(
         combinations(clique, k) for k in range(1, len(clique) + 1)
     )

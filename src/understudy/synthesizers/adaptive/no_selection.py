@@ -1,18 +1,16 @@
-"""What is measured outright, without asking first how far it is from a model.
+"""Marginals that are measured without a noisy distance, because nothing is to be chosen.
 
-Two columns have one pair, and nothing is to be chosen: the whole budget goes to it, if
-its sums tell of its columns as well as a first look at them would.
+Two columns have one pair: the whole budget goes to it if its sums inform the columns as
+well as a first look at them would.
 
-A pair of columns with two values is one number, the difference of differences; three
-others are known from its columns. How far it is from a model is the size of that number
-less what the model expects, so to ask for a distance costs as much as to ask for the
-number, and tells less. Where all columns are of that kind and a round of distances
-tells more of noise than of pairs, all numbers are asked for at once, with the parts of
-the budget that make them most exact (synthesizers/published/residual.py). That plan is
-for numbers taken at their word; a fit draws those of pairs towards what is expected of
-them as far as noise hides them, so their noise counts less, and columns get more. Of
-very many pairs, or at a very small ε, noise would hide the numbers too, and they are
-not worth it.
+A pair of columns with two values is one number, the difference of differences; the other
+three follow from its columns. Its distance from a model is the absolute difference of
+two such numbers, so a noisy distance costs as much as the number and says less. If all
+columns are of that kind and a round of distances is mostly noise, all numbers are asked
+at once, with the parts of the budget that make them most exact
+(synthesizers/published/residual.py). That plan is for unbiased numbers; the fit shrinks
+those of pairs, so their noise counts less, and columns get more. With very many pairs,
+or at a very small ε, noise would hide the numbers too, and they are not asked.
 """
 
 from __future__ import annotations
@@ -22,27 +20,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from understudy.measurements import Clique
+from understudy.synthesizers.adaptive.constants import (
+    MAX_UNSELECTED_PAIRS,
+    SHRUNK_PAIR_NOISE_WEIGHT,
+)
 from understudy.synthesizers.adaptive.contrasts import AxisMaps
 from understudy.synthesizers.base import CuratorProtocol
 from understudy.synthesizers.shared.residual_plan import (
     REWEIGHTING_SWEEPS,
     ResidualPlan,
 )
-
-MIN_SIGNAL_SHARE = 0.3
-"""The share of what distances differ by that must not be noise for them to be worth
-following.
-"""
-
-MAX_UNSELECTED_NOISE_SHARE, MAX_UNSELECTED_PAIRS = 1.0, 1000
-"""The noise of a distance, as a share of all rows, above which numbers tell nothing
-either, and the most that are asked for at once.
-"""
-
-SHRUNK_PAIR_NOISE_WEIGHT = 0.5
-"""What the noise of a pair counts, in parts of what it would if no number were drawn
-anywhere.
-"""
 
 
 def pair_covers_columns(
@@ -68,30 +55,27 @@ def binary_pair_parts(
     maps: Mapping[Clique, AxisMaps],
     had: Fraction,
 ) -> dict[Clique, float]:
-    """The parts of what is left that these pairs and their columns get, if each pair is
-    one number; columns `had` a part already.
+    """The parts of the budget left for these pairs and their columns, if each pair is
+    one number; none otherwise.
 
-    Nothing if they are not.
+    `had` is the share that columns were measured with before.
     """
-    sizes = {n for pair in pairs for n in curator.schema.sizes(pair)}
-    if (
-        sizes != {2}
-        or any(pair not in maps for pair in pairs)
-        or not 1 < len(pairs) <= MAX_UNSELECTED_PAIRS
-    ):
+    columns = dict.fromkeys(name for pair in pairs for name in pair)
+    are_binary = all(curator.schema.sizes((name,)) == (2,) for name in columns)
+    have_contrasts = all(pair in maps for pair in pairs)
+    if not (are_binary and have_contrasts and 1 < len(pairs) <= MAX_UNSELECTED_PAIRS):
         return {}
     plan = ResidualPlan.of(
         curator.schema, pairs, set(pairs), curator.neighbours, curator.accounting
     ).minimise_l1_error(REWEIGHTING_SWEEPS)
-    parts = {
-        q.clique: float(part)
-        for q, part in zip(plan.questions, plan.parts, strict=True)
-        if q.clique and part > 0
+    planned = {
+        question.clique: float(part)
+        for question, part in zip(plan.questions, plan.parts, strict=True)
+        if question.clique and part > 0
     }
-    columns = sum(part for clique, part in parts.items() if len(clique) == 1)
-    rest = max(1 - float(had) / columns, 0.0) if columns else 0.0
-    return {
-        c: part * (rest if len(c) == 1 else SHRUNK_PAIR_NOISE_WEIGHT)
-        for c, part in parts.items()
-        if len(c) > 1 or rest > 0
-    }
+    column_part = sum(part for r, part in planned.items() if len(r) == 1)
+    # Columns have a part of what the plan gives them already.
+    rest = max(1 - float(had) / column_part, 0.0) if column_part else 0.0
+    factors = {1: rest, 2: SHRUNK_PAIR_NOISE_WEIGHT}
+    parts = {r: part * factors[len(r)] for r, part in planned.items()}
+    return {r: part for r, part in parts.items() if part > 0}

@@ -1,0 +1,148 @@
+"""What a run of `adaptive` is given, what it knows, and what it decided.
+
+Stages (stages.py) are functions from a state to the next one. Nothing here changes in
+place; only the curator, which answers and charges, does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+
+from understudy.measurements import Clique, EstimateDistance, Measurements
+from understudy.models.fitting.estimate import TreeEstimate
+from understudy.synthesizers.adaptive.candidates import (
+    BudgetNoise,
+    BudgetShare,
+    Candidates,
+)
+from understudy.synthesizers.base import CuratorProtocol, Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveSettings:
+    """The options of `adaptive` that its stages use."""
+
+    singles: Fraction
+    selection: Fraction
+    cells: int
+    largest: int
+    fit_cells: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdaptiveRun:
+    """What stays the same during a run.
+
+    `sizes` are those of the columns that vary. `weights` has the workload and its
+    pairs, `column_weights` how much of the workload holds each column, and `order` how
+    many columns a marginal of it has in the mean. `unit_noise` is the standard
+    deviation that the whole budget would buy for one marginal; with a part b it is that
+    times b^−power. `is_jointly_fitted` says whether one tree holds the whole workload.
+    """
+
+    curator: CuratorProtocol
+    progress: Progress
+    settings: AdaptiveSettings
+    sizes: Mapping[str, int]
+    weights: Mapping[Clique, float]
+    column_weights: Mapping[str, float]
+    order: float
+    unit_noise: float
+    power: float
+    is_jointly_fitted: bool
+
+    @property
+    def remaining_noise(self) -> BudgetNoise:
+        """The noise that the budget left would buy for one marginal."""
+        return BudgetNoise(self.noise_with(self.curator.share_left), self.power)
+
+    def noise_with(self, share: Fraction | float) -> float:
+        """The standard deviation that a share of the budget buys for one marginal."""
+        return self.unit_noise * math.pow(share, -self.power)
+
+
+class Verdict(Enum):
+    """What became of a candidate in a stage."""
+
+    MEASURED = "measured"
+    NO_GAIN = "its noise would exceed its gain"
+    NO_ROOM = "no room in the junction tree"
+    LATER = "left to a later stage"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Why a candidate was measured in a stage, or was not.
+
+    `noisy_distance` is the paid answer (None if it was not asked), `distance` what gains
+    are computed from, `prior_variance` its τ². `part` is the part of the budget that was
+    left when the stage allocated it, and `gain` is in rows.
+    """
+
+    stage: str
+    clique: Clique
+    noisy_distance: float | None
+    distance: float
+    prior_variance: float
+    gain: float
+    part: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveState:
+    """What a run knows after a stage.
+
+    `estimate` is the model of all `measurements`, `measured` their cliques of several
+    columns in order. `distances` are the paid distances, the last one of each marginal.
+    `reserved` is the share of the budget kept for the triples `reserved_for`, and
+    `left_out` the pairs that are worth measuring but have no room in the tree.
+    """
+
+    measurements: Measurements
+    estimate: TreeEstimate
+    measured: tuple[Clique, ...] = ()
+    distances: Mapping[Clique, EstimateDistance] = field(default_factory=dict)
+    reserved: Fraction = Fraction(0)
+    reserved_for: tuple[Clique, ...] = ()
+    left_out: tuple[Clique, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def rows(self) -> float:
+        """The estimated number of rows."""
+        return self.estimate.model.total
+
+    def with_decisions(
+        self,
+        stage: str,
+        candidates: Candidates,
+        shares: Mapping[Clique, BudgetShare],
+        verdicts: Mapping[Verdict, Sequence[Clique]],
+    ) -> AdaptiveState:
+        """The same with a decision for every candidate: NO_GAIN for those that no
+        verdict names.
+        """
+        by_clique: dict[Clique, Verdict] = {}
+        for verdict, cliques in verdicts.items():
+            by_clique |= dict.fromkeys(cliques, verdict)
+        decided: list[Decision] = []
+        for clique, candidate in candidates.items():
+            share = shares.get(clique, BudgetShare())
+            decided.append(
+                Decision(
+                    stage=stage,
+                    clique=clique,
+                    noisy_distance=candidate.noisy_distance,
+                    distance=candidate.distance,
+                    prior_variance=candidate.prior_deviation**2,
+                    gain=share.gain,
+                    part=share.part,
+                    verdict=by_clique.get(clique, Verdict.NO_GAIN),
+                )
+            )
+        return replace(self, decisions=(*self.decisions, *decided))
