@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check legibility hooks format capture compare screenshots bench bench-peers docs studio clean
+.PHONY: help demo test test-slow check legibility hooks format capture compare screenshots bench bench-peers docs gallery studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -78,6 +78,9 @@ bench-peers: $(VENV)/.ready ## Install the peers in environments of their own, a
 docs: $(VENV)/.ready ## Build the documentation into site/, warnings are errors; links resolve, snippets run
 	@$(BIN)/python scripts/build_site.py
 	@$(BIN)/python -m pytest -q tests/test_docs.py
+
+gallery: $(VENV)/.ready ## Run the notebooks of the gallery and store what they show
+	@$(BIN)/python scripts/gallery.py
 
 studio: $(VENV)/.ready ## The whole way in a browser, on the tables of FOLDER (default: demo)
 	@mkdir -p -m 700 $(FOLDER)

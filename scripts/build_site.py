@@ -28,7 +28,7 @@ ROOT_PAGES = {
 }
 
 NAVIGATION = {
-    "Start": ["quickstart", "acs", "studio", "cli", "coming-from"],
+    "Start": ["quickstart", "acs", "studio", "cli", "coming-from", "gallery/index"],
     "Describe a table": ["schema", "rules", "numbers", "interoperate"],
     "Spend a budget": ["plan", "accounting", "ledger", "workload"],
     "Synthesizers": ["synthesizers", "comparison", "synthesizers/*"],
@@ -76,6 +76,9 @@ def stage_pages(target: Path) -> None:
         page.write_text(turn_links(page.read_text(), page.relative_to(target)))
     index = target / "index.md"
     index.write_text(index.read_text() + write_navigation(target))
+    gallery = target / "gallery" / "index.md"
+    notebooks = re.findall(r"\((\S+)\.ipynb\)", gallery.read_text())
+    gallery.write_text(gallery.read_text() + write_contents(notebooks))
 
 
 def turn_links(text: str, page: Path) -> str:
@@ -94,11 +97,15 @@ def write_navigation(target: Path) -> str:
     parts = []
     for caption, patterns in NAVIGATION.items():
         pages = [name for pattern in patterns for name in expand(target, pattern)]
-        listed = "\n".join(pages)
-        parts.append(
-            f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```\n"
-        )
+        parts.append(write_contents(pages, caption))
     return "".join(parts)
+
+
+def write_contents(pages: list[str], caption: str = "") -> str:
+    """One list of pages below a page."""
+    head = f":caption: {caption}\n" if caption else ""
+    listed = "\n".join(pages)
+    return f"\n```{{toctree}}\n:hidden:\n{head}\n{listed}\n```\n"
 
 
 def expand(target: Path, pattern: str) -> list[str]:

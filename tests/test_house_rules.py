@@ -295,6 +295,8 @@ TEXT = {
     ".svg",
     ".txt",
     ".cfg",
+    ".cff",
+    ".ipynb",
     ".html",
     ".js",
     ".css",
