@@ -56,7 +56,8 @@ def describe_spending(path: Path, run: str) -> str:
     try:
         with Ledger.open(path) as account:
             entries = [entry for entry in account.entries() if entry.run == run]
-    except Exception:  # a failing ledger may be what cut the run off
+    except Exception:
+        # A failing ledger may be what cut the run off.
         return (
             f"What run {run} reserved, if it did, stays spent: {path} could not be"
             " read. See `understudy ledger show`."

@@ -26,7 +26,8 @@ Number = int | float | str | Decimal | Fraction
 """What a budget may be written as."""
 
 _BUDGET_RATIO_PATTERN = re.compile(r"[+-]?[0-9]{1,300}/[0-9]{1,300}", re.ASCII)
-_MAX_BUDGET_DIGITS = 300  # decimal digits on either side of the point; keeps "1e999999999" from filling memory
+# Decimal digits on either side of the point; keeps "1e999999999" from filling memory.
+_MAX_BUDGET_DIGITS = 300
 
 
 def to_exact_fraction(value: object) -> Fraction:
@@ -37,10 +38,12 @@ def to_exact_fraction(value: object) -> Fraction:
     """
     if isinstance(value, bool):
         raise ValueError("a truth value is no number")
-    if isinstance(value, Rational):  # int, Fraction and numpy's integers
+    # int, Fraction and numpy's integers are exact already.
+    if isinstance(value, Rational):
         return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)
     if isinstance(value, float):
-        value = float.__repr__(value)  # numpy's float64 is a float with another repr
+        # numpy's float64 is a float with another repr.
+        value = float.__repr__(value)
     elif isinstance(value, Real):
         value = str(value)
     if isinstance(value, str):

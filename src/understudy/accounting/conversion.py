@@ -61,13 +61,13 @@ digits to be rounded safely.
 HALF_PI_ABOVE = Fraction(1_570_796_327, 10**9)
 """π/2, rounded up: μ²/ε² of a pure guarantee, in the limit of small ε."""
 
-_EPSILON_GRID_DENOMINATOR = (
-    10**12
-)  # converted ε are rounded up to this many parts of one
+# Converted ε are rounded up to this many parts of one.
+_EPSILON_GRID_DENOMINATOR = 10**12
+# Where geometric bisection starts; more halvings than double precision can use.
 _BISECTION_START, _MAX_BISECTION_HALVINGS = (
     1e-306,
     200,
-)  # where geometric bisection starts; more halvings than double precision can use
+)
 
 
 def mu_squared_for(budget: Budget) -> Fraction:
@@ -77,9 +77,8 @@ def mu_squared_for(budget: Budget) -> Fraction:
     '0.016557'
     """
     epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
-    high = 40 + math.sqrt(
-        1600 + 2 * epsilon
-    )  # there x = −40 and δ is 1 to double precision
+    # There x = −40 and δ is 1 to double precision.
+    high = 40 + math.sqrt(1600 + 2 * epsilon)
     mu = _bisect_largest_allowed(lambda mu: _log_delta_gdp(mu, epsilon) <= target, high)
     return Fraction(mu) ** 2 * (1 - CONVERSION_MARGIN)
 
@@ -91,9 +90,8 @@ def rho_for(budget: Budget) -> Fraction:
     '0.014973'
     """
     epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
-    high = math.sqrt(
-        epsilon + 40
-    )  # the order that minimises δ is then at most 3/2 and δ above one half
+    # The order that minimises δ is then at most 3/2 and δ above one half.
+    high = math.sqrt(epsilon + 40)
     root = _bisect_largest_allowed(
         lambda root: _log_delta_zcdp(root, epsilon) <= target, high
     )
@@ -125,9 +123,8 @@ def epsilon_of_gdp(mu_squared: Fraction, delta: Fraction) -> Fraction:
     if mu_squared <= 0:
         return Fraction(0)
     mu = math.sqrt(_convert_up(mu_squared))
-    high = mu * (
-        mu / 2 + math.sqrt(-2 * target) + 1
-    )  # x = √(2 ln 1/δ) + 1, and δ(ε; μ) ≤ Φ(−x) ≤ exp(−x²/2)
+    # With x = √(2 ln 1/δ) + 1, δ(ε; μ) ≤ Φ(−x) ≤ exp(−x²/2).
+    high = mu * (mu / 2 + math.sqrt(-2 * target) + 1)
     return _round_epsilon_up(
         _bisect_last_true(lambda epsilon: _log_delta_gdp(mu, epsilon) > target, high)
     )
@@ -143,9 +140,8 @@ def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
     if rho <= 0:
         return Fraction(0)
     root = math.sqrt(_convert_up(rho))
-    high = root * (
-        root + 2 * math.sqrt(-target)
-    )  # Bun and Steinke 2016, Prop. 1.3: always enough
+    # Bun and Steinke 2016, Prop. 1.3: always enough.
+    high = root * (root + 2 * math.sqrt(-target))
     return _round_epsilon_up(
         _bisect_last_true(
             lambda epsilon: _log_delta_zcdp(root, epsilon) > target, 2 * high
@@ -206,9 +202,8 @@ def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
 
     if epsilon <= 0:
         return Fraction(0)
-    if epsilon < Fraction(
-        1, 10**4
-    ):  # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 − 0.036·ε² + …)
+    # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 − 0.036·ε² + …).
+    if epsilon < Fraction(1, 10**4):
         return HALF_PI_ABOVE * epsilon**2
     mu = -2 * float(ndtri_exp(log_expit(-_convert_up(epsilon))))
     return Fraction(mu) ** 2 * (1 + CONVERSION_MARGIN)

@@ -60,9 +60,9 @@ def noise_deviation(law: Law, scale: Fraction) -> float:
     s = float(scale)
     if law is Law.DISCRETE_LAPLACE:
         return math.sqrt(0.5) / math.sinh(0.5 / s) if s > 1e-3 else 0.0
-    if (
-        s > 3
-    ):  # rounding adds the variance of a uniform on one cell; the discrete law matches σ² to fifteen digits
+    # Rounding adds the variance of a uniform on one cell; the discrete law matches σ²
+    # to fifteen digits.
+    if s > 3:
         return math.sqrt(s * s + 1 / 12) if law is Law.ROUNDED_GAUSSIAN else s
     weights = _noise_weights(law, s)
     return math.sqrt(
@@ -81,7 +81,8 @@ def noise_half_width(law: Law, scale: Fraction, level: float) -> int:
     if scale == 0:
         return 0
     s = float(scale)
-    if law is Law.DISCRETE_LAPLACE:  # P(|G| > k) = 2 t^(k+1) / (1 + t)
+    # With t = exp(-1/scale), P(|G| > k) = 2 t^(k+1) / (1 + t).
+    if law is Law.DISCRETE_LAPLACE:
         return max(
             0, math.ceil(s * math.log(2 / ((1 - level) * (1 + math.exp(-1 / s)))) - 1)
         )

@@ -145,7 +145,8 @@ class Ledger:
                     path, dataset=dataset, cap=cap, neighbours=neighbours, unit=unit
                 )
             except LedgerError:
-                if not Path(path).exists():  # otherwise another process made it first
+                # Otherwise another process made it first.
+                if not Path(path).exists():
                     raise
         ledger = cls.open(path)
         try:

@@ -120,7 +120,8 @@ def set_durable(connection: sqlite3.Connection) -> None:
     """
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA synchronous=EXTRA")
-    connection.execute("PRAGMA fullfsync=ON")  # macOS: through the cache of the disk
+    # On macOS, fsync alone stops at the cache of the disk.
+    connection.execute("PRAGMA fullfsync=ON")
 
 
 def leave_write_ahead_log(connection: sqlite3.Connection) -> bool:
@@ -153,7 +154,9 @@ def _publish_draft(draft: Path, path: Path) -> None:
         os.link(draft, path)
     except FileExistsError:
         raise
-    except OSError:  # a disk without hard links: claim the name first, then put the file in its place
+    except OSError:
+        # A disk without hard links: claim the name first, then put the file in its
+        # place.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         draft.replace(path)
     if os.name == "posix":

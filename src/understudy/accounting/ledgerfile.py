@@ -104,9 +104,8 @@ LEDGER_TABLE_DEFINITIONS = {
 }
 
 _ENTRY_COLUMN_LIST = ", ".join((*LEDGER_ENTRY_COLUMNS, "digest"))
-_inherited_connections: list[
-    sqlite3.Connection
-] = []  # a parent's connections: a fork neither uses nor closes them
+# A parent's connections: a fork neither uses nor closes them.
+_inherited_connections: list[sqlite3.Connection] = []
 
 
 class LedgerFile:
@@ -190,9 +189,8 @@ class LedgerFile:
 
     @contextmanager
     def _run_transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        if (
-            self._owner != os.getpid() and self._connection is not None
-        ):  # a fork: another thread may have held the lock
+        # A fork: another thread may have held the lock.
+        if self._owner != os.getpid() and self._connection is not None:
             _inherited_connections.append(self._connection)
             self._lock, self._owner, self._connection = (
                 threading.RLock(),

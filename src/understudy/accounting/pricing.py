@@ -206,7 +206,8 @@ def _root_up(square: Fraction) -> Fraction:
 def _scale_of(steps: int) -> Fraction:
     """So many steps of the grid, rounded up to a double."""
     spare = max(0, steps.bit_length() - NOISE_SCALE_BITS)
-    significant = -(-steps >> spare)  # a shift rounds down, so this rounds up
+    # A shift rounds down, so this rounds up.
+    significant = -(-steps >> spare)
     return Fraction(significant << spare, NOISE_SCALE_DENOMINATOR)
 
 

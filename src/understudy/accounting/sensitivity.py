@@ -307,9 +307,8 @@ def _tally_changes(
     return [(Fraction(change), times) for change, times in changes.items()]
 
 
-_CellChanges = Sequence[
-    tuple[Fraction, int]
-]  # absolute changes, and in how many cells each occurs
+# Absolute changes, and in how many cells each occurs.
+_CellChanges = Sequence[tuple[Fraction, int]]
 
 
 def _count_reached_cells(

@@ -114,7 +114,8 @@ def refine_draw(law: Tails, u: UniformReal, guess: int) -> int:
             low += step
             step *= 2
         high = low + step
-    while high - low > 1:  # U ≥ F(low) and U < F(high)
+    # Invariant: U ≥ F(low) and U < F(high).
+    while high - low > 1:
         middle = (low + high) // 2
         if is_below_cdf(middle):
             high = middle
@@ -149,7 +150,8 @@ def build_cdf_table(law: Tails) -> CdfTable:
     assert low[0] == 0, "the far left tail must lie on an entry"
     assert high[-1] == MAX_NOISE_WORD, "the far right tail must lie on an entry"
     if np.array_equal(low, high):
-        high = low  # no soft entry: one array serves as both
+        # No soft entry: one array serves as both.
+        high = low
     first = -len(under)
     return CdfTable(
         tails=law, first=first, low=low, high=high, guide=_build_guide(first, low, high)

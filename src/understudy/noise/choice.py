@@ -124,7 +124,8 @@ def noisy_max(
     gaps = _score_gaps(scores[_usable_candidates(scores, None)[0]])
     levels = np.minimum(_proposal_levels(gaps, a), 63)
     keys = source.words(gaps.size)
-    while np.unique(keys).size < keys.size:  # equal keys would favour an order
+    # A sort puts equal keys in the order they stand in: they would favour it.
+    while np.unique(keys).size < keys.size:
         keys = source.words(gaps.size)
     order = np.argsort(keys)
     # The coin of probability exp(-a·g) in two throws: 2^-m first, for all at once, then

@@ -34,7 +34,8 @@ def enclose_exp_neg(x: Fraction, bits: int) -> IntegerBounds:
     """
     if x == 0:
         return 1 << bits, 1 << bits
-    if x >= bits:  # exp(-x) ≤ exp(-bits) < 2^-bits
+    # Zero and one unit enclose it: exp(-x) ≤ exp(-bits) < 2^-bits.
+    if x >= bits:
         return 0, 1
     # exp(-x) = exp(-y)^(2^halvings) with y < 1/64, so that the alternating series is
     # short.
@@ -110,7 +111,8 @@ def enclose_normal_tail(x: Fraction, bits: int) -> IntegerBounds:
     True
     """
     square = x * x
-    if square >= 2 * bits:  # P ≤ exp(-x²/2)/2 < 2^-bits
+    # Zero and one unit enclose it: P ≤ exp(-x²/2)/2 < 2^-bits.
+    if square >= 2 * bits:
         return 0, 1
     # The series grows like exp(x²/2) < 2^(3x²/4) while φ shrinks: that many more bits
     # keep the product sharp.
@@ -124,7 +126,8 @@ def enclose_normal_tail(x: Fraction, bits: int) -> IntegerBounds:
         term_lo = term_lo * numerator // (denominator * odd)
         term_hi = -(-term_hi * numerator // (denominator * odd))
         sum_lo, sum_hi = sum_lo + term_lo, sum_hi + term_hi
-    sum_hi += term_hi  # from here every ratio is below ½, so the rest is at most the last term
+    # From here every ratio is below ½, so the rest is at most the last term.
+    sum_hi += term_hi
     exp_lo, exp_hi = enclose_exp_neg(square / 2, work)
     norm_lo, norm_hi = enclose_inverse_root_two_pi(work)
     mass_lo = (exp_lo * norm_lo >> work) * sum_lo >> work

@@ -56,9 +56,8 @@ def enclose_normal_tails(step: Fraction) -> tuple[NDArray[np.int64], NDArray[np.
     >>> all(lo < one[0] and one[1] < hi for lo, one, hi in zip(low[:-1], exact, high)), int(low[-1])
     (True, 0)
     """
-    count = (
-        int((2 * MAX_NORMAL_TAIL_POINT / step - 1) / 2) + 1
-    )  # one at least: a point beyond the end is taken for the end
+    # One at least: a point beyond the end is taken for the end.
+    count = int((2 * MAX_NORMAL_TAIL_POINT / step - 1) / 2) + 1
     middle = np.append(_evaluate_tails(_half_step_points(step, count)), 0)
     end = int(np.argmax(middle <= MAX_TAIL_ERROR_UNITS)) + 1
     return (

@@ -24,8 +24,8 @@ NESTED_TYPES = ("LIST", "STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "INTERV
 
 
 def draw_salt() -> str:
-    """A fresh secret for one opening of a table, so that nobody can know beforehand
-    which rows are kept.
+    """A fresh secret for one opening of a table, so that which rows are kept cannot be
+    known beforehand.
     """
     return os.urandom(SALT_BYTES).hex()
 
@@ -46,16 +46,13 @@ def bound_units(
     """
     # One cryptographic hash over the salt and the whole row, each cell with its length
     # so that no two rows are spelled alike.
-    row = f"concat({', '.join([quoting.text_literal(salt), *(_spell_cell_sql(cell, salt) for cell in cells)])})"
-    spelled = (
-        f" OR CAST({id.cell} AS VARCHAR) IN ({quoting.text_literals(column.missing)})"
-        if column.missing
-        else ""
-    )
-    named = (
-        f"CASE WHEN {is_empty_sql(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS"
-        " VARCHAR) END"
-    )
+    spelled = [_spell_cell_sql(cell, salt) for cell in cells]
+    row = f"concat({', '.join([quoting.text_literal(salt), *spelled])})"
+    id_text = f"CAST({id.cell} AS VARCHAR)"
+    absent = is_empty_sql(id)
+    if column.missing:
+        absent += f" OR {id_text} IN ({quoting.text_literals(column.missing)})"
+    named = f"CASE WHEN {absent} THEN NULL ELSE {id_text} END"
     kept = ", ".join(f"x{i}" for i in keep)
     hashed = (
         f"SELECT {kept}, {named} AS unit, md5_number({row}) AS draw FROM {relation}"

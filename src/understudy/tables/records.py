@@ -1,4 +1,4 @@
-"""Records: rows as arrays, for the custodian's own comparisons. PRIVATE: these are the
+"""Records: rows as arrays, for the data owner's own comparisons. PRIVATE: these are the
 rows themselves.
 
 Each column is its code and, where it is a number, date or time, its place on the
@@ -64,7 +64,7 @@ class Records:
         if isinstance(described, Lattice):
             places = self.places[column]
             scale = float(scale_step_of(described))
-            # Clocks count microseconds; people think in days and seconds.
+            # Lattices of time count microseconds; readers think in days and seconds.
             per = {"date": 86_400e6, "datetime": 1e6, "time": 1e6}.get(
                 described.type, 1.0
             )
@@ -78,7 +78,8 @@ class Records:
     def width(self, column: str) -> float:
         """The declared range of a number, date or time, in the unit of `numbers`."""
         described = self.schema[column]
-        assert isinstance(described, Lattice)
+        if not isinstance(described, Lattice):
+            raise TypeError(f"{column}: only numbers, dates and times have a range")
         ends = {column: np.array([described.low, described.high], np.int64)}
         low, high = Records(self.schema, {column: np.zeros(2, np.uint8)}, ends).numbers(
             column
@@ -96,11 +97,9 @@ class Records:
 
     def sample(self, most: int, rng: np.random.Generator) -> Records:
         """At most so many rows, chosen evenly."""
-        return (
-            self
-            if self.rows <= most
-            else self.take(np.sort(rng.choice(self.rows, most, replace=False)))
-        )
+        if self.rows <= most:
+            return self
+        return self.take(np.sort(rng.choice(self.rows, most, replace=False)))
 
 
 def thin_relation(relation: str, rows: int, most: int | None) -> str:
@@ -109,12 +108,12 @@ def thin_relation(relation: str, rows: int, most: int | None) -> str:
     """
     if most is None or rows <= max(most, MAX_UNTHINNED_ROWS):
         return relation
+    # Five standard deviations of a binomial count above `most`, and a few for small
+    # ones: what is beyond `most` is dropped afterwards.
     share = (most + 5 * math.sqrt(most) + 25) / rows
-    return (
-        relation
-        if share >= 1
-        else f"(SELECT * FROM {relation} WHERE random() < {share!r})"
-    )
+    if share >= 1:
+        return relation
+    return f"(SELECT * FROM {relation} WHERE random() < {share!r})"
 
 
 def join_batches(
@@ -128,14 +127,10 @@ def join_batches(
     key.
     """
     width = len(names) + len(lattice) + keyed
-    columns = [
-        (
-            np.concatenate([batch[i] for batch in batches])
-            if batches
-            else np.zeros(0, np.uint64)
-        )
-        for i in range(width)
-    ]
+    columns: list[NDArray[np.unsignedinteger]]
+    columns = [np.zeros(0, np.uint64) for _ in range(width)]
+    if batches:
+        columns = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
     codes = {name: columns[i] for i, name in enumerate(names)}
     places = {}
     for i, name in enumerate(lattice, start=len(names)):

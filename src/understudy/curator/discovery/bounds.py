@@ -76,9 +76,10 @@ def learn_bounds(
         counts > stand_out_count(context.law, scale, cells=len(counts))
     )
     if occupied.size == 0:
+        # The price is the same whatever the rows say: else it would tell of them.
         _measure_histogram(
             context, column, tuple(range(MAX_BOUND_PIECES + 1)), amount / 2
-        )  # the same price whatever the rows say
+        )
         return None
     first, last = _widen_range(
         counts,

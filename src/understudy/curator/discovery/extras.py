@@ -153,9 +153,8 @@ def learn_weekdays(
     amount: Fraction,
 ) -> Schema:
     """The schema with a column's days of the week: noisy counts, none below zero."""
-    if (
-        steps_per_day(column) is None
-    ):  # a resolution that no day is a multiple of has no days
+    # Where a day is no multiple of the resolution, no lattice point is in one day.
+    if steps_per_day(column) is None:
         return schema.with_column(replace(column, weekdays=()))
     noisy, _ = _measure_histogram(
         context,
@@ -201,9 +200,8 @@ def learn_map(
     unmapped.
     """
     clique = (rule.source, rule.target)
-    if (
-        math.prod(schema.sizes(clique)) > MAX_LEARNED_MAP_CELLS
-    ):  # declared lists are refused before; learned ones may turn out as long
+    # Declared lists as long are refused before the run; learned ones may turn out so.
+    if math.prod(schema.sizes(clique)) > MAX_LEARNED_MAP_CELLS:
         return schema
     measured = marginals.measure_marginals(context, schema, [clique], amount=amount)[0]
     least = MIN_MAP_SIGMAS * noise_deviation(measured.law, measured.scale)

@@ -109,9 +109,8 @@ def descend_tree(
                 np.arange(len(parent)) - np.repeat(np.cumsum(number) - number, number)
             )
             ends = np.minimum(starts + step, last.ends[parent])
-        if (
-            depth == 0 and clipped
-        ):  # what lies beyond is counted apart once, so that it can be told how much it is
+        # Counted apart once, so that the schema can say how much lies beyond the bounds.
+        if depth == 0 and clipped:
             outer_starts = np.concatenate(
                 [np.array([-BEYOND_LATTICE]), starts, np.array([high + 1])]
             )
@@ -142,9 +141,8 @@ def _measure_cells(
     edges = np.unique(np.concatenate([starts, ends]))
     asked = np.searchsorted(edges, starts)
     where = edges.tolist()
-    if (
-        column.outside is OutOfBoundsPolicy.CLIP
-    ):  # what lies beyond a bound counts as the bound, here as in every other answer
+    # What lies beyond a bound counts as the bound, here as in every other answer.
+    if column.outside is OutOfBoundsPolicy.CLIP:
         where[0] = -BEYOND_LATTICE if where[0] == column.low else where[0]
         where[-1] = BEYOND_LATTICE if where[-1] - 1 == column.high else where[-1]
     request = {

@@ -276,12 +276,14 @@ def _with_type(column: UndeclaredColumn, elected: str) -> Column:
         return Real(**common, step=step)
     if step is not None:
         return Integer(**common, step=int(step))
-    if elected == "bit":  # the only candidate that tells the bounds too
+    # A bit is 0 or 1: the vote decides its bounds too.
+    if elected == "bit":
         common["learned"] += ("bounds",)
         return Integer(**common, min=0, max=1)
     if elected == "truth":
         return Boolean(**common)
-    if elected == "instant":  # of which place its clocks are, no cell says
+    # An offset from UTC does not say which place's clocks are meant.
+    if elected == "instant":
         return Datetime(**common, zone="UTC")
     # Other words for yes and no stay labels, so that a release spells them as the file
     # does.

@@ -65,9 +65,8 @@ def measure_marginals(
     amounts = split_amount(amount, weights, len(cliques))
     plans: list[MarginalPlan] = []
     for clique, axes, part in zip(cliques, chosen, amounts, strict=True):
-        if tuple(m.size for m in axes) != schema.sizes(
-            clique
-        ):  # a sensitivity is that of the map which is applied
+        # The sensitivity is computed from the maps: they must be those applied.
+        if tuple(m.size for m in axes) != schema.sizes(clique):
             raise Refused(
                 f"{', '.join(clique)}: its maps do not fit its columns. Nothing was"
                 " spent"
@@ -180,9 +179,8 @@ def _draw_noisy_counts(
             exact = np.moveaxis(
                 np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis
             )
-    noisy = np.asarray(
-        context.add_noise(np.asarray(exact, order="C"), scale)
-    )  # the total has no axis, and keeps none
+    # asarray, because numpy makes a sum of arrays without axes a scalar.
+    noisy = np.asarray(context.add_noise(np.asarray(exact, order="C"), scale))
     if zeros is not None and all(isinstance(m, Identity) for m in axes):
         noisy[zeros] = 0
     return noisy

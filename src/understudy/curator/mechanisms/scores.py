@@ -114,9 +114,8 @@ def to_grid(estimate: NDArray[np.float64]) -> NDArray[np.int64]:
     [512, 1024]
     """
     numbers = np.asarray(estimate, np.float64)
-    if (
-        not np.abs(numbers).sum() < MAX_ESTIMATE_ROWS
-    ):  # also where one of them is no number
+    # Written so that NaN is refused too: it compares as false.
+    if not np.abs(numbers).sum() < MAX_ESTIMATE_ROWS:
         raise Refused(
             "An estimate must be numbers that add up to less than"
             f" {MAX_ESTIMATE_ROWS:.0e} rows. Nothing was spent"
@@ -128,9 +127,8 @@ def l1_distance(counts: NDArray[np.int64], estimate: NDArray[np.int64]) -> int:
     """‖counts − estimate‖₁. One row more moves one cell by GRID, so the distance by at
     most GRID; a replaced row moves two.
     """
-    if (
-        counts.shape != estimate.shape
-    ):  # numpy would stretch one of them, and the sensitivity with it
+    # numpy would broadcast one of them, and the sensitivity would not hold.
+    if counts.shape != estimate.shape:
         raise Refused(
             "An estimate has another shape than its marginal. No answer was given"
         )
@@ -239,7 +237,8 @@ def score_determination(
             "F: this score needs columns with two codes each. No answer was given"
         )
     rows = int(table.sum())
-    enough = -(-rows // 2)  # K₀ beyond this gains nothing
+    # K₀ beyond this gains nothing.
+    enough = -(-rows // 2)
     best = np.full(enough + 1, -1, np.int64)
     best[0] = 0
     for zero, one in table.T.tolist():

@@ -144,9 +144,8 @@ def _measure_value(
 
     def draw_value(counted: int) -> NoisyAnswer:
         noise = int(context.draw(context.law, scale, (1,))[0])
-        return {
-            "value": np.array(str(counted + noise))
-        }  # text, because a sum may exceed 64 bits
+        # Text, because a sum may exceed 64 bits.
+        return {"value": np.array(str(counted + noise))}
 
     return Sum(
         column,

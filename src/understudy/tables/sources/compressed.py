@@ -38,11 +38,9 @@ def compression_of_path(path: Path) -> str:
 
 def open_bytes(path: Path) -> BinaryIO:
     """A file's bytes, unpacked."""
-    return (
-        path.open("rb")
-        if compression_of_path(path) == "none"
-        else _open_unpacked(path, str(path))
-    )
+    if compression_of_path(path) == "none":
+        return path.open("rb")
+    return _open_unpacked(path, str(path))
 
 
 def refuse_packed_bomb(path: Path) -> None:
@@ -58,10 +56,9 @@ def refuse_packed_bomb(path: Path) -> None:
                 while part := file.read(UNPACK_STEP_BYTES):
                     line += part.count(b"\n")
                     size += len(part)
-                    if (
-                        size > FREE_UNPACKED_BYTES
-                        and size > MAX_UNPACK_RATIO * raw.tell()
-                    ):
+                    # Compared with what was read so far: a bomb is noticed early.
+                    most = max(FREE_UNPACKED_BYTES, MAX_UNPACK_RATIO * raw.tell())
+                    if size > most:
                         failed = (
                             f"unpacks to more than {MAX_UNPACK_RATIO} times its size."
                             " Unpack it first if you trust it"
@@ -69,7 +66,8 @@ def refuse_packed_bomb(path: Path) -> None:
                         break
         except TableError:
             raise
-        except Exception:  # its message may quote what the file says
+        except Exception:
+            # Its message is dropped: it may quote what the file says.
             failed = "its packed data are damaged or cut short here. Pack it again"
     if failed:
         raise TableError(f"{path.name}:{line}: {failed}. Nothing was read")

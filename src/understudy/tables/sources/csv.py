@@ -168,7 +168,8 @@ class _CleanScan:
         stop = len(buffer)
         if b'"' in buffer:
             sound = self._sound.match(buffer, self._start)
-            assert sound is not None  # the pattern matches no bytes too
+            # The pattern matches the empty text too, so it always matches.
+            assert sound is not None
             stop = sound.end()
             if self._holds_long_cell(buffer, stop):
                 return False

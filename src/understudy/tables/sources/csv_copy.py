@@ -84,9 +84,8 @@ def write_copy(
     quote_odd_cells = _build_quoter(delimiter)
     alone = columns == 1
     with path.open("wb") as out:
-        out.write(
-            codecs.BOM_UTF8
-        )  # the reader drops one mark: this one, and never a cell's own
+        # The reader drops one mark: this one, and never a cell's own.
+        out.write(codecs.BOM_UTF8)
         for part in parts:
             if isinstance(part, bytes):
                 out.write(_write_blanks(quote_odd_cells(part), alone=alone))

@@ -225,7 +225,8 @@ def _read_beginning(path: Path, encoding: str, *, header: bool) -> tuple[str, by
     except TableError:
         raise
     except Exception:
-        refuse_packed_bomb(path)  # which says where
+        # A damaged packed file is refused by name and line; other errors go on.
+        refuse_packed_bomb(path)
         raise
     return codec, text
 

@@ -34,7 +34,8 @@ from importlib import import_module
 from understudy.errors import TableError
 
 MULTIBYTE_CODECS = frozenset({
-    "big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jisx0213", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "johab",
+    "big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jisx0213",
+    "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "johab",
     "shift_jis", "shift_jis_2004", "shift_jisx0213",
 })  # fmt: skip
 """Encodings of one to eight bytes a character, none of which is the byte of a line
@@ -63,23 +64,18 @@ def find_codec(encoding: str, first: bytes, *, header: bool) -> str:
     """The codec that a file is read with, by what is declared and by the mark that it
     may begin with.
 
-    The mark is a part of the header line. Without one it would be a part of somebody's
-    row, and is not heeded.
+    The mark is a part of the header line. Without a header line it would be a part of
+    some row, which must not decide how the others are read, so it is not heeded.
 
-    >>> find_codec("UTF8", b"a,b", header=True), find_codec("sjis", b"a,b", header=True), find_codec("utf-8", b"\\xff\\xfea", header=True)
-    ('utf-8', 'shift_jis', 'utf-16-le')
+    >>> find_codec("UTF8", b"a,b", header=True), find_codec("sjis", b"a,b", header=True)
+    ('utf-8', 'shift_jis')
+    >>> find_codec("utf-8", b"\\xff\\xfea", header=True)
+    'utf-16-le'
     """
     codec = check_encoding(encoding)
-    marked = next(
-        (
-            name
-            for mark, name in FILE_MARKS.items()
-            if header and first.startswith(mark)
-        ),
-        None,
-    )
-    if marked is not None:
-        return marked
+    for mark, marked_codec in FILE_MARKS.items():
+        if header and first.startswith(mark):
+            return marked_codec
     if codec not in ("utf-16", "utf-32"):
         return codec
     if not header:
@@ -181,9 +177,8 @@ def _decode_block(block: bytes, codec: str, breaks: tuple[bytes, bytes]) -> str:
         text = block.decode(codec)
     except UnicodeDecodeError:
         text = ""
-    if text.count("\n") == block.count(breaks[0]) and text.count("\r") == block.count(
-        breaks[1]
-    ):
+    line_feeds, returns = (block.count(line_break) for line_break in breaks)
+    if text.count("\n") == line_feeds and text.count("\r") == returns:
         return text
     cut = re.compile(b"(%s|%s)" % tuple(map(re.escape, breaks)))
     return "".join([line.decode(codec, "replace") for line in cut.split(block)])

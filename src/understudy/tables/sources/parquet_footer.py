@@ -9,12 +9,18 @@ is the same to the last byte.
 
 The footer is a structure in Thrift's compact encoding
 (https://parquet.apache.org/docs/file-format/metadata/), read and written by thrift.py.
+
+Why not pyarrow. It is no dependency, and most runs do without it. It cannot write a
+footer over data that stay as they are: a copy by pyarrow would read every cell by the
+meaning that may be contradicted, and fail where DuckDB does. And only what is used is
+parsed here: statistics, which hold values of rows, are dropped as bytes and reach no
+message and no output.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from understudy.errors import TableError
@@ -25,19 +31,8 @@ PARQUET_MAGIC = b"PAR1"
 SCHEMA_FIELD, ROW_GROUPS_FIELD, COLUMN_ORDERS_FIELD = 2, 4, 7
 """Fields of the footer."""
 
-(
-    CHILDREN_FIELD,
-    CONVERTED_TYPE_FIELD,
-    SCALE_FIELD,
-    PRECISION_FIELD,
-    LOGICAL_TYPE_FIELD,
-) = (
-    5,
-    6,
-    7,
-    8,
-    10,
-)
+CHILDREN_FIELD, CONVERTED_TYPE_FIELD, LOGICAL_TYPE_FIELD = 5, 6, 10
+SCALE_FIELD, PRECISION_FIELD = 7, 8
 """Fields of an element of the schema."""
 
 MEANING_FIELDS = (
@@ -49,6 +44,9 @@ MEANING_FIELDS = (
 COLUMN_CHUNKS_FIELD, CHUNK_METADATA_FIELD = 1, 3
 STATISTICS_FIELDS = (12, 14, 15, 16, 17)
 """Statistics, Bloom filters and sizes of a column."""
+
+CONTAINER_TYPES = (1, 2, 3)
+"""Converted types of maps, their pairs, and lists."""
 
 SIZE_FIELDS = (5, 6, 7)
 """Fields of a column's metadata: its values, bytes unpacked, bytes packed."""
@@ -67,29 +65,25 @@ def read_footer(path: Path) -> tuple[ThriftFields, int]:
             try:
                 return read_struct(file.read(length)), size - 8 - length
             except Exception:
+                # Raised below: this error's traceback would hold the footer's bytes.
                 failed = True
-    raise TableError(
-        f"{path.name}:"
-        f" {'its footer is damaged' if failed else 'has no footer that can be read'}."
-        " Nothing was read"
-    )
+    what = "its footer is damaged" if failed else "has no footer that can be read"
+    raise TableError(f"{path.name}: {what}. Nothing was read")
 
 
 def sum_column_sizes(path: Path) -> tuple[int, int, int]:
     """What a footer states of all columns together: values, bytes unpacked, bytes
     packed.
     """
-    found = [0, 0, 0]
+    totals = [0, 0, 0]
     try:
-        fields, _ = read_footer(path)
-        for group in (
-            fields[ROW_GROUPS_FIELD][1][1] if ROW_GROUPS_FIELD in fields else []
-        ):
-            for chunk in group[COLUMN_CHUNKS_FIELD][1][1]:
-                for i, field in enumerate(SIZE_FIELDS):
-                    found[i] += chunk[CHUNK_METADATA_FIELD][1][field][1]
-        return found[0], found[1], found[2]
+        footer, _ = read_footer(path)
+        for metadata in _iter_chunk_metadata(footer):
+            for i, field in enumerate(SIZE_FIELDS):
+                totals[i] += metadata[field][1]
+        return totals[0], totals[1], totals[2]
     except (KeyError, IndexError, TypeError, ValueError):
+        # A footer that is a structure, but not the one a Parquet file has.
         raise TableError(
             f"{path.name}: its footer is damaged. Nothing was read"
         ) from None
@@ -101,12 +95,14 @@ def write_plain_copy(path: Path, copy: Path, columns: Collection[int]) -> None:
     """
     footer, end = read_footer(path)
     strip_meanings(footer, columns)
-    new = write_struct(footer)
+    plain_footer = write_struct(footer)
     shutil.copyfile(path, copy)
+    # Pages are found by their offset from the beginning, so all before the footer stays.
     with copy.open("r+b") as out:
         out.truncate(end)
         out.seek(0, 2)
-        out.write(new + len(new).to_bytes(4, "little") + PARQUET_MAGIC)
+        out.write(plain_footer)
+        out.write(len(plain_footer).to_bytes(4, "little") + PARQUET_MAGIC)
 
 
 def strip_meanings(footer: ThriftFields, columns: Collection[int]) -> None:
@@ -114,31 +110,38 @@ def strip_meanings(footer: ThriftFields, columns: Collection[int]) -> None:
     statistic.
     """
     _, elements = footer[SCHEMA_FIELD][1]
-    depth: list[int] = []
-    top = -1
+    # The schema is a tree in one list, parents first, each with its number of children:
+    # a new column begins where no parent waits for a child.
+    awaited: list[int] = []
+    column = -1
     for element in elements[1:]:
-        if not depth:
-            top += 1
+        if not awaited:
+            column += 1
         children = element[CHILDREN_FIELD][1] if CHILDREN_FIELD in element else 0
-        if top in columns and (not children or not _is_container(element)):
+        if column in columns and (not children or not _is_container(element)):
             for field in MEANING_FIELDS:
                 element.pop(field, None)
-        depth.append(children)
-        while depth and depth[-1] == 0:
-            depth.pop()
-            if depth:
-                depth[-1] -= 1
+        awaited.append(children)
+        while awaited and awaited[-1] == 0:
+            awaited.pop()
+            if awaited:
+                awaited[-1] -= 1
     footer.pop(COLUMN_ORDERS_FIELD, None)
-    for group in footer[ROW_GROUPS_FIELD][1][1] if ROW_GROUPS_FIELD in footer else []:
+    for metadata in _iter_chunk_metadata(footer):
+        for field in STATISTICS_FIELDS:
+            metadata.pop(field, None)
+
+
+def _iter_chunk_metadata(footer: ThriftFields) -> Iterator[ThriftFields]:
+    """The metadata of every column chunk of every row group."""
+    groups = footer[ROW_GROUPS_FIELD][1][1] if ROW_GROUPS_FIELD in footer else []
+    for group in groups:
         for chunk in group[COLUMN_CHUNKS_FIELD][1][1]:
-            for field in STATISTICS_FIELDS:
-                chunk[CHUNK_METADATA_FIELD][1].pop(field, None)
+            yield chunk[CHUNK_METADATA_FIELD][1]
 
 
 def _is_container(element: ThriftFields) -> bool:
     """Whether a group is a list or a map: these keep their shape."""
-    return CONVERTED_TYPE_FIELD in element and element[CONVERTED_TYPE_FIELD][1] in (
-        1,
-        2,
-        3,
-    )
+    if CONVERTED_TYPE_FIELD not in element:
+        return False
+    return element[CONVERTED_TYPE_FIELD][1] in CONTAINER_TYPES

@@ -64,9 +64,8 @@ def read_stated_types(
         texts = _read_key_values(path)
         dtypes = _pandas_types(texts.get(b"pandas"), kinds)
         found, zones = _arrow_types(texts.get(b"ARROW:schema"), kinds)
-    except (
-        Exception
-    ):  # whatever a damaged statement does: the file's own types are enough
+    except Exception:
+        # A damaged statement states nothing: the file's own types are enough.
         return {}, {}
     return dtypes | found, zones
 

@@ -2,8 +2,13 @@
 interface.
 
 The interface is three small structures
-(https://arrow.apache.org/docs/format/CStreamInterface.html). The codes are unsigned
-columns without NULL, so each is one buffer; reading them here needs no Arrow library.
+(https://arrow.apache.org/docs/format/CStreamInterface.html), frozen by Arrow for good.
+
+Why by ctypes. DuckDB hands out batches as NumPy arrays only all at once, and batch by
+batch only as an Arrow stream; pyarrow would be a dependency of 100 MB for one buffer a
+column. The codes are unsigned columns without NULL, so that buffer is all there is to
+read. Each is copied before its batch is released: nothing points into memory that
+DuckDB owns.
 """
 
 from __future__ import annotations
@@ -92,6 +97,7 @@ class StreamError(Exception):
 
 def stream_in(capsule: object) -> ArrowStream:
     """The stream that a capsule holds, in place."""
+    # The capsule keeps the structure alive; a copy would be released twice.
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -107,6 +113,7 @@ def read_batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]
             array = ArrowArray()
             if stream.get_next(ctypes.byref(stream), ctypes.byref(array)):
                 raise StreamError("the stream broke off")
+            # By the interface's rules, a released array marks the end of a stream.
             if not array.release:
                 return
             try:
@@ -142,6 +149,8 @@ def _copy_column(
         raise StreamError("a code is missing")
     if parent.length == 0:
         return np.empty(0, dtype)
+    # Buffer 0 says which cells are NULL, buffer 1 holds the cells. Both a batch and its
+    # columns may begin further in.
     start = child.buffers[1] + (child.offset + parent.offset) * dtype.itemsize
-    held = (ctypes.c_char * (parent.length * dtype.itemsize)).from_address(start)
-    return np.frombuffer(held, dtype).copy()
+    cells = (ctypes.c_char * (parent.length * dtype.itemsize)).from_address(start)
+    return np.frombuffer(cells, dtype).copy()

@@ -4,7 +4,7 @@ are stored and no more.
 Bytes that are no text contradict a text column; they contradict no column of bytes. A
 type and what it is stored as have the same buffers, so only the schema of a stream is
 written anew, each time it is asked for; batches pass untouched and uncopied, and no
-Arrow library is needed.
+Arrow library is needed (arrow_c.py says why by ctypes).
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class PhysicalStream:
             return 0
 
         stream.get_schema = GET_SCHEMA_FUNCTION(get_schema)
+        # C code keeps only the address of the callback: Python has to keep the callback.
         self._held.append(stream.get_schema)
         _streams_in_capsules[ctypes.addressof(stream)] = stream
         return _new_capsule(
@@ -87,6 +88,7 @@ class PhysicalStream:
         ctypes.memmove(
             ctypes.byref(taken), ctypes.byref(given), ctypes.sizeof(ArrowStream)
         )
+        # The interface's way to move a stream: the one given counts as released.
         given.release = type(given.release)()
         return taken
 
@@ -97,17 +99,17 @@ class PhysicalStream:
         made = ArrowSchema()
         made.format = format = physical_format(declared.format, nested=depth > 1)
         made.name, made.flags = declared.name, declared.flags
-        # What an extension says of bytes or of cells that are read otherwise no longer
-        # holds.
+        # Metadata may name an extension type, which no longer holds for bytes or for
+        # cells that are read otherwise.
         kept = (
             format == declared.format
             and format not in ARROW_BYTE_FORMATS
             and not format.startswith(b"+")
             and depth <= 1
         )
-        told = _copy_metadata(declared.metadata) if kept else None
-        if told is not None:
-            made.metadata = ctypes.cast(told, ctypes.c_void_p)
+        metadata = _copy_metadata(declared.metadata) if kept else None
+        if metadata is not None:
+            made.metadata = ctypes.cast(metadata, ctypes.c_void_p)
         parts = [
             ctypes.pointer(self._plain_schema(declared.children[i].contents, depth + 1))
             for i in range(declared.n_children)
@@ -119,7 +121,7 @@ class PhysicalStream:
                 self._plain_schema(declared.dictionary.contents, depth)
             )
         made.release = RELEASE_SCHEMA_FUNCTION(_mark_released)
-        self._held.append((made, told, parts, made.release))
+        self._held.append((made, metadata, parts, made.release))
         return made
 
 
@@ -145,7 +147,7 @@ _streams_in_capsules: dict[int, ArrowStream] = {}
 
 
 def _drop_capsule(capsule: int) -> None:
-    """A capsule goes: release its stream unless somebody has taken it."""
+    """Release the stream of a capsule that is deleted, unless it was moved out."""
     stream = _streams_in_capsules.pop(_pointer_in(capsule, STREAM_CAPSULE_NAME))
     if stream.release:
         stream.release(ctypes.byref(stream))

@@ -53,13 +53,11 @@ UNREADABLE_FRAME_MESSAGE = (
 
 
 class Engine:
-    """A private connection and its private directory, both gone when nobody holds it
-    any more.
-    """
+    """A private connection and its private directory, both removed with this object."""
 
     def __init__(self) -> None:
-        # Named, and promised to be removed, before it is made: an interrupt in the
-        # instant of its birth leaves none behind.
+        # Named, and set to be removed, before it is made: an interrupt in between leaves
+        # no directory behind.
         scratch = Scratch(Path(tempfile.gettempdir()))
         self.directory = scratch.rows
         self._close = weakref.finalize(
@@ -82,18 +80,17 @@ class Engine:
         self._types = 0
         self._streams: dict[str, object] = {}
         hide_progress_bar(self._connection)
+        # No Python variable is a table here, and no sample of a pandas column of objects
+        # decides the type of all its cells.
         for setting in (
             "TimeZone = 'UTC'",
             "python_enable_replacements = false",
             "pandas_analyze_sample = 0",
+            f"disabled_optimizers = '{LEAKING_STEP}'",
         ):
             self.run(f"SET {setting}", doing="opening the table")
-        self.run(
-            f"SET disabled_optimizers = '{LEAKING_STEP}'", doing="opening the table"
-        )
-        with suppress(
-            TableError
-        ):  # a version that has no such step needs no such setting
+        # A version of DuckDB without the slow step refuses its name, and needs none.
+        with suppress(TableError):
             self.run(
                 f"SET disabled_optimizers = '{LEAKING_STEP},{SLOW_STEP}'",
                 doing="opening the table",
@@ -105,20 +102,23 @@ class Engine:
 
     def seal(self, paths: Sequence[Path]) -> None:
         """From now on, no file but these can be read, and no setting changed."""
-        self.run(
-            "SET allowed_paths = "
-            f"[{quoting.text_literals(spelling for p in paths for spelling in (str(p.resolve()), quoting.literal_path(p)))}]",
-            doing="opening the table",
-        )
-        self.run(
-            f"SET allowed_directories = [{quoting.text_literal(str(self.directory))}]",
-            doing="opening the table",
-        )
-        self.run("SET enable_external_access = false", doing="opening the table")
-        self.run("SET lock_configuration = true", doing="opening the table")
+        # Paths are compared as they are spelled in a query, patterns escaped or not.
+        spellings = [str(path.resolve()) for path in paths]
+        spellings += [quoting.literal_path(path) for path in paths]
+        directory = quoting.text_literal(str(self.directory))
+        # In this order: once access is off and settings are locked, no query can undo it.
+        for setting in (
+            f"allowed_paths = [{quoting.text_literals(spellings)}]",
+            f"allowed_directories = [{directory}]",
+            "enable_external_access = false",
+            "lock_configuration = true",
+        ):
+            self.run(f"SET {setting}", doing="opening the table")
 
     def register(self, name: str, data: object) -> None:
         """Make a frame, or anything with an Arrow stream, readable under a name."""
+        # Errors are raised outside the handler, here and below: a chained exception
+        # would carry the library's message, which may quote a cell.
         failed = False
         try:
             self._connection.register(name, data)
@@ -132,14 +132,14 @@ class Engine:
     @staticmethod
     def physical(source: object) -> PhysicalStream:
         """A frame as a stream of cells as they are stored."""
-        found = None
+        stream = None
         try:
-            found = PhysicalStream(source)
+            stream = PhysicalStream(source)
         except Exception:
-            found = None
-        if found is None:
+            stream = None
+        if stream is None:
             raise TableError(UNREADABLE_FRAME_MESSAGE)
-        return found
+        return stream
 
     def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
         """Run a statement and fetch what it returns."""

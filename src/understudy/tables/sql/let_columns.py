@@ -34,15 +34,9 @@ class QueryLayers:
         if expression in self._known:
             return self._known[expression]
         alias = f"c{len(self._level)}"
-        level = 1 + max(
-            (
-                self._level[found]
-                for found in LAYER_ALIAS_PATTERN.findall(
-                    SQL_LITERAL_PATTERN.sub("", expression)
-                )
-            ),
-            default=-1,
-        )
+        # One layer further out than everything the expression refers to.
+        names = LAYER_ALIAS_PATTERN.findall(SQL_LITERAL_PATTERN.sub("", expression))
+        level = 1 + max((self._level[name] for name in names), default=-1)
         if level == len(self._layers):
             self._layers.append({})
         self._layers[level][alias] = expression
@@ -73,10 +67,8 @@ class QueryLayers:
 
 
 def _find_aliases(expressions: Iterable[str]) -> set[str]:
-    return {
-        name
-        for expression in expressions
-        for name in COLUMN_ALIAS_PATTERN.findall(
-            SQL_LITERAL_PATTERN.sub("", expression)
-        )
-    }
+    aliases: set[str] = set()
+    for expression in expressions:
+        plain = SQL_LITERAL_PATTERN.sub("", expression)
+        aliases.update(COLUMN_ALIAS_PATTERN.findall(plain))
+    return aliases

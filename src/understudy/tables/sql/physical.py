@@ -31,7 +31,9 @@ BYTES_OF_TEXT_FORMATS = {b"u": b"z", b"U": b"Z", b"vu": b"vz"}
 """Arrow's letters for texts, and for bytes stored alike."""
 
 INTEGERS_OF_TIME_FORMATS = {
-    b"tdD": b"i", b"tdm": b"l", b"tts": b"i", b"ttm": b"i", b"ttu": b"l", b"ttn": b"l", b"tiM": b"i", b"tiD": b"l", b"tin": b"w:16"
+    b"tdD": b"i", b"tdm": b"l",
+    b"tts": b"i", b"ttm": b"i", b"ttu": b"l", b"ttn": b"l",
+    b"tiM": b"i", b"tiD": b"l", b"tin": b"w:16",
 }  # fmt: skip
 """Arrow's letters for days, times and intervals, and for what is stored alike."""
 
@@ -55,8 +57,8 @@ def physical_format(format: bytes, *, nested: bool = False) -> bytes:
     Decimals inside lists and structures, where nothing is read but whether there is
     something, are bytes.
 
-    >>> physical_format(b"u"), physical_format(b"tsm:UTC"), physical_format(b"d:5,2"), physical_format(b"g")
-    (b'z', b'l', b'd:38,2,128', b'g')
+    >>> [physical_format(format) for format in (b"u", b"tsm:UTC", b"d:5,2", b"g")]
+    [b'z', b'l', b'd:38,2,128', b'g']
     """
     if format in BYTES_OF_TEXT_FORMATS:
         return BYTES_OF_TEXT_FORMATS[format]
@@ -80,11 +82,9 @@ def reading_of_format(cell: str, format: bytes, declared: str) -> CellReading:
     if format.startswith(b"ts"):
         return moment_reading(cell, chr(format[2]), zoned=len(format) > 4)
     if format in (b"tdD", b"tdm"):
-        return day_reading(
-            cell
-            if format == b"tdD"
-            else _floor_divide_sql(cell, MICROS_PER_DAY // 1000)
-        )
+        in_days = format == b"tdD"
+        days = cell if in_days else _floor_divide_sql(cell, MICROS_PER_DAY // 1000)
+        return day_reading(days)
     if format.startswith(b"tt"):
         return clock_reading(cell, chr(format[2]))
     found = DECIMAL_FORMAT_PATTERN.fullmatch(format)
@@ -103,30 +103,25 @@ def moment_reading(cell: str, unit: str, *, zoned: bool) -> CellReading:
     digits beyond the microsecond are cut off.
     """
     per = UNITS_PER_SECOND[unit]
-    clipped = (
-        _clip_sql(cell, MAX_MOMENT_SECONDS * per)
-        if MAX_MOMENT_SECONDS * per < 2**63
-        else cell
-    )
-    micros = (
-        f"{clipped} * {10**6 // per}"
-        if per <= 10**6
-        else _floor_divide_sql(clipped, per // 10**6)
-    )
+    far = MAX_MOMENT_SECONDS * per
+    # In nanoseconds, 64 bits end long before the calendar does: nothing to clip.
+    clipped = _clip_sql(cell, far) if far < 2**63 else cell
+    if per <= 10**6:
+        micros = f"{clipped} * {10**6 // per}"
+    else:
+        micros = _floor_divide_sql(clipped, per // 10**6)
     if zoned:
         return CellReading(f"make_timestamptz({micros})", INSTANT_TYPE)
     return CellReading(f"make_timestamp({micros})", "TIMESTAMP")
 
 
 def native_moment_reading(cell: str, kind: str) -> CellReading:
-    """A moment or instant no further away than FAR: what the database cannot even write
-    down is beyond that.
+    """A moment or instant no further away than MAX_MOMENT_SECONDS: what the database
+    cannot even write down is beyond that.
     """
     make = "make_timestamp" if kind == "TIMESTAMP" else "make_timestamptz"
-    least, most = (
-        f"{make}(-{MAX_MOMENT_SECONDS * 10**6})",
-        f"{make}({MAX_MOMENT_SECONDS * 10**6})",
-    )
+    far = MAX_MOMENT_SECONDS * 10**6
+    least, most = f"{make}(-{far})", f"{make}({far})"
     return CellReading(
         f"CASE WHEN {cell} < {least} THEN {least} WHEN {cell} > {most} THEN {most} ELSE"
         f" {cell} END",
@@ -151,11 +146,10 @@ def clock_reading(cell: str, unit: str) -> CellReading:
     within = (
         f"CASE WHEN {whole} < 0 THEN 0 WHEN {whole} >= {limit} THEN 0 ELSE {whole} END"
     )
-    micros = (
-        f"({within}) * {10**6 // per}"
-        if per <= 10**6
-        else f"({within}) // {per // 10**6}"
-    )
+    if per <= 10**6:
+        micros = f"({within}) * {10**6 // per}"
+    else:
+        micros = f"({within}) // {per // 10**6}"
     shown = f"CAST(make_timestamp({micros}) AS TIME)"
     return CellReading(
         f"CASE WHEN {whole} < 0 OR {whole} >= {limit} THEN TIME '24:00:00' WHEN {cell}"
@@ -185,6 +179,8 @@ def decimal_bytes_reading(cell: str, width: int, scale: int) -> CellReading:
     """A decimal stored as the bytes of a whole number in two's complement, the highest
     first.
     """
+    # By its hexadecimal digits: DuckDB reads no bytes as a number. A negative one is
+    # flipped bit by bit to get at its size.
     kind, digits = f"DECIMAL({width},{scale})", f"hex({cell})"
     negative = f"left({digits}, 1) >= '8'"
     flipped = f"translate({digits}, '0123456789ABCDEF', 'FEDCBA9876543210')"
@@ -214,4 +210,5 @@ def _clip_sql(cell: str, far: int) -> str:
 
 
 def _floor_divide_sql(cell: str, by: int) -> str:
+    # DuckDB's // rounds towards zero; moments before 1970 are negative.
     return f"(({cell}) // {by} - CASE WHEN ({cell}) % {by} < 0 THEN 1 ELSE 0 END)"
