@@ -32,6 +32,7 @@ from tables import Coded, load, names
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.tables.counting import Tally
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 PEERS = ("adaptive", "mst", "aim", "privsyn", "privbayes", "residual")
@@ -122,7 +123,7 @@ def job(name: str, epsilon: str, table: Coded) -> tuple[dict[str, np.ndarray], f
             delta="1e-9",
             synthesizer=make(name),
             ledger=Path(folder) / "bench.ledger",
-            dataset="bench",
+            run=RunOptions(dataset="bench"),
         )
         sampled = release.sample()
         busy = time.process_time() - start

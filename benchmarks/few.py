@@ -24,6 +24,7 @@ from tables import Coded, load
 from understudy.accounting import Accounting, Budget, Neighbours
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import make
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 WITHOUT = ("fair", "randhie", "chain", "tree", "clique", "parity", "binary")
@@ -68,7 +69,7 @@ def error(
                 epsilon=epsilon,
                 delta=delta,
                 ledger=Path(folder, "l"),
-                dataset="few",
+                run=RunOptions(dataset="few"),
             )
         sampled = release.sample()
         assert isinstance(sampled, pa.Table)

@@ -28,6 +28,7 @@ from adaptive import Judge
 
 from tables import Coded, load
 from understudy.schema import Integer, Schema
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 KINDS = ("none", "half", "few", "biased", "uniform")
@@ -109,7 +110,7 @@ def main() -> None:
                         epsilon=epsilon,
                         delta="1e-9",
                         ledger=Path(folder, "bench.ledger"),
-                        dataset="bench",
+                        run=RunOptions(dataset="bench"),
                         public=None if given is None else frame(given),
                     )
                     sampled = release.sample()

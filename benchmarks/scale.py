@@ -44,6 +44,7 @@ from picture import Series, scatter
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES
 from understudy.tables.table import Table
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,7 +133,7 @@ def fit(path: str, sizes: list[int], name: str) -> Point:
             delta="1e-9",
             synthesizer=name,
             ledger=Path(folder, "bench.ledger"),
-            dataset="bench",
+            run=RunOptions(dataset="bench"),
         )
     done = time.perf_counter()
     found: Point = {

@@ -27,6 +27,7 @@ from tables import load, names
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.synthesizers.base import Synthesizer
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 
@@ -50,7 +51,7 @@ def rows_of(method: Synthesizer, epsilon: str, judge: Judge) -> dict[str, np.nda
             delta="1e-9",
             synthesizer=method,
             ledger=Path(folder) / "bench.ledger",
-            dataset="bench",
+            run=RunOptions(dataset="bench"),
         )
     sampled = release.sample()
     return {

@@ -37,6 +37,7 @@ import pyarrow.csv
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.tables.counting import Tally
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 SIZES = (16, 32, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2)
@@ -147,7 +148,7 @@ def job(
             neighbours=neighbours,
             synthesizer=make(name, **options),
             ledger=Path(folder) / "bench.ledger",
-            dataset="bench",
+            run=RunOptions(dataset="bench"),
         )
         sampled = release.sample()
         seconds, busy = time.perf_counter() - start, time.process_time() - busy

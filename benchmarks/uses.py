@@ -37,6 +37,7 @@ from tables import Coded, load
 from understudy.evaluation.utility.ranges import assess_range_queries
 from understudy.schema import Integer, Schema
 from understudy.tables import Table, open_table
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 WHO = (
@@ -123,7 +124,7 @@ class Uses:
                 synthesizer=name,
                 workload=self.wishes(words),
                 ledger=Path(folder, "bench.ledger"),
-                dataset="bench",
+                run=RunOptions(dataset="bench"),
             )
             sampled = release.sample()
         assert isinstance(sampled, pa.Table)

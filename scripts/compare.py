@@ -132,6 +132,7 @@ def _one(
     from understudy.errors import Refused
     from understudy.evaluation.utility.marginals import total_variation
     from understudy.models import default_rows
+    from understudy.workflow.run_options import RunOptions
     from understudy.workflow.synthesize import synthesize
 
     began = time.process_time()
@@ -142,7 +143,7 @@ def _one(
             epsilon=epsilon,
             synthesizer=name,
             ledger=Path(folder, "survey.ledger"),
-            dataset="survey",
+            run=RunOptions(dataset="survey"),
         )
     except Refused:
         return "refused"

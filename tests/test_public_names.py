@@ -20,8 +20,10 @@ NAMES = {
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid
     "Budget", "Accounting", "Ledger", "Neighbours",
+    # how a run is kept and watched
+    "RunOptions",
     # what comes out
-    "Guarantee", "Plan", "Release", "Report",
+    "Guarantee", "Notice", "Plan", "Release", "Report",
     # what goes wrong
     "UnderstudyError", "errors",
 }  # fmt: skip

@@ -13,6 +13,7 @@ from job import Method, Task, main
 
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, synthesize
 
 
@@ -35,7 +36,7 @@ def by(name: str) -> Method:
                 delta=str(task.delta),
                 synthesizer=name,
                 ledger=Path(folder, "bench.ledger"),
-                dataset="bench",
+                run=RunOptions(dataset="bench"),
             )
             sampled = release.sample()
         assert isinstance(sampled, pa.Table)

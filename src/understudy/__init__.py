@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from understudy.accounting.ledger import Ledger as Ledger
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
+    from understudy.notices import Notice as Notice
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
     from understudy.releases.release import load as load
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.plan import Plan as Plan
     from understudy.workflow.plan import plan as plan
+    from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
 
 __version__ = PACKAGE_VERSION
@@ -54,6 +56,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.ledger": ("Ledger",),
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
+    "understudy.notices": ("Notice",),
     "understudy.releases.guarantee": ("Guarantee",),
     "understudy.releases.release": ("Release", "load"),
     "understudy.schema.columns.base": ("Role",),
@@ -71,6 +74,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
     "understudy.workflow.plan": ("Plan", "plan"),
+    "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
 }
 _MODULE_BY_PUBLIC_NAME = {
@@ -89,11 +93,13 @@ __all__ = [
     "Integer",
     "Ledger",
     "Neighbours",
+    "Notice",
     "Plan",
     "Real",
     "Release",
     "Report",
     "Role",
+    "RunOptions",
     "Schema",
     "Text",
     "Time",

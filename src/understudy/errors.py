@@ -18,19 +18,46 @@ contains a cell's value.
 
 from __future__ import annotations
 
+import re
+
+_OUTCOME_REGEX = re.compile(r"(?:^|\s)(Nothing was [^.]*?)\.?\s*$")
+"""The sentence that ends a message and says what did not happen."""
+
 
 class UnderstudyError(Exception):
     """Base of every error Understudy raises on purpose; the command line prints it as
     one line.
 
-    >>> issubclass(BudgetExceeded, UnderstudyError)
-    True
+    A message ends by saying what did not happen. Code that repeats or corrects an error
+    takes its parts from `cause` and `outcome`, never from its text.
+
+    >>> error = Refused("No column is left. Change the schema. Nothing was spent")
+    >>> error.cause, error.outcome
+    ('No column is left. Change the schema', 'Nothing was spent')
     """
 
     run: str | None = None
     """The run that had reserved its budget when this was raised, and that `resume`
     takes up; None where nothing was spent.
     """
+
+    @property
+    def cause(self) -> str:
+        """The message without the sentence that says what did not happen."""
+        return _OUTCOME_REGEX.sub("", str(self)).rstrip(". ")
+
+    @property
+    def outcome(self) -> str:
+        """What did not happen, as the message says it; empty where it does not."""
+        found = _OUTCOME_REGEX.search(str(self))
+        return "" if found is None else found.group(1)
+
+    def replace_outcome(self, sentence: str, *, run: str | None = None) -> None:
+        """Say something else in the place of what did not happen, because by now it
+        did; `run` is the run that reserved its budget.
+        """
+        self.args = (f"{self.cause}. {sentence}",)
+        self.run = run
 
 
 class SchemaError(UnderstudyError):

@@ -17,8 +17,10 @@ from kit.cli import CANARY
 from understudy.cli.console import TextConsole
 from understudy.cli.root import run
 from understudy.cli.screen import Screen
+from understudy.notices import Notice, NoticeKind
 from understudy.schema import Schema
 from understudy.synthesizers import Independent
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 
@@ -120,9 +122,8 @@ def test_a_bar_says_the_round_and_what_the_account_charged() -> None:
         screen.step("measuring round 1", 0.1)
         screen.note_spending(0.43)
         screen.step("measuring round 7", 0.5)
-        screen.step(
-            "not modelled together, for size (more than 10 cells): age × sex", 0.0
-        )
+        screen.keep_notice(Notice(NoticeKind.TOO_LARGE, "Not together: age × sex."))
+        screen.keep_notice(Notice(NoticeKind.NEW_ACCOUNT, "A new account."))
         screen.step("fitting", 0.25)
     lines = (
         re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
@@ -133,9 +134,8 @@ def test_a_bar_says_the_round_and_what_the_account_charged() -> None:
     assert " ".join(last[0]).startswith("measuring round 7 ━")
     assert " ".join(last[0]).endswith("43 % of the budget spent")
     assert last[1][-2:] == ["25", "%"]
-    assert screen.notes == [
-        "Not modelled together, for size (more than 10 cells): age × sex."
-    ]
+    assert screen.notes == ["Not together: age × sex."]
+    assert screen.early_warnings == ["A new account."]
 
 
 def test_what_is_said_to_be_spent_is_what_the_account_has_charged(
@@ -163,7 +163,7 @@ def test_what_is_said_to_be_spent_is_what_the_account_has_charged(
         synthesizer=Boastful(),
         ledger=tmp_path / "people.ledger",
         progress=lambda _, done: seen.append((share[0], done)),
-        spending=lambda part: share.__setitem__(0, part),
+        run=RunOptions(spending=lambda part: share.__setitem__(0, part)),
     )
     told = {done: spent for spent, done in seen}
     before, after = told[0.99], told[0.01]

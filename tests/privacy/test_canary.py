@@ -27,6 +27,7 @@ from understudy.errors import UnderstudyError
 from understudy.releases import Release
 from understudy.schema import Schema
 from understudy.workflow.describe import describe
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 HEADER = "patient_id,sex,city,age,weight,born,remarks\n"
@@ -98,7 +99,7 @@ def released(folder: Path, cage: Cage, rng: np.random.Generator, *, number: int)
         delta="1e-6",
         synthesizer=method,
         ledger=folder / "people.ledger",
-        dataset="people",
+        run=RunOptions(dataset="people"),
     )
     if schema is not None:
         schema.save(folder / "schema.yaml")
@@ -196,7 +197,7 @@ def test_no_message_repeats_a_cell(tmp_path, temporary, caplog):
                     epsilon=1,
                     delta="1e-6",
                     ledger=tmp_path / "l.ledger",
-                    dataset="x",
+                    run=RunOptions(dataset="x"),
                 )
             except UnderstudyError as error:
                 heard.append(message(error))

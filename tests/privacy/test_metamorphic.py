@@ -52,6 +52,7 @@ from understudy.curator.mechanisms.sparse_histogram import learn_labels
 from understudy.schema import Categorical, Column, Schema
 from understudy.schema.predicates.rules import BrokenRowPolicy as Breaking
 from understudy.synthesizers import SYNTHESIZER_CLASSES
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 METHODS = ("independent", "histogram", "stability")
@@ -226,7 +227,7 @@ def test_rules_units_keys_and_days_of_the_week_show_nothing_that_was_not_paid_fo
                 epsilon=1,
                 synthesizer=method,
                 ledger=folder / "l.ledger",
-                dataset="x",
+                run=RunOptions(dataset="x"),
             )
             release.write(folder / "out.csv", seed=1)
         (folder / "people.csv").unlink()

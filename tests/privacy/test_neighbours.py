@@ -20,6 +20,8 @@ import pytest
 
 import understudy.curator.mechanisms.marginals as marginals
 import understudy.curator.mechanisms.sparse_histogram as stability
+import understudy.workflow.measure as measuring
+import understudy.workflow.preflight as preflight
 import understudy.workflow.synthesize as workflow
 from kit.privacy.broken_runs import selection_is_thought_half_as_sensitive
 from kit.privacy.harness import SCHEMAS, Comparison, Setting, Trial
@@ -49,9 +51,9 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
 from understudy.curator import Curator, MechanismContext
 from understudy.errors import Refused
+from understudy.notices import Notice, NoticeKind, post_notice
 from understudy.schema import Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES
-from understudy.synthesizers.base import MISCOUNTED_NOTE
 from understudy.tables import Table, TableSource
 
 Capture = pytest.CaptureFixture[str]
@@ -347,7 +349,8 @@ def an_exact_count_in_a_note(patch: Patch) -> None:
         custody: Curator, method: object, progress: Callable, **options: object
     ) -> object:
         measured = original(custody, method, progress, **options)
-        progress(f"{MISCOUNTED_NOTE}: {custody._context.table.rows()}", 1.0)
+        count = custody._context.table.rows()
+        post_notice(Notice(NoticeKind.MISCOUNTED, f"There are {count} rows."))
         return measured
 
     patch.setattr(workflow, "discover_and_measure", perform)
@@ -355,7 +358,7 @@ def an_exact_count_in_a_note(patch: Patch) -> None:
 
 def an_exact_count_while_it_waits(patch: Patch) -> None:
     """Told to whoever watches, and in no file."""
-    original = workflow.measure_closed_schema
+    original = measuring.measure_closed_schema
 
     def ask(
         custody: Curator, method: object, progress: Callable, **options: object
@@ -363,11 +366,11 @@ def an_exact_count_while_it_waits(patch: Patch) -> None:
         progress("measuring", 1 / (1 + custody._context.table.rows()))
         return original(custody, method, progress, **options)
 
-    patch.setattr(workflow, "measure_closed_schema", ask)
+    patch.setattr(measuring, "measure_closed_schema", ask)
 
 
 def a_storage_type_taken_from_rows(patch: Patch) -> None:
-    original = workflow.schema_for
+    original = preflight.schema_for
 
     def observed(source: TableSource, schema: Schema | None) -> Schema:
         known = original(source, schema)
@@ -376,7 +379,7 @@ def a_storage_type_taken_from_rows(patch: Patch) -> None:
             replace(known["age"], dtype="Int16" if wide else "Int8")
         )
 
-    patch.setattr(workflow, "schema_for", observed)
+    patch.setattr(preflight, "schema_for", observed)
 
 
 def an_error_that_counts(patch: Patch) -> None:
@@ -391,7 +394,7 @@ def an_error_that_counts(patch: Patch) -> None:
 
 
 def a_question_that_only_some_tables_are_asked(patch: Patch) -> None:
-    original = workflow.measure_closed_schema
+    original = measuring.measure_closed_schema
 
     def ask(custody: Curator, *args: object, **options: object) -> object:
         share = (
@@ -402,7 +405,7 @@ def a_question_that_only_some_tables_are_asked(patch: Patch) -> None:
         custody.measure([()], share=share)
         return original(custody, *args, **options)
 
-    patch.setattr(workflow, "measure_closed_schema", ask)
+    patch.setattr(measuring, "measure_closed_schema", ask)
 
 
 def half_of_the_price_of_a_marginal(patch: Patch) -> None:

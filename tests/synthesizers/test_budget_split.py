@@ -11,8 +11,8 @@ import pytest
 
 from kit.models.build import schema_of
 from understudy.accounting.neighbours import Neighbours
-from understudy.synthesizers import Workload, make
-from understudy.synthesizers.base import APART_NOTE
+from understudy.notices import Notice, NoticeKind, collect_notices
+from understudy.synthesizers import Workload, ignore_progress, make
 from understudy.synthesizers.budget_split import split_by_cells
 from understudy.synthesizers.published import privsyn
 
@@ -43,11 +43,13 @@ def heard(open_curator, name, options, sizes=SIZES):
         delta=Fraction("1e-6"),
         neighbours=Neighbours.ADD_REMOVE,
     )
-    told: list[str] = []
-    make(name, **options).measure(
-        curator, Workload.of_order(schema), lambda stage, _: told.append(stage)
-    )
-    return [stage for stage in told if stage.startswith(APART_NOTE)]
+    posted: list[Notice] = []
+    with collect_notices(posted.append):
+        make(name, **options).measure(
+            curator, Workload.of_order(schema), ignore_progress
+        )
+    assert {notice.kind for notice in posted} <= {NoticeKind.TOO_LARGE}
+    return [notice.text for notice in posted]
 
 
 @pytest.mark.parametrize("name", LIMITED)

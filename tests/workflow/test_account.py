@@ -5,9 +5,12 @@ import pytest
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
+from understudy.notices import NoticeKind
+from understudy.releases.file.archive import load
 from understudy.schema import Boolean, Schema
 from understudy.tables.sources.open_table import open_table
 from understudy.workflow.account import announce_account, open_ledger
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 SCHEMA = Schema(columns=(Boolean(name="smoker"),))
@@ -105,22 +108,31 @@ def test_a_hard_link_to_a_table_that_has_an_account_is_refused(tmp_path, people)
 
 def test_a_new_account_is_announced_once(tmp_path, people):
     news = news_of(people)
-    assert news.startswith("a new account, without a cap, is made for people.csv: ")
-    assert news.endswith("If these rows have an account already, name it (--ledger)")
+    assert news.kind is NoticeKind.NEW_ACCOUNT
+    assert news.text.startswith(
+        "A new account, without a cap, is made for people.csv: "
+    )
+    assert news.text.endswith(
+        "If these rows have an account already, name it (--ledger)."
+    )
     (tmp_path / "linked.csv").hardlink_to(people)
-    assert "people.csv has 2 names (hard links)" in news_of(people)
+    assert "people.csv has 2 names (hard links)" in news_of(people).text
     account_of(people)
     assert news_of(people) is None
 
 
 def test_a_run_tells_its_new_account_and_the_release_does_not(people):
-    stages = []
+    posted = []
     release = synthesize(
         people,
         SCHEMA,
         epsilon=1,
         synthesizer="independent",
-        progress=lambda name, _: stages.append(name),
+        run=RunOptions(notify=posted.append),
     )
-    assert [stage for stage in stages if stage.startswith("a new account")]
-    assert not [note for note in release.notes if "account" in note]
+    assert [notice.kind for notice in posted] == [NoticeKind.NEW_ACCOUNT]
+    assert posted[0].text in release.notes
+    assert "account," not in repr(release)
+    release.save(people.with_name("people.understudy"))
+    again = load(people.with_name("people.understudy"))
+    assert not [note for note in again.notes if "account" in note]

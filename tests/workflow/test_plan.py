@@ -20,7 +20,7 @@ from understudy.schema import (
     Unit,
     parse_predicate,
 )
-from understudy.workflow.plan import _planned_marginals, epsilon_for
+from understudy.workflow.planned_marginals import plan_marginals
 from understudy.workflow.precision import known_marginals
 
 LAW = Law.DISCRETE_GAUSSIAN
@@ -51,7 +51,7 @@ def test_more_budget_means_less_noise_and_smaller_groups() -> None:
     assert poor.noise is not None
     assert rich.noise is not None
     assert poor.noise > 5 * rich.noise
-    assert (poor.group() or 0) > 5 * (rich.group() or 0)
+    assert (poor.smallest_group() or 0) > 5 * (rich.smallest_group() or 0)
 
 
 def test_the_forecast_names_every_stage() -> None:
@@ -65,11 +65,11 @@ def test_the_forecast_names_every_stage() -> None:
 def test_without_rows_nothing_is_forecast() -> None:
     made = us.plan(SCHEMA, epsilon=1)
     assert (made.forecast, made.noise) == (None, None)
-    assert made.group() is not None
+    assert made.smallest_group() is not None
 
 
 def test_the_epsilon_for_an_accuracy_reaches_it_and_hardly_more() -> None:
-    made = epsilon_for(SCHEMA, accuracy=0.02, rows=5000, synthesizer="independent")
+    made = us.plan(SCHEMA, accuracy=0.02, rows=5000, synthesizer="independent")
     assert made.noise is not None
     assert 0.01 < made.noise <= 0.02
     less = us.plan(
@@ -89,9 +89,9 @@ def test_an_accuracy_nobody_can_reach_is_refused() -> None:
         )
     )
     with pytest.raises(Refused, match="Not even"):
-        epsilon_for(wide, accuracy=1e-9, rows=10, synthesizer="independent")
+        us.plan(wide, accuracy=1e-9, rows=10, synthesizer="independent")
     with pytest.raises(Refused, match="between 0 and 1"):
-        epsilon_for(SCHEMA, accuracy=2, rows=10)
+        us.plan(SCHEMA, accuracy=2, rows=10)
 
 
 def test_bins_that_are_learned_are_assumed_and_said() -> None:
@@ -168,7 +168,7 @@ def test_what_is_impossible_does_not_spoil_a_forecast() -> None:
 
 
 def test_a_plan_of_one_column_speaks_of_no_pairs() -> None:
-    made = epsilon_for(Schema(columns=(SCHEMA["sex"],)), accuracy=0.01, rows=900)
+    made = us.plan(Schema(columns=(SCHEMA["sex"],)), accuracy=0.01, rows=900)
     assert "would move a measured column by" in str(made)
     assert "pair" not in str(made)
     assert "pairs of columns would be off by" in str(
@@ -268,7 +268,7 @@ def test_a_residual_alone_tells_no_count_and_says_none() -> None:
         cost,
     )
     measured = Measurements((pair, bins, bins))
-    first, second = _planned_marginals(
+    first, second = plan_marginals(
         measured, known_marginals(SCHEMA, measured), Fraction(2)
     )
     assert (first.deviation, first.cells, first.share) == (None, 20, Fraction(1, 4))

@@ -39,13 +39,15 @@ def people(rows: int, seed: int) -> dict[str, np.ndarray]:
 ROWS = people(10_000, seed=1)
 
 
-def release(tmp_path, *, epsilon: object = "0.1", **options: object):
+def release(
+    tmp_path, *, epsilon: object = "0.1", run_id: str | None = None, **options: object
+):
     return us.synthesize(
         pa.table(ROWS),
         SCHEMA,
         epsilon=epsilon,
         ledger=tmp_path / "l",
-        dataset="d",
+        run=us.RunOptions(dataset="d", run_id=run_id),
         **options,
     )
 
@@ -203,7 +205,7 @@ def test_ranges_of_a_large_column_are_served_better_when_they_are_named(tmp_path
             schema,
             epsilon="0.1",
             ledger=tmp_path / "r",
-            dataset="d",
+            run=us.RunOptions(dataset="d"),
             workload=workload,
         )
         found = np.cumsum(made.model.marginal(("v",)))
@@ -225,7 +227,12 @@ def test_a_wish_that_cannot_be_granted_costs_nothing(bad, tmp_path):
     rows = pa.table({**ROWS, "smoker": np.zeros(10_000, bool)})
     with pytest.raises(Refused, match="Nothing was spent"):
         us.synthesize(
-            rows, schema, epsilon=1, ledger=tmp_path / "l", dataset="d", workload=bad
+            rows,
+            schema,
+            epsilon=1,
+            ledger=tmp_path / "l",
+            run=us.RunOptions(dataset="d"),
+            workload=bad,
         )
     assert not (tmp_path / "l").exists()
 

@@ -12,9 +12,10 @@ import pytest
 
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
+from understudy.notices import Notice
 from understudy.schema import Boolean, Schema
-from understudy.synthesizers.base import RESUMED_NOTE
-from understudy.workflow.resuming import UNCHECKED_ROWS_NOTE
+from understudy.workflow.resuming import RESUMED_NOTICE
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 SCHEMA = Schema(columns=(Boolean(name="smoker"),))
@@ -35,7 +36,7 @@ def begun(tmp_path: Path) -> Path:
         SCHEMA,
         epsilon=1,
         ledger=tmp_path / "l.ledger",
-        run_id="r",
+        run=RunOptions(run_id="r"),
     )
     return tmp_path / "l.ledger"
 
@@ -73,22 +74,28 @@ def test_a_table_of_another_kind_is_refused(begun, tmp_path):
 
 def test_other_rows_are_not_noticed_and_that_is_said(begun, tmp_path):
     """No digest of rows is kept, so stored answers are given about rows that are gone."""
-    told: list[str] = []
+    posted: list[Notice] = []
     again = resume_on(
         write_people(tmp_path / "people.csv", row="no,42"),
         begun,
-        progress=lambda stage, _: told.append(stage),
+        run=RunOptions(notify=posted.append),
     )
     assert again.statement.run == "r"
-    assert f"{RESUMED_NOTE}: {UNCHECKED_ROWS_NOTE}" in told
-    assert "no digest of them is kept" in UNCHECKED_ROWS_NOTE
+    assert RESUMED_NOTICE in posted
+    assert RESUMED_NOTICE.text in again.notes
+    assert "no digest of them is kept" in RESUMED_NOTICE.text
 
 
 def test_a_run_that_an_earlier_version_began_is_taken_up(tmp_path):
     """Its reservation says nothing about the table."""
     people, path = write_people(tmp_path / "people.csv"), tmp_path / "l.ledger"
     first = synthesize(
-        people, SCHEMA, epsilon=1, ledger=path, run_id="r", synthesizer="independent"
+        people,
+        SCHEMA,
+        epsilon=1,
+        ledger=path,
+        run=RunOptions(run_id="r"),
+        synthesizer="independent",
     )
     old = tmp_path / "old.ledger"
     with Ledger.open(path) as ledger, Ledger.create(old, dataset="people.csv") as copy:

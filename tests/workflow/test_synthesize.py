@@ -14,9 +14,11 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, UnderstudyError
+from understudy.notices import NoticeKind
+from understudy.releases.summary import list_warnings
 from understudy.schema import Boolean, Schema
 from understudy.synthesizers import make
-from understudy.workflow.synthesize import refuse_early
+from understudy.workflow.preflight import check_schema
 
 
 @pytest.fixture
@@ -205,33 +207,44 @@ def test_what_no_model_had_room_for_is_told_and_kept(parquet: Path, tmp_path: Pa
     """A limit on cells leaves pairs out: the person who waits hears it, and so does
     whoever opens the release later.
     """
-    from understudy.synthesizers import make
-
     numbers = us.Schema(
         columns=tuple(
             us.Integer(name=n, min=0, max=high)
             for n, high in (("a", 49), ("b", 6), ("f", 99))
         )
     )
-    heard: list[str] = []
+    posted: list[us.Notice] = []
     release = us.synthesize(
         parquet,
         numbers,
         epsilon=5,
-        synthesizer=make("gaussian", limit=1500),
-        progress=lambda stage, _: heard.append(stage),
+        synthesizer="gaussian",
+        options={"limit": 1500},
+        run=us.RunOptions(notify=posted.append),
     )
-    assert any(
-        stage.startswith("not modelled together, for size (more than 1,500 cells): ")
-        for stage in heard
+    (notice,) = [n for n in posted if n.kind is NoticeKind.TOO_LARGE]
+    assert notice.text.startswith(
+        "Not modelled together, for size (more than 1,500 cells): "
     )
-    (note,) = release.notes
-    assert note.startswith("Not modelled together, for size (more than 1,500 cells): ")
-    assert "a × f" in note
-    assert note in repr(release)
+    assert {"a", "f"} <= set(notice.columns)
+    assert notice in release.notices
+    assert notice.text in release.notes
+    assert notice.text in repr(release)
     release.save(tmp_path / "people.understudy")
-    assert us.Release.load(tmp_path / "people.understudy").notes == (note,)
-    assert us.synthesize(parquet, numbers, epsilon=5, synthesizer="mst").notes == ()
+    (kept,) = us.Release.load(tmp_path / "people.understudy").notices
+    assert kept.text == notice.text
+    whole = us.synthesize(parquet, numbers, epsilon=5, synthesizer="mst")
+    assert not [n for n in whole.notices if n.is_for_readers]
+
+
+def test_notes_are_what_the_command_line_warns_of(parquet: Path):
+    """Also where the run itself had nothing to say: of the budget, and of columns."""
+    numbers = us.Schema(columns=(us.Integer(name="a", min=0, max=49),))
+    release = us.synthesize(parquet, numbers, epsilon=5, synthesizer="independent")
+    assert list_warnings(release)
+    assert set(list_warnings(release)) <= set(release.notes)
+    assert any(note.startswith("Left out: ") for note in release.notes)
+    assert not any(note.startswith("Left out: ") for note in repr(release).split("\n"))
 
 
 def test_a_long_fit_tells_its_rounds(parquet: Path):
@@ -249,7 +262,7 @@ def test_a_long_fit_tells_its_rounds(parquet: Path):
         epsilon=5,
         synthesizer="aim",
         progress=lambda stage, done: heard.append((stage, done)),
-        spending=spent.append,
+        run=us.RunOptions(spending=spent.append),
     )
     rounds = [stage for stage, _ in heard if stage.startswith("fitting round ")]
     assert len(set(rounds)) > 3
@@ -278,7 +291,7 @@ def test_a_wish_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, wi
         epsilon=1,
         workload=wish,
         ledger=tmp_path / "l",
-        dataset="d",
+        run=us.RunOptions(dataset="d"),
     )
     paid = {
         name: sum(m.cost.amount for m in release.measurements if m.clique == (name,))
@@ -310,4 +323,4 @@ def test_a_table_with_more_columns_than_a_release_may_have_is_refused_before_any
     wide = Schema(columns=tuple(Boolean(name=f"c{i}") for i in range(10_001)))
     filter = Filter.of(Budget.of(1))
     with pytest.raises(Refused, match=r"at most 10,000 columns.*Nothing was spent"):
-        refuse_early(wide, make("independent"), filter, filter.total)
+        check_schema(wide, make("independent"), filter, filter.total)

@@ -51,8 +51,13 @@ def describe_spending(path: Path, run: str) -> str:
     >>> describe_spending(Path("no-such.ledger"), "a1")
     'Nothing was spent.'
     """
+    return describe_reserved(path, run) or f"{NOTHING_SPENT}."
+
+
+def describe_reserved(path: Path, run: str) -> str | None:
+    """What stays spent of a run, and how to take it up; None where it reserved nothing."""
     if not run or not path.exists():
-        return f"{NOTHING_SPENT}."
+        return None
     try:
         with Ledger.open(path) as account:
             entries = [entry for entry in account.entries() if entry.run == run]
@@ -64,7 +69,7 @@ def describe_spending(path: Path, run: str) -> str:
         )
     reserved = [entry for entry in entries if entry.kind == "reserve"]
     if not reserved:
-        return f"{NOTHING_SPENT}."
+        return None
     epsilon, delta = reserved[0].cost
     stays = (
         f"What run {run} reserved (ε = {spell_value(epsilon)}, δ ="
@@ -89,21 +94,14 @@ def account_for_failure(path: Path, run: str) -> Iterator[None]:
     try:
         yield
     except UnderstudyError as error:
-        said = describe_spending(path, run)
-        if error.run is None and not said.startswith(NOTHING_SPENT):
-            what = (
-                str(error)
-                .replace(f"{NOTHING_SPENT}.", "")
-                .replace(NOTHING_SPENT, "")
-                .rstrip(". ")
-            )
-            error.args = (f"{what}. {said}",)
-            error.run = run
+        reserved = describe_reserved(path, run)
+        if error.run is None and reserved is not None:
+            error.replace_outcome(reserved, run=run)
         raise
     except BaseException as error:
-        said = describe_spending(path, run)
-        if not find_spent_note(error) and not said.startswith(NOTHING_SPENT):
-            error.add_note(SpentNote(said))
+        reserved = describe_reserved(path, run)
+        if not find_spent_note(error) and reserved is not None:
+            error.add_note(SpentNote(reserved))
         raise
 
 

@@ -83,11 +83,12 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
 
 def _run_demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     from understudy.cli.describe import DRAFT_REMINDER
-    from understudy.cli.synthesize import run_facts, show_run
+    from understudy.cli.synthesize import WrittenFiles, run_facts, show_run
     from understudy.schema import Schema
     from understudy.workflow.compare import compare
     from understudy.workflow.describe import describe
     from understudy.workflow.plan import plan
+    from understudy.workflow.run_options import RunOptions
     from understudy.workflow.synthesize import synthesize
 
     survey, schema_file = directory / "survey.csv", directory / "survey.yaml"
@@ -129,14 +130,13 @@ def _run_demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> N
             schema,
             epsilon=epsilon,
             ledger=book,
-            dataset="survey",
             progress=screen.step,
+            run=RunOptions(dataset="survey", notify=screen.keep_notice),
         )
         release.save(release_file)
         written = release.write(output, progress=screen.step)
-    show_run(
-        screen, release, book=book, output=output, release=release_file, rows=written
-    )
+    files = WrittenFiles(output=output, rows=written, release=release_file, ledger=book)
+    show_run(screen, release, files)
 
     found = compare(survey, output, release.schema, ledger=book)
     _show_title(
@@ -154,13 +154,7 @@ def _run_demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> N
     if as_json:
         report_json(
             {
-                **run_facts(
-                    release,
-                    book=book,
-                    output=output,
-                    release=release_file,
-                    rows=written,
-                ),
+                **run_facts(release, files),
                 "survey": survey,
                 "schema": schema_file,
                 "comparison": {

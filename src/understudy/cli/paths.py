@@ -59,16 +59,26 @@ def check_outputs(
             )
 
 
-def check_cases(rows: Path, names: Iterable[str]) -> None:
-    """Readers of Parquet take names that differ in case for one: refused before
-    anything is spent on them.
+def check_cases(
+    rows: Path, header: Iterable[str], declared: Iterable[str] | None = None
+) -> None:
+    """Refuse a Parquet file whose column names differ only in case, before anything is
+    spent: its readers take such names for one.
+
+    Only declared names are shown. A header line is not known yet to be one: it may be a
+    row of data.
     """
+    if rows.suffix.lower() != ".parquet":
+        return
     seen: set[str] = set()
-    for name in names:
-        if rows.suffix.lower() == ".parquet" and name.lower() in seen:
+    for name in header if declared is None else declared:
+        if name.lower() in seen:
+            what = "the names of two columns differ"
+            if declared is not None:
+                what = f'the name of column "{name}" differs from another'
             raise Refused(
-                f'{rows}: the name of column "{name}" differs from another only in'
-                " case. Write a .csv file instead. Nothing was spent."
+                f"{rows}: {what} only in case. Write a .csv file instead. Nothing was"
+                " spent."
             )
         seen.add(name.lower())
 

@@ -14,7 +14,7 @@ from understudy.cli.layout import report, report_json
 from understudy.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from understudy.workflow.plan import Plan
+    pass
 
 
 @click.command(short_help="What a run would cost and miss by. Reads no rows.")
@@ -72,86 +72,22 @@ def plan(
             " rows it has"
         )
     method = settings.choose_synthesizer(synthesizer, set_options)
-    from understudy.workflow.plan import epsilon_for
     from understudy.workflow.plan import plan as make_plan
 
     with screen.progress():
-        if accuracy is not None:
-            made = epsilon_for(
-                schema,
-                accuracy=accuracy,
-                rows=rows or 0,
-                delta=delta,
-                synthesizer=method,
-                neighbours=neighbours,
-                accounting=accounting,
-                workload=workload,
-            )
-        else:
-            made = make_plan(
-                schema,
-                epsilon=epsilon,
-                delta=delta,
-                rows=rows,
-                synthesizer=method,
-                neighbours=neighbours,
-                accounting=accounting,
-                workload=workload,
-                progress=screen.step,
-            )
+        made = make_plan(
+            schema,
+            epsilon=epsilon,
+            accuracy=accuracy,
+            delta=delta,
+            rows=rows,
+            synthesizer=method,
+            neighbours=neighbours,
+            accounting=accounting,
+            workload=workload,
+            progress=screen.step,
+        )
     if as_json:
-        report_json(plan_facts(made))
+        report_json(made.to_dict())
     else:
         report(made.lines())
-
-
-def plan_facts(plan: Plan) -> dict[str, object]:
-    """A plan for a program."""
-    return {
-        "synthesizer": plan.synthesizer,
-        "epsilon": plan.budget.epsilon,
-        "delta": plan.budget.delta,
-        "accounting": str(plan.accounting),
-        "amount": plan.amount,
-        "discovery": plan.discovery,
-        "stages": dict(plan.stages),
-        "cells": plan.cells,
-        "rows": plan.rows,
-        "accuracy": plan.accuracy,
-        "noise": plan.noise,
-        "noise_by_columns": {str(k): plan.noise_of(k) for k in (1, 2, 3)},
-        "smallest_group": {str(k): plan.group(k) for k in (1, 2)},
-        "forecast": (
-            None
-            if plan.forecast is None
-            else {
-                "seconds": plan.forecast.seconds,
-                "memory_bytes": plan.forecast.memory,
-                "least_error": plan.forecast.least,
-                "imagined_error": plan.forecast.error,
-                "imagined_error_if_independent": plan.forecast.independent,
-            }
-        ),
-        "meaning": plan.meaning.to_dict(),
-        "marginals": [
-            {
-                "columns": list(m.clique),
-                "cells": m.cells,
-                "deviation": m.deviation,
-                "share": m.share,
-                "expected_distance": plan.expected(m),
-            }
-            for m in plan.marginals
-        ],
-        "known": [
-            {
-                "columns": list(m.clique),
-                "deviation": m.deviation,
-                "expected_distance": plan.expected(m),
-            }
-            for m in plan.known
-        ],
-        "assumed": list(plan.assumed),
-        "basis": list(plan.basis),
-        "warnings": list(plan.warnings),
-    }

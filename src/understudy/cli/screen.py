@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from understudy.cli.console import TextConsole
+    from understudy.notices import Notice
 
 _STAGE_NAME_WIDTH, _STAGE_TEXT_WIDTH = 10, 52
 
@@ -35,7 +36,9 @@ class Screen:
         self._tasks: dict[str, TaskID] = {}
         self._spent: float | None = None
         self.notes: list[str] = []
-        """What a run left out or had no room for, in its own words."""
+        """What a run left out or had no room for, to be shown when it is over."""
+        self.early_warnings: list[str] = []
+        """What was shown before the run was charged."""
 
     @classmethod
     def of_process(cls) -> Screen:
@@ -93,19 +96,29 @@ class Screen:
         """
         self._spent = share
 
-    def step(self, stage: str, done: float) -> None:
-        """A stage has come this far, from 0 to 1; its rounds share one bar. Notes are
-        kept for afterwards.
+    def warn(self, lines: Iterable[str]) -> None:
+        """Show warnings at once, while there is time to stop; `early_warnings` has
+        them.
         """
-        from understudy.synthesizers.base import NEW_ACCOUNT_NOTE, NOTE_PREFIXES
+        for line in lines:
+            self.early_warnings.append(line)
+            self.line(line, style="yellow")
 
+    def keep_notice(self, notice: Notice) -> None:
+        """Keep a notice for the end of the run; that of a new account is shown at once,
+        before it is charged.
+        """
+        from understudy.notices import NoticeKind
+
+        if notice.kind is NoticeKind.NEW_ACCOUNT:
+            self.warn([notice.text])
+        else:
+            self.notes.append(notice.text)
+
+    def step(self, stage: str, done: float) -> None:
+        """A stage has come this far, from 0 to 1; its rounds share one bar."""
         raise_if_interrupted()
         spent, self._spent = self._spent, None
-        if stage.startswith(NEW_ACCOUNT_NOTE):  # said before the run, as a warning
-            return
-        if stage.startswith(NOTE_PREFIXES):
-            self.notes.append(f"{stage[:1].upper()}{stage[1:]}.")
-            return
         if self._bars is None:
             return
         name = stage.partition(" round ")[0]

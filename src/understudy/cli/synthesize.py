@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:
     from understudy.releases import Release
-    from understudy.tables.sources.source import TableSource
+    from understudy.schema import Schema
 
 
 @click.command(short_help="A differentially private synthetic table.")
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     type=options.PATH_TYPE,
     metavar="S",
     help=(
-        "What is public about FILE; see `describe`. Without it types, values and bounds"
-        " are learned."
+        "Schema file: what is public about FILE (see `understudy describe`). Without"
+        " it, types, values and bounds are learned inside the budget."
     ),
 )
 @settings.synthesizer
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     type=options.PATH_TYPE,
     metavar="P",
     help=(
-        "A table of other people with the same columns that everybody may see: a prior."
-        " Declared as public in the guarantee."
+        "Public table with the same columns (other individuals), used as a prior."
+        " Listed in the guarantee as public."
     ),
 )
 @options.epsilon
@@ -57,20 +58,22 @@ if TYPE_CHECKING:
     type=options.PATH_TYPE,
     metavar="L",
     help=(
-        "The account to charge, opened by `ledger init`. Default: FILE.ledger,"
-        " uncapped."
+        "Ledger to charge, opened by `understudy ledger init`. Default: FILE.ledger,"
+        " without a cap."
     ),
 )
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="The dataset's name in the ledger, as its owner calls it.",
+    help="Name of the dataset in the ledger.",
 )
 @options.neighbours
 @options.accounting
 @options.csv_options
 @click.option(
-    "--resume", metavar="RUN", help="Take up a run that was cut off, at no new cost."
+    "--resume",
+    metavar="RUN",
+    help="Resume a run that was interrupted, at no new privacy cost.",
 )
 @options.seed
 @click.option(
@@ -79,19 +82,19 @@ if TYPE_CHECKING:
     type=options.PATH_TYPE,
     required=True,
     metavar="OUT",
-    help="A .csv or .parquet file for the synthetic rows.",
+    help="File for the synthetic rows: .csv or .parquet.",
 )
 @click.option(
     "--release",
     type=options.PATH_TYPE,
     metavar="R",
-    help="Also keep the release: measurements, model, guarantee, account.",
+    help="Also save the release: measurements, model, guarantee and budget statement.",
 )
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
     metavar="N",
-    help="How many synthetic rows. Default: the noisy estimate.",
+    help="Number of synthetic rows. Default: the noisy estimate of the table's.",
 )
 @options.keep_formulas
 @options.as_json
@@ -130,82 +133,85 @@ def synthesize(
     check_ledger_exists(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     from understudy.accounting.aftermath import account_for_failure, describe_spending
-    from understudy.releases.sampling import check_rows, refuse_unasked_rows
-    from understudy.schema import Schema
+    from understudy.releases.sampling import check_rows
     from understudy.workflow.open import open_source
+    from understudy.workflow.run_options import RunOptions
     from understudy.workflow.synthesize import synthesize as make_release
 
     check_rows(rows)
     source = open_source(
         file, delimiter=delimiter, encoding=encoding, multiline=multiline
     )
-    book = ledger if ledger is not None else source.ledger_path
+    account = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
-    early: tuple[str, ...] = ()
     try:
         if ledger is None and method.reads_rows:
-            early = (*_announce_new_account(source), *mention_other_ledgers(book))
-        for line in early:
-            screen.line(line, style="yellow")
-        if schema is None:
-            source.check_header()
-        declared = None if schema is None else Schema.load(schema)
-        check_cases(output, source.names if declared is None else declared)
-        if rows is None and declared is not None and declared.rows is not None:
-            refuse_unasked_rows(declared.rows, len(declared))
+            screen.warn(mention_other_ledgers(account))
+        declared = _load_declared(schema, rows)
+        check_cases(output, source.names, declared)
         with screen.progress():
             made = make_release(
                 source,
-                schema,
+                declared,
                 epsilon=epsilon,
                 delta=delta,
                 synthesizer=method,
                 ledger=ledger,
-                dataset=dataset,
                 neighbours=neighbours,
                 accounting=accounting,
                 workload=workload,
                 public=public,
                 resume=resume,
-                run_id=None if resume else run,
                 seed=seed,
                 progress=screen.step,
-                spending=screen.note_spending,
+                run=RunOptions(
+                    dataset=dataset,
+                    run_id=run,
+                    spending=screen.note_spending,
+                    notify=screen.keep_notice,
+                ),
             )
-            with account_for_failure(book, made.statement.run):
+            with account_for_failure(account, made.statement.run):
                 screen.step("writing", 0.0)
                 if release is not None:
                     made.save(release)
-                # The estimate is of a table that its owner has on the disk: as many
-                # rows fit there again.
-                wanted, guard = made.rows if rows is None else rows, not keep_formulas
+                # Without --rows the noisy estimate, however large: its owner has a
+                # table of that size on the disk already.
                 written = made.write(
                     output,
-                    wanted,
+                    made.rows if rows is None else rows,
                     seed=seed,
-                    guard_formulas=guard,
+                    guard_formulas=not keep_formulas,
                     progress=screen.step,
                 )
     except BaseException as error:
         if is_interruption(error):
+            spent = describe_spending(account, run)
             raise CommandStopped(
-                f"interrupted. {describe_spending(book, run)} {output} was not written."
+                f"interrupted. {spent} {output} was not written."
             ) from None
         raise
     finally:
         source.close()
+    files = WrittenFiles(output=output, rows=written, release=release, ledger=account)
     if as_json:
-        facts = run_facts(
-            made,
-            book=book,
-            output=output,
-            release=release,
-            rows=written,
-            early_warnings=early,
-        )
+        facts = run_facts(made, files, early_warnings=screen.early_warnings)
         report_json({**facts, "left_out": screen.notes})
     else:
-        show_run(screen, made, book=book, output=output, release=release, rows=written)
+        show_run(screen, made, files)
+
+
+def _load_declared(schema: Path | None, rows: int | None) -> Schema | None:
+    """The schema, refused where it declares more rows than are sampled unasked."""
+    if schema is None:
+        return None
+    from understudy.releases.sampling import refuse_unasked_rows
+    from understudy.schema import Schema
+
+    declared = Schema.load(schema)
+    if rows is None and declared.rows is not None:
+        refuse_unasked_rows(declared.rows, len(declared))
+    return declared
 
 
 def check_budget(epsilon: str, delta: str | None) -> None:
@@ -215,60 +221,48 @@ def check_budget(epsilon: str, delta: str | None) -> None:
     Budget.of(epsilon, delta)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrittenFiles:
+    """Where the rows, the release and the account of a run are."""
+
+    output: Path
+    rows: int
+    release: Path | None
+    ledger: Path
+
+
 def run_facts(
-    made: Release,
-    *,
-    book: Path,
-    output: Path,
-    release: Path | None,
-    rows: int,
-    early_warnings: Sequence[str] = (),
+    made: Release, files: WrittenFiles, *, early_warnings: Sequence[str] = ()
 ) -> dict[str, object]:
     """What a run did, for a program."""
     from understudy.releases.summary import RunSummary
 
-    summary = RunSummary.of(made, ledger=book)
+    summary = RunSummary.of(made, ledger=files.ledger)
     return {
-        "output": output,
-        "rows": rows,
-        "release": release,
+        "output": files.output,
+        "rows": files.rows,
+        "release": files.release,
         **summary.to_dict(),
         "warnings": [*early_warnings, *summary.warnings],
     }
 
 
-def show_run(
-    screen: Screen,
-    made: Release,
-    *,
-    book: Path,
-    output: Path,
-    release: Path | None,
-    rows: int,
-) -> None:
+def show_run(screen: Screen, made: Release, files: WrittenFiles) -> None:
     """What a run did, for a person at a terminal."""
     if not screen.is_watched:
         return
     from understudy.releases.summary import RunSummary
 
-    summary = RunSummary.of(made, ledger=book)
+    summary = RunSummary.of(made, ledger=files.ledger)
     for stage in summary.stages:
         screen.stage(stage.name, stage.text, format_percent(stage.share))
-    screen.stage("writing", f"{format_count(rows, 'row')} → {output}")
-    if release is not None:
-        screen.stage("", f"release → {release}")
+    screen.stage("writing", f"{format_count(files.rows, 'row')} → {files.output}")
+    if files.release is not None:
+        screen.stage("", f"release → {files.release}")
     screen.line()
-    guarantee, *others = summary.closing_lines(release_file=release)
+    guarantee, *others = summary.closing_lines(release_file=files.release)
     screen.line(guarantee, style="bold")
     for line in (*others, *screen.notes):
         screen.line(line)
     for line in summary.warnings:
         screen.line(line, style="yellow")
-
-
-def _announce_new_account(source: TableSource) -> tuple[str, ...]:
-    """What is said before a new account is made."""
-    from understudy.workflow.account import announce_account
-
-    news = announce_account(source)
-    return () if news is None else (f"{news[:1].upper()}{news[1:]}.",)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from understudy.errors import ReleaseError
 from understudy.measurements import Measurements
 from understudy.models import PortableModel, default_rows
+from understudy.notices import Notice
 from understudy.releases.account import BudgetStatement
 from understudy.releases.card.card import Card
 from understudy.releases.evidence import Evidence
@@ -74,9 +75,9 @@ class ReleaseContents:
     environment: Mapping[str, str] = field(default_factory=environment)
     frame: str | None = None
     """The kind of frame that the private table came in."""
-    notes: tuple[str, ...] = ()
-    """What a user should know of how it was made, such as which marginals did not fit
-    into the model.
+    notices: tuple[Notice, ...] = ()
+    """What the run that made it had to say, such as which marginals were too large for
+    the model. A file keeps those that are for its readers.
     """
     version: int = RELEASE_FORMAT_VERSION
 

@@ -36,6 +36,7 @@ from understudy.releases.sampling import (
     draw_batches,
     seeded_generator,
 )
+from understudy.releases.warnings import list_warnings
 from understudy.schema.predicates.ast import Predicate
 
 if TYPE_CHECKING:
@@ -259,6 +260,15 @@ class Release(ReleaseContents):
 
     # -- words
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever uses it should know, as the command line says it after a run:
+        the run's notices, and warnings about the budget and about columns that carry no
+        information.
+        """
+        notices = [notice.text for notice in self.notices]
+        return tuple(dict.fromkeys([*notices, *list_warnings(self)]))
+
     def _summary_facts(self) -> list[tuple[str, str]]:
         marginals = len(self.measurements) + len(self.measurements.sparse)
         cells = count_noisy_cells(self.measurements)
@@ -274,7 +284,7 @@ class Release(ReleaseContents):
             facts.append(("rows", f"{self.rows:,} by default{estimated}"))
         facts.append(("account", self.statement.lines()[0]))
         notes = (
-            *self.notes,
+            *(notice.text for notice in self.notices if notice.is_for_readers),
             *recoding_lines(self.evidence),
             *degenerate_column_lines(self.card.degenerate_columns),
         )

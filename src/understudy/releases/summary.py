@@ -12,19 +12,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from understudy.accounting.advice import advise_on_budget
-from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.spending import account_facts, format_spending
 from understudy.releases.account import BudgetStatement
-from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.card.recoded_columns import (
-    columns_without_bounds,
     rare_rows_by_column,
     recoding_lines,
 )
 from understudy.releases.guarantee import Guarantee
 from understudy.releases.release import Release
+from understudy.releases.warnings import (
+    list_degenerate_columns as list_degenerate_columns,
+)
+from understudy.releases.warnings import list_warnings as list_warnings
 from understudy.text import format_count, format_percent, join_first_names, join_words
 
 DISCOVERY_STEPS = frozenset({"types", "values", "bounds", "bins"})
@@ -41,11 +41,6 @@ _LEARNED_NOUNS = (
     ("bins", "set of bins", "sets of bins"),
 )
 """What may be learned of a column: its key in a schema, one of them, several."""
-
-_NO_ROWS_WARNING = (
-    "The noisy number of rows is not positive, so there are no synthetic rows. Use"
-    " --rows, more rows or a larger ε."
-)
 
 
 @dataclass(frozen=True)
@@ -212,33 +207,6 @@ def spending_by_question(
         count, share = counted.get(step.asked, (0, 0.0))
         counted[step.asked] = count + 1, share + float(step.share)
     return [(asked, count, share) for asked, (count, share) in counted.items()]
-
-
-def list_warnings(release: Release) -> tuple[str, ...]:
-    """What a reader of this release should be warned of: the budget for this number of
-    rows (the declared one, else the noisy one), and columns whose content is lost.
-    """
-    promise = release.guarantee
-    if not promise.epsilon:
-        return ()
-    declared = release.schema.rows
-    rows = release.rows if declared is None else declared
-    budget = Budget(promise.epsilon, promise.delta)
-    warnings = list(advise_on_budget(budget, rows=rows, noisy=declared is None))
-    if rows == 0:
-        warnings.append(_NO_ROWS_WARNING)
-    if unbounded := columns_without_bounds(release.evidence):
-        warnings.append(
-            f"No bounds stood out of the noise in {join_first_names(unbounded)}: what"
-            " was in these columns is lost. Declare their `min` and `max` in a schema,"
-            " or use a larger ε."
-        )
-    return (*warnings, *list_degenerate_columns(release))
-
-
-def list_degenerate_columns(release: Release) -> tuple[str, ...]:
-    """A line for each kind of degenerate column, with the columns it is true of."""
-    return degenerate_column_lines(release.card.degenerate_columns)
 
 
 def _schema_stage(release: Release) -> RunStage:

@@ -219,13 +219,13 @@ class Studio:
                         "cells": m.cells,
                         "deviation": m.deviation,
                         "share": float(m.share),
-                        "expected": found.expected(m),
+                        "expected": found.expected_distance(m),
                     }
                     for m in marginals[:30]
                 ],
                 "more": max(0, len(marginals) - 30),
                 "noise": found.noise,
-                "group": found.group(1),
+                "group": found.smallest_group(1),
                 "seconds": (
                     None if found.forecast is None else found.forecast.total_seconds
                 ),

@@ -21,11 +21,12 @@ from understudy.accounting.aftermath import (
     find_spent_note,
 )
 from understudy.errors import UnderstudyError
+from understudy.notices import Notice
 from understudy.releases import Release
 from understudy.reports.evaluate import evaluate, publishable_report
 from understudy.reports.report import Report
 from understudy.synthesizers import make
-from understudy.synthesizers.base import NOTE_PREFIXES
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 MAX_REMEMBERED_RUNS = 200
@@ -116,11 +117,14 @@ class Job:
                 ledger=(
                     self.ledger if self.ledger.exists() else None
                 ),  # the one beside the table
-                dataset=None if self.ledger.exists() else Path(self.table).stem,
-                run_id=self.run_id,
                 seed=self.seed,
                 progress=self._note_progress,
-                spending=self._spent,
+                run=RunOptions(
+                    dataset=None if self.ledger.exists() else Path(self.table).stem,
+                    run_id=self.run_id,
+                    spending=self._spent,
+                    notify=self._keep_notice,
+                ),
             )
             with account_for_failure(self.ledger, made.statement.run):
                 self._note_progress("writing", 0.0)
@@ -184,11 +188,10 @@ class Job:
     def _note_progress(self, stage: str, done: float) -> None:
         if self._stop.is_set():
             raise RunCancelled
-        if stage.startswith(NOTE_PREFIXES):
-            note = f"{stage[:1].upper()}{stage[1:]}."
-            self.notes += [] if note in self.notes else [note]
-            return
         self.stage, self.done = stage, float(done)
+
+    def _keep_notice(self, notice: Notice) -> None:
+        self.notes.append(notice.text)
 
     def _spent(self, share: float) -> None:
         self.spent = share

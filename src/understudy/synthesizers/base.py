@@ -30,31 +30,9 @@ from understudy.schema import Schema
 Progress = Callable[[str, float], None]
 """Called with a stage's name and how much of it is done, from 0 to 1.
 
-A stage may say its round ("measuring round 7"). One that begins as NOTES do is for the
-reader, and no stage.
+A stage may say its round ("measuring round 7"). What else a synthesizer has to say is a
+notice (notices.py).
 """
-
-APART_NOTE, DROPPED_NOTE = "not modelled together", "left out"
-"""How a note begins that says which columns are apart for want of room, and which take
-no part at all.
-"""
-
-MISCOUNTED_NOTE = "the number of rows is off"
-"""How a note begins that says that a declared number cannot be right."""
-
-RESUMED_NOTE = "taken up again"
-"""How a note begins that says what resuming a run does and does not check."""
-
-NEW_ACCOUNT_NOTE = "a new account"
-"""How a note begins that says that a table had no account yet."""
-
-NOTE_PREFIXES = (
-    APART_NOTE,
-    DROPPED_NOTE,
-    MISCOUNTED_NOTE,
-    RESUMED_NOTE,
-    NEW_ACCOUNT_NOTE,
-)
 
 Value = TypeVar("Value")
 """What an option is set to."""

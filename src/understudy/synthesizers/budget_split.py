@@ -18,8 +18,9 @@ from understudy.measurements import Clique, Measurements
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.rules.structural_zeros import impossible_masks
+from understudy.notices import Notice, NoticeKind
 from understudy.schema import Schema
-from understudy.synthesizers.base import APART_NOTE, CuratorProtocol
+from understudy.synthesizers.base import CuratorProtocol
 
 DEFAULT_TREE_CELLS = 1_000_000
 """Cells of all nodes of a junction tree together, where nobody says otherwise: 8 MB an
@@ -241,15 +242,21 @@ def mean_noise(accounting: Accounting, scale: float) -> float:
     return scale if accounting is Accounting.PURE else scale * MEAN_ABS_NORMAL
 
 
-def too_large_note(limit: int, cliques: Sequence[Clique]) -> str:
-    """What is said of marginals that there is no room for.
+def too_large_notice(
+    limit: int, cliques: Sequence[Clique], *, besides: str = ""
+) -> Notice:
+    """Which columns are not modelled together, because their marginals are too large;
+    `besides` ends the sentence.
 
-    >>> too_large_note(1_000_000, [("town", "job")])
-    'not modelled together, for size (more than 1,000,000 cells): town × job'
+    >>> str(too_large_notice(1_000_000, [("town", "job")]))
+    'Not modelled together, for size (more than 1,000,000 cells): town × job.'
     """
-    return (
-        f"{APART_NOTE}, for size (more than {limit:,} cells): {spell_cliques(cliques)}"
+    text = (
+        f"Not modelled together, for size (more than {limit:,} cells):"
+        f" {spell_cliques(cliques)}{besides}."
     )
+    columns = tuple(dict.fromkeys(name for clique in cliques for name in clique))
+    return Notice(NoticeKind.TOO_LARGE, text, columns)
 
 
 def spell_cliques(cliques: Sequence[Clique], most: int = 5) -> str:

@@ -20,8 +20,8 @@ from pathlib import Path
 from understudy.accounting.ledger import Ledger, find_ledgers_beside
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
+from understudy.notices import Notice, NoticeKind
 from understudy.schema import Schema
-from understudy.synthesizers.base import NEW_ACCOUNT_NOTE
 from understudy.tables.sources.open_table import table_kind
 from understudy.tables.sources.source import TableSource
 
@@ -64,24 +64,25 @@ def unit_words(schema: Schema) -> str:
     )
 
 
-def announce_account(source: TableSource) -> str | None:
+def announce_account(source: TableSource) -> Notice | None:
     """What is said before a new account is made for a table; None where it has one.
     Refused where another may be its account.
     """
     refuse_second_account(source)
-    book = source.ledger_path
-    if book.exists():
+    path = source.ledger_path
+    if path.exists():
         return None
-    names = 1 if source.path is None else source.path.stat().st_nlink
-    linked = (
-        f" {source.title} has {names} names (hard links), and each has an account of"
-        " its own."
-        if names > 1
-        else ""
-    )
-    return (
-        f"{NEW_ACCOUNT_NOTE}, without a cap, is made for {source.title}: {book}."
-        f"{linked} If these rows have an account already, name it (--ledger)"
+    link_count = 1 if source.path is None else source.path.stat().st_nlink
+    linked = ""
+    if link_count > 1:
+        linked = (
+            f" {source.title} has {link_count} names (hard links), and each has an"
+            " account of its own."
+        )
+    return Notice(
+        NoticeKind.NEW_ACCOUNT,
+        f"A new account, without a cap, is made for {source.title}: {path}.{linked} If"
+        " these rows have an account already, name it (--ledger).",
     )
 
 

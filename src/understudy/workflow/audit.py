@@ -54,8 +54,10 @@ from understudy.synthesizers import (
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
 from understudy.workflow.audit_harness import AuditHarness, UnchargedRun
+from understudy.workflow.measure import filter_for
 from understudy.workflow.open import open_source, schema_for, without_notes
-from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, filter_for, refuse_early
+from understudy.workflow.preflight import check_schema
+from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
 
 DEFAULT_AUDIT_RUNS = 50_000
 """Answers to each question on either table."""
@@ -172,7 +174,7 @@ def audit(
             " Nothing was spent"
         )
     filter = filter_for(budget, AUDIT_SCHEMA, method, chosen)
-    refuse_early(AUDIT_SCHEMA, method, filter, budget.epsilon)
+    check_schema(AUDIT_SCHEMA, method, filter, budget.epsilon)
     once: Callable[[], CanaryGuesses] | None = None
     if data is not None:
         once = _prepare_canary_run(
@@ -293,7 +295,7 @@ def _prepare_canary_run(
             " was spent"
         )
     filter = filter_for(budget, described, method, accounting)
-    refuse_early(described, method, filter, budget.epsilon)
+    check_schema(described, method, filter, budget.epsilon)
     with open_ledger(
         ledger, source, dataset=None, neighbours=relation, schema=described
     ) as book:

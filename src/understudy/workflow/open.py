@@ -4,15 +4,17 @@ schema fits it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.errors import Refused, SchemaError, TableError
+from understudy.notices import Notice, NoticeKind
 from understudy.schema import (
     Column,
     Identifier,
@@ -28,6 +30,21 @@ from understudy.tables import TableSource, open_table
 from understudy.text import join_first_names
 
 Word = TypeVar("Word", bound=StrEnum)
+
+
+class ArrowStream(Protocol):
+    """A table that any Arrow library can read: a pandas, polars or pyarrow frame, a
+    DuckDB relation, and others.
+    """
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as a capsule of the Arrow C stream interface."""
+
+
+TableLike = str | Path | Sequence[str | Path] | ArrowStream | TableSource
+"""What can be opened as a table: a CSV or Parquet file, several of them, a frame, or a
+table that is open already.
+"""
 
 MIN_EPSILON_PER_ROW = Fraction(1, 10**5)
 """Smallest ε of a pure run for each row of a unit. Scales end at 2⁵⁰: a fiftieth of
@@ -50,7 +67,7 @@ def member_of(kind: type[Word], value: str, noun: str) -> Word:
         return kind(value)
     except ValueError:
         raise Refused(
-            f"A {noun} is one of {', '.join(kind)}. Nothing was spent"
+            f"The {noun} is one of {', '.join(kind)}. Nothing was spent"
         ) from None
 
 
@@ -121,30 +138,41 @@ def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schem
     return replace(known, columns=tuple(columns))
 
 
-def describe_left_out(source: TableSource, schema: Schema, *, given: bool) -> str:
-    """Which columns of a table take no part, and why; nothing where all do. Names are
+def find_left_out(source: TableSource, schema: Schema, *, given: bool) -> Notice | None:
+    """Which columns of a table take no part, and why; None where all do. Names are
     public: the header says them.
     """
-    known = {column.name: column for column in schema.columns}
-    reasons: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name in source.names:
-        column = known.get(name)
-        if column is None:
-            why = "not in the schema"
-        elif column.is_modelled or (isinstance(column, Identifier) and column.generate):
-            continue
-        elif given:
-            why = "by the schema"
-        else:
-            why = (
-                "identifiers by their names"
-                if isinstance(column, Identifier)
-                else "of types that are not released"
-            )
-        reasons.setdefault(why, []).append(name)
-    return "; ".join(
-        f"{join_first_names(names)} ({why})" for why, names in reasons.items()
-    )
+        reason = _why_left_out(schema, name, given=given)
+        if reason is not None:
+            names_by_reason.setdefault(reason, []).append(name)
+    if not names_by_reason:
+        return None
+    parts = [
+        f"{join_first_names(names)} ({reason})"
+        for reason, names in names_by_reason.items()
+    ]
+    left_out = tuple(name for names in names_by_reason.values() for name in names)
+    return Notice(NoticeKind.LEFT_OUT, f"Left out: {'; '.join(parts)}.", left_out)
+
+
+def _why_left_out(schema: Schema, name: str, *, given: bool) -> str | None:
+    """Why a column of the table is not released; None where it is. `given`: whether the
+    custodian wrote the schema.
+    """
+    column = next((each for each in schema.columns if each.name == name), None)
+    if column is None:
+        return "not in the schema"
+    if column.is_modelled:
+        return None
+    if isinstance(column, Identifier) and column.generate:
+        return None
+    if given:
+        return "by the schema"
+    if isinstance(column, Identifier):
+        return "identifiers by their names"
+    return "of types that are not released"
 
 
 def check_readable(schema: Schema) -> Schema:

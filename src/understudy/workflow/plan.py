@@ -1,19 +1,19 @@
-"""The plan: what a run would ask, pay and miss by, before anything is spent and without
-a row.
+"""The plan: what a run would measure, its privacy cost and its expected error, before
+anything is spent and without a row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 from understudy.accounting.advice import advise_on_budget
-from understudy.accounting.budget import DEFAULT_DELTA, Budget
+from understudy.accounting.budget import Budget, Number
 from understudy.accounting.cost import Accounting
 from understudy.accounting.interpretation import BudgetInterpretation, interpret_budget
 from understudy.accounting.neighbours import Neighbours
@@ -25,67 +25,46 @@ from understudy.curator.simulation.dry_run import (
     open_dry_run,
 )
 from understudy.errors import Refused
-from understudy.measurements import Centring, Clique, Measurement, Measurements
-from understudy.models.estimates.noise_moments import (
-    MEAN_ABS_NORMAL,
-    cell_variance,
-    noise_size,
-)
+from understudy.measurements import Measurements
+from understudy.releases.summary import DISCOVERY_STEPS
 from understudy.schema import Categorical, Column, Schema, UndeclaredColumn
-from understudy.synthesizers import Progress, Synthesizer, ignore_progress, make
-from understudy.synthesizers.workload import check_targets, parse_targets
+from understudy.synthesizers import Progress, Synthesizer, ignore_progress
+from understudy.workflow.epsilon_search import search_epsilon
 from understudy.workflow.forecast import Forecast, forecast_run
+from understudy.workflow.measure import discover_and_measure
 from understudy.workflow.open import member_of
-from understudy.workflow.plan_text import plan_html, plan_lines, plan_summary
-from understudy.workflow.precision import KnownMarginal, known_marginals
-from understudy.workflow.synthesize import (
-    DEFAULT_SYNTHESIZER,
-    discover_and_measure,
-    filter_for,
-    refuse_dropping,
-    refuse_early,
+from understudy.workflow.plan_text import (
+    plan_facts,
+    plan_html,
+    plan_lines,
+    plan_summary,
 )
+from understudy.workflow.planned_marginals import PlannedMarginal, plan_marginals
+from understudy.workflow.precision import KnownMarginal, known_marginals
+from understudy.workflow.preflight import (
+    RunDesign,
+    check_design,
+    choose_synthesizer,
+    parse_budget,
+)
+from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
 
-_EPSILON_TENTHS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
-"""The values of ε that are tried, in tenths, within each power of ten: each a fifth
-above the last.
-"""
-
-DISCOVERY_QUESTIONS = frozenset({"types", "values", "bounds", "bins"})
-"""What the curator calls the questions of discovery."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedMarginal:
-    """One marginal a run would measure: its cells, the standard deviation and mean size
-    of the noise on each, and its share of the run.
-
-    One that is looked at several times, or in several ways, stands here once, with the
-    noise in rows that is left when all answers are taken together; None where they do
-    not tell everything of it.
-    """
-
-    clique: Clique
-    cells: int
-    deviation: float | None
-    size: float | None
-    share: Fraction
+ONE_SIDED_95_DEVIATIONS = 1.645
+"""Standard deviations that a normal exceeds on one side 5 times in 100."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What a run would do.
 
-    `expected` of a marginal is the total variation distance that noise alone is
-    expected to cause, told once the number of rows is said; so is `forecast`.
-    `marginals` are what is asked for; `known` are the columns and pairs, and larger
-    marginals among those, of which the answers tell everything. Of both the noise is
-    what is left when all answers are taken together: what the card of the release will
-    state.
+    `marginals` are those it would measure; `known` are the columns and pairs, and
+    larger marginals among those, that the answers determine in full. The noise of both
+    is what is left when all answers are pooled: what the card of the release will
+    state. `expected_distance` and `forecast` need the number of rows.
 
     >>> from understudy.schema import Boolean
     >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
-    >>> made.cells, f"{made.expected(made.marginals[0]):.3f}"
+    >>> made.cells, f"{made.expected_distance(made.marginals[0]):.3f}"
     (3, '0.007')
     """
 
@@ -103,7 +82,7 @@ class Plan:
     forecast: Forecast | None
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     accuracy: float | None = None
-    """What was asked for, where ε was found for it."""
+    """The accuracy that ε was searched for; None where ε was given."""
 
     @property
     def cells(self) -> int:
@@ -139,9 +118,11 @@ class Plan:
     def _repr_html_(self) -> str:
         return plan_html(self)
 
-    def expected(self, marginal: PlannedMarginal | KnownMarginal) -> float | None:
+    def expected_distance(
+        self, marginal: PlannedMarginal | KnownMarginal
+    ) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed
-        over the cells, per row.
+        over the cells, per row. None where the number of rows is not given.
         """
         if not self.rows or marginal.size is None:
             return None
@@ -149,287 +130,223 @@ class Plan:
 
     @property
     def noise(self) -> float | None:
-        """The median of that over the columns and pairs the run would know, all its
-        answers taken together.
+        """The median expected distance of the columns and pairs the run would know, all
+        its answers pooled.
         """
         return self.noise_of()
 
     def noise_of(self, columns: int | None = None) -> float | None:
         """The same for columns (1) or pairs (2) alone, and for larger marginals that
-        are measured. None where no such table is, or the number of rows is not said.
+        are measured. None where there is no such marginal, or no number of rows.
         """
-        found = [e for e in map(self.expected, self._told(columns)) if e is not None]
-        return median(found) if found else None
+        distances = [
+            distance
+            for marginal in self._marginals_of(columns)
+            if (distance := self.expected_distance(marginal)) is not None
+        ]
+        return median(distances) if distances else None
 
-    def _told(self, columns: int | None) -> list[KnownMarginal] | list[PlannedMarginal]:
-        if columns is None or columns < 3:
-            inside = [
-                m
-                for m in self.known
-                if len(m.clique) < 3 and columns in (None, len(m.clique))
-            ]
-            if inside or columns is not None:
-                return inside
-        return [m for m in self.marginals if columns in (None, len(m.clique))]
+    def _marginals_of(
+        self, columns: int | None
+    ) -> Sequence[KnownMarginal | PlannedMarginal]:
+        """The marginals with this number of columns, pooled up to pairs; all columns
+        and pairs by default.
+        """
+        if columns is None:
+            pooled = [m for m in self.known if len(m.clique) < 3]
+            # Where only coarser bins are measured, no column or pair is known.
+            return pooled or self.marginals
+        if columns < 3:
+            return [m for m in self.known if len(m.clique) == columns]
+        return [m for m in self.marginals if len(m.clique) == columns]
 
     @property
     def basis(self) -> tuple[str, ...]:
-        """What forecasts rest on that a run may find otherwise, a sentence each."""
+        """What forecasts rest on that may be otherwise in a run, a sentence each."""
         if not self.rows:
             return ()
-        said = [f"the table has about {self.rows:,} rows"]
+        basis = [f"the table has about {self.rows:,} rows"]
         if self.has_pairs:
-            said.append(
-                "which tables a run measures depends on the rows: here on as many"
-                " imagined ones, whose columns depend on each other about as much as"
-                " those of a survey; where they depend less, fewer pairs are measured"
+            basis.append(
+                "which marginals a run measures depends on the rows: here on simulated"
+                " ones, whose columns depend on each other about as much as those of a"
+                " survey; where they depend less, fewer pairs are measured"
             )
-        return (
-            *said,
-            *(
-                ["this machine is as busy then as it was now"]
-                if self.forecast is not None
-                else []
-            ),
-        )
+        if self.forecast is not None:
+            basis.append("this machine is as busy then as it was now")
+        return tuple(basis)
 
-    def group(self, columns: int = 1) -> int | None:
-        """The smallest group that survives the noise in tables of so many columns: one
-        of this size is told from an empty one 19 times in 20, and an empty one from it;
-        None where no such table is measured.
+    def smallest_group(self, columns: int = 1) -> int | None:
+        """The smallest group that survives the noise in marginals of that many columns:
+        a group of this size is told from an empty one 19 times in 20, and an empty one
+        from it. None where no such marginal is known.
 
         >>> from understudy.schema import Boolean
-        >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).group()
+        >>> schema = Schema(columns=(Boolean(name="smoker"),))
+        >>> plan(schema, epsilon=1, rows=1000).smallest_group()
         19
         """
-        found = [m.deviation for m in self._told(columns) if m.deviation is not None]
-        return math.ceil(2 * 1.645 * median(found)) if found else None
+        deviations = [
+            m.deviation for m in self._marginals_of(columns) if m.deviation is not None
+        ]
+        if not deviations:
+            return None
+        return math.ceil(2 * ONE_SIDED_95_DEVIATIONS * median(deviations))
+
+    def to_dict(self) -> dict[str, object]:
+        """The plan for a program: plain values, numbers exact where they are."""
+        return plan_facts(self)
 
 
 def plan(
     schema: Schema | str | Path,
     *,
-    epsilon: object,
-    delta: object = None,
+    epsilon: Number | None = None,
+    accuracy: float | None = None,
+    delta: Number | None = None,
     rows: int | None = None,
     synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
+    options: Mapping[str, object] | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     accounting: Accounting | str | None = None,
     workload: str | Sequence[str] = (),
     outlook: bool = True,
     progress: Progress = ignore_progress,
 ) -> Plan:
-    """What `synthesize` with the same arguments would ask and pay; no data touched,
-    nothing spent.
+    """What `synthesize` with the same arguments would measure and be charged. No data
+    is read and nothing is spent.
 
-    With `rows`, the run is rehearsed on as many imagined rows: what it would choose to
-    measure, how long it would take here, how much memory, and how far off it was;
+    With `rows`, a dry run on that many simulated rows shows what the run would choose
+    to measure, how long it would take here, how much memory, and how far off it was;
     without `outlook` only the first of these. A real table will differ; its noise will
-    not.
+    not. With `accuracy` in the place of `epsilon`, the plan has the smallest ε, to two
+    figures, at which noise alone moves columns and pairs by at most this share of the
+    rows in the median.
 
     >>> from understudy.schema import Boolean
-    >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).marginals[0].cells
+    >>> schema = Schema(columns=(Boolean(name="smoker"),))
+    >>> plan(schema, epsilon=1, rows=1000).marginals[0].cells
     3
-    """
-    method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
-    described = schema if isinstance(schema, Schema) else Schema.load(schema)
-    budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
-    relation = member_of(Neighbours, neighbours, "neighbour relation")
-    filter = filter_for(
-        budget,
-        described,
-        method,
-        member_of(Accounting, accounting, "accounting") if accounting else None,
-    )
-    refuse_early(described, method, filter, budget.epsilon)
-    method.check_neighbours(relation)
-    refuse_dropping(described, relation)
-    wanted = parse_targets(workload)
-    check_targets(wanted, described)
-    known_rows = rows if rows is not None else described.rows
-    custody = open_dry_run(
-        described,
-        filter,
-        epsilon=budget.epsilon,
-        neighbours=relation,
-        people=known_rows or 0,
-    )
-    began = perf_counter()
-    measured = (
-        discover_and_measure(custody, method, progress, wanted=wanted)
-        if method.reads_rows
-        else Measurements()
-    )
-    took = perf_counter() - began
-    charged: dict[str, Fraction] = {}
-    for asked, cost in custody.charges:
-        charged[asked] = charged.get(asked, Fraction(0)) + cost.amount / filter.total
-    told = known_marginals(custody.schema, measured)
-    made = None
-    if known_rows and outlook:
-        made = forecast_run(
-            custody.schema, method, measured, rows=known_rows, measuring=took
-        )[0]
-    return Plan(
-        synthesizer=method.name,
-        budget=budget,
-        accounting=filter.accounting,
-        amount=filter.total,
-        discovery=sum(
-            (share for asked, share in charged.items() if asked in DISCOVERY_QUESTIONS),
-            Fraction(0),
-        ),
-        stages=tuple(charged.items()),
-        marginals=_planned_marginals(measured, told, filter.total),
-        known=told,
-        assumed=tuple(
-            f"{c.name}: {_describe_assumption(c)}"
-            for c in map(described.__getitem__, described)
-            if not c.is_closed or needs_bins(c)
-        ),
-        warnings=(
-            *advise_on_budget(budget, rows=known_rows),
-            *(
-                _advise_smaller_noise(method, described, budget, relation)
-                if accounting is None
-                else ()
-            ),
-        ),
-        rows=known_rows,
-        forecast=made,
-        neighbours=relation,
-    )
-
-
-def _advise_smaller_noise(
-    method: Synthesizer, schema: Schema, budget: Budget, neighbours: Neighbours
-) -> Iterator[str]:
-    """That another noise would be smaller, and what it costs."""
-    if method.smallest_noise(schema, budget, neighbours) is not budget.accounting:
-        guess = 100 / (1 + math.exp(-float(budget.epsilon)))
-        yield (
-            "Columns are few: with --delta 0 noise would be smaller at the same ε. It"
-            " hides a person less: whoever tries to tell whether somebody is in the"
-            f" table would guess right up to {guess:.3g} times in 100. The card's"
-            " bounds allow more for Laplace noise: those of columns are often wider"
-            " there."
-        )
-
-
-def epsilon_for(
-    schema: Schema | str | Path,
-    *,
-    accuracy: float,
-    rows: int,
-    delta: object = None,
-    synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
-    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    accounting: Accounting | str | None = None,
-    workload: str | Sequence[str] = (),
-) -> Plan:
-    """The plan with the smallest ε, to two figures, whose columns and pairs noise alone
-    moves by `accuracy` or less in the median.
-
-    >>> from understudy.schema import Boolean
-    >>> made = epsilon_for(Schema(columns=(Boolean(name="smoker"),)), accuracy=0.01, rows=1000)
-    >>> float(made.budget.epsilon) < 1, made.noise <= 0.01
+    >>> cheap = plan(schema, accuracy=0.01, rows=1000)
+    >>> float(cheap.budget.epsilon) < 1, cheap.noise <= 0.01
     (True, True)
     """
+    method = choose_synthesizer(synthesizer, options)
+    described = schema if isinstance(schema, Schema) else Schema.load(schema)
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
+    known_rows = rows if rows is not None else described.rows
+
+    def plan_at(epsilon: Number, *, outlook: bool) -> Plan:
+        design = check_design(
+            described,
+            method,
+            budget=parse_budget(epsilon, delta),
+            neighbours=relation,
+            accounting=accounting,
+            workload=workload,
+        )
+        return _plan_design(design, known_rows, outlook=outlook, progress=progress)
+
+    if accuracy is not None:
+        _check_accuracy(accuracy, epsilon, known_rows)
+        return search_epsilon(plan_at, accuracy=accuracy)
+    if epsilon is None:
+        raise Refused("Give an ε or an accuracy. Nothing was spent")
+    return plan_at(epsilon, outlook=outlook)
+
+
+def _check_accuracy(accuracy: float, epsilon: Number | None, rows: int | None) -> None:
+    if epsilon is not None:
+        raise Refused("Give either an ε or an accuracy. Nothing was spent")
     if not 0 < accuracy < 1:
         raise Refused(
             "An accuracy is a share of the rows between 0 and 1, such as 0.02. Nothing"
             " was spent"
         )
-
-    def plan_at(exponent: int, outlook: bool = False) -> Plan:
-        step = Fraction(
-            _EPSILON_TENTHS[exponent % len(_EPSILON_TENTHS)], 10
-        ) * Fraction(10) ** (exponent // len(_EPSILON_TENTHS))
-        return plan(
-            schema,
-            epsilon=step,
-            delta=delta,
-            rows=rows,
-            synthesizer=synthesizer,
-            neighbours=neighbours,
-            accounting=accounting,
-            workload=workload,
-            outlook=outlook,
+    if not rows:
+        raise Refused(
+            "How far noise moves a table depends on its number of rows: give `rows`"
+            " with an accuracy. Nothing was spent"
         )
 
-    def is_accurate(found: Plan) -> bool:
-        return found.noise is None or found.noise <= accuracy
 
-    # From ε = 1 in strides of half a power of ten up, or down, until it is between two;
-    # a rehearsal takes longer the larger ε is.
-    stride, least, most = (
-        len(_EPSILON_TENTHS) // 2,
-        -3 * len(_EPSILON_TENTHS),
-        2 * len(_EPSILON_TENTHS),
+def _plan_design(
+    design: RunDesign, rows: int | None, *, outlook: bool, progress: Progress
+) -> Plan:
+    """The plan of a checked design, by a dry run of the real curator."""
+    schema, method, total = design.schema, design.method, design.filter.total
+    curator = open_dry_run(
+        schema,
+        design.filter,
+        epsilon=design.budget.epsilon,
+        neighbours=design.neighbours,
+        people=rows or 0,
     )
-    high = 0
-    if is_accurate(plan_at(high)):
-        while high > least and is_accurate(plan_at(high - stride)):
-            high -= stride
-    else:
-        high += stride
-        while not is_accurate(found := plan_at(high)):
-            if high >= most:
-                raise Refused(
-                    f"Not even ε = {float(found.budget.epsilon):g} brings noise below"
-                    f" {accuracy:g} with {rows:,} rows. Release fewer columns, or ask"
-                    " for less. Nothing was spent"
-                )
-            high += stride
-    low = high - stride
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_accurate(plan_at(middle)) else (middle, high)
-    # What a rehearsal chooses depends on its noise, so the one with the outlook may
-    # need a little more.
-    found = plan_at(high, outlook=True)
-    while not is_accurate(found):
-        high += 1
-        found = plan_at(high, outlook=True)
-    return replace(found, accuracy=accuracy)
-
-
-def _planned_marginals(
-    measured: Measurements, told: Sequence[KnownMarginal], total: Fraction
-) -> tuple[PlannedMarginal, ...]:
-    """Every marginal once, however often and by whatever map it is asked for."""
-    looks: dict[Clique, list[Measurement]] = {}
-    for m in measured:
-        looks.setdefault(m.clique, []).append(m)
-    noise = {(frozenset(k.clique), k.cells): (k.deviation, k.size) for k in told}
-    found = []
-    for clique, some in looks.items():
-        finest = max(some, key=lambda m: (m.values.size, m.plain))
-        cells = finest.values.size
-        share = sum((m.cost.amount for m in some), Fraction(0)) / total
-        deviation, size = noise.get((frozenset(clique), cells)) or _own_noise(
-            finest, some
+    began = perf_counter()
+    measured = Measurements()
+    if method.reads_rows:
+        measured = discover_and_measure(
+            curator, method, progress, targets=design.targets
         )
-        found.append(
-            PlannedMarginal(
-                clique=clique, cells=cells, deviation=deviation, size=size, share=share
-            )
-        )
-    return tuple(found)
+    seconds = perf_counter() - began
+    shares: dict[str, Fraction] = {}
+    for question, cost in curator.charges:
+        shares[question] = shares.get(question, Fraction(0)) + cost.amount / total
+    discovery = [share for asked, share in shares.items() if asked in DISCOVERY_STEPS]
+    known = known_marginals(curator.schema, measured)
+    forecast = None
+    if rows and outlook:
+        forecast = forecast_run(
+            curator.schema, method, measured, rows=rows, measuring=seconds
+        )[0]
+    return Plan(
+        synthesizer=method.name,
+        budget=design.budget,
+        accounting=design.filter.accounting,
+        amount=total,
+        discovery=sum(discovery, Fraction(0)),
+        stages=tuple(shares.items()),
+        marginals=plan_marginals(measured, known, total),
+        known=known,
+        assumed=_list_assumptions(schema),
+        warnings=_list_warnings(design, rows),
+        rows=rows,
+        forecast=forecast,
+        neighbours=design.neighbours,
+    )
 
 
-def _own_noise(
-    look: Measurement, looks: Sequence[Measurement]
-) -> tuple[float, float] | tuple[None, None]:
-    """The noise left on counts, such as those of coarser bins, by the looks alone that
-    asked for the same; a residual has none.
-    """
-    if any(isinstance(axis, Centring) for axis in look.maps):
-        return None, None
-    same = [m for m in looks if m.maps == look.maps]
-    deviation = 1 / math.sqrt(sum(1 / cell_variance(m) for m in same))
-    return deviation, min(
-        MEAN_ABS_NORMAL * deviation, *(noise_size(m.law, m.scale) for m in same)
+def _list_warnings(design: RunDesign, rows: int | None) -> tuple[str, ...]:
+    """Advice on the budget, and on the accounting where none was asked for."""
+    warnings = list(advise_on_budget(design.budget, rows=rows))
+    if design.accounting is None:
+        warnings += _advise_smaller_noise(design)
+    return tuple(warnings)
+
+
+def _advise_smaller_noise(design: RunDesign) -> Iterator[str]:
+    """That pure ε-DP would have smaller noise, and what it costs."""
+    budget = design.budget
+    best = design.method.smallest_noise(design.schema, budget, design.neighbours)
+    if best is budget.accounting:
+        return
+    # The best guess of a single row at pure ε: e^ε / (1 + e^ε).
+    guess = 100 / (1 + math.exp(-float(budget.epsilon)))
+    yield (
+        "Columns are few: with --delta 0 noise would be smaller at the same ε. It"
+        " hides a person less: whoever tries to tell whether somebody is in the"
+        f" table would guess right up to {guess:.3g} times in 100. The card's"
+        " bounds allow more for Laplace noise: those of columns are often wider"
+        " there."
+    )
+
+
+def _list_assumptions(schema: Schema) -> tuple[str, ...]:
+    """What the plan assumes of columns that a run would learn."""
+    return tuple(
+        f"{name}: {_describe_assumption(schema[name])}"
+        for name in schema
+        if not schema[name].is_closed or needs_bins(schema[name])
     )
 
 

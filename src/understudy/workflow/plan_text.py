@@ -122,7 +122,7 @@ def _marginal_lines(plan: Plan) -> list[str]:
     shown = sorted(plan.marginals, key=lambda m: -m.cells)[:MAX_OUTLINE_MARGINALS]
     rows = [["marginal", "cells", "noise on each", "share", "moved by noise"]]
     for m in shown:
-        expected = plan.expected(m)
+        expected = plan.expected_distance(m)
         noise = "" if m.deviation is None else f"± {m.deviation:.3g}"
         moved = "" if expected is None else format_percent(expected)
         rows.append(
@@ -157,7 +157,7 @@ def _marginal_lines(plan: Plan) -> list[str]:
 def _forecast_lines(plan: Plan) -> list[str]:
     """What noise leaves of small groups, and what an imagined run took and missed by."""
     text = []
-    ones, twos = plan.group(1), plan.group(2)
+    ones, twos = plan.smallest_group(1), plan.smallest_group(2)
     if ones is not None:
         also = "" if twos is None else f", {twos:,} in a table of two columns"
         text += [
@@ -207,3 +207,56 @@ def _noise_phrase(plan: Plan) -> str:
 
 def _duration_phrase(span: float) -> str:
     return f"{span:.1f} seconds" if span < 60 else f"{span / 60:.1f} minutes"
+
+
+def plan_facts(plan: Plan) -> dict[str, object]:
+    """The plan for a program."""
+    forecast = None
+    if plan.forecast is not None:
+        forecast = {
+            "seconds": plan.forecast.seconds,
+            "memory_bytes": plan.forecast.memory,
+            "least_error": plan.forecast.least,
+            "imagined_error": plan.forecast.error,
+            "imagined_error_if_independent": plan.forecast.independent,
+        }
+    marginals = [
+        {
+            "columns": list(m.clique),
+            "cells": m.cells,
+            "deviation": m.deviation,
+            "share": m.share,
+            "expected_distance": plan.expected_distance(m),
+        }
+        for m in plan.marginals
+    ]
+    known = [
+        {
+            "columns": list(m.clique),
+            "deviation": m.deviation,
+            "expected_distance": plan.expected_distance(m),
+        }
+        for m in plan.known
+    ]
+    return {
+        "synthesizer": plan.synthesizer,
+        "epsilon": plan.budget.epsilon,
+        "delta": plan.budget.delta,
+        "accounting": str(plan.accounting),
+        "amount": plan.amount,
+        "discovery": plan.discovery,
+        "stages": dict(plan.stages),
+        "cells": plan.cells,
+        "rows": plan.rows,
+        "accuracy": plan.accuracy,
+        "noise": plan.noise,
+        "noise_by_columns": {str(k): plan.noise_of(k) for k in (1, 2, 3)},
+        "smallest_group": {str(k): plan.smallest_group(k) for k in (1, 2)},
+        "forecast": forecast,
+        "meaning": plan.meaning.to_dict(),
+        "marginals": marginals,
+        "known": known,
+        "assumed": list(plan.assumed),
+        "basis": list(plan.basis),
+        "warnings": list(plan.warnings),
+    }

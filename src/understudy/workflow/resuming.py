@@ -17,14 +17,16 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.run import LedgerRun
 from understudy.errors import Refused
+from understudy.notices import Notice, NoticeKind
 from understudy.tables import TableSource
 
-UNCHECKED_ROWS_NOTE = (
-    "answers it had stored are used again, the rest is asked of the rows as they are"
-    " now. The table has the name, kind and columns of before; that its rows are the"
-    " same is for you to know, no digest of them is kept"
+RESUMED_NOTICE = Notice(
+    NoticeKind.RESUMED,
+    "Taken up again: answers it had stored are used again, the rest is asked of the"
+    " rows as they are now. The table has the name, kind and columns of before; that"
+    " its rows are the same is for you to know, no digest of them is kept.",
 )
-"""What is said to whoever resumes a run."""
+"""What whoever resumes a run is told."""
 
 
 def describe_table(source: TableSource) -> dict[str, str]:
@@ -39,21 +41,21 @@ def describe_table(source: TableSource) -> dict[str, str]:
 
 
 def resume_run(
-    book: Ledger,
+    ledger: Ledger,
     name: str,
     source: TableSource,
     *,
     budget: Budget,
-    delta: object,
+    is_delta_given: bool,
     accounting: Accounting | None,
 ) -> LedgerRun:
     """The run of that name, refused where it was begun with another budget or
     accounting, or on a table that is visibly another one.
     """
-    run = book.resume(name)
-    if run.budget != Budget(
-        budget.epsilon, run.budget.delta if delta is None else budget.delta
-    ):
+    run = ledger.resume(name)
+    # A δ that is left out is that of the run, not the default of a new one.
+    delta = budget.delta if is_delta_given else run.budget.delta
+    if run.budget != Budget(budget.epsilon, delta):
         raise Refused(
             f"Run {name} was begun with {run.budget}: take it up with these. Nothing"
             " was spent."

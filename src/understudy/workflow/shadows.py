@@ -38,7 +38,7 @@ from understudy.synthesizers.workload import (
 )
 from understudy.tables import Table, TableSource
 from understudy.workflow.audit_harness import UnchargedRun
-from understudy.workflow.synthesize import filter_for, measure_closed_schema
+from understudy.workflow.measure import filter_for, measure_closed_schema
 
 
 def shadow_release_maker(
@@ -80,7 +80,7 @@ def shadow_release_maker(
             max_rows=1,
         )
         measured = measure_closed_schema(
-            Curator(room, schema), method, unheard, wanted=wanted
+            Curator(room, schema), method, unheard, targets=wanted
         )
         # The same number of rows with and without the person, who is not to be told by
         # that alone.

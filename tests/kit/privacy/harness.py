@@ -48,6 +48,7 @@ from understudy.schema import (
     Unit,
 )
 from understudy.synthesizers import Synthesizer, make
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 ROW_SEED = 1
@@ -300,10 +301,11 @@ def perform_run(
                 accounting=setting.accounting,
                 workload=setting.workload or (),
                 public=setting.public,
-                dataset="people",
+                run=RunOptions(
+                    dataset="people", spending=told.append, notify=told.append
+                ),
                 seed=ROW_SEED,
                 progress=lambda stage, done: told.append((stage, done)),
-                spending=told.append,
             )
         outputs |= release_outputs(release, folder)
         if release.statement.run:

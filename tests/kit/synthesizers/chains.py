@@ -18,6 +18,7 @@ from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.releases import Release
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Synthesizer
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 RUNS = itertools.count()
@@ -81,7 +82,7 @@ def ran(
         delta=delta,
         synthesizer=synthesizer,
         ledger=folder / f"{next(RUNS)}.ledger",
-        dataset="chain",
+        run=RunOptions(dataset="chain"),
         neighbours=neighbours,
         accounting=accounting,
         workload=workload,

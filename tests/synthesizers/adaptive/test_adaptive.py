@@ -13,8 +13,9 @@ from kit.synthesizers.chains import chain_of_labels
 from kit.synthesizers.watched import run
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
+from understudy.notices import Notice, NoticeKind, collect_notices
 from understudy.schema import Categorical, Schema
-from understudy.synthesizers import Workload
+from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.adaptive.adaptive import Adaptive
 from understudy.synthesizers.adaptive.first_look import FirstLook
 
@@ -92,7 +93,7 @@ def test_only_what_the_workload_holds_is_measured(open_curator):
 
 def test_a_model_that_may_hold_little_says_what_it_left_out(open_curator):
     schema, rows = chain_of_labels()
-    heard: list[str] = []
+    posted: list[Notice] = []
     curator = open_curator(
         schema,
         rows,
@@ -100,12 +101,13 @@ def test_a_model_that_may_hold_little_says_what_it_left_out(open_curator):
         delta=Fraction("1e-6"),
         neighbours=Neighbours.ADD_REMOVE,
     )
-    found = Adaptive(cells=60).measure(
-        curator, Workload.of_order(schema), lambda stage, _: heard.append(stage)
-    )
-    assert any(
-        stage.startswith("not modelled together, for size (more than 60 cells)")
-        for stage in heard
+    with collect_notices(posted.append):
+        found = Adaptive(cells=60).measure(
+            curator, Workload.of_order(schema), ignore_progress
+        )
+    assert [notice.kind for notice in posted] == [NoticeKind.TOO_LARGE]
+    assert posted[0].text.startswith(
+        "Not modelled together, for size (more than 60 cells)"
     )
     assert Adaptive(cells=60).estimate(schema, found, RNG).cells <= 60
 

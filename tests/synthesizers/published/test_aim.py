@@ -17,6 +17,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.fitting.estimate import fit_measurements
 from understudy.models.inference.junction_tree import forecast_cells
+from understudy.notices import Notice, collect_notices
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.published.aim import AIM
@@ -153,14 +154,15 @@ def test_the_model_stays_within_its_size(open_curator):
         delta=Fraction("1e-6"),
         neighbours=Neighbours.ADD_REMOVE,
     )
-    said = []
-    found = AIM(cells=limit, picks=2).measure(
-        curator, Workload.of_order(schema), lambda stage, _: said.append(stage)
-    )
+    posted: list[Notice] = []
+    with collect_notices(posted.append):
+        found = AIM(cells=limit, picks=2).measure(
+            curator, Workload.of_order(schema), ignore_progress
+        )
     sizes = dict.fromkeys(schema, 3)
     assert forecast_cells([m.clique for m in found if m.clique], sizes) <= limit
-    assert said[-1].startswith(
-        "not modelled together, for size (more than 150 cells): "
+    assert posted[-1].text.startswith(
+        "Not modelled together, for size (more than 150 cells): "
     )
     assert any(len(m.clique) > 1 for m in found)
 

@@ -19,7 +19,7 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.inference.junction_tree import forecast_cells
-from understudy.synthesizers import Gaussian, Workload, ignore_progress
+from understudy.synthesizers import Gaussian, Workload
 from understudy.synthesizers.budget_split import (
     TreeGrowth,
     holdable_cliques,
@@ -42,7 +42,7 @@ def test_the_whole_workload_is_measured_and_paid_for(
 ):
     """Triples of five small columns fit: each is measured once, and the model has them."""
     schema, rows = chain((2, 3, 4, 3, 2))
-    release, told = ran(
+    release, _ = ran(
         tmp_path,
         Gaussian(),
         schema,
@@ -54,7 +54,7 @@ def test_the_whole_workload_is_measured_and_paid_for(
     )
     triples = list(combinations(schema, 3))
     assert [m.clique for m in release.measurements if m.clique] == triples
-    assert not any("not modelled" in stage for stage in told)
+    assert not any("Not modelled" in note for note in release.notes)
     prices_add_up(release, neighbours)
     assert max(pair_error(release, rows, triple) for triple in triples) < 0.06
 
@@ -83,17 +83,17 @@ def test_no_split_nearby_is_better_by_more_than_rounding_costs():
 
 def test_a_workload_too_large_becomes_pairs_and_names_what_is_left_out(tmp_path):
     schema, rows = chain((20,) * 6, rows=500)
-    release, told = ran(tmp_path, Gaussian(limit=20_000), schema, rows)
+    release, _ = ran(tmp_path, Gaussian(limit=20_000), schema, rows)
     cliques = [m.clique for m in release.measurements]
     assert all(len(c) == 2 for c in cliques)
     assert forecast_cells(cliques, dict.fromkeys(schema, 20)) <= 20_000
     assert {name for c in cliques for name in c} == set(schema)
     assert (
         sum(
-            stage.startswith(
-                "not modelled together, for size (more than 20,000 cells): "
+            note.startswith(
+                "Not modelled together, for size (more than 20,000 cells): "
             )
-            for stage in told
+            for note in release.notes
         )
         == 1
     )
@@ -102,17 +102,13 @@ def test_a_workload_too_large_becomes_pairs_and_names_what_is_left_out(tmp_path)
 
 def test_a_column_that_fits_with_no_other_stands_alone():
     schema, _ = chain((50, 3, 3), rows=1)
-    wanted = holdable_workload(
-        schema, Workload.of_order(schema, 2), 100, ignore_progress
-    )
+    wanted = holdable_workload(schema, Workload.of_order(schema, 2), 100)
     assert set(wanted) == {("c1", "c2"), ("c0",)}
 
 
 def test_columns_of_one_code_are_dropped_and_equal_cliques_add_up():
     schema, _ = chain((1, 3, 3), rows=1)
-    assert holdable_workload(
-        schema, Workload.of_order(schema, 2), 1000, ignore_progress
-    ) == {
+    assert holdable_workload(schema, Workload.of_order(schema, 2), 1000) == {
         ("c1",): 1.0,
         ("c2",): 1.0,
         ("c1", "c2"): 1.0,

@@ -101,13 +101,13 @@ def test_pairs_beyond_the_limit_are_named_and_leave_a_forest(tmp_path):
     chosen from an empty list.
     """
     schema, rows = chain((3, 40, 3, 40))
-    release, told = ran(tmp_path, MST(limit=100), schema, rows)
+    release, _ = ran(tmp_path, MST(limit=100), schema, rows)
     assert pairs(release) == [("c0", "c2")]
     assert any(
-        stage.startswith(
-            "not modelled together, for size (more than 100 cells): c0 × c1"
+        note.startswith(
+            "Not modelled together, for size (more than 100 cells): c0 × c1"
         )
-        for stage in told
+        for note in release.notes
     )
     prices_add_up(release, Neighbours.ADD_REMOVE)
 

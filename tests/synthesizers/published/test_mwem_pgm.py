@@ -22,7 +22,8 @@ from kit.synthesizers.chains import (
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.inference.junction_tree import forecast_cells
-from understudy.synthesizers import MWEMPGM, Workload, ignore_progress
+from understudy.notices import Notice, NoticeKind, collect_notices
+from understudy.synthesizers import MWEMPGM, Workload
 from understudy.synthesizers.budget_split import TreeGrowth, mean_noise, scale_at
 from understudy.synthesizers.published.mwem_pgm import (
     candidates_within_cap,
@@ -94,14 +95,18 @@ def test_the_model_stays_below_its_cap(tmp_path):
 
 
 def test_candidates_beyond_any_model_are_named():
-    told: list[str] = []
+    posted: list[Notice] = []
     schema, _ = chain((30, 30, 2, 2), rows=1)
-    wanted = workload_candidates(
-        schema, Workload.of_order(schema, 2), 200, lambda stage, _: told.append(stage)
-    )
+    with collect_notices(posted.append):
+        wanted = workload_candidates(schema, Workload.of_order(schema, 2), 200)
     assert ("c0", "c1") not in wanted
     assert ("c2", "c3") in wanted
-    assert told == ["not modelled together, for size (more than 200 cells): c0 × c1"]
+    (notice,) = posted
+    assert notice.kind is NoticeKind.TOO_LARGE
+    assert notice.columns == ("c0", "c1")
+    assert (
+        notice.text == "Not modelled together, for size (more than 200 cells): c0 × c1."
+    )
 
 
 def test_where_nothing_fits_single_columns_get_everything(tmp_path):
@@ -113,11 +118,9 @@ def test_where_nothing_fits_single_columns_get_everything(tmp_path):
 
 def test_a_large_workload_becomes_pairs():
     schema, _ = chain((2,) * 20, rows=1)
-    assert set(
-        workload_candidates(
-            schema, Workload.of_order(schema, 3), 10**6, ignore_progress
-        )
-    ) == set(combinations(schema, 2))
+    assert set(workload_candidates(schema, Workload.of_order(schema, 3), 10**6)) == set(
+        combinations(schema, 2)
+    )
 
 
 def test_the_cap_gives_way_before_nothing_is_left():

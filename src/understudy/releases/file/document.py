@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from understudy.errors import ReleaseError, SchemaError
 from understudy.measurements import Measurements
 from understudy.models import PortableModel, from_parts
+from understudy.notices import Notice, NoticeKind
 from understudy.releases.card.entry import MarginalVerdict
 from understudy.releases.contents import (
     RELEASE_FORMAT_VERSION,
@@ -102,7 +103,7 @@ def to_document(release: ReleaseContents) -> tuple[dict[str, object], ArraysByFi
         "synthesizer": {"name": release.synthesizer, "options": dict(release.options)},
         "environment": dict(release.environment),
         "frame": release.frame,
-        "notes": list(release.notes),
+        "notes": [n.text for n in release.notices if n.is_for_readers],
     }
     return document, arrays.arrays
 
@@ -136,7 +137,7 @@ def from_document(
         options=_options_from_json(synthesizer.free_object("options")),
         environment=_environment_from_json(top.free_object("environment")),
         frame=top.optional("frame", _frame_kind_from_json),
-        notes=top.texts("notes"),
+        notices=tuple(Notice(NoticeKind.STATED, text) for text in top.texts("notes")),
         version=RELEASE_FORMAT_VERSION,
     )
 

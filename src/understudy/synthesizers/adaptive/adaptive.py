@@ -50,6 +50,7 @@ from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
 from understudy.models.fitting.off_tree_targets import add_target_marginals
 from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.tree import TreeModel
+from understudy.notices import post_notice
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive.constants import (
     FINAL_FIT_TOLERANCE,
@@ -87,7 +88,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import round_to_sqrt2, too_large_note
+from understudy.synthesizers.budget_split import round_to_sqrt2, too_large_notice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,11 +179,12 @@ class Adaptive(Synthesizer):
             return state
         if state.left_out:
             # Sampled rows match these; rows completed from given codes do not.
-            progress(
-                f"{too_large_note(self.cells, state.left_out)}; rows keep to what was"
-                " measured of them, but for those sampled with `given`",
-                0.0,
+            besides = (
+                "; rows keep to what was measured of them, but for those sampled with"
+                " `given`"
             )
+            notice = too_large_notice(self.cells, state.left_out, besides=besides)
+            post_notice(notice)
         return state.measurements + Measurements(gaps=tuple(state.distances.values()))
 
     def run_stages(

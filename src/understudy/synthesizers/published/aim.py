@@ -46,6 +46,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
 from understudy.models.tree import TreeModel
+from understudy.notices import post_notice
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
@@ -59,7 +60,7 @@ from understudy.synthesizers.base import (
 )
 from understudy.synthesizers.budget_split import (
     split_by_cells,
-    too_large_note,
+    too_large_notice,
     varying_columns,
 )
 from understudy.synthesizers.shared.candidate_pool import (
@@ -143,7 +144,7 @@ class AIM(Synthesizer):
             if any(set(pair) <= columns for columns in asked):
                 wanted.append(pair)
         if wanted:
-            progress(too_large_note(self.largest, wanted), 0.0)
+            post_notice(too_large_notice(self.largest, wanted))
         found = curator.discovered_measurements + public_total(curator)
         singles = one_ways(curator)
         weights = [
@@ -202,7 +203,7 @@ class AIM(Synthesizer):
         apart = [r for r in pool.weights if len(r) == 2 and tree.home(r) is None]
         beyond = set(apart) - set(pool.affordable_cliques(apart, self.cells))
         if beyond:
-            progress(too_large_note(self.cells, sorted(beyond)), 0.0)
+            post_notice(too_large_notice(self.cells, sorted(beyond)))
         return found
 
     def estimate(

@@ -91,7 +91,7 @@ class Gaussian(Synthesizer):
         """One request for every marginal that fits."""
         schema = curator.schema
         progress("measuring", 0.0)
-        wanted = holdable_workload(schema, workload, self.limit, progress)
+        wanted = holdable_workload(schema, workload, self.limit)
         sizes = [cell_count(schema, clique) for clique in wanted]
         weights = size_weights(
             sizes, curator.accounting, list(wanted.values()), equal=not self.size_aware

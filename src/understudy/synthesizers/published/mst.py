@@ -56,6 +56,7 @@ from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.inference.junction_tree import forecast_cells
 from understudy.models.product import ProductModel
 from understudy.models.tree import TreeModel
+from understudy.notices import post_notice
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
@@ -72,7 +73,7 @@ from understudy.synthesizers.budget_split import (
     cell_count,
     size_weights,
     spell_cliques,
-    too_large_note,
+    too_large_notice,
     uncounted_columns,
     varying_columns,
 )
@@ -227,7 +228,7 @@ class MST(Synthesizer):
                 pair for pair in combinations(names, 2) if pair not in set(edges)
             ]
             if left_out:
-                progress(too_large_note(self.limit, left_out), 0.0)
+                post_notice(too_large_notice(self.limit, left_out))
             pairs = self._choose_tree(
                 curator,
                 ProductModel.from_measurements(schema, found),

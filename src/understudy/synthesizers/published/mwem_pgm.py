@@ -35,6 +35,7 @@ from understudy.measurements import Clique, Measurements
 from understudy.models.fitting.estimate import estimate_tree, fit_measurements
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.models.tree import TreeModel
+from understudy.notices import post_notice
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
@@ -53,7 +54,7 @@ from understudy.synthesizers.budget_split import (
     mean_noise,
     scale_at,
     size_weights,
-    too_large_note,
+    too_large_notice,
     uncounted_columns,
     varying_columns,
 )
@@ -116,7 +117,7 @@ class MWEMPGM(Synthesizer):
         """One-ways, then round after round."""
         schema = curator.schema
         names = varying_columns(schema)
-        wanted = workload_candidates(schema, workload, self.limit, progress)
+        wanted = workload_candidates(schema, workload, self.limit)
         growth = TreeGrowth(schema.column_sizes, impossible_masks(schema))
         rounds = self.rounds or min(len(names), MAX_MWEM_PGM_ROUNDS)
         progress("measuring", 0.0)
@@ -181,7 +182,7 @@ class MWEMPGM(Synthesizer):
 
 
 def workload_candidates(
-    schema: Schema, workload: Workload, limit: int, progress: Progress
+    schema: Schema, workload: Workload, limit: int
 ) -> dict[Clique, float]:
     """The workload's cliques of several columns that a model can hold, with weights;
     all pairs where it has more than MOST.
@@ -204,7 +205,7 @@ def workload_candidates(
         if empty.cells + empty.cost(clique) <= limit
     }
     if len(fits) < len(wanted):
-        progress(too_large_note(limit, [c for c in wanted if c not in fits]), 0.0)
+        post_notice(too_large_notice(limit, [c for c in wanted if c not in fits]))
     return {clique: weight for clique, weight in fits.items() if len(clique) > 1}
 
 

@@ -44,6 +44,7 @@ from understudy.models.fitting.estimate import (
 )
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.tree import TreeModel
+from understudy.notices import post_notice
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
@@ -55,7 +56,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import split_by_cells, too_large_note
+from understudy.synthesizers.budget_split import split_by_cells, too_large_notice
 from understudy.synthesizers.published.aim import ROUND_FIT_TOLERANCE
 from understudy.synthesizers.shared.noise_units import noise_power, unit_noise
 from understudy.synthesizers.shared.one_ways import one_ways
@@ -146,7 +147,7 @@ class PrivMRF(Synthesizer):
         ]
         pairs, huge = split_by_cells(schema, combinations(sizes, 2), self.cells)
         if huge:
-            progress(too_large_note(self.cells, huge), 0.0)
+            post_notice(too_large_notice(self.cells, huge))
         if not pairs:
             return found + curator.measure(singles, share=1, weights=weights)
         bought = curator.measure(singles, share=self.singles, weights=weights)
@@ -172,7 +173,7 @@ class PrivMRF(Synthesizer):
             if score > 0 and not any(set(pair) <= node for node in held):
                 beyond.append(pair)
         if beyond:
-            progress(too_large_note(self.cells, beyond), 0.0)
+            post_notice(too_large_notice(self.cells, beyond))
         if not candidates:
             # Nothing is worth its noise: what is left sharpens the columns.
             return found + curator.measure(

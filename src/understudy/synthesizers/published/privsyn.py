@@ -71,6 +71,7 @@ from understudy.models.estimates.shrinkage import shrink_counts
 from understudy.models.product import ProductModel
 from understudy.models.rows import RowsModel
 from understudy.models.sampling.gum import GumSchedule, run_gum
+from understudy.notices import post_notice
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
@@ -82,7 +83,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import split_by_cells, too_large_note
+from understudy.synthesizers.budget_split import split_by_cells, too_large_notice
 from understudy.synthesizers.published.privsyn_selection import (
     NoiseLevel,
     combine_pairs,
@@ -175,7 +176,7 @@ class PrivSyn(Synthesizer):
         pairs, huge = split_by_cells(schema, combinations(several, 2), MAX_PAIR_CELLS)
         progress("measuring", 0.0)
         if huge:
-            progress(too_large_note(MAX_PAIR_CELLS, huge), 0.0)
+            post_notice(too_large_notice(MAX_PAIR_CELLS, huge))
         noise = NoiseLevel(
             1.0, 1 / 2 if curator.accounting is Accounting.PURE else 2 / 3
         )

@@ -122,7 +122,7 @@ class Residual(Synthesizer):
         if curator.rows is not None and cell_count(schema, tuple(schema)) == 1:
             # One cell and a public number of rows: no two neighbours differ.
             return curator.discovered_measurements + public_total(curator)
-        wanted = holdable_workload(schema, workload, self.limit, progress)
+        wanted = holdable_workload(schema, workload, self.limit)
         # What is impossible carries no noise in a plain marginal, and a centred one
         # knows nothing of it.
         plain = {clique for clique in wanted if schema.zeros(clique) is not None}

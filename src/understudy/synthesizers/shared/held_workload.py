@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from understudy.measurements import Clique
 from understudy.models.inference.junction_tree import forecast_cells
+from understudy.notices import post_notice
 from understudy.schema import Schema
-from understudy.synthesizers.base import Progress, Workload
+from understudy.synthesizers.base import Workload
 from understudy.synthesizers.budget_split import (
     holdable_cliques,
-    too_large_note,
+    too_large_notice,
     varying_columns,
 )
 
 
 def holdable_workload(
-    schema: Schema, workload: Workload, limit: int, progress: Progress
+    schema: Schema, workload: Workload, limit: int
 ) -> dict[Clique, float]:
     """The part of a workload that one model can hold, with weights; a column that
     nothing else covers stands for itself.
@@ -30,7 +31,7 @@ def holdable_workload(
         wanted = weigh_cliques(Workload.of_order(schema, 2), names)
     kept, left_out = holdable_cliques(schema, wanted, limit)
     if left_out:
-        progress(too_large_note(limit, left_out), 0.0)
+        post_notice(too_large_notice(limit, left_out))
     covered = {name for clique in kept for name in clique}
     least = min(wanted.values(), default=1.0)
     alone: dict[Clique, float] = {

@@ -132,7 +132,7 @@ class TableSource:
         try:
             self._read_to_end(wanted)
         except TableError as error:
-            failed = str(error).removesuffix("Nothing was read").rstrip(". ")
+            failed = error.cause
         if not failed:
             return
         if self._parquet is not None:
