@@ -334,10 +334,8 @@ def test_names_that_parquet_cannot_tell_apart_cost_nothing(
     (tmp_path / "cases.csv").write_text("Age,age\n1,2\n" * 50)
     done = shell("synthesize", "cases.csv", "--epsilon", 1, "-o", "out.parquet")
     assert done.code == 1
-    assert (
-        'out.parquet: the name of column "age" differs from another only in case'
-        in done.err
-    )
+    # Without a schema the header line may be a row, so no name is shown.
+    assert "out.parquet: the names of two columns differ only in case" in done.err
     assert "Nothing was spent" in done.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cases.csv"]
     (tmp_path / "one.yaml").write_text(
