@@ -118,7 +118,8 @@ def parse_targets(given: str | Iterable[str]) -> tuple[WorkloadTarget, ...]:
     >>> [w.what for w in parse_targets(["label=income", "triples"])]
     ['label', 'triples']
     """
-    texts = [given] if isinstance(given, str) else list(given)
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    texts = list(given) if several else [given]
     # An empty text stands for what is no text: it is refused like any other misspelling.
     return tuple(parse_target(text if isinstance(text, str) else "") for text in texts)
 
