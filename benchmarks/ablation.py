@@ -43,7 +43,6 @@ from adaptive import Judge
 from tables import Coded, load, names
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.staged import FitSettings
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import make
 from understudy.workflow.synthesize import synthesize
@@ -71,20 +70,6 @@ class Part:
     fit: bool = False
 
 
-def _plain_settings(
-    _oracle: Any, terms: Any, columns: Any, total: float, **_: Any
-) -> FitSettings:
-    """The forest rule without data fission."""
-    selection = importlib.import_module(f"{FIT}.selection")
-    joint = [t for t in terms if len(t.clique) > 1]
-    hidden = (
-        selection.share_hidden_by_noise(joint, columns, total)
-        if len(joint) > 1
-        else 0.0
-    )
-    return FitSettings(forest=hidden < selection.MAX_FOREST_HIDDEN_SHARE)
-
-
 def _nearest_counts(columns: Any) -> list[Term]:
     """The nearest non-negative counts with the right total, without a prior."""
     return [
@@ -102,12 +87,6 @@ def _one_stage(terms: Any, *_: Any, **__: Any) -> list[list[Any]]:
 
 
 PARTS: dict[str, Part] = {
-    "fission": Part(
-        "shrinkage and stages of the last fit chosen by data fission",
-        (f"{FIT}.estimate.choose_fit_settings",),
-        _plain_settings,
-        fit=True,
-    ),
     "cell strengths": Part(
         "prior variance of single cells",
         (f"{FIT}.marginal_strength.adjust_cell_answers",),
@@ -124,6 +103,12 @@ PARTS: dict[str, Part] = {
         "pairs that form a forest are fitted before the other pairs",
         (f"{FIT}.staged.split_into_stages",),
         _one_stage,
+        fit=True,
+    ),
+    "forest rule": Part(
+        "no forest is fitted first where noise hides which pairs are strong",
+        (f"{FIT}.staged.interaction_signal_share",),
+        lambda *_: 1.0,
         fit=True,
     ),
     "targets": Part(

@@ -59,6 +59,17 @@ def test_the_forest_comes_first():
     ]
 
 
+def test_where_noise_hides_the_pairs_no_forest_comes_first():
+    """At a noise of three times all rows which pairs are strong is chance alone."""
+    for deviation, stages in ((10.0, 2), (3 * N, 1)):
+        rng = np.random.default_rng(7)
+        terms = [
+            noisy(chained(), clique, deviation, rng)
+            for clique in (("a", "b"), ("b", "c"), ("a", "c"))
+        ]
+        assert len(split_into_stages(terms, COLUMNS, N)) == stages
+
+
 def test_noise_on_what_the_forest_explains_is_not_believed():
     """A very noisy look at a and c, which b explains, hardly moves the model; by itself
     it would be taken for strong.

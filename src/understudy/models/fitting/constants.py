@@ -128,3 +128,13 @@ MIN_COUNT_DIVISOR = _add(
     "likelihood",
     "Smallest divisor.",
 )
+
+# -- the stages of the fit (staged.py)
+
+MIN_FOREST_SIGNAL_SHARE = _add(
+    "MIN_FOREST_SIGNAL_SHARE",
+    0.45,
+    ConstantKind.THRESHOLD,
+    "signal share",
+    "Below it noise hides which pairs are strongest, and no forest is fitted first.",
+)

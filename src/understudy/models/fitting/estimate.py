@@ -50,7 +50,6 @@ from understudy.models.fitting.max_entropy import (
 )
 from understudy.models.fitting.one_way_prior import denoise_one_ways
 from understudy.models.fitting.public_prior import prior_terms
-from understudy.models.fitting.selection import choose_fit_settings
 from understudy.models.fitting.staged import fit_in_stages
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
@@ -103,7 +102,6 @@ def fit_measurements(
     shrinkage: float = DEFAULT_SHRINKAGE,
     tolerance: float = DEFAULT_GAP_TOLERANCE,
     empirical: bool = False,
-    cautious: bool = False,
     progress: Progress | None = None,
 ) -> TreeEstimate:
     """The maximum-entropy model of some measurements.
@@ -112,8 +110,7 @@ def fit_measurements(
     `warm` is an earlier estimate from some of the same measurements. `empirical` leans
     step by step to simpler models, on every marginal as strongly as its own noise and
     the strength of its interaction suggest (models/fitting/staged.py); `shrinkage` has
-    no say then. `cautious` takes a few fits more, to find out in which way all of them
-    are best heard together (models/fitting/selection.py).
+    no say then.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Accounting, Law
@@ -177,13 +174,6 @@ def fit_measurements(
         }
         first = warmth or _warm_start_weights(base, terms, columns, total)
         base = _independent_potentials(schema, kept, columns, total, limit_cells)
-        way = (
-            choose_fit_settings(
-                oracle, terms, columns, total, base=base, cells=tree.cells
-            )
-            if cautious
-            else None
-        )
         found = fit_in_stages(
             oracle,
             terms,
@@ -192,7 +182,6 @@ def fit_measurements(
             base=base,
             warm=first,
             tolerance=tolerance,
-            way=way,
             progress=shown,
         )
     else:

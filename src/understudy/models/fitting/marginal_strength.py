@@ -140,7 +140,6 @@ def shrink_terms_to_columns(
     terms: Sequence[Term],
     columns: Mapping[str, Array],
     total: float,
-    trust: float = 1.0,
 ) -> tuple[list[Term], float]:
     """`shrink_terms_to_expected` around the product of columns."""
     looks: list[tuple[Term, Array | None]] = []
@@ -150,20 +149,19 @@ def shrink_terms_to_columns(
             None if is_column else independent_counts(term.clique, columns, total)
         )
         looks.append((term, expected))
-    return shrink_terms_to_expected(looks, trust)
+    return shrink_terms_to_expected(looks)
 
 
 def shrink_terms_to_expected(
-    looks: Sequence[tuple[Term, Array | None]], trust: float = 1.0
+    looks: Sequence[tuple[Term, Array | None]],
 ) -> tuple[list[Term], float]:
     """The terms with variances for a fit with penalty N·KL around the expected counts,
     and twice the loss that their noise leaves it.
 
-    A term without expected counts is a single column: it is not shrunk. All prior
-    variances are multiplied by `trust`.
+    A term without expected counts is a single column: it is not shrunk.
     """
     joint = [(term, expected) for term, expected in looks if expected is not None]
-    variances = trust * prior_variances(joint)
+    variances = prior_variances(joint)
     bounded = [
         _bound_prior_variance(float(tau), term)
         for tau, (term, _) in zip(variances, joint, strict=True)

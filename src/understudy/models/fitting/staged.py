@@ -1,35 +1,32 @@
-"""A model step by step from simple to rich, each step leaning to the one before as far
-as noise suggests.
+"""A model fitted in stages from simple to rich, each shrunk towards the one before.
 
-    1. independent columns, and the strongest pairs that form a forest, leaning to
+    1. independent columns, and the strongest pairs that form a forest, shrunk towards
        independence;
-    2. all other pairs, leaning to what the forest says of them;
-    3. larger marginals, leaning to what the pairs say of them.
+    2. all other pairs, shrunk towards what the forest says of them;
+    3. larger marginals, shrunk towards what the pairs say of them.
 
-So a pair that a forest explains already has next to no strength of its own
-(models/fitting/marginal_strength.py), and its noise is not believed; a triple is asked
-only for what its pairs do not say. In each step the answers of the steps before are
-replaced by what the model has made of them: they stay as they are, unless the new ones
-know better.
+A pair that the forest explains has next to no prior variance of its own
+(models/fitting/marginal_strength.py), so its noise is not fitted; a triple adds only
+what its pairs do not say. In each stage the answers of earlier stages are replaced by
+the model's, which keeps them unless the new ones know better.
 
-Where noise hides which pairs are strongest, the forest is one of chance. Then all pairs
-lean to independence at once, and no second step is needed: a `FitSettings` says so, and
-by which part of their strengths terms are believed. models/fitting/selection.py finds
-out which way is best.
+Where noise hides which pairs are strongest, the forest would be random. Then all pairs
+are shrunk towards independence in one stage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from understudy.measurements import Clique
 from understudy.models.estimates.loss_terms import Array, Question, Term
 from understudy.models.fitting.closed_form import select_tree_cliques
+from understudy.models.fitting.constants import MIN_FOREST_SIGNAL_SHARE
 from understudy.models.fitting.marginal_strength import (
     independent_counts,
+    prior_variances,
     shrink_terms_to_columns,
     shrink_terms_to_expected,
 )
@@ -43,16 +40,6 @@ from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree
 
 
-@dataclass(frozen=True, kw_only=True)
-class FitSettings:
-    """The part of their strengths that terms are believed by, and whether a forest of
-    pairs comes before the others.
-    """
-
-    trust: float = 1.0
-    forest: bool = True
-
-
 def fit_in_stages(
     oracle: MarginalOracle,
     terms: Sequence[Term],
@@ -62,22 +49,19 @@ def fit_in_stages(
     base: Mapping[Clique, Array],
     warm: Mapping[Question, Array],
     tolerance: float,
-    way: FitSettings | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> MaxEntropyFit:
-    """Fit the terms in steps around independent `columns`, whose logarithms the `base`
+    """Fit the terms in stages around independent `columns`, whose logarithms the `base`
     holds.
     """
-    way = way or FitSettings()
-    first, *later = split_into_stages(terms, columns, total, forest=way.forest)
-    held, loss = shrink_terms_to_columns(first, columns, total, way.trust)
-    small = (
-        oracle
-        if not later
-        else _build_oracle([*base, *(t.clique for t in held)], columns)
+    first, *later = split_into_stages(terms, columns, total)
+    held, loss = shrink_terms_to_columns(first, columns, total)
+    # A forest needs few cells, however many the whole model has.
+    first_oracle = (
+        _build_oracle([*base, *(t.clique for t in held)], columns) if later else oracle
     )
-    found = fit_max_entropy(
-        small,
+    fit = fit_max_entropy(
+        first_oracle,
         held,
         total,
         base=base,
@@ -86,40 +70,46 @@ def fit_in_stages(
         tolerance=_stage_tolerance(tolerance, loss, held),
         progress=progress,
     )
-    for step in later:
-        shares, _ = oracle.run(found.potentials)
+    for stage in later:
+        shares, _ = oracle.run(fit.potentials)
         kept = [
             Term(t.clique, t.maps, total * t.answer(shares[t.clique]), t.variance)
             for t in held
         ]
-        new, loss = shrink_terms_to_expected(
-            [(t, total * shares[t.clique]) for t in step], way.trust
-        )
+        expected = [(t, total * shares[t.clique]) for t in stage]
+        new, loss = shrink_terms_to_expected(expected)
         held = [*kept, *new]
-        start = {t.question: warm[t.question] for t in step if t.question in warm}
-        more = fit_max_entropy(
+        further = fit_max_entropy(
             oracle,
             held,
             total,
-            base=found.potentials,
-            warm=start,
+            base=fit.potentials,
+            warm={t.question: warm[t.question] for t in stage if t.question in warm},
             shrinkage=typical_noise(held),
             tolerance=_stage_tolerance(tolerance, loss, held),
             progress=progress,
         )
-        weights = {
-            **found.weights,
-            **{t.question: more.weights[t.question] for t in step},
-        }
-        found = MaxEntropyFit(
-            more.potentials, weights, more.loss, more.gap, found.passes + more.passes
-        )
-    return found
+        fit = _join_fits(fit, further, stage)
+    return fit
+
+
+def _join_fits(
+    fit: MaxEntropyFit, further: MaxEntropyFit, stage: Sequence[Term]
+) -> MaxEntropyFit:
+    """The later fit, with the weights that a warm start of every stage needs."""
+    new = {t.question: further.weights[t.question] for t in stage}
+    return MaxEntropyFit(
+        potentials=further.potentials,
+        weights={**fit.weights, **new},
+        loss=further.loss,
+        gap=further.gap,
+        passes=fit.passes + further.passes,
+    )
 
 
 def _stage_tolerance(tolerance: float, loss: float, held: Sequence[Term]) -> float:
-    """How near a step comes to its best: a share of the `loss` that the noise of its
-    new terms leaves, told for every number of the fit.
+    """The duality gap of a stage: a share of the `loss` that the noise of its new terms
+    leaves, per number of the fit.
     """
     return tolerance * loss / max(sum(t.values.size for t in held), 1)
 
@@ -127,9 +117,6 @@ def _stage_tolerance(tolerance: float, loss: float, held: Sequence[Term]) -> flo
 def _build_oracle(
     cliques: Iterable[Clique], columns: Mapping[str, Array]
 ) -> Calibration:
-    """A tree of its own for the first step: a forest needs few cells, however many the
-    whole model has.
-    """
     sizes = {name: column.size for name, column in columns.items()}
     every: list[Clique] = list(
         dict.fromkeys([*cliques, *((name,) for name in columns)])
@@ -138,37 +125,67 @@ def _build_oracle(
 
 
 def split_into_stages(
-    terms: Sequence[Term],
-    columns: Mapping[str, Array],
-    total: float,
-    *,
-    forest: bool = True,
+    terms: Sequence[Term], columns: Mapping[str, Array], total: float
 ) -> list[list[Term]]:
-    """Columns and a forest of strong pairs, or all pairs; the other pairs; larger
-    marginals. Steps without a term are left out.
+    """Columns and a forest of strong pairs (or all pairs); the other pairs; larger
+    marginals. Stages without a term are left out.
 
     >>> from understudy.measurements import Identity
     >>> columns = {name: np.array([50.0, 50.0]) for name in "abc"}
     >>> away = {("a", "b"): 20.0, ("b", "c"): 15.0, ("a", "c"): 6.0}
     >>> pairs = [Term(p, (Identity(2),) * 2, 25 + x * np.array([[1.0, -1], [-1, 1]]), 1.0) for p, x in away.items()]
-    >>> [[t.clique for t in step] for step in split_into_stages(pairs, columns, 100.0)]
+    >>> [[t.clique for t in stage] for stage in split_into_stages(pairs, columns, 100.0)]
     [[('a', 'b'), ('b', 'c')], [('a', 'c')]]
     """
-    larger = [t for t in terms if len(t.clique) > 2]
-    if not forest:
-        return [[t for t in terms if len(t.clique) < 3], *([larger] if larger else [])]
-    pairs = {t.clique: t for t in terms if len(t.clique) == 2 and not t.is_coarse}
-    apart: dict[Clique, float] = {}
-    for pair, term in pairs.items():
-        expected = independent_counts(pair, columns, total)
-        noise = np.minimum(np.sqrt(term.row_variance), expected)
-        found = (
-            np.maximum(term.values, 0)
-            if term.plain
-            else expected + term.to_rows(term.values - term.answer(expected))
-        )
-        apart[pair] = float(np.abs(found - expected).sum() - noise.sum())
-    strongest = select_tree_cliques(sorted(pairs, key=lambda pair: -apart[pair]))
-    simple = [t for t in terms if len(t.clique) < 2 or t.clique in strongest]
-    rest = [t for t in terms if len(t.clique) == 2 and t.clique not in strongest]
-    return [simple, *(step for step in (rest, larger) if step)]
+    joint = [t for t in terms if len(t.clique) > 1]
+    larger = [t for t in joint if len(t.clique) > 2]
+    if interaction_signal_share(joint, columns, total) <= MIN_FOREST_SIGNAL_SHARE:
+        simple = [t for t in terms if len(t.clique) < 3]
+        return [simple, *([larger] if larger else [])]
+    pairs = {t.clique: t for t in joint if len(t.clique) == 2 and not t.is_coarse}
+    strength: dict[Clique, float] = {
+        pair: _distance_beyond_noise(term, columns, total)
+        for pair, term in pairs.items()
+    }
+    forest = select_tree_cliques(sorted(pairs, key=lambda pair: -strength[pair]))
+    simple = [t for t in terms if len(t.clique) < 2 or t.clique in forest]
+    rest = [t for t in joint if len(t.clique) == 2 and t.clique not in forest]
+    return [simple, *(stage for stage in (rest, larger) if stage)]
+
+
+def interaction_signal_share(
+    terms: Sequence[Term], columns: Mapping[str, Array], total: float
+) -> float:
+    """The share of the L1 distance of marginals from independence that survives their
+    shrinkage; 1 for a single marginal, which nothing is selected from.
+
+    >>> from understudy.measurements import Identity
+    >>> columns = {name: np.array([50.0, 50.0]) for name in "ab"}
+    >>> apart = np.array([[40.0, 10.0], [10.0, 40.0]])
+    >>> def look(variance): return Term(("a", "b"), (Identity(2),) * 2, apart, variance)
+    >>> [round(interaction_signal_share([look(v)] * 2, columns, 100.0), 2) for v in (1.0, 1e4)]
+    [1.0, 0.01]
+    """
+    if len(terms) < 2:
+        return 1.0
+    looks = [(t, independent_counts(t.clique, columns, total)) for t in terms]
+    kept, whole = 0.0, 0.0
+    for (term, expected), variance in zip(looks, prior_variances(looks), strict=True):
+        signal = variance * term.square(expected) / term.variance
+        distance = np.sqrt(signal * term.row_variance)
+        whole += float(distance.sum())
+        kept += float((distance * signal / (1 + signal)).sum())
+    return kept / whole if whole > 0 else 1.0
+
+
+def _distance_beyond_noise(
+    term: Term, columns: Mapping[str, Array], total: float
+) -> float:
+    """The L1 distance of a noisy pair from independence, less what noise contributes."""
+    expected = independent_counts(term.clique, columns, total)
+    noise = np.minimum(np.sqrt(term.row_variance), expected)
+    if term.plain:
+        counts = np.maximum(term.values, 0)
+    else:
+        counts = expected + term.to_rows(term.values - term.answer(expected))
+    return float(np.abs(counts - expected).sum() - noise.sum())

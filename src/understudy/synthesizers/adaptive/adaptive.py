@@ -233,7 +233,6 @@ class Adaptive(Synthesizer):
             reduced,
             cliques=held,
             empirical=True,
-            cautious=True,
             tolerance=FINAL_FIT_TOLERANCE,
             limit_cells=self.settings.fit_cells,
         )
