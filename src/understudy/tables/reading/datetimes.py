@@ -24,14 +24,12 @@ from understudy.tables.sql.stored import (
     trimmed_text_sql,
 )
 
-FIRST_CALENDAR_DAY, LAST_CALENDAR_DAY = (
-    (date.min - EPOCH_DATE).days,
-    (date.max - EPOCH_DATE).days,
-)
-DAY_MICROS, MINUTE_MICROS = (
-    timedelta(days=1) // MICROSECOND_SPAN,
-    timedelta(minutes=1) // MICROSECOND_SPAN,
-)
+FIRST_CALENDAR_DAY = (date.min - EPOCH_DATE).days
+LAST_CALENDAR_DAY = (date.max - EPOCH_DATE).days
+"""Python's calendar, in days since 1970."""
+
+DAY_MICROS = timedelta(days=1) // MICROSECOND_SPAN
+MINUTE_MICROS = timedelta(minutes=1) // MICROSECOND_SPAN
 
 
 def in_calendar_sql(cell: str) -> str:
@@ -43,6 +41,7 @@ def in_calendar_sql(cell: str) -> str:
 
 
 def _calendar_or_null_sql(layers: QueryLayers, micros: str) -> str:
+    # DuckDB's calendar is wider than Python's: a moment outside is no value here.
     micros = layers.read(micros)
     return layers.read(
         f"CASE WHEN {micros} BETWEEN {FIRST_CALENDAR_DAY * DAY_MICROS} AND"
@@ -51,6 +50,7 @@ def _calendar_or_null_sql(layers: QueryLayers, micros: str) -> str:
 
 
 def _floor_divide_sql(value: str, by: int) -> str:
+    # DuckDB's // rounds towards zero; moments before 1970 are negative.
     return f"({value} // {by} - CASE WHEN {value} % {by} < 0 THEN 1 ELSE 0 END)"
 
 
@@ -84,6 +84,7 @@ def _wall_clock_sql(layers: QueryLayers, stored: StoredColumn) -> str:
         return micros
     zone = stored.zone or "UTC"
     shift = _offset_micros(zone)
+    # DuckDB knows zones by name only; a fixed offset is added by hand.
     if shift is not None:
         return _calendar_or_null_sql(
             layers, f"{micros} + {quoting.whole_literal(shift)}"
@@ -120,8 +121,8 @@ def _parse_moment_sql(
     signed = (
         f"CASE WHEN {offset} LIKE '-%' THEN -1 ELSE 1 END * ({hours} * 60 + {minutes})"
     )
-    known = f"CASE WHEN {hours} <= 23 AND {minutes} <= 59 THEN {signed} END"
-    shift = layers.read(f"CASE WHEN {offset} IN ('', 'Z') THEN 0 ELSE {known} END")
+    valid = f"CASE WHEN {hours} <= 23 AND {minutes} <= 59 THEN {signed} END"
+    shift = layers.read(f"CASE WHEN {offset} IN ('', 'Z') THEN 0 ELSE {valid} END")
     wall = _calendar_or_null_sql(layers, moment)
     return layers.read(f"CASE WHEN {shift} IS NOT NULL THEN {wall} END"), shift, offset
 
@@ -148,11 +149,10 @@ def moment_sql(
     """
     zone = column.zone
     if stored.type in INSTANT_TYPES:
-        return (
-            _wall_clock_sql(layers, stored)
-            if zone is None
-            else _epoch_micros_sql(layers, stored)
-        )
+        # A column without a zone takes what clocks show, where the source shows it.
+        if zone is None:
+            return _wall_clock_sql(layers, stored)
+        return _epoch_micros_sql(layers, stored)
     if stored.type in TEXT_TYPES:
         wall, shift, offset = _parse_moment_sql(layers, stored)
         if zone is None:

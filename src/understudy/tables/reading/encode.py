@@ -43,13 +43,12 @@ def code_sql(
     layers: QueryLayers, codec: Codec, stored: StoredColumn, listing: EnumCreator
 ) -> str:
     """A cell's code, never NULL, in the smallest type that holds it."""
-    found = (
-        _label_code_sql(layers, codec, stored, listing)
-        if isinstance(codec.bins, LabelLookup)
-        else _bin_code_sql(layers, codec, stored)
-    )
+    if isinstance(codec.bins, LabelLookup):
+        code = _label_code_sql(layers, codec, stored, listing)
+    else:
+        code = _bin_code_sql(layers, codec, stored)
     return (
-        f"CAST(CASE WHEN {is_empty_sql(stored)} THEN {codec.default} ELSE {found} END"
+        f"CAST(CASE WHEN {is_empty_sql(stored)} THEN {codec.default} ELSE {code} END"
         f" AS {DUCKDB_CODE_TYPES[codec.dtype.itemsize]})"
     )
 
@@ -58,56 +57,52 @@ def index_sql(layers: QueryLayers, column: Lattice, stored: StoredColumn) -> str
     """A cell's lattice index as BIGINT; NULL where it is missing or no value of the
     column's type.
     """
-    found = number_reading(layers, column, stored)
-    if found is None:
+    reading = number_reading(layers, column, stored)
+    if reading is None:
         return "CAST(NULL AS BIGINT)"
-    conditions = [is_empty_sql(stored)]
+    absent = [is_empty_sql(stored)]
     if column.missing and stored.type in TEXT_TYPES:
-        conditions.append(
-            f"{texts_sql(layers, stored)[0]} IN"
-            f" ({quoting.text_literals(column.missing)})"
-        )
-    conditions += [
-        condition for condition, _ in _missing_code_conditions(column, stored, found)
-    ]
-    inside = layers.read(
-        f"CASE WHEN {' OR '.join(conditions)} THEN NULL ELSE {found.value} END"
+        codes = quoting.text_literals(column.missing)
+        absent.append(f"{texts_sql(layers, stored)[0]} IN ({codes})")
+    coded = _missing_code_conditions(column, stored, reading)
+    absent += [condition for condition, _ in coded]
+    present = layers.read(
+        f"CASE WHEN {' OR '.join(absent)} THEN NULL ELSE {reading.value} END"
     )
-    position = layers.read(found.grid.index(inside))
-    if column.outside is OutOfBoundsPolicy.MISSING:
-        bounds = [(column.low, "<"), (column.high, ">")]
-        beyond = [
-            f"{position} {sign} {quoting.whole_literal(bound)}"
-            for bound, sign in bounds
-            if bound is not None
-        ]
-        if beyond:
-            return f"CASE WHEN {' OR '.join(beyond)} THEN NULL ELSE {position} END"
-    return position
+    index = layers.read(reading.grid.index(present))
+    if column.outside is not OutOfBoundsPolicy.MISSING:
+        return index
+    beyond = [
+        f"{index} {sign} {quoting.whole_literal(bound)}"
+        for bound, sign in ((column.low, "<"), (column.high, ">"))
+        if bound is not None
+    ]
+    if not beyond:
+        return index
+    return f"CASE WHEN {' OR '.join(beyond)} THEN NULL ELSE {index} END"
 
 
 def label_sql(layers: QueryLayers, column: Categorical, stored: StoredColumn) -> str:
     """A cell's text as a label; NULL where it is missing."""
-    found = texts_sql(layers, stored)
-    if not found:
+    texts = texts_sql(layers, stored)
+    if not texts:
         return "CAST(NULL AS VARCHAR)"
+    absent = [is_empty_sql(stored)]
+    # A missing code 7.0 also means a stored 7, whose text is shorter.
     codes = [*column.missing, *filter(None, map(find_first_spelling, column.missing))]
-    missing = [
-        f"{text} IN ({quoting.text_literals(codes)})"
-        for text in _looked_up(found, stored)
-        if codes
-    ]
-    return (
-        f"CASE WHEN {' OR '.join([is_empty_sql(stored), *missing])} THEN NULL ELSE"
-        f" {found[0]} END"
-    )
+    if codes:
+        absent += [
+            f"{text} IN ({quoting.text_literals(codes)})"
+            for text in _texts_to_look_up(texts, stored)
+        ]
+    return f"CASE WHEN {' OR '.join(absent)} THEN NULL ELSE {texts[0]} END"
 
 
-def _looked_up(found: list[str], stored: StoredColumn) -> list[str]:
+def _texts_to_look_up(texts: list[str], stored: StoredColumn) -> list[str]:
     """Which of a cell's texts are looked up among labels: the first, however the cell
     is stored, and the text as it is of a guarded one.
     """
-    return found if stored.guarded and stored.type in TEXT_TYPES else found[:1]
+    return texts if stored.guarded and stored.type in TEXT_TYPES else texts[:1]
 
 
 def is_listable_sql(text: str) -> str:
@@ -132,37 +127,10 @@ def _label_code_sql(
     """The code of a text that is a missing code, or else a label, or else an alias of
     one, or else of the unlisted.
     """
-    column, found = codec.column, _looked_up(texts_sql(layers, stored), stored)
+    column = codec.column
+    texts = _texts_to_look_up(texts_sql(layers, stored), stored)
     if isinstance(column, Boolean):
-        sides = [
-            [word for word, place in codec.places.items() if place == side]
-            for side in (0, 1)
-        ]
-
-        def place_cases(text: str) -> str:
-            return " ".join(
-                f"WHEN lower({text}) IN ({quoting.text_literals(side)}) THEN {i}"
-                for i, side in enumerate(sides)
-            )
-
-        found = [layers.read(text) for text in found]
-        spelled = [
-            f"WHEN {t} = {quoting.text_literal(m)} THEN {codec.missing_code(j)}"
-            for t in found
-            for j, m in enumerate(column.missing)
-        ]
-        other_words = [
-            f"WHEN {t} = {quoting.text_literal(m)} THEN {code}"
-            for t in found
-            for m, code in codec.aliases.items()
-        ]
-        whens = [
-            *spelled,
-            *(place_cases(t) for t in found),
-            *other_words,
-            "WHEN false THEN 0",
-        ]
-        return f"CASE {' '.join(whens)} ELSE {codec.unlisted_code} END"
+        return _truth_code_sql(codec, column, [layers.read(text) for text in texts])
     assert isinstance(codec.bins, LabelLookup)
     listed = [*codec.bins.labels]
     if isinstance(column, Categorical) and column.other is not None:
@@ -171,7 +139,8 @@ def _label_code_sql(
         return str(codec.unlisted_code)
     aliases = codec.aliases
     names = listing([*listed, *column.missing, *aliases])
-    places = [layers.read(f"enum_code(TRY_CAST({text} AS {names}))") for text in found]
+    # A cast to an enum is a hash lookup: as quick for a thousand labels as for two.
+    places = [layers.read(f"enum_code(TRY_CAST({text} AS {names}))") for text in texts]
     # In the list the missing codes follow the labels; among the codes the empty cell
     # stands between. Aliases come last.
     known = len(listed) + len(column.missing)
@@ -187,11 +156,36 @@ def _label_code_sql(
         if column.missing
     ]
     first = f"COALESCE({', '.join([*places, str(codec.unlisted_code)])})"
-    return (
-        f"CASE {' '.join([*others, *missing])} ELSE {first} END"
-        if others or missing
-        else first
-    )
+    if not others and not missing:
+        return first
+    return f"CASE {' '.join([*others, *missing])} ELSE {first} END"
+
+
+def _truth_code_sql(codec: Codec, column: Boolean, texts: list[str]) -> str:
+    """The code of a truth value: missing codes are compared as they are spelled, words
+    for yes and no in any case.
+    """
+    sides: tuple[list[str], list[str]] = ([], [])
+    for word, side in codec.places.items():
+        sides[side].append(word)
+    whens = [
+        f"WHEN {text} = {quoting.text_literal(spelling)} THEN {codec.missing_code(j)}"
+        for text in texts
+        for j, spelling in enumerate(column.missing)
+    ]
+    whens += [
+        f"WHEN lower({text}) IN ({quoting.text_literals(words)}) THEN {side}"
+        for text in texts
+        for side, words in enumerate(sides)
+    ]
+    whens += [
+        f"WHEN {text} = {quoting.text_literal(alias)} THEN {code}"
+        for text in texts
+        for alias, code in codec.aliases.items()
+    ]
+    # A CASE needs one branch at least; this one is never taken.
+    whens.append("WHEN false THEN 0")
+    return f"CASE {' '.join(whens)} ELSE {codec.unlisted_code} END"
 
 
 def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> str:
@@ -199,77 +193,82 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
     assert isinstance(column, Lattice)
     assert not isinstance(codec.bins, LabelLookup)
     edges = codec.bins.edges
-    found = number_reading(layers, column, stored)
+    reading = number_reading(layers, column, stored)
     whens = []
-    if column.missing and (stored.type in TEXT_TYPES or found is None):
+    if column.missing and (stored.type in TEXT_TYPES or reading is None):
         whens = [
             f"WHEN {text} = {quoting.text_literal(spelling)} THEN {codec.missing_code(j)}"
             for text in texts_sql(layers, stored)
             for j, spelling in enumerate(column.missing)
         ]
-    if found is None:
-        return (
-            f"CASE {' '.join(whens)} ELSE {codec.default} END"
-            if whens
-            else str(codec.default)
-        )
-    value = found.value
+    if reading is None:
+        if not whens:
+            return str(codec.default)
+        return f"CASE {' '.join(whens)} ELSE {codec.default} END"
+    value, grid = reading.value, reading.grid
     whens += [
         f"WHEN {condition} THEN {codec.missing_code(j)}"
-        for condition, j in _missing_code_conditions(column, stored, found)
+        for condition, j in _missing_code_conditions(column, stored, reading)
     ]
-    none = f"{value} IS NULL"
-    if isinstance(found.grid, DoubleGrid):
-        none += f" OR NOT isfinite({value})"
+    absent = f"{value} IS NULL"
+    if isinstance(grid, DoubleGrid):
+        absent += f" OR NOT isfinite({value})"
     if column.outside is OutOfBoundsPolicy.MISSING:
-        none += (
-            f" OR {value} < {found.grid.least(edges[0])} OR {value} >="
-            f" {found.grid.least(edges[-1])}"
-        )
+        low, end = grid.least(edges[0]), grid.least(edges[-1])
+        absent += f" OR {value} < {low} OR {value} >= {end}"
     return (
-        f"CASE {' '.join(whens)} WHEN {none} THEN {codec.default} ELSE"
-        f" {found.grid.bin_sql(value, edges)} END"
+        f"CASE {' '.join(whens)} WHEN {absent} THEN {codec.default} ELSE"
+        f" {grid.bin_sql(value, edges)} END"
     )
 
 
 def _missing_code_conditions(
-    column: Lattice, stored: StoredColumn, found: NumberReading
+    column: Lattice, stored: StoredColumn, reading: NumberReading
 ) -> Iterator[tuple[str, int]]:
     """For each missing code that is a value of the column's type: when a stored number
     is that value, and its place.
     """
-    exact = "" if found.cut is None else f" AND NOT {found.cut}"
+    # Digits that were cut off make a number differ from the code it seems to be.
+    exact = "" if reading.cut is None else f" AND NOT {reading.cut}"
     seen = set()
     for j, spelling in enumerate(column.missing):
-        value = column.parse(spelling)
-        if isinstance(found.grid, DoubleGrid):
-            number = _double_of_code(spelling, value)
-            place = None if number is None else _place_of_double(column, number)
-            literal = None if number is None else quoting.double_literal(number)
+        if isinstance(reading.grid, DoubleGrid):
+            literal, place = _double_code(column, spelling)
         else:
-            assert isinstance(found.grid, WholeGrid)
-            on_grid = (
-                Fraction(1, 2)
-                if value is None
-                else column.position_of(value) / found.grid.unit
-            )
-            literal = (
-                quoting.whole_literal(int(on_grid))
-                if on_grid.denominator == 1
-                else None
-            )
-            place = j
-            if (
-                stored.type not in TEXT_TYPES
-                and isinstance(value, Fraction)
-                and str(value) in column.missing
-            ):
-                place = column.missing.index(
-                    str(value)
-                )  # a stored 7 is rather "7" than "7.0"
+            assert isinstance(reading.grid, WholeGrid)
+            literal, place = _whole_code(column, j, stored, reading.grid)
         if literal is not None and place is not None and literal not in seen:
             seen.add(literal)
-            yield f"({found.value} = {literal}{exact})", place
+            yield f"({reading.value} = {literal}{exact})", place
+
+
+def _double_code(column: Lattice, spelling: str) -> tuple[str | None, int | None]:
+    """The double a missing code is stored as, and the place of the code it stands for."""
+    number = _double_of_code(spelling, column.parse(spelling))
+    if number is None:
+        return None, None
+    return quoting.double_literal(number), _place_of_double(column, number)
+
+
+def _whole_code(
+    column: Lattice, j: int, stored: StoredColumn, grid: WholeGrid
+) -> tuple[str | None, int | None]:
+    """The whole number a missing code is stored as, if it is one on this grid, and the
+    place of the code it stands for.
+    """
+    value = column.parse(column.missing[j])
+    if value is None:
+        return None, None
+    on_grid = column.position_of(value) / grid.unit
+    if on_grid.denominator != 1:
+        return None, None
+    place = j
+    if stored.type not in TEXT_TYPES and isinstance(value, Fraction):
+        # A stored 7 is the missing code "7" rather than "7.0".
+        shortest = str(value)
+        if shortest in column.missing:
+            place = column.missing.index(shortest)
+    return quoting.whole_literal(int(on_grid)), place
 
 
 def _double_of_code(spelling: str, value: object) -> float | None:

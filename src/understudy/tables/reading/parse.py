@@ -75,26 +75,18 @@ def number_reading(
     if isinstance(column, Integer | Real):
         return _quantity_reading(layers, column, stored)
     if isinstance(column, Date):
-        found = days_sql(layers, stored)
-        return (
-            None
-            if found is None
-            else NumberReading(
-                layers.read(found), WholeGrid(Fraction(1), nearest=False)
-            )
-        )
-    assert isinstance(column, Datetime | Time)
-    micros = (
-        moment_sql(layers, column, stored)
-        if isinstance(column, Datetime)
-        else clock_sql(layers, stored)
-    )
-    unit = Fraction(1, column.resolution // MICROSECOND_SPAN)
-    return (
-        None
-        if micros is None
-        else NumberReading(layers.read(micros), WholeGrid(unit, nearest=False))
-    )
+        value, unit = days_sql(layers, stored), Fraction(1)
+    else:
+        assert isinstance(column, Datetime | Time)
+        if isinstance(column, Datetime):
+            value = moment_sql(layers, column, stored)
+        else:
+            value = clock_sql(layers, stored)
+        unit = Fraction(1, column.resolution // MICROSECOND_SPAN)
+    if value is None:
+        return None
+    # A moment belongs to the lattice point before it, as clocks show it.
+    return NumberReading(layers.read(value), WholeGrid(unit, nearest=False))
 
 
 def texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
@@ -158,6 +150,7 @@ def _quantity_reading(
     if kind in WHOLE_TYPES:
         return NumberReading(cell, WholeGrid(1 / step, nearest=True))
     if kind == "UHUGEINT":
+        # The grid's arithmetic is signed; beyond 2^126 all numbers are beyond every edge.
         far = (
             f"CASE WHEN {cell} >= {2**126} THEN {2**126} ELSE TRY_CAST({cell} AS"
             " HUGEINT) END"
@@ -184,6 +177,7 @@ def _unscale_decimal_sql(cell: str, width: int, scale: int) -> str:
     """The digits of a decimal as a whole number."""
     if scale == 0:
         return f"CAST({cell} AS HUGEINT)"
+    # Multiplied as a decimal where 38 digits hold the product, else by its text.
     if width + scale <= 37:
         return (
             f"CAST(CAST({cell} AS DECIMAL(38,{scale})) * CAST({10**scale} AS"
@@ -211,6 +205,7 @@ def _parse_quantity(
     spelled = [
         number for number in map(parse_number, column.missing) if number is not None
     ]
+    # Enough decimals for half a step, and for missing codes to be told from values.
     places = max(
         _decimal_places(step / 2), *(_decimal_places(number) for number in spelled), 0
     )
@@ -224,6 +219,8 @@ def _parse_quantity(
         f" {MAX_NUMBER_DIGITS} AND regexp_full_match({n},"
         f" {quoting.text_literal(CELL_NUMBER_PATTERN)}) THEN 3 ELSE 0 END"
     )
+    # The long way, for exponents and many digits: sign, digits before and after the
+    # point, and the exponent, which moves the point.
     groups = "^([+-]?)([0-9]*)\\.?([0-9]*)([eE]([+-]?[0-9]{1,3}))?$"
     part = layers.read(
         f"CASE WHEN {kind} = 3 THEN regexp_extract({n}, '{groups}', ['s', 'w', 'f',"
@@ -252,6 +249,7 @@ def _parse_quantity(
         + (f"WHEN 2 THEN TRY_CAST({decimal} AS HUGEINT) " if 0 < places <= 10 else "")
         + f"WHEN 3 THEN CASE WHEN {part}.s = '-' THEN -{size} ELSE {size} END END"
     )
+    # What was cut off decides only whether a number is a missing code exactly.
     beyond = (
         f"substr({text}, strpos({text}, '.') + {places + 1})",
         f"substr({digits}, GREATEST({point}, 0) + 1)",

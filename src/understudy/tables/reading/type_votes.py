@@ -1,4 +1,4 @@
-"""Ballots: for which type a cell of text speaks.
+"""Votes on types: which type a cell can be read as.
 
 Each cell votes for exactly one candidate, the most specific type it can be read as, so
 one row moves exactly one count per column. A vote for one type also supports the types
@@ -124,90 +124,101 @@ def _is_multiple(vote: str, candidate: str) -> bool:
 def vote_sql(
     layers: QueryLayers, stored: StoredColumn, missing: tuple[str, ...]
 ) -> str:
-    """The position among the candidates of the one a cell votes for. A number written
-    with leading zeros is a text: it is a code.
+    """The place among the candidates of the one a cell votes for.
 
     A stored number, truth or moment votes by the text it would have in a CSV file, so
     that a stored type that a single cell decides (whole numbers beside an empty cell
     are floats to pandas) moves the vote of that cell alone.
     """
     stored = _shorten_float_text(stored)
-    found = texts_sql(layers, stored)
-    if not found:
-        empty, text_vote = (
-            TYPE_CANDIDATES.index(EMPTY_CANDIDATE),
-            TYPE_CANDIDATES.index(TEXT_CANDIDATE),
-        )
-        return (
-            f"CAST(CASE WHEN {is_empty_sql(stored)} THEN {empty} ELSE {text_vote} END"
-            " AS UTINYINT)"
-        )
-    text = layers.read(found[0])
-    n = layers.read(f"trim({text}, {BLANKS_SQL})")
-
-    def is_like(pattern: str) -> str:
-        return f"regexp_full_match({n}, {quoting.text_literal(pattern)})"
-
-    none = [is_empty_sql(stored)] + (
-        [f"{text} IN ({quoting.text_literals(missing)})"] if missing else []
-    )
-    whole = "[+-]?(0|[1-9][0-9]{0,17})(\\.0{1,6})?"
+    texts = texts_sql(layers, stored)
+    if not texts:
+        return _first_candidate_sql([(is_empty_sql(stored), EMPTY_CANDIDATE)])
+    text = layers.read(texts[0])
+    trimmed = layers.read(f"trim({text}, {BLANKS_SQL})")
     # The digits before the point decide the step of a whole number.
-    head = layers.read(f"regexp_extract({n}, '^[+-]?[0-9]*')")
-    day, clock = (
-        f"TRY_CAST(left({n}, 10) AS DATE) IS NOT NULL",
-        (
-            f"TRY_CAST(regexp_extract({n}, '{CELL_TIME_PATTERN}') AS TIME) < TIME"
-            " '24:00:00'"
-        ),
+    head = layers.read(f"regexp_extract({trimmed}, '^[+-]?[0-9]*')")
+    empty = is_empty_sql(stored)
+    if missing:
+        empty += f" OR {text} IN ({quoting.text_literals(missing)})"
+    words = quoting.text_literals(BOOLEAN_VOTE_WORDS)
+    # The first condition that holds decides, so the more specific come first.
+    return _first_candidate_sql(
+        [
+            (empty, EMPTY_CANDIDATE),
+            (f"{trimmed} IN ('true', 'false')", "truth"),
+            # Spelled as 0.0 or 1.0 they are numbers: no boolean is written like that.
+            (f"{trimmed} = '0'", "zero"),
+            (f"{trimmed} = '1'", "bit"),
+            (f"lower({trimmed}) IN ({words})", "boolean"),
+            *_whole_conditions(trimmed, head),
+            *_decimal_conditions(trimmed),
+            *_time_conditions(trimmed),
+        ]
     )
-    decimal = "[+-]?(0|[1-9][0-9]{0,14})?"
-    rules = [
-        (" OR ".join(none), EMPTY_CANDIDATE),
-        (f"{n} IN ('true', 'false')", "truth"),
-        # Spelled as 0.0 or 1.0 they are numbers: no boolean is written like that.
-        (f"{n} = '0'", "zero"),
-        (f"{n} = '1'", "bit"),
-        (f"{is_like(whole)} AND {head} IN ('0', '-0', '+0')", "integer1000"),
-        (f"lower({n}) IN ({quoting.text_literals(BOOLEAN_VOTE_WORDS)})", "boolean"),
-        (f"{is_like(whole)} AND suffix({head}, '000')", "integer1000"),
-        (f"{is_like(whole)} AND suffix({head}, '00')", "integer100"),
-        (f"{is_like(whole)} AND suffix({head}, '0')", "integer10"),
-        (f"{is_like(whole)} AND suffix({head}, '5')", "integer5"),
-        (is_like(whole), "integer"),
-        (is_like(f"{decimal}\\.5"), "half"),
-        (is_like(f"{decimal}\\.[0-9]"), "decimal1"),
-        (is_like(f"{decimal}\\.(25|50|75|00)"), "quarter"),
-        (is_like(f"{decimal}\\.[0-9][05]"), "twentieth"),
-        *(
-            (is_like(f"{decimal}\\.[0-9]{{{places}}}"), f"decimal{places}")
-            for places in range(2, MAX_VOTED_DECIMALS + 1)
-        ),
-        (
-            (
-                f"{is_like(CELL_NUMBER_PATTERN)} AND NOT regexp_matches({n},"
-                " '^[+-]?0[0-9]')"
-            ),
-            "real",
-        ),
-        (f"{is_like(CELL_DATE_PATTERN)} AND {day}", "date"),
-        (
-            (
-                f"{is_like(f'{CELL_DATE_PATTERN}[T ]{CELL_TIME_PATTERN}{CELL_OFFSET_PATTERN}')}"
-                f" AND {day} AND {clock}"
-            ),
-            "instant",
-        ),
-        (f"{is_like(CELL_MOMENT_PATTERN)} AND {day} AND {clock}", "datetime"),
-        (f"{is_like(CELL_TIME_PATTERN)} AND {clock}", "time"),
-    ]
+
+
+def _first_candidate_sql(conditions: list[tuple[str, str]]) -> str:
+    """The place of the candidate whose condition holds first; of text where none does."""
     whens = " ".join(
-        f"WHEN {rule} THEN {TYPE_CANDIDATES.index(kind)}" for rule, kind in rules
+        f"WHEN {rule} THEN {TYPE_CANDIDATES.index(candidate)}"
+        for rule, candidate in conditions
     )
-    return (
-        f"CAST(CASE {whens} ELSE {TYPE_CANDIDATES.index(TEXT_CANDIDATE)} END AS"
-        " UTINYINT)"
-    )
+    otherwise = TYPE_CANDIDATES.index(TEXT_CANDIDATE)
+    return f"CAST(CASE {whens} ELSE {otherwise} END AS UTINYINT)"
+
+
+def _is_like_sql(text: str, pattern: str) -> str:
+    return f"regexp_full_match({text}, {quoting.text_literal(pattern)})"
+
+
+def _whole_conditions(text: str, head: str) -> list[tuple[str, str]]:
+    """When a text is a whole number, by the coarsest step it is a multiple of."""
+    is_whole = _is_like_sql(text, "[+-]?(0|[1-9][0-9]{0,17})(\\.0{1,6})?")
+    return [
+        (f"{is_whole} AND {head} IN ('0', '-0', '+0')", "integer1000"),
+        (f"{is_whole} AND suffix({head}, '000')", "integer1000"),
+        (f"{is_whole} AND suffix({head}, '00')", "integer100"),
+        (f"{is_whole} AND suffix({head}, '0')", "integer10"),
+        (f"{is_whole} AND suffix({head}, '5')", "integer5"),
+        (is_whole, "integer"),
+    ]
+
+
+def _decimal_conditions(text: str) -> list[tuple[str, str]]:
+    """When a text is another number, by the coarsest step it is a multiple of."""
+    whole_part = "[+-]?(0|[1-9][0-9]{0,14})?"
+    # A number written with leading zeros is a code, and so a text.
+    has_zeros = f"regexp_matches({text}, '^[+-]?0[0-9]')"
+    decimals = [
+        (_is_like_sql(text, f"{whole_part}\\.[0-9]{{{places}}}"), f"decimal{places}")
+        for places in range(2, MAX_VOTED_DECIMALS + 1)
+    ]
+    return [
+        (_is_like_sql(text, f"{whole_part}\\.5"), "half"),
+        (_is_like_sql(text, f"{whole_part}\\.[0-9]"), "decimal1"),
+        (_is_like_sql(text, f"{whole_part}\\.(25|50|75|00)"), "quarter"),
+        (_is_like_sql(text, f"{whole_part}\\.[0-9][05]"), "twentieth"),
+        *decimals,
+        (f"{_is_like_sql(text, CELL_NUMBER_PATTERN)} AND NOT {has_zeros}", "real"),
+    ]
+
+
+def _time_conditions(text: str) -> list[tuple[str, str]]:
+    """When a text is a day, a moment or a time of day."""
+    # A pattern takes 2024-02-30 and 25:00 for a date and a time: a cast decides.
+    is_day = f"TRY_CAST(left({text}, 10) AS DATE) IS NOT NULL"
+    clock = f"regexp_extract({text}, '{CELL_TIME_PATTERN}')"
+    is_clock = f"TRY_CAST({clock} AS TIME) < TIME '24:00:00'"
+    instant = f"{CELL_DATE_PATTERN}[T ]{CELL_TIME_PATTERN}{CELL_OFFSET_PATTERN}"
+    is_instant = _is_like_sql(text, instant)
+    is_moment = _is_like_sql(text, CELL_MOMENT_PATTERN)
+    return [
+        (f"{_is_like_sql(text, CELL_DATE_PATTERN)} AND {is_day}", "date"),
+        (f"{is_instant} AND {is_day} AND {is_clock}", "instant"),
+        (f"{is_moment} AND {is_day} AND {is_clock}", "datetime"),
+        (f"{_is_like_sql(text, CELL_TIME_PATTERN)} AND {is_clock}", "time"),
+    ]
 
 
 def _shorten_float_text(stored: StoredColumn) -> StoredColumn:
