@@ -15,6 +15,7 @@ from kit.studio.server import Place, people
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.releases import Release
+from understudy.schema import Schema
 from understudy.studio.redirect import RedirectPage
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -141,7 +142,7 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     page.wait_for_url("**/t/visits.csv")
     # Override what was inferred.
     row = page.locator("tr[data-name=town]")
-    row.locator(".values").fill("x, y, z")
+    row.locator(".values").fill("x\ny\nz")
     row.locator(".role").select_option("quasi_identifier")
     page.locator("tr[data-name=age] .min").fill("0")
     page.locator("tr[data-name=age] .max").fill("99")
@@ -167,6 +168,10 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     page.click("text=Draw")
     expect(page.locator("#drawn rect").first).to_be_visible()
     expect(page.locator("#command")).to_contain_text("understudy synthesize visits.csv")
+    expect(page.locator("#pays-again")).to_contain_text("spends ε = 1 again")
+    # What the terminal would say: stages, what is public and what was learned.
+    expect(page.locator("#stages")).to_contain_text("measuring")
+    expect(page.locator("#notes")).to_contain_text("Public by your declaration")
     with page.expect_download() as got:
         page.click("text=Release file")
     saved = tmp_path / "got.understudy"
@@ -177,6 +182,10 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     got.value.save_as(tmp_path / "rows.csv")
     lines = (tmp_path / "rows.csv").read_text().splitlines()
     assert lines[0] == "age,sex,town,smoker"
+    shown = page.locator("#preview tr").all_inner_texts()
+    assert [line.split("\t") for line in shown] == [
+        line.split(",") for line in lines[:11]
+    ]
     # The budget is exhausted: refused before it starts, and nothing spent.
     page.goto(f"{place.url}/t/visits.csv/plan")
     page.click("#run")
@@ -355,7 +364,15 @@ def test_four_modes_side_by_side(page: Page, place: Place) -> None:
     page.click("text=Keep and plan")
     page.wait_for_url("**/plan")
     page.select_option("#target", "smoker")
+    page.fill("#epsilon", "0.7")
+    # Three of the four read rows: the total is said, and agreed to.
     page.click("#modes")
+    expect(page.locator("#agree")).to_contain_text("3 times ε = 0.7, ε = 2.1 in all.")
+    page.click("#agree-no")
+    expect(page.locator("#agree")).to_be_hidden()
+    assert not (place.folder / "modes.csv.ledger").exists()
+    page.click("#modes")
+    page.click("#agree-yes")
     page.wait_for_url("**/compare?runs=*")
     sides = page.locator("#sides > section")
     for mode in ("random", "independent", "privbayes"):
@@ -367,3 +384,133 @@ def test_four_modes_side_by_side(page: Page, place: Place) -> None:
     )
     expect(page.locator("#sides svg").first).to_be_visible()
     expect(page.locator("#trade circle")).to_have_count(sides.count())
+
+
+def test_a_label_with_commas_stays_one_label(page: Page, place: Place) -> None:
+    """Adding a label leaves the others as they are, commas and all."""
+    lines = [
+        "job,age",
+        *('"cook, chef",30' if i % 2 else "smith,40" for i in range(60)),
+    ]
+    (place.folder / "jobs.csv").write_text("\n".join(lines) + "\n")
+    page.goto(f"{place.url}/t/jobs.csv?fresh=1&public=1")
+    values = page.locator("tr[data-name=job] .values")
+    expect(values).to_have_value("cook, chef\nsmith")
+    values.fill("cook, chef\nsmith\nmiller, baker")
+    page.click("text=Keep and plan")
+    page.wait_for_url("**/plan")
+    kept = Schema.load(place.folder / "jobs.csv.yaml")["job"]
+    assert kept.values == ("cook, chef", "smith", "miller, baker")
+
+
+def test_a_bound_that_is_no_number_is_refused_and_seen(
+    page: Page, place: Place
+) -> None:
+    """It is not quietly learned from the rows, and the refusal is not under the header."""
+    people(place.folder / "bounds.csv")
+    page.set_viewport_size({"width": 1200, "height": 400})
+    page.goto(f"{place.url}/t/bounds.csv?fresh=1")
+    page.fill("tr[data-name=age] .min", "O")
+    page.fill("tr[data-name=age] .max", "99")
+    page.click("text=Keep and plan")
+    expect(page.locator("#error")).to_contain_text("`min` must be a whole number")
+    header = page.locator("header").bounding_box()
+    error = page.locator("#error").bounding_box()
+    assert header is not None
+    assert error is not None
+    assert error["y"] >= header["y"] + header["height"]
+    assert error["y"] + error["height"] <= 400
+    assert not (place.folder / "bounds.csv.yaml").exists()
+
+
+def test_the_privacy_unit_is_said_on_the_page(page: Page, place: Place) -> None:
+    lines = ["patient,ward", *(f"p{i // 3},{'ab'[i % 2]}" for i in range(120))]
+    (place.folder / "wards.csv").write_text("\n".join(lines) + "\n")
+    page.goto(f"{place.url}/t/wards.csv?fresh=1&public=1")
+    page.select_option("#unit-id", "patient")
+    page.fill("#unit-rows", "4")
+    page.click("text=Keep and plan")
+    page.wait_for_url("**/plan")
+    expect(page.locator("#unit")).to_contain_text(
+        "every patient, with at most 4 rows of each"
+    )
+    unit = Schema.load(place.folder / "wards.csv.yaml").unit
+    assert (unit.id, unit.max_rows) == ("patient", 4)
+    # And back to rows.
+    page.goto(f"{place.url}/t/wards.csv")
+    expect(page.locator("#unit-rows")).to_have_value("4")
+    page.select_option("#unit-id", "")
+    page.fill("#unit-rows", "1")
+    page.click("text=Keep and plan")
+    page.wait_for_url("**/plan")
+    expect(page.locator("#unit")).to_contain_text("protects every row")
+
+
+def test_epsilon_is_a_number_that_the_slider_writes(page: Page, place: Place) -> None:
+    page.goto(f"{place.url}/t/people.csv/plan")
+    page.locator("#epsilon-slider").fill("50")
+    expect(page.locator("#epsilon")).to_have_value("3.2")
+    page.fill("#epsilon", "0.123")
+    assert page.locator("#epsilon-slider").input_value() == "-90"
+    page.fill("#epsilon", "one")
+    page.click("#run")
+    expect(page.locator("#error")).to_contain_text("ε must be a number above 0")
+    page.click("#modes")
+    expect(page.locator("#error")).to_contain_text("ε must be a number above 0")
+    expect(page.locator("#agree")).to_be_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_phone_and_follow_the_light(
+    page: Page, place: Place, scheme: str
+) -> None:
+    """No page is wider than a phone, and words stand out from their paper by at least
+    4.5 to 1 in both colour schemes.
+    """
+    people(place.folder / "phone.csv")
+    page.emulate_media(color_scheme=scheme)
+    plan_of(page, place, "phone.csv", "independent")
+    page.uncheck("#look")
+    page.click("#run")
+    page.wait_for_url("**/run/*")
+    expect(page.locator("#preview")).to_be_visible()
+    run = page.url
+    page.set_viewport_size({"width": 375, "height": 700})
+    pages = (
+        f"{place.url}/",
+        f"{place.url}/t/phone.csv",
+        f"{place.url}/t/phone.csv/plan",
+    )
+    for address in (*pages, run, f"{place.url}/t/none.csv"):
+        page.goto(address)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 375, address
+        for selector in ("body", ".soft", "a", "button, .button", ".error, .banner"):
+            for contrast in page.evaluate(CONTRASTS, selector):
+                assert contrast >= 4.5, (address, selector)
+
+
+CONTRASTS = """(selector) => {
+    const luminance = (colour) => {
+        const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => {
+            const share = part / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const paper = (element) => {
+        for (let each = element; each; each = each.parentElement) {
+            const colour = getComputedStyle(each).backgroundColor;
+            if (!colour.endsWith(", 0)")) return colour;
+        }
+        return "rgb(255, 255, 255)";
+    };
+    const shown = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
+    return shown.map((each) => {
+        const [low, high] = [luminance(getComputedStyle(each).color), luminance(paper(each))].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+    });
+}"""
+"""Contrast of the words of every element that is shown, by the web's accessibility
+guidelines.
+"""

@@ -285,6 +285,30 @@ def test_no_other_page_can_change_anything(
     assert sorted(p.name for p in place.folder.rglob("*")) == before
 
 
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_token_in_the_address_makes_no_change_another_pages(
+    place: Place, path: str
+) -> None:
+    """The token lets a browser in from anywhere, so what brings one is not asked who
+    sent it; a change is, whatever its address holds.
+    """
+    status, _, text = post(
+        place, f"{path}?token=x", {"table": "people.csv"}, sec_fetch_site="cross-site"
+    )
+    assert (status, text) == (403, b"This was asked for by another page.")
+
+
+def test_runs_side_by_side_need_their_total_agreed_to(place: Place) -> None:
+    people(place.folder / "agreed.csv")
+    wanted = {"table": "agreed.csv", "epsilon": "0.5", "modes": True}
+    for agreed in (None, "", "0.5", "x", "1e999999999", "-1.5"):
+        status, _, answer = post(place, "/api/run", wanted | {"agreed": agreed})
+        assert status == 400
+        assert "in all, which was not agreed to" in json.loads(answer)["error"]
+    assert not (place.folder / "agreed.csv.ledger").exists()
+    assert not (place.folder / "agreed.csv.runs").exists()
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_do_nothing(place: Place, method: str) -> None:
     assert ask(place, "/t/people.csv", method=method, cookie=place.session)[0] in {

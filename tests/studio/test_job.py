@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from kit.studio.jobs import job_of
 from kit.studio.server import people
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
-from understudy.studio.job import Job, Jobs
+from understudy.studio.job import MAX_REMEMBERED_RUNS, Job, Jobs
 from understudy.studio.workspace import Workspace
 
 
@@ -176,6 +177,23 @@ def test_runs_wait_for_each_other_and_one_that_waits_can_be_stopped(
     assert job.message == "Stopped before it began. Nothing was spent."
     assert jobs.find(job.id) is job
     assert jobs.all() == [job]
+
+
+def test_a_run_that_goes_on_is_never_forgotten(tmp_path: Path) -> None:
+    """However many come after it, it can be found and stopped."""
+    jobs = Jobs()
+    waiting = job_of(tmp_path)
+    with jobs._turn:  # nothing begins
+        jobs.start(waiting)
+        for _ in range(2 * MAX_REMEMBERED_RUNS):
+            jobs._jobs[f"ended {len(jobs._jobs)}"] = replace(waiting, state="done")
+        waiting.cancel()
+        later = replace(waiting, id="later")
+        later.cancel()
+        jobs.start(later)
+        assert jobs.find(waiting.id) is waiting
+        assert len(jobs.all()) <= MAX_REMEMBERED_RUNS
+    jobs.close()
 
 
 def test_a_table_that_seems_renamed_gets_no_second_account(tmp_path: Path) -> None:

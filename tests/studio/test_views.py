@@ -26,6 +26,7 @@ from understudy.studio.views import (
     draw_trade_off,
     equivalent_command,
     list_compared_findings,
+    preview_rows,
 )
 
 
@@ -83,7 +84,7 @@ def test_every_figure_is_text_and_shapes(
 ) -> None:
     job = job_of(tmp_path)
     job.release = release
-    figures = [c["drawn"] for c in column_charts(job, release)]
+    figures = [c["figure"] for c in column_charts(job, release)]
     figures += [
         draw_heatmap(job),
         draw_network(list(release.schema), find_measured_pairs(release)),
@@ -94,7 +95,7 @@ def test_every_figure_is_text_and_shapes(
     job.report = evaluate(
         rows, release.sample(kind="polars", seed=2), release=release, risk=False
     )
-    figures += [c["drawn"] for c in column_charts(job, release)] + [draw_heatmap(job)]
+    figures += [c["figure"] for c in column_charts(job, release)] + [draw_heatmap(job)]
     figures.append(trade_figure([(name, 0.1, 0.2) for name in HOSTILE]))
     said = "".join(read(figure).text for figure in figures)
     for name in HOSTILE[:7]:
@@ -113,3 +114,13 @@ def test_a_command_can_be_typed_whatever_the_table_is_called(tmp_path) -> None:
     first, second = (shlex.split(line) for line in equivalent_command(job).splitlines())
     assert first[2] == second[2] == job.table
     assert second[second.index("--holdout") + 1] == "b c.csv"
+
+
+def test_the_first_rows_are_those_of_the_file(tmp_path) -> None:
+    job = job_of(tmp_path, look=False)
+    job.run()
+    with (job.folder / "synthetic.csv").open() as file:
+        lines = [line.rstrip("\n").split(",") for line in file]
+    assert preview_rows(job) == lines[:11]
+    (job.folder / "synthetic.csv").write_text('a\n"x, ""y""\nz' + "w" * 99 + '"\n')
+    assert preview_rows(job) == [["a"], ['x, "y"\nz' + "w" * 31 + "…"]]

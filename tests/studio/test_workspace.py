@@ -8,7 +8,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from kit.scratch import orphan
+from understudy.accounting.budget import Budget
 from understudy.scratch import HIDDEN_SCRATCH_PREFIX
 from understudy.studio.workspace import Workspace
 
@@ -30,3 +33,24 @@ def test_an_upload_waits_in_a_private_directory_and_sweeps_those_that_were_cut_o
     assert waited != left
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
     assert (tmp_path / "people.csv").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["人" * 100 + ".csv", "é" * 300 + ".csv", "(1) people.csv", "+.csv", "-x.csv"],
+)
+def test_whatever_an_upload_is_called_it_is_found_again(
+    tmp_path: Path, sent: str
+) -> None:
+    """The name is short enough for the file system, with the longer ones of the ledger
+    and the runs, and is one that the folder lists.
+    """
+
+    async def send() -> AsyncIterator[bytes]:
+        yield b"age\n34\n"
+
+    workspace = Workspace(tmp_path)
+    name = asyncio.run(workspace.add(sent, send()))
+    assert workspace.tables() == [name]
+    workspace.open_account(name, Budget.of(1))
+    assert workspace.run_folder(name).is_dir()

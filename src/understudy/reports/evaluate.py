@@ -38,18 +38,19 @@ def evaluate(
     >>> report.utility["kmarginal"].value, report.internal
     (1000.0, True)
     """
-    found = compare(real, synthetic, **options)
-    plain = {
+    evaluation = compare(real, synthetic, **options)
+    # The other tables are compared by the schema of the first, or distances would be of
+    # different columns.
+    shared = {
         name: value
         for name, value in options.items()
         if name not in FIRST_TABLE_OPTIONS
-    } | {"schema": found.schema}
+    } | {"schema": evaluation.schema}
     further = []
-    for place, other in enumerate(others, start=2):
-        further.append(
-            (_file_stem(other) or f"table {place}", compare(real, other, **plain))
-        )
-    return Report.of(found, others=further, name=_file_stem(synthetic))
+    for number, other in enumerate(others, start=2):
+        name = _file_stem(other) or f"table {number}"
+        further.append((name, compare(real, other, **shared)))
+    return Report.of(evaluation, others=further, name=_file_stem(synthetic))
 
 
 def _file_stem(table: object) -> str:
@@ -70,6 +71,5 @@ def publishable_report(
         raise Refused(
             "A report without real rows is about a release: give one. Nothing was read."
         )
-    return Report.of_release(
-        load(release) if isinstance(release, str | Path) else release, title=title
-    )
+    loaded = load(release) if isinstance(release, str | Path) else release
+    return Report.of_release(loaded, title=title)

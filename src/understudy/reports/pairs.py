@@ -1,5 +1,5 @@
-"""What a report draws of pairs of columns: how far their tables are off, and how
-columns go together before and after.
+"""What a report draws of pairs of columns: the error of their tables, and dependence
+before and after.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from understudy.findings import Assessment, Finding, FindingPart
 from understudy.reports.heatmap import MAX_PAIR_HEATMAP_COLUMNS, pair_heatmap
+from understudy.svg import Markup
 
 MAX_PHONE_COLUMNS = 10
 """Columns whose squares can be read when they are shrunk to a phone's width."""
@@ -21,17 +22,36 @@ BOTH_HALVES_NOTE = (
     " both sides is what to look for."
 )
 
+DEPENDENCE_CHANGE_NOTE = (
+    "Blue: columns go together more closely than in the real rows; orange: less."
+    " White is what to look for."
+)
+CORRELATION_CHANGE_NOTE = (
+    "Blue: the synthetic correlation is higher; orange: it is lower. White is what to"
+    " look for."
+)
+
 
 @dataclass(frozen=True)
 class PairFigure:
-    """One picture with what it is called and how to read it; a `wide` one is scrolled
-    on a phone rather than shrunk.
+    """One heatmap with its title and how to read it; a `wide` one is scrolled on a
+    phone rather than shrunk.
     """
 
     title: str
     note: str
-    drawn: str
+    svg: Markup
     wide: bool = False
+
+    @classmethod
+    def of(cls, title: str, note: str, names: Sequence[str], svg: Markup) -> PairFigure:
+        """A figure of these columns; its note says which of them, if not all."""
+        if len(names) > MAX_PAIR_HEATMAP_COLUMNS:
+            note += (
+                f" Of {len(names):,} columns, the {MAX_PAIR_HEATMAP_COLUMNS} with the"
+                " largest values."
+            )
+        return cls(title, note, svg, len(names) > MAX_PHONE_COLUMNS)
 
 
 def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[PairFigure]:
@@ -52,14 +72,8 @@ def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[PairF
             "Share of rows in a wrong cell of each table of two columns; darker is"
             " worse. Point at a square for its number."
         )
-        figures.append(
-            PairFigure(
-                "Distance of pairs",
-                _note_with_limit(note, names),
-                pair_heatmap(names, values, title="distance of pairs"),
-                len(names) > MAX_PHONE_COLUMNS,
-            )
-        )
+        svg = pair_heatmap(names, values, title="distance of pairs")
+        figures.append(PairFigure.of("Distance of pairs", note, names, svg))
     if "correlation" in found:
         figures += _dependence_figures(
             found["correlation"], "Correlations", names, signed=True
@@ -75,13 +89,11 @@ def worst_tables(utility: Assessment | None) -> list[FindingPart]:
     """The tables of two and three columns with the largest distance."""
     if utility is None:
         return []
-    parts = [
-        p
-        for name in ("tvd_2", "tvd_3")
-        if name in utility
-        for p in utility[name].worst_parts(MAX_WORST_TABLES)
-    ]
-    return sorted(parts, key=lambda p: -(p.value or 0.0))[:MAX_WORST_TABLES]
+    parts: list[FindingPart] = []
+    for name in ("tvd_2", "tvd_3"):
+        if name in utility:
+            parts += utility[name].worst_parts(MAX_WORST_TABLES)
+    return sorted(parts, key=lambda part: -(part.value or 0.0))[:MAX_WORST_TABLES]
 
 
 def _dependence_figures(
@@ -89,68 +101,40 @@ def _dependence_figures(
 ) -> list[PairFigure]:
     """Both tables in one square, and what changed in another."""
     real = _pair_values(finding, lambda part: part.facts.get("real"))
-    made = _pair_values(finding, lambda part: part.facts.get("synthetic"))
-    lost = {pair: made[pair] - real[pair] for pair in real if pair in made}
-    known = {name for pair in [*real, *made] for name in pair}
-    shown = [name for name in names if name in known]
-    said = f"{BOTH_HALVES_NOTE} Orange is negative." if signed else BOTH_HALVES_NOTE
-    change = (
-        "Blue: columns go together more closely than in the real rows; orange: less."
-        " White is what to look for."
+    synthetic = _pair_values(finding, lambda part: part.facts.get("synthetic"))
+    changes = {pair: synthetic[pair] - real[pair] for pair in real if pair in synthetic}
+    measured = {name for pair in [*real, *synthetic] for name in pair}
+    shown = [name for name in names if name in measured]
+    both = pair_heatmap(
+        shown,
+        synthetic,
+        real,
+        title=title.lower(),
+        end=1.0 if signed else None,
+        signed=signed,
+        sides=("synthetic", "real"),
     )
+    change_title = f"{title}, synthetic less real"
+    change = pair_heatmap(
+        shown, changes, title=change_title.lower(), signed=True, brief=True
+    )
+    both_note, change_note = BOTH_HALVES_NOTE, DEPENDENCE_CHANGE_NOTE
     if signed:
-        change = (
-            "Blue: the synthetic correlation is higher; orange: it is lower. White is"
-            " what to look for."
-        )
-    sides = ("synthetic", "real")
+        both_note = f"{BOTH_HALVES_NOTE} Orange is negative."
+        change_note = CORRELATION_CHANGE_NOTE
     return [
-        PairFigure(
-            f"{title}, before and after",
-            _note_with_limit(said, shown),
-            pair_heatmap(
-                shown,
-                made,
-                real,
-                title=title.lower(),
-                end=1.0 if signed else None,
-                signed=signed,
-                sides=sides,
-            ),
-            len(shown) > MAX_PHONE_COLUMNS,
-        ),
-        PairFigure(
-            f"{title}, synthetic less real",
-            _note_with_limit(change, shown),
-            pair_heatmap(
-                shown,
-                lost,
-                title=f"{title.lower()}, synthetic less real",
-                signed=True,
-                brief=True,
-            ),
-            len(shown) > MAX_PHONE_COLUMNS,
-        ),
+        PairFigure.of(f"{title}, before and after", both_note, shown, both),
+        PairFigure.of(change_title, change_note, shown, change),
     ]
-
-
-def _note_with_limit(note: str, names: Sequence[str]) -> str:
-    return (
-        note
-        if len(names) <= MAX_PAIR_HEATMAP_COLUMNS
-        else (
-            f"{note} Of {len(names):,} columns, the {MAX_PAIR_HEATMAP_COLUMNS} with the"
-            " largest values."
-        )
-    )
 
 
 def _pair_values(
     finding: Finding, of: Callable[[FindingPart], object]
 ) -> dict[tuple[str, str], float]:
-    found = {}
+    """One number of each part that is about two columns and has it."""
+    values = {}
     for part in finding.parts:
         value = of(part)
         if len(part.columns) == 2 and isinstance(value, int | float):
-            found[part.columns[0], part.columns[1]] = float(value)
-    return found
+            values[part.columns[0], part.columns[1]] = float(value)
+    return values

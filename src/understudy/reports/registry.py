@@ -30,54 +30,41 @@ def registry_facts(release: Release) -> dict[str, Fact]:
     'none: no data used'
     """
     promise, statement = release.guarantee, release.statement
-    private = promise.accounting is not None
-    unit = (
-        promise.unit
-        if promise.max_rows == 1
-        else f"{promise.unit}, at most {promise.max_rows} rows of each"
-    )
-    public: list[Fact] = list(promise.public)
-    learned: list[Fact] = list(promise.learned)
-    invariants: list[Fact] = list(promise.invariants)
+    unit = promise.unit
+    if promise.max_rows > 1:
+        unit = f"{unit}, at most {promise.max_rows} rows of each"
+    flavour = f"none: {promise.kind.value}"
+    loss: dict[str, Fact] | None = None
+    if promise.accounting is not None:
+        flavour = _REGISTRY_DP_FLAVOURS[promise.accounting]
+        loss = {"epsilon": float(promise.epsilon), "delta": float(promise.delta)}
+    relation = "replace one unit"
+    if promise.neighbours is Neighbours.ADD_REMOVE:
+        relation = "add or remove one unit"
+    measured = (*release.measurements, *release.measurements.sparse)
+    # Field names are the registry's own; None marks what its owner has to fill in.
     return {
         "deployment_name": statement.dataset,
         "organization": None,
         "purpose": None,
         "data_product_type": "synthetic table",
-        "dp_flavor": (
-            _REGISTRY_DP_FLAVOURS[promise.accounting]
-            if promise.accounting is not None
-            else f"none: {promise.kind.value}"
-        ),
-        "privacy_loss": (
-            {
-                "epsilon": float(promise.epsilon),
-                "delta": float(promise.delta),
-            }
-            if private
-            else None
-        ),
+        "dp_flavor": flavour,
+        "privacy_loss": loss,
         "privacy_unit": unit,
-        "neighboring_relation": (
-            "add or remove one unit"
-            if promise.neighbours is Neighbours.ADD_REMOVE
-            else "replace one unit"
-        ),
+        "neighboring_relation": relation,
         "deployment_model": "central: a trusted curator holds the rows",
         "actors": (
             "the curator sees rows; whoever gets the release sees noisy answers and"
             " what follows from them"
         ),
         "release_type": "static",
-        "mechanisms": sorted(
-            {m.law.value for m in (*release.measurements, *release.measurements.sparse)}
-        ),
+        "mechanisms": sorted({measurement.law.value for measurement in measured}),
         "composition": (
             "filter over all answers of the run; runs add up plainly in the ledger"
         ),
-        "invariants": invariants,
-        "public_by_declaration": public,
-        "learned_within_the_budget": learned,
+        "invariants": list(promise.invariants),
+        "public_by_declaration": list(promise.public),
+        "learned_within_the_budget": list(promise.learned),
         "post_processing": (
             f"{release.synthesizer or 'none'}: a model fitted to the noisy answers"
             " alone"

@@ -29,13 +29,14 @@ from understudy.reports.chart import column_chart, scale_bar, scatter_chart
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry_facts
+from understudy.svg import Markup
 from understudy.version import PACKAGE_VERSION as PACKAGE_VERSION
 from understudy.workflow.evaluate import Evaluation
 
 REPORT_FORMAT, REPORT_FORMAT_VERSION = "understudy report", 1
 
 MAX_ROUNDING_RESIDUE = 1e-12
-"""What is smaller is what rounding left of nothing."""
+"""Numbers below this are rounding errors, and are shown as 0."""
 
 MAX_LISTED_PARTS = 40
 """Parts of a finding that a page lists, the farthest from good first; the twin has all.
@@ -55,15 +56,14 @@ class ColumnShares:
 
     @property
     def distance(self) -> float | None:
-        """The share of rows in a wrong bar."""
-        return (
-            None
-            if self.real is None
-            else float(np.abs(self.real - self.synthetic).sum() / 2)
-        )
+        """The share of rows in a wrong bar: total variation distance."""
+        if self.real is None:
+            return None
+        # Every row that is missing in one bar is too many in another: hence the half.
+        return float(np.abs(self.real - self.synthetic).sum() / 2)
 
     @property
-    def drawn(self) -> str:
+    def figure(self) -> Markup:
         """The chart."""
         return column_chart(self.name, self.labels, self.synthetic, self.real)
 
@@ -109,19 +109,20 @@ class Report:
             )
             for each in found.distributions
         )
-        named = [(f"{name} (this page)" if name else "this page", found), *others]
-        points = (
-            [trade_point(label, one.utility, one.risk) for label, one in named]
-            if others
-            else []
-        )
+        own_name = f"{name} (this page)" if name else "this page"
+        # One point alone shows no trade-off.
+        compared = [(own_name, found), *others] if others else []
+        points = [
+            trade_point(label, evaluation.utility, evaluation.risk)
+            for label, evaluation in compared
+        ]
         return cls(
             title=f"{found.title}: a release and the rows behind it",
             release=found.release,
             columns=columns,
             utility=found.utility,
             risk=found.risk,
-            trade=tuple(p for p in points if p is not None),
+            trade=tuple(point for point in points if point is not None),
             left_out=found.left_out,
             facts=found.facts,
         )
@@ -145,11 +146,8 @@ class Report:
     @property
     def internal(self) -> bool:
         """Whether real rows were read for it."""
-        return (
-            self.utility is not None
-            or self.risk is not None
-            or any(c.real is not None for c in self.columns)
-        )
+        shows_real = any(column.real is not None for column in self.columns)
+        return self.utility is not None or self.risk is not None or shows_real
 
     @property
     def assessments(self) -> tuple[Assessment, ...]:
@@ -159,34 +157,23 @@ class Report:
     @property
     def not_computed(self) -> list[tuple[str, str]]:
         """Everything without a number, with the reason."""
-        columns = [(f'column "{name}"', reason) for name, reason in self.left_out]
-        return columns + [line for a in self.assessments for line in a.not_computed]
+        missing = [(f'column "{name}"', reason) for name, reason in self.left_out]
+        for assessment in self.assessments:
+            missing += assessment.not_computed
+        return missing
 
     def to_html(self) -> str:
         """The page."""
         script = _read_asset("filter.js")
+        # The page's policy allows this one script by its digest, and no other.
         digest = base64.b64encode(sha256(script.encode()).digest()).decode()
-        card = list(self.release.card) if self.release is not None else []
-        pairs = pair_figures(self.utility, [c.name for c in self.columns])
+        pairs = pair_figures(self.utility, [column.name for column in self.columns])
         return _page_template().render(
             title=self.title,
             internal=self.internal,
-            style=_read_asset("style.css"),
-            script=script,
+            style=Markup(_read_asset("style.css")),
+            script=Markup(script),
             script_hash=digest,
-            release=self.release,
-            meaning=None if self.release is None else self.release.guarantee.meaning,
-            spent=(
-                []
-                if self.release is None
-                else spending_by_question(self.release.statement)
-            ),
-            card=sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
-            silent=[e for e in card if e.error is None],
-            card_sentence="" if self.release is None else self.release.card.sentence(),
-            piles=(
-                () if self.release is None else list_degenerate_columns(self.release)
-            ),
             columns=self.columns,
             pairs=pairs,
             worst=worst_tables(self.utility),
@@ -196,55 +183,59 @@ class Report:
             trade=trade_figure(self.trade),
             missing=self.not_computed,
             contents=self._table_of_contents(paired=bool(pairs)),
-            bar=_finding_bar,
-            told=_finding_facts,
+            draw_bar=_draw_finding_bar,
+            list_facts=_list_finding_facts,
             number=_format_number,
             version=PACKAGE_VERSION,
+            **self._release_values(),
         )
+
+    def _release_values(self) -> dict[str, object]:
+        """What the page says of the release itself; nothing if there is none."""
+        if self.release is None:
+            return {
+                "release": None,
+                "meaning": None,
+                "spent": [],
+                "card": [],
+                "silent": [],
+                "card_sentence": "",
+                "piles": (),
+            }
+        card = list(self.release.card)
+        return {
+            "release": self.release,
+            "meaning": self.release.guarantee.meaning,
+            "spent": spending_by_question(self.release.statement),
+            "card": sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
+            "silent": [entry for entry in card if entry.error is None],
+            "card_sentence": self.release.card.sentence(),
+            "piles": list_degenerate_columns(self.release),
+        }
 
     def to_dict(self) -> dict[str, Fact]:
         """The twin: the same numbers for a program."""
-        release = self.release
-        columns: list[Fact] = [
-            {
-                "name": c.name,
-                "labels": list(c.labels),
-                "synthetic": [float(x) for x in c.synthetic],
-                "real": None if c.real is None else [float(x) for x in c.real],
-                "distance": c.distance,
-            }
-            for c in self.columns
-        ]
-        found: dict[str, Fact] = {
+        marking = "from the release alone"
+        if self.internal:
+            marking = "internal: reads real data"
+        return {
             "format": REPORT_FORMAT,
             "version": REPORT_FORMAT_VERSION,
             "title": self.title,
-            "marking": (
-                "internal: reads real data"
-                if self.internal
-                else "from the release alone"
-            ),
+            "marking": marking,
             "facts": dict(self.facts),
-            "columns": columns,
+            "columns": [_column_facts(column) for column in self.columns],
             "utility": None if self.utility is None else self.utility.to_dict(),
             "risk": None if self.risk is None else self.risk.to_dict(),
             "left_out": [
                 {"column": name, "reason": reason} for name, reason in self.left_out
             ],
-            "trade": [{"name": n, "error": e, "risk": r} for n, e, r in self.trade],
+            "trade": [
+                {"name": name, "error": error, "risk": risk}
+                for name, error, risk in self.trade
+            ],
+            **({} if self.release is None else _release_facts(self.release)),
         }
-        if release is not None:
-            said = release.guarantee.meaning
-            details: list[Fact] = list(release.guarantee.details())
-            found["guarantee"] = {
-                "sentence": release.guarantee.sentence(),
-                "details": details,
-            }
-            found["meaning"] = None if said is None else dict(said.to_dict())
-            found["card"] = json.loads(json.dumps(release.card.to_dict()))
-            found["piles"] = list(list_degenerate_columns(release))
-            found["registry"] = registry_facts(release)
-        return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page (`.html`) and its twin beside it (`.json`); each appears whole
@@ -270,6 +261,7 @@ class Report:
         )
 
     def _table_of_contents(self, *, paired: bool) -> list[tuple[str, str]]:
+        """The sections there are: the id of each, and its heading."""
         listed = []
         if self.release is not None:
             listed += [
@@ -290,56 +282,82 @@ class Report:
 
 
 def trade_figure(points: Sequence[tuple[str, float, float]]) -> str:
-    """Risk against utility, one point for each release; nothing where there is none."""
-    return (
-        scatter_chart(
-            points,
-            x="error: share of rows in a wrong cell, pairs",
-            y="match risk on quasi-identifiers",
-            title="risk against utility",
-        )
-        if points
-        else ""
+    """Risk against utility, one point for each release; empty if there is none."""
+    if not points:
+        return ""
+    return scatter_chart(
+        points,
+        x="error: share of rows in a wrong cell, pairs",
+        y="match risk on quasi-identifiers",
+        title="risk against utility",
     )
-
-
-def _normalise_counts(counts: Sequence[float]) -> NDArray[np.float64]:
-    found = np.asarray(counts, np.float64)
-    return found / max(float(found.sum()), 1.0)
 
 
 def trade_point(
     name: str, utility: Assessment, risk: Assessment | None
 ) -> tuple[str, float, float] | None:
-    """A release by its error in pairs and its match risk; None where one of them is
+    """A release by its error in pairs and its match risk; None if one of them is
     missing.
     """
+    # A table of one column has no pairs.
     error = utility["tvd_2" if "tvd_2" in utility else "tvd_1"].value
-    found = (
-        risk["match_risk"].value if risk is not None and "match_risk" in risk else None
-    )
-    return None if error is None or found is None else (name, error, found)
+    if risk is None or "match_risk" not in risk:
+        return None
+    match_risk = risk["match_risk"].value
+    if error is None or match_risk is None:
+        return None
+    return name, error, match_risk
 
 
-def _finding_bar(finding: Finding) -> str:
-    return (
-        ""
-        if finding.value is None
-        else scale_bar(finding.value, finding.best, finding.worst, finding.baseline)
-    )
+def _normalise_counts(counts: Sequence[float]) -> NDArray[np.float64]:
+    numbers = np.asarray(counts, np.float64)
+    return numbers / max(float(numbers.sum()), 1.0)
 
 
-def _finding_facts(finding: Finding) -> str:
+def _column_facts(column: ColumnShares) -> dict[str, Fact]:
+    real: list[Fact] | None = None
+    if column.real is not None:
+        real = [float(share) for share in column.real]
+    return {
+        "name": column.name,
+        "labels": list(column.labels),
+        "synthetic": [float(share) for share in column.synthetic],
+        "real": real,
+        "distance": column.distance,
+    }
+
+
+def _release_facts(release: Release) -> dict[str, Fact]:
+    """What the twin says of the release itself."""
+    promise, meaning = release.guarantee, release.guarantee.meaning
+    return {
+        "guarantee": {
+            "sentence": promise.sentence(),
+            "details": list(promise.details()),
+        },
+        "meaning": None if meaning is None else dict(meaning.to_dict()),
+        # The card's own numbers are numpy's; JSON has none of them.
+        "card": json.loads(json.dumps(release.card.to_dict())),
+        "piles": list(list_degenerate_columns(release)),
+        "registry": registry_facts(release),
+    }
+
+
+def _draw_finding_bar(finding: Finding) -> str:
+    if finding.value is None:
+        return ""
+    return scale_bar(finding.value, finding.best, finding.worst, finding.baseline)
+
+
+def _list_finding_facts(finding: Finding) -> str:
     """Its further numbers on one line, but for those that stand in its row already."""
-    shown = {"low", "high", "control"}
-    facts = [
-        (k, v)
-        for k, v in finding.facts.items()
-        if isinstance(v, str | int | float) and k not in shown
+    in_row = {"low", "high", "control"}
+    words = [
+        f"{name.replace('_', ' ')}: {_format_number(fact)}"
+        for name, fact in finding.facts.items()
+        if isinstance(fact, str | int | float) and name not in in_row
     ]
-    return "; ".join(
-        f"{name.replace('_', ' ')}: {_format_number(value)}" for name, value in facts
-    )
+    return "; ".join(words)
 
 
 def _format_number(value: object) -> str:

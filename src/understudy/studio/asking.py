@@ -1,12 +1,12 @@
 """What a browser asks, read with care: sizes bounded, types checked, and long work kept
-off the loop that serves pages.
+off the event loop that serves pages.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TypeVar
 
 from starlette.datastructures import UploadFile
@@ -42,8 +42,9 @@ def check_size(request: Request, most: int) -> None:
     """Refuse what says that it is too large, or does not say how large it is, before
     any of it is read.
     """
-    said = request.headers.get("content-length", "")
-    if not said.isascii() or not said.isdigit() or int(said) > most:
+    size = request.headers.get("content-length", "")
+    # `isdigit` alone takes digits of other scripts, which `int` may refuse.
+    if not size.isascii() or not size.isdigit() or int(size) > most:
         raise Refused(
             f"A table of up to {most // 2**30} GiB, and its size, are needed. Nothing"
             " was kept."
@@ -59,6 +60,16 @@ def json_object_of(found: object) -> dict[str, object]:
     if not isinstance(found, dict):
         raise Refused("The studio could not read this.")
     return found
+
+
+def text_of(body: Mapping[str, object], key: str, default: str = "") -> str:
+    """A field of a form as text; the default if it is missing or null.
+
+    >>> text_of({"epsilon": 1}, "epsilon"), text_of({"delta": None}, "delta")
+    ('1', '')
+    """
+    value = body.get(key)
+    return default if value is None else str(value)
 
 
 def row_count_of(found: object) -> int | None:

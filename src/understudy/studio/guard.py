@@ -2,18 +2,25 @@
 from the studio's own pages.
 
 The server listens on 127.0.0.1, but any user of this machine, and any page in the
-visitor's browser, can reach that address. Where the system says who opened a
-connection, no user but the studio's own and root is answered, whatever is shown. Three
-secrets, none of which tells another:
+visitor's browser, can reach that address. If the system says who opened a connection,
+only the studio's own user and root are answered, whatever the request carries. Three
+secrets, none of which reveals another:
 
-launch   in the address on the custodian's terminal; it opens the door once and is worth nothing afterwards, for addresses end up in
-         histories. The next one is told to the terminal alone.
-session  in a cookie that no script can read and no other site can send, under a name of this port's own.
-change   in the studio's own pages; whatever changes something brings it in a header that no other page can send.
+launch   in the address on the custodian's terminal; it opens the door once and is worth
+         nothing afterwards, for addresses end up in histories. The next one is printed
+         on the terminal alone.
+session  in a cookie that no script can read and no other site can send, under a name of
+         this port's own.
+change   in the studio's own pages; every request that changes something brings it in a
+         header that no other page can send.
 
-Each request must also name the studio's own host (against DNS rebinding) and, where its
-browser says who asks, be asked by the studio. Pages may run the studio's own script and
+Each request must also name the studio's own host (against DNS rebinding) and, if its
+browser says who asks, come from the studio. Pages may run the studio's own script and
 nothing else.
+
+Written by hand and not with a library, because each rule is a line or two on top of
+Starlette, and the usual libraries are made for users with passwords on a public host,
+which is another threat.
 """
 
 from __future__ import annotations
@@ -57,7 +64,7 @@ _FORWARDING_PAGE = (
 
 
 def make_secret() -> str:
-    """256 bits that nobody can guess."""
+    """256 random bits, too many to guess."""
     return secrets.token_urlsafe(32)
 
 
@@ -79,8 +86,8 @@ def is_same_secret(shown: str | None, kept: str) -> bool:
 
 
 class Door:
-    """Who was let in, and what lets the next one in. `used` is told the next launch
-    token whenever one is used up.
+    """Who was let in, and what lets the next one in. `used` is called with the next
+    launch token whenever one is used up.
 
     >>> door = Door()
     >>> token = door.launch
@@ -107,15 +114,15 @@ class Door:
 
     def visit(self, shown: str | None) -> Visit | None:
         """The visit that a cookie belongs to."""
-        return next(
-            (visit for visit in self._visits if is_same_secret(shown, visit.session)),
-            None,
-        )
+        for visit in self._visits:
+            if is_same_secret(shown, visit.session):
+                return visit
+        return None
 
 
 class Guard(BaseHTTPMiddleware):
     """Lets in what the module's text says, and nothing else. `owner` is the user id of
-    the studio, where users have one.
+    the studio, on systems where users have one.
     """
 
     def __init__(
@@ -131,47 +138,65 @@ class Guard(BaseHTTPMiddleware):
         self, request: Request, call_next: RequestResponseEndpoint
     ) -> Response:
         """Check one request, and put the headers on its answer."""
+        response = self._refuse(request)
+        if response is None and _brings_token(request):
+            response = self._open_session(request)
+        if response is None:
+            visit = self.door.visit(request.cookies.get(self.cookie))
+            response = self._refuse_visit(request, visit)
+            request.state.visit = visit
+        if response is None:
+            response = await call_next(request)
+        for name, value in SECURITY_HEADERS.items():
+            # The one page with a policy of its own, a report in its sandbox, keeps it.
+            response.headers.setdefault(name, value)
+        return response
+
+    def _refuse(self, request: Request) -> Response | None:
+        """Why a request is from nobody who could be let in; None if it may be."""
         if self._comes_from_other_user(request):
-            told = "The studio belongs to another user of this machine."
-            return self._add_security_headers(PlainTextResponse(told, status_code=403))
-        refusal = self._refuse_foreign(request)
-        if refusal is not None:
-            return self._add_security_headers(refusal)
-        if request.method != "POST" and "token" in request.query_params:
-            return self._add_security_headers(self._open_session(request))
-        visit = self.door.visit(request.cookies.get(self.cookie))
+            return _forbid("The studio belongs to another user of this machine.")
+        own_hosts = {f"{name}:{self.port}" for name in OWN_HOST_NAMES}
+        if request.headers.get("host", "") not in own_hosts:
+            # A site whose name was made to point here (DNS rebinding) names itself.
+            return PlainTextResponse(
+                "This is no address of the studio.", status_code=421
+            )
+        if request.method not in {"GET", "HEAD", "POST"}:
+            return PlainTextResponse("The studio does not do that.", status_code=405)
+        # Other servers of this machine are the same site to a browser, whatever their
+        # port: only the same origin will do. Whoever has the token may come from
+        # anywhere, but only to open the door.
+        asker = request.headers.get("sec-fetch-site", "none")
+        if asker not in {"none", "same-origin"} and not _brings_token(request):
+            return _forbid("This was asked for by another page.")
+        return None
+
+    def _refuse_visit(self, request: Request, visit: Visit | None) -> Response | None:
+        """Why a request is refused that comes from a browser; None if it is not."""
         if visit is None:
-            told = (
+            return _forbid(
                 "Open the address that `understudy studio` printed last: it carries the"
                 " token that lets you in."
             )
-            return self._add_security_headers(PlainTextResponse(told, status_code=403))
-        if request.method == "POST":
-            if not self._has_own_origin(request):
-                told = "This did not come from the studio's own page."
-                return self._add_security_headers(
-                    PlainTextResponse(told, status_code=403)
-                )
-            if not is_same_secret(request.headers.get(CHANGE_HEADER), visit.change):
-                told = "This did not come from the studio's own script."
-                return self._add_security_headers(
-                    PlainTextResponse(told, status_code=403)
-                )
-        request.state.visit = visit
-        return self._add_security_headers(await call_next(request))
+        if request.method != "POST":
+            return None
+        if not self._has_own_origin(request):
+            return _forbid("This did not come from the studio's own page.")
+        if not is_same_secret(request.headers.get(CHANGE_HEADER), visit.change):
+            return _forbid("This did not come from the studio's own script.")
+        return None
 
     def _open_session(self, request: Request) -> Response:
-        visit = (
-            self.door.open(request.query_params["token"])
-            if request.method == "GET"
-            else None
-        )
+        visit = None
+        # Whoever only looks at a link (HEAD) does not use it up.
+        if request.method == "GET":
+            visit = self.door.open(request.query_params["token"])
         if visit is None:
-            told = (
+            return _forbid(
                 "This address was used already, or never was one. The terminal shows"
                 " the one that opens the studio."
             )
-            return PlainTextResponse(told, status_code=403)
         # A page that goes on by itself, and no redirection: only so does the browser
         # take the next step for the studio's own, and send the cookie, when the address
         # was clicked in a page, such as a terminal in the browser.
@@ -190,36 +215,16 @@ class Guard(BaseHTTPMiddleware):
             return False
         return is_other_user(tuple(client), tuple(server), self.owner)
 
-    def _refuse_foreign(self, request: Request) -> Response | None:
-        """Why a request is nobody's who could be let in."""
-        if request.headers.get("host", "") not in {
-            f"{name}:{self.port}" for name in OWN_HOST_NAMES
-        }:
-            return PlainTextResponse(
-                "This is no address of the studio.", status_code=421
-            )
-        if request.method not in {"GET", "HEAD", "POST"}:
-            return PlainTextResponse("The studio does not do that.", status_code=405)
-        # Other servers of this machine are the same site to a browser, whatever their
-        # port: only the same origin will do. Who has the token may come from anywhere.
-        if "token" not in request.query_params and request.headers.get(
-            "sec-fetch-site", "none"
-        ) not in {
-            "none",
-            "same-origin",
-        }:
-            return PlainTextResponse(
-                "This was asked for by another page.", status_code=403
-            )
-        return None
-
     @staticmethod
     def _has_own_origin(request: Request) -> bool:
         scheme, _, place = request.headers.get("origin", "").partition("://")
         return scheme == "http" and place == request.headers.get("host")
 
-    @staticmethod
-    def _add_security_headers(response: Response) -> Response:
-        for name, value in SECURITY_HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
+
+def _brings_token(request: Request) -> bool:
+    """Whether a request is there to open the door; a change never is."""
+    return request.method != "POST" and "token" in request.query_params
+
+
+def _forbid(reason: str) -> Response:
+    return PlainTextResponse(reason, status_code=403)

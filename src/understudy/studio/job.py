@@ -1,8 +1,8 @@
-"""A run of the studio: it goes on whether or not anybody watches, and can be stopped
+"""A run of the studio: it goes on whether or not a page watches it, and can be stopped
 without harm.
 
-Each runs in a thread of its own. It stops at the next word of progress after somebody
-asked: what was reserved stays spent, as the ledger says, and no file is left behind
+Each runs in a thread of its own. It stops at the next report of progress after somebody
+asked it to: what was reserved stays spent, as the ledger says, and no file is left
 half-written.
 """
 
@@ -30,7 +30,7 @@ from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 MAX_REMEMBERED_RUNS = 200
-"""Runs that are remembered; their files stay."""
+"""Runs that the studio lists; the files of older ones stay."""
 
 
 class RunCancelled(Exception):
@@ -93,49 +93,23 @@ class Job:
             "message": self.message,
             "released": self.release is not None,
             "notes": list(self.notes),
-            "seconds": round(
-                (
-                    self.seconds
-                    if self.seconds is not None
-                    else time.monotonic() - self.began
-                ),
-                1,
-            ),
+            "seconds": round(self._elapsed_seconds(), 1),
         }
 
+    def _elapsed_seconds(self) -> float:
+        if self.seconds is not None:
+            return self.seconds
+        return time.monotonic() - self.began
+
     def run(self) -> None:
-        """All of it: reserve, measure, fit, write, look."""
+        """All of it: reserve, measure, fit, write, compare."""
         self.state = "running"
         try:
-            self._note_progress("reading", 0.0)
-            made = synthesize(
-                self.source,
-                self.schema,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                synthesizer=make(self.synthesizer, **self.options),
-                ledger=(
-                    self.ledger if self.ledger.exists() else None
-                ),  # the one beside the table
-                seed=self.seed,
-                progress=self._note_progress,
-                run=RunOptions(
-                    dataset=None if self.ledger.exists() else Path(self.table).stem,
-                    run_id=self.run_id,
-                    spending=self._spent,
-                    notify=self._keep_notice,
-                ),
-            )
-            with account_for_failure(self.ledger, made.statement.run):
-                self._note_progress("writing", 0.0)
-                made.save(self.folder / "release.understudy")
-                self.rows = made.write(self.folder / "synthetic.csv", seed=self.seed)
-                publishable_report(
-                    made, title=f"{Path(self.table).stem}: a synthetic table"
-                ).save(self.folder / "public.html")
-            self.release = made
+            release = self._synthesize()
+            self._write_files(release)
+            self.release = release
             if self.look:
-                self._compare_with_real(made)
+                self._compare_with_real(release)
             self.state, self.stage, self.done = "done", "done", 1.0
         except RunCancelled:
             self.state = "cancelled"
@@ -144,17 +118,44 @@ class Job:
             self.state, self.message = "failed", str(error)
         except Exception as error:
             # A traceback may quote a cell; a page shows only what kind of error it was.
-            spent = find_spent_note(error)
-            self.state, self.message = (
-                "failed",
-                f"stopped by an unexpected {type(error).__name__}. {spent}".rstrip(
-                    ". "
-                ),
-            )
+            kind, spent = type(error).__name__, find_spent_note(error)
+            message = f"stopped by an unexpected {kind}. {spent}"
+            self.state, self.message = "failed", message.rstrip(". ")
         finally:
             self.seconds = time.monotonic() - self.began
 
-    def _compare_with_real(self, made: Release) -> None:
+    def _synthesize(self) -> Release:
+        self._note_progress("reading", 0.0)
+        has_ledger = self.ledger.exists()
+        return synthesize(
+            self.source,
+            self.schema,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            synthesizer=make(self.synthesizer, **self.options),
+            # Without one, an account is opened beside the table, under its name.
+            ledger=self.ledger if has_ledger else None,
+            seed=self.seed,
+            progress=self._note_progress,
+            run=RunOptions(
+                dataset=None if has_ledger else Path(self.table).stem,
+                run_id=self.run_id,
+                spending=self._note_spending,
+                notify=self._keep_notice,
+            ),
+        )
+
+    def _write_files(self, release: Release) -> None:
+        """The files that may be handed out; an error says that the budget is spent."""
+        title = f"{Path(self.table).stem}: a synthetic table"
+        with account_for_failure(self.ledger, release.statement.run):
+            self._note_progress("writing", 0.0)
+            release.save(self.folder / "release.understudy")
+            self.rows = release.write(self.folder / "synthetic.csv", seed=self.seed)
+            report = publishable_report(release, title=title)
+            report.save(self.folder / "public.html")
+
+    def _compare_with_real(self, release: Release) -> None:
         """Compare with the real rows, for the custodian. Whatever becomes of it, the
         release is there.
         """
@@ -163,11 +164,11 @@ class Job:
             self.report = evaluate(
                 self.source,
                 self.folder / "synthetic.csv",
-                release=made,
+                release=release,
                 risk=self.risk,
                 holdout=self.control,
                 targets=None if self.target is None else [self.target],
-                ledger=self.ledger if made.statement.run else None,
+                ledger=self.ledger if release.statement.run else None,
                 progress=lambda stage, done: self._note_progress(
                     f"comparing: {stage}", done
                 ),
@@ -193,7 +194,7 @@ class Job:
     def _keep_notice(self, notice: Notice) -> None:
         self.notes.append(notice.text)
 
-    def _spent(self, share: float) -> None:
+    def _note_spending(self, share: float) -> None:
         self.spent = share
 
 
@@ -209,17 +210,14 @@ class Jobs:
 
     def start(self, job: Job, then: Callable[[Job], None] | None = None) -> Job:
         """Queue a run."""
-        while len(self._jobs) >= MAX_REMEMBERED_RUNS:
-            self._jobs.pop(next(iter(self._jobs)))
+        self._forget_oldest()
         self._jobs[job.id] = job
 
         def run_in_turn() -> None:
             with self._turn:
                 if job._stop.is_set():
-                    job.state, job.message = (
-                        "cancelled",
-                        "Stopped before it began. Nothing was spent.",
-                    )
+                    job.state = "cancelled"
+                    job.message = "Stopped before it began. Nothing was spent."
                 else:
                     job.run()
             if then is not None:
@@ -229,6 +227,13 @@ class Jobs:
         self._threads = [t for t in self._threads if t.is_alive()] + [thread]
         thread.start()
         return job
+
+    def _forget_oldest(self) -> None:
+        """Forget ended runs beyond the limit; one that goes on must stay stoppable."""
+        ended = [key for key, job in self._jobs.items() if job.over]
+        excess = len(self._jobs) + 1 - MAX_REMEMBERED_RUNS
+        for key in ended[: max(0, excess)]:
+            del self._jobs[key]
 
     def close(self, patience: float = 10.0) -> int:
         """Stop everything that still runs, wait for it a little, and say how many runs
@@ -243,7 +248,7 @@ class Jobs:
         return len(cut)
 
     def find(self, key: str) -> Job | None:
-        """A run by its name."""
+        """A run by its id."""
         return self._jobs.get(key)
 
     def all(self) -> list[Job]:

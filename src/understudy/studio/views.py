@@ -4,18 +4,25 @@ that does the same.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
-from shlex import quote
+from itertools import combinations, islice
+from shlex import join as join_command
 
+from understudy.findings import Finding
 from understudy.releases import Release
 from understudy.reports.chart import column_chart
 from understudy.reports.heatmap import pair_heatmap
 from understudy.reports.report import trade_figure, trade_point
 from understudy.studio.graph import mutual_information_bits
 from understudy.studio.job import Job
+from understudy.svg import shorten_text
 
 MAX_STUDIO_HEATMAP_COLUMNS = 40
-"""Columns whose pairs are drawn where nobody compared them with the real rows."""
+"""Columns whose pairs are drawn if the real rows were not read."""
+
+MAX_PREVIEW_ROWS, MAX_PREVIEW_LETTERS = 10, 40
+"""Synthetic rows that the page shows, and letters of a cell."""
 
 COMPARED_FINDINGS = (
     "tvd_1",
@@ -25,114 +32,111 @@ COMPARED_FINDINGS = (
     "attribute_inference",
     "membership_measurements",
 )
-"""The findings that stand side by side."""
+"""The findings that stand side by side, by name."""
 
 
 def equivalent_command(job: Job) -> str:
-    """The command line that does the same."""
-    words = [
-        "understudy",
-        "synthesize",
-        job.table,
-        "--epsilon",
-        job.epsilon,
-        "--synthesizer",
-        job.synthesizer,
-    ]
+    """The command lines that do the same."""
+    words = ["understudy", "synthesize", job.table, "--epsilon", job.epsilon]
+    words += ["--synthesizer", job.synthesizer]
     if job.schema is not None:
         words += ["--schema", job.schema.name]
     if job.delta is not None:
         words += ["--delta", job.delta]
-    words += [
-        "--ledger",
-        job.ledger.name,
-        "-o",
-        "synthetic.csv",
-        "--release",
-        "release.understudy",
-    ]
-    lines = [" ".join(quote(word) for word in words)]
+    words += ["--ledger", job.ledger.name, "-o", "synthetic.csv"]
+    words += ["--release", "release.understudy"]
+    lines = [join_command(words)]
     if job.look:
-        words = [
-            "understudy",
-            "evaluate",
-            job.table,
-            "synthetic.csv",
-            "--release",
-            "release.understudy",
-        ]
-        words += ["--ledger", job.ledger.name] + ([] if job.risk else ["--no-risk"])
-        words += [] if job.control is None else ["--holdout", job.control.name]
-        words += [] if job.target is None else ["--target", job.target]
-        lines.append(" ".join(quote(word) for word in [*words, "-o", "report.html"]))
+        words = ["understudy", "evaluate", job.table, "synthetic.csv"]
+        words += ["--release", "release.understudy", "--ledger", job.ledger.name]
+        if not job.risk:
+            words.append("--no-risk")
+        if job.control is not None:
+            words += ["--holdout", job.control.name]
+        if job.target is not None:
+            words += ["--target", job.target]
+        lines.append(join_command([*words, "-o", "report.html"]))
     return "\n".join(lines)
 
 
-def column_charts(job: Job, made: Release) -> list[dict[str, str]]:
-    """The chart of every column, over the real rows where they were read."""
+def preview_rows(job: Job) -> list[list[str]]:
+    """The header and the first synthetic rows as the file has them; long cells cut."""
+    with (job.folder / "synthetic.csv").open(newline="", encoding="utf-8") as file:
+        lines = islice(csv.reader(file), 1 + MAX_PREVIEW_ROWS)
+        return [
+            [shorten_text(cell, MAX_PREVIEW_LETTERS) for cell in line] for line in lines
+        ]
+
+
+def column_charts(job: Job, release: Release) -> list[dict[str, str]]:
+    """The chart of every column, over the real rows if they were read."""
     if job.report is not None:
-        return [{"name": c.name, "drawn": c.drawn} for c in job.report.columns]
-    found = []
-    for name in made.schema:
-        shares = made.evidence.shares(name)
-        found.append(
-            {
-                "name": name,
-                "drawn": column_chart(name, made.schema.codecs[name].labels(), shares),
-            }
-        )
-    return found
+        return [{"name": c.name, "figure": c.figure} for c in job.report.columns]
+    charts = []
+    for name in release.schema:
+        shares = release.evidence.shares(name)
+        labels = release.schema.codecs[name].labels()
+        charts.append({"name": name, "figure": column_chart(name, labels, shares)})
+    return charts
 
 
 def draw_heatmap(job: Job) -> str:
-    """Mutual information, real above the diagonal and synthetic below; without a look
-    at the real rows, synthetic alone.
+    """Mutual information, real above the diagonal and synthetic below; if the real rows
+    were not read, synthetic alone.
     """
     if job.release is None:
         return ""
     names = list(job.release.schema)
-    if (
-        job.report is not None
-        and job.report.utility is not None
-        and "mutual_information" in job.report.utility
-    ):
-        parts = job.report.utility["mutual_information"].parts
-        sides: list[dict[tuple[str, str], float]] = [{}, {}]
-        for part in parts:
-            for side, which in zip(sides, ("synthetic", "real"), strict=True):
-                value = part.facts.get(which)
-                if isinstance(value, int | float):
-                    side[part.columns[0], part.columns[1]] = float(value)
-        told = "mutual information: real above, synthetic below the diagonal"
+    utility = None if job.report is None else job.report.utility
+    if utility is not None and "mutual_information" in utility:
+        synthetic, real = _pairs_by_side(utility["mutual_information"])
         return pair_heatmap(
-            names, sides[0], sides[1], title=told, sides=("synthetic", "real")
+            names,
+            synthetic,
+            real,
+            title="mutual information: real above, synthetic below the diagonal",
+            sides=("synthetic", "real"),
         )
-    few = names[:MAX_STUDIO_HEATMAP_COLUMNS]
-    made = {
-        (a, b): mutual_information_bits(job.release.evidence.marginal((a, b)))
-        for i, a in enumerate(few)
-        for b in few[:i]
+    first = names[:MAX_STUDIO_HEATMAP_COLUMNS]
+    evidence = job.release.evidence
+    bits = {
+        pair: mutual_information_bits(evidence.marginal(pair))
+        for pair in combinations(first, 2)
     }
-    return pair_heatmap(few, made, title="mutual information of the synthetic rows")
+    return pair_heatmap(first, bits, title="mutual information of the synthetic rows")
+
+
+def _pairs_by_side(
+    finding: Finding,
+) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
+    """Mutual information of pairs in the synthetic rows, and in the real ones."""
+    sides: dict[str, dict[tuple[str, str], float]] = {"synthetic": {}, "real": {}}
+    for part in finding.parts:
+        pair = part.columns[0], part.columns[1]
+        for side, values in sides.items():
+            value = part.facts.get(side)
+            if isinstance(value, int | float):
+                values[pair] = float(value)
+    return sides["synthetic"], sides["real"]
 
 
 def list_compared_findings(job: Job) -> list[tuple[str, str]]:
     """The findings that runs are compared by: a number, or why there is none."""
-    found = (
-        []
-        if job.report is None
-        else [
-            f for a in job.report.assessments for f in a if f.name in COMPARED_FINDINGS
-        ]
-    )
-    return [(f.title, f.reason if f.value is None else f"{f.value:.3g}") for f in found]
+    lines = []
+    for assessment in () if job.report is None else job.report.assessments:
+        for finding in assessment:
+            if finding.name in COMPARED_FINDINGS:
+                value = finding.value
+                text = finding.reason if value is None else f"{value:.3g}"
+                lines.append((finding.title, text))
+    return lines
 
 
 def draw_trade_off(jobs: Sequence[Job]) -> str:
     """Risk against utility, one point for each run that has both."""
-    points = [
-        trade_point(job.synthesizer, job.report.utility, job.report.risk)
-        for job in jobs
-        if job.report is not None and job.report.utility is not None
-    ]
-    return trade_figure([p for p in points if p is not None])
+    points = []
+    for job in jobs:
+        if job.report is not None and job.report.utility is not None:
+            utility, risk = job.report.utility, job.report.risk
+            points.append(trade_point(job.synthesizer, utility, risk))
+    return trade_figure([point for point in points if point is not None])

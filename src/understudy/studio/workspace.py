@@ -29,6 +29,9 @@ UPLOAD_SUFFIXES = (".csv", ".parquet")
 MAX_UPLOAD_BYTES = 4 * 2**30
 """Bytes of an upload."""
 
+MAX_STEM_BYTES = 100
+"""Bytes of an upload's name before its suffix."""
+
 _TABLE_NAME = re.compile(r"[\w][\w .()+-]{0,150}\.(csv|parquet)", re.IGNORECASE)
 
 
@@ -42,7 +45,7 @@ class TableAccount:
     cap: Budget | None = None
 
     def explain_refusal(self, epsilon: float, delta: float = 0.0) -> str:
-        """Why so much more may not be spent; nothing where it may.
+        """Why this much more may not be spent; empty if it may.
 
         >>> TableAccount(exists=True, epsilon=0.75, cap=Budget.of(1)).explain_refusal(0.5)
         "This would cost ε = 0.5 and only 0.25 is left in this table's account. Nothing was spent."
@@ -53,6 +56,7 @@ class TableAccount:
             ("ε", epsilon, self.epsilon, float(self.cap.epsilon)),
             ("δ", delta, self.delta, float(self.cap.delta)),
         ):
+            # The ledger compares exact fractions; this early check forgives rounding.
             if spent + cost > cap * (1 + 1e-9):
                 left = max(cap - spent, 0.0)
                 return (
@@ -67,9 +71,10 @@ class TableAccount:
         >>> TableAccount(exists=True, epsilon=0.75, cap=Budget.of(1)).sentence()
         'spent ε = 0.75 of 1'
         """
-        return f"spent ε = {self.epsilon:.4g}" + (
-            "" if self.cap is None else f" of {float(self.cap.epsilon):.4g}"
-        )
+        sentence = f"spent ε = {self.epsilon:.4g}"
+        if self.cap is not None:
+            sentence += f" of {float(self.cap.epsilon):.4g}"
+        return sentence
 
 
 @dataclass(frozen=True)
@@ -80,13 +85,14 @@ class Workspace:
 
     def tables(self) -> list[str]:
         """The names of the tables in it."""
-        found = [
+        names = [
             entry.name
             for entry in os.scandir(self.folder)
+            # A link could lead out of the folder.
             if entry.is_file(follow_symlinks=False)
             and _TABLE_NAME.fullmatch(entry.name)
         ]
-        return sorted(found, key=str.lower)
+        return sorted(names, key=str.lower)
 
     def path(self, name: str) -> Path:
         """Where a table is. Only a name the folder lists is one: no path, no link, no
@@ -104,30 +110,20 @@ class Workspace:
         scratch = Scratch(self.folder, prefix=HIDDEN_SCRATCH_PREFIX)
         draft = scratch.rows / "upload"
         try:
-            size = 0
             scratch.make()
-            with open(draft, "xb", opener=_open_private) as file:
-                async for chunk in chunks:
-                    size += len(chunk)
-                    if size > MAX_UPLOAD_BYTES:
-                        raise Refused(
-                            f"The table is larger than {MAX_UPLOAD_BYTES // 2**30} GiB."
-                            " Nothing was kept."
-                        )
-                    file.write(chunk)
-            if size == 0:
-                raise Refused("The file is empty. Nothing was kept.")
-            stem, suffix = safe.rsplit(".", 1)
-            count, free = 2, safe
-            while (self.folder / free).exists():
-                free, count = f"{stem} ({count}).{suffix}", count + 1
+            await _receive_upload(draft, chunks)
+            free = self._find_free_name(safe)
             draft.rename(self.folder / free)
             return free
         finally:
             scratch.remove()
 
-    # -- what belongs to a table
-    # --------------------------------------------------------------------------------------------
+    def _find_free_name(self, name: str) -> str:
+        stem, suffix = name.rsplit(".", 1)
+        count, free = 2, name
+        while (self.folder / free).exists():
+            free, count = f"{stem} ({count}).{suffix}", count + 1
+        return free
 
     def schema_path(self, name: str) -> Path:
         """Where its schema is kept."""
@@ -137,14 +133,14 @@ class Workspace:
     def schema(
         self, name: str, *, fresh: bool = False, public_domains: bool = False
     ) -> Schema:
-        """What its owner says of it; a draft where nothing was said yet."""
+        """What its owner says of it; a draft if nothing was said yet."""
         where = self.schema_path(name)
         if where.exists() and not fresh:
             return Schema.load(where)
         return describe(self.path(name), public_domains=public_domains)
 
     def keep_schema(self, name: str, text: str) -> Schema:
-        """Check and keep what the owner wrote; nothing is kept where it is wrong."""
+        """Check and keep what the owner wrote; nothing is kept if it is wrong."""
         schema = Schema.parse(text)
         write_private_text(text, self.schema_path(name))
         return schema
@@ -175,14 +171,14 @@ class Workspace:
         )
 
     def list_accounts(self) -> list[tuple[str, TableAccount | None]]:
-        """Every table with its account; None where the ledger cannot be read."""
-        found: list[tuple[str, TableAccount | None]] = []
+        """Every table with its account; None if the ledger cannot be read."""
+        accounts: list[tuple[str, TableAccount | None]] = []
         for name in self.tables():
             try:
-                found.append((name, self.account(name)))
+                accounts.append((name, self.account(name)))
             except UnderstudyError:
-                found.append((name, None))
-        return found
+                accounts.append((name, None))
+        return accounts
 
     def open_account(self, name: str, budget: Budget) -> None:
         """Set what may be spent on a table in all; refused once there is an account,
@@ -213,6 +209,22 @@ class Workspace:
             return runs / str(count)
 
 
+async def _receive_upload(draft: Path, chunks: AsyncIterator[bytes]) -> None:
+    """Write what arrives to a file of the owner's alone; refuse too much, or nothing."""
+    size = 0
+    with open(draft, "xb", opener=_open_private) as file:
+        async for chunk in chunks:
+            size += len(chunk)
+            if size > MAX_UPLOAD_BYTES:
+                raise Refused(
+                    f"The table is larger than {MAX_UPLOAD_BYTES // 2**30} GiB."
+                    " Nothing was kept."
+                )
+            file.write(chunk)
+    if size == 0:
+        raise Refused("The file is empty. Nothing was kept.")
+
+
 def _open_private(path: str, flags: int) -> int:
     """Open a file that its owner alone may read."""
     return os.open(path, flags, 0o600)
@@ -229,5 +241,12 @@ def _safe_file_name(name: str) -> str:
     if not last.lower().endswith(UPLOAD_SUFFIXES):
         raise Refused("Tables are .csv or .parquet files. Nothing was kept.")
     stem, _, suffix = last.rpartition(".")
-    stem = re.sub(r"[^\w .()+-]", "_", stem).strip(" .")[:100] or "table"
+    stem = re.sub(r"[^\w .()+-]", "_", stem).strip(" .")[:MAX_STEM_BYTES]
+    # File systems count bytes, and the ledger's name is longer than the table's.
+    while len(stem.encode()) > MAX_STEM_BYTES:
+        stem = stem[:-1]
+    # The folder lists names that begin with a letter or a digit; no other would be
+    # found again.
+    if not re.match(r"\w", stem):
+        stem = f"table {stem}".strip()
     return f"{stem}.{suffix.lower()}"

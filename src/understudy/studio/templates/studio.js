@@ -7,7 +7,8 @@ function complain(message) {
   const box = find("error");
   box.textContent = message;
   box.hidden = !message;
-  if (message) box.scrollIntoView({ block: "nearest" });
+  // In the middle, because the header that sticks to the top would cover it there.
+  if (message) box.scrollIntoView({ block: "center" });
 }
 
 async function send(path, body, quietly = false) {
@@ -66,15 +67,19 @@ function columnOf(row) {
   const role = row.querySelector(".role").value;
   if (role === "other") delete column.role; else column.role = role;
   if (LISTS.includes(type)) {
-    const text = row.querySelector(".values").value.trim();
-    const kept = Array.isArray(was.values) && text === was.values.join(", ");
-    if (!kept) column.values = text === "learn" || text === "" ? "learn" : text.split(",").map((word) => word.trim()).filter(Boolean);
+    const box = row.querySelector(".values");
+    // One label a line, and every line as it is: a label may hold commas and spaces.
+    const lines = box.value.split(/\r?\n/).filter((line) => line.trim());
+    const learn = !lines.length || (lines.length === 1 && lines[0].trim() === "learn");
+    // What nobody touched stays as the schema has it, labels with line breaks too.
+    if (type !== was.type || box.value !== box.defaultValue) column.values = learn ? "learn" : lines;
   }
   if (RANGES.includes(type)) {
     for (const side of ["min", "max"]) {
       const text = row.querySelector("." + side).value.trim();
       if (text === "" || text === "learn") delete column[side];
-      else if (text !== String(was[side])) column[side] = type === "integer" ? Number(text) : text;
+      // As it was typed: what is no number is refused by the studio, not made into one.
+      else if (text !== String(was[side])) column[side] = text;
     }
     if (!("min" in column) || !("max" in column)) { if (type !== "time") column.bounds = "learn"; } else delete column.bounds;
   }
@@ -87,12 +92,23 @@ if (find("describe")) {
     row.querySelector(".type").addEventListener("change", () => fitDomain(row));
   }
   filter(find("find"), "#columns tbody tr");
+  // Who is who is never released, so the column that says it is an identifier.
+  find("unit-id").addEventListener("change", () => {
+    const row = [...form.querySelectorAll("tbody tr")].find((each) => each.dataset.name === find("unit-id").value);
+    if (!row) return;
+    row.querySelector(".type").value = "identifier";
+    fitDomain(row);
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const facts = JSON.parse(find("facts").textContent);
     facts.columns = [...form.querySelectorAll("tbody tr")].map(columnOf);
     const rules = find("impossible").value.split("\n").map((line) => line.trim()).filter(Boolean);
     if (rules.length) facts.impossible = rules; else delete facts.impossible;
+    const id = find("unit-id").value, most = find("unit-rows").value.trim() || "1";
+    const same = facts.unit && facts.unit.id === id && String(facts.unit.max_rows ?? 1) === most;
+    if (!id && most === "1") delete facts.unit;
+    else if (!same) facts.unit = id ? { id, max_rows: most } : { max_rows: most };
     sendAndGo(`/t/${encodeURIComponent(form.dataset.table)}/schema`, { schema: facts });
   });
   find("text").addEventListener("submit", (event) => {
@@ -105,7 +121,11 @@ if (find("describe")) {
 const percent = (share) => (share === null ? "" : share < 0.001 ? "< 0.1 %" : (100 * share).toFixed(1) + " %");
 if (find("plan")) {
   const form = find("plan");
-  const epsilon = () => Number((10 ** (Number(find("epsilon").value) / 100)).toPrecision(2)).toString();
+  const epsilon = () => find("epsilon").value.trim();
+  const slider = find("epsilon-slider");
+  // The number is what counts; the slider is a quick way to write it, on a logarithmic scale.
+  slider.addEventListener("input", () => { find("epsilon").value = Number((10 ** (Number(slider.value) / 100)).toPrecision(2)).toString(); complain(""); soon(); });
+  find("epsilon").addEventListener("input", () => { const typed = Number(epsilon()); if (typed > 0) slider.value = 100 * Math.log10(typed); });
   const asked = () => ({
     table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
     synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, control: find("control").value, target: find("target").value,
@@ -122,7 +142,7 @@ if (find("plan")) {
     const outlook = find("outlook");
     outlook.replaceChildren();
     if (found.noise !== null) line(outlook, `Noise alone moves a measured table by ${percent(found.noise)} of the rows in the median.`);
-    if (found.imagined !== null) line(outlook, `In a rehearsal on imagined rows, pairs of columns were off by ${percent(found.imagined)}.`);
+    if (found.imagined !== null) line(outlook, `In a dry run on imagined rows, pairs of columns were off by ${percent(found.imagined)}.`);
     if (found.group !== null) line(outlook, `The smallest group that survives the noise in one column: ${found.group} rows.`);
     if (found.seconds !== null) line(outlook, `About ${found.seconds.toFixed(1)} seconds and ${Math.ceil(found.memory / 1048576)} MiB on this machine.`);
     for (const warning of found.warnings) line(outlook, warning);
@@ -142,10 +162,22 @@ if (find("plan")) {
     find("assumed").replaceChildren();
     for (const text of found.assumed) line(find("assumed"), "assumed, and learned in the run: " + text);
   }
-  const soon = () => { find("epsilon-shown").textContent = epsilon(); clearTimeout(timer); timer = setTimeout(replan, 250); };
+  const soon = () => { clearTimeout(timer); timer = setTimeout(replan, 250); };
   for (const id of ["epsilon", "delta", "rows", "synthesizer"]) find(id).addEventListener("input", () => { complain(""); soon(); });
   form.addEventListener("submit", (event) => { event.preventDefault(); sendAndGo("/api/run", asked()); });
-  find("modes").addEventListener("click", () => sendAndGo("/api/run", { ...asked(), modes: true }));
+  // Exact, so that 3 times 0.1 is 0.3: the studio compares it with its own total.
+  const total = (count) => {
+    const [, digits, part = "", power = "0"] = /^(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(epsilon()) ?? [];
+    return digits === undefined ? null : `${BigInt(digits + part || "0") * BigInt(count)}e${Number(power) - part.length}`;
+  };
+  find("modes").addEventListener("click", () => {
+    const count = Number(find("modes").dataset.paid), agreed = total(count);
+    if (agreed === null) { complain("ε must be a number above 0, such as 1 or 0.5."); return; }
+    find("agree-total").textContent = `${count} times ε = ${epsilon()}, ε = ${Number(agreed)} in all.`;
+    find("agree").showModal();
+    find("agree-yes").onclick = () => { find("agree").close(); sendAndGo("/api/run", { ...asked(), modes: true, agreed }); };
+  });
+  find("agree-no").addEventListener("click", () => find("agree").close());
   soon();
 }
 if (find("open-account")) find("open-account").addEventListener("submit", (event) => {
@@ -177,6 +209,7 @@ if (find("progress") && !find("progress").hidden) {
       find("seconds").textContent = `${found.seconds} s`;
       find("message").textContent = found.message;
       find("message").hidden = !found.message;
+      if (!shown) find("notes").replaceChildren(...found.notes.map((text) => { const item = document.createElement("li"); item.textContent = text; return item; }));
       if (found.released && !shown) { location.reload(); return; }
       if (OVER.includes(found.state)) {
         find("cancel").hidden = true;
