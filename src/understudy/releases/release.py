@@ -146,7 +146,7 @@ class Release(ReleaseContents):
             kind=kind or default_kind(self.frame),
             rng=rng,
             pins=drawn.pins,
-            spreads=self.evidence.bin_densities,
+            densities=self.evidence.bin_densities,
         )
 
     def write(
@@ -183,7 +183,7 @@ class Release(ReleaseContents):
         densities = self.evidence.bin_densities
         if partition_rows is not None:
             write_parts(
-                self.schema, batches, path, rng, pins=drawn.pins, spreads=densities
+                self.schema, batches, path, rng, pins=drawn.pins, densities=densities
             )
         else:
             write_rows(
@@ -192,7 +192,7 @@ class Release(ReleaseContents):
                 path,
                 rng,
                 pins=drawn.pins,
-                spreads=densities,
+                densities=densities,
                 guard_formulas=guard_formulas,
             )
         return drawn.count

@@ -28,9 +28,9 @@ def joined(folder: Path, parts: list[bytes]) -> Path:
         for data in parts:
             part = folder / "part"
             part.write_bytes(data)
-            whole.add(part)
+            whole.add_part(part)
             assert not part.exists()
-        whole.close()
+        whole.write_footer()
     return path
 
 

@@ -23,7 +23,7 @@ from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, release
 from understudy.errors import Refused
 from understudy.releases import sampling as module
 from understudy.releases import write_rows
-from understudy.releases.output.frames import cells
+from understudy.releases.output.frames import decoding
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -335,7 +335,7 @@ def test_parquet_keeps_labels_as_they_are(tmp_path):
 def test_many_chunks_make_one_file_with_the_rows_of_a_frame(
     tmp_path, monkeypatch, suffix
 ):
-    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 100)
+    monkeypatch.setattr(decoding, "DECODE_CHUNK_ROWS", 100)
     path = tmp_path / f"a.{suffix}"
     assert release(EVERY_TYPE).write(path, 1050, seed=5) == 1050
     frame = release(EVERY_TYPE).sample(1050, seed=5, kind="duckdb")
@@ -350,7 +350,7 @@ def test_many_chunks_make_one_file_with_the_rows_of_a_frame(
 
 def test_many_batches_are_sampled_alike_for_frames_and_files(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SAMPLE_BATCH_ROWS", 300)
-    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 100)
+    monkeypatch.setattr(decoding, "DECODE_CHUNK_ROWS", 100)
     for given in ({}, {"sex": "F"}):
         assert release().write(tmp_path / "a.csv", 1050, seed=5, given=given) == 1050
         frame = release().sample(1050, seed=5, given=given, kind="pandas")

@@ -51,7 +51,7 @@ def cover_cells(
     schema: Schema,
     clique: Clique,
     codecs: Mapping[str, Codec],
-    spreads: Mapping[str, BinDensity] | None = None,
+    densities: Mapping[str, BinDensity] | None = None,
 ) -> CellCoverage:
     """How much of each cell of a clique, by these codecs, a predicate takes; values lie
     evenly in bins where no spread says otherwise.
@@ -77,7 +77,8 @@ def cover_cells(
     mass = open_.astype(np.float64)
     for name in clique:
         mass *= CliqueAxes(clique).align_table(
-            [name], _piece_masses(codecs[name], finer[name], (spreads or {}).get(name))
+            [name],
+            _piece_masses(codecs[name], finer[name], (densities or {}).get(name)),
         )
     whole, part = (
         _fold_pieces(np.add, table, starts)

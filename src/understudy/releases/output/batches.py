@@ -1,4 +1,4 @@
-"""Rows of codes in batches, so that memory does not grow with how many are written."""
+"""Rows of codes in batches, so that memory does not grow with their number."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from understudy.models.model import Codes
 
 
 def batch_sizes(rows: int, most: int) -> Iterator[int]:
-    """A number of rows in batches; each is sampled by rounding on its own."""
-    return (min(most, rows - start) for start in range(0, max(rows, 1), most))
+    """The sizes of batches that make up a number of rows. Each batch is rounded to whole
+    rows by itself.
+    """
+    # No rows are one empty batch: a file needs its header, a frame its columns.
+    for start in range(0, max(rows, 1), most):
+        yield min(most, rows - start)
 
 
 def batch_slices(codes: Codes, rows: int, most: int) -> Iterator[Codes]:
     """Fixed rows in batches."""
-    starts = range(0, max(rows, 1), most)
-    return (
-        {name: array[start : start + most] for name, array in codes.items()}
-        for start in starts
-    )
+    for start in range(0, max(rows, 1), most):
+        yield {name: array[start : start + most] for name, array in codes.items()}
 
 
 def report_written(
     batches: Iterator[Codes], rows: int, progress: Callable[[str, float], None]
 ) -> Iterator[Codes]:
-    """The same batches; how far it has come is told whenever the next one is asked for."""
+    """The same batches; progress is reported whenever the next one is asked for."""
     done = 0
     for batch in batches:
         progress("writing", done / max(rows, 1))

@@ -1,11 +1,11 @@
-"""Parquet files of one schema joined into one without unpacking them: their groups of
+"""Parquet files of one schema, concatenated without unpacking them: their groups of
 rows one after the other, then one footer.
 
 A large sample is written part by part, and reading the parts again to write them once
 more would cost as much as making them. In a Parquet file only the footer says where
 anything is (https://parquet.apache.org/docs/file-format/metadata/), so the bytes of
-each part are copied as they are and the places in its footer moved by as much as was
-written before them. Nothing is held but footers.
+each part are copied as they are, and the places in its footer are shifted by the number
+of bytes written before them. Only footers are held in memory.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from understudy import thrift
 
 PARQUET_MAGIC_BYTES = b"PAR1"
+_FOOTER_TAIL_BYTES = 4 + len(PARQUET_MAGIC_BYTES)
+_COPY_BYTES = 1 << 20
+"""Bytes copied at a time."""
+
 FOOTER_ROWS_FIELD, FOOTER_ROW_GROUPS_FIELD = 3, 4
 """Fields of a footer."""
 
@@ -34,7 +38,7 @@ it.
 class ParquetConcatenator:
     """A Parquet file in the making.
 
-    Add parts, which are removed as they are taken over, and close it.
+    Add parts, which are removed as they are taken over, then write the footer.
     """
 
     def __init__(self, out: IO[bytes]) -> None:
@@ -44,52 +48,68 @@ class ParquetConcatenator:
         self._groups: list[bytes] = []
         self._rows = 0
 
-    def add(self, part: Path) -> None:
+    def add_part(self, part: Path) -> None:
         """Take over a whole Parquet file of the same schema."""
-        size = part.stat().st_size
         with part.open("rb") as file:
-            file.seek(size - 8)
-            length = int.from_bytes(file.read(4), "little")
-            end = size - 8 - length
-            file.seek(end)
-            footer = thrift.read_struct(file.read(length))
-            moved = self._out.tell() - len(PARQUET_MAGIC_BYTES)
-            file.seek(len(PARQUET_MAGIC_BYTES))
-            shutil.copyfileobj(
-                _BoundedReader(file, end - len(PARQUET_MAGIC_BYTES)), self._out, 1 << 20
-            )
+            shift = self._out.tell() - len(PARQUET_MAGIC_BYTES)
+            footer = self._copy_groups(file, part.stat().st_size)
         part.unlink()
-        for group in (
-            footer[FOOTER_ROW_GROUPS_FIELD][1][1]
-            if FOOTER_ROW_GROUPS_FIELD in footer
-            else []
-        ):
-            for fields, numbers in _offset_fields(group):
-                for number in numbers:
-                    if number in fields and (
-                        fields[number][1] or number not in CHUNK_OFFSET_FIELDS
-                    ):
-                        fields[number] = fields[number][0], fields[number][1] + moved
+        for group in _row_groups(footer):
+            _shift_offsets(group, shift)
             if ROW_GROUP_ORDINAL_FIELD in group:
-                group[ROW_GROUP_ORDINAL_FIELD] = (
-                    group[ROW_GROUP_ORDINAL_FIELD][0],
-                    len(self._groups),
-                )
+                _set_field(group, ROW_GROUP_ORDINAL_FIELD, len(self._groups))
             self._groups.append(thrift.write_struct(group))
         self._rows += footer[FOOTER_ROWS_FIELD][1]
+        # The first footer states the schema, and what else holds for all parts.
         self._footer = self._footer or footer
 
-    def close(self) -> None:
-        """Write the footer."""
+    def write_footer(self) -> None:
+        """Write the footer, which makes the file whole."""
         footer = self._footer
-        footer[FOOTER_ROWS_FIELD] = footer[FOOTER_ROWS_FIELD][0], self._rows
+        _set_field(footer, FOOTER_ROWS_FIELD, self._rows)
         if FOOTER_ROW_GROUPS_FIELD in footer:
-            footer[FOOTER_ROW_GROUPS_FIELD] = (
-                footer[FOOTER_ROW_GROUPS_FIELD][0],
-                (footer[FOOTER_ROW_GROUPS_FIELD][1][0], self._groups),
-            )
+            element_type = footer[FOOTER_ROW_GROUPS_FIELD][1][0]
+            groups = (element_type, self._groups)
+            _set_field(footer, FOOTER_ROW_GROUPS_FIELD, groups)
         data = thrift.write_struct(footer)
         self._out.write(data + len(data).to_bytes(4, "little") + PARQUET_MAGIC_BYTES)
+
+    def _copy_groups(self, file: IO[bytes], size: int) -> thrift.ThriftFields:
+        """Copy everything between a part's magic bytes and its footer; the footer."""
+        # A file ends with its footer, the footer's length in four bytes, and PAR1.
+        file.seek(size - _FOOTER_TAIL_BYTES)
+        length = int.from_bytes(file.read(4), "little")
+        end = size - _FOOTER_TAIL_BYTES - length
+        file.seek(end)
+        footer = thrift.read_struct(file.read(length))
+        file.seek(len(PARQUET_MAGIC_BYTES))
+        groups = _BoundedReader(file, end - len(PARQUET_MAGIC_BYTES))
+        shutil.copyfileobj(groups, self._out, _COPY_BYTES)
+        return footer
+
+
+def _row_groups(footer: thrift.ThriftFields) -> list[thrift.ThriftFields]:
+    if FOOTER_ROW_GROUPS_FIELD not in footer:
+        return []
+    _, groups = footer[FOOTER_ROW_GROUPS_FIELD][1]
+    return list(groups)
+
+
+def _set_field(fields: thrift.ThriftFields, number: int, value: Any) -> None:
+    """Replace a field's value and keep its type."""
+    fields[number] = fields[number][0], value
+
+
+def _shift_offsets(group: thrift.ThriftFields, shift: int) -> None:
+    """Move every place that a group of rows states by the bytes written before it."""
+    for fields, numbers in _offset_fields(group):
+        for number in numbers:
+            if number not in fields:
+                continue
+            offset = fields[number][1]
+            # Of a chunk, 0 means that nothing is there, so it stays 0.
+            if offset or number not in CHUNK_OFFSET_FIELDS:
+                _set_field(fields, number, offset + shift)
 
 
 def _offset_fields(
@@ -105,12 +125,13 @@ def _offset_fields(
 
 
 class _BoundedReader:
-    """The next so many bytes of a file."""
+    """A file that ends after a given number of further bytes."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file, self._left = file, size
 
     def read(self, size: int = -1, /) -> bytes:
-        found = self._file.read(self._left if size < 0 else min(size, self._left))
-        self._left -= len(found)
-        return found
+        wanted = self._left if size < 0 else min(size, self._left)
+        data = self._file.read(wanted)
+        self._left -= len(data)
+        return data

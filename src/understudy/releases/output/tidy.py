@@ -155,13 +155,13 @@ def _tidy_relation(columns: TidyTable) -> Any:
     for name, array in columns.items():
         if array.dtype == object:
             words, index = np.unique(array.astype(str), return_inverse=True)
-            expressions[name] = session.label(
+            expressions[name] = session.label_sql(
                 tuple(words.tolist()), index.astype(np.int64)
             )
         else:
-            expressions[name] = session.array(array)
+            expressions[name] = session.add_array(array)
     session.connection.execute(
-        f"CREATE TABLE measurement AS {session.query(expressions)}"
+        f"CREATE TABLE measurement AS {session.select_sql(expressions)}"
     )
     session.connection.unregister("cells")
     return session.connection.table("measurement")

@@ -15,7 +15,8 @@ import csv
 import io
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,14 +27,16 @@ from understudy.atomic import write_file_atomically, write_folder_atomically
 from understudy.errors import Refused, ReleaseError
 from understudy.releases.output.frames import parquet
 from understudy.releases.output.frames.cells import (
-    DECODE_CHUNK_ROWS,
-    CodeBatches,
     ColumnCells,
-    PinnedPoints,
-    Spreads,
     cells_as_text,
-    decode_chunks,
     microsecond_values,
+)
+from understudy.releases.output.frames.decoding import (
+    DECODE_CHUNK_ROWS,
+    BinDensities,
+    CodeBatches,
+    PinnedPoints,
+    decode_chunks,
 )
 from understudy.releases.output.frames.dtypes import file_column_of
 from understudy.releases.output.frames.duckdb import (
@@ -60,7 +63,7 @@ def write_rows(
     rng: Generator,
     *,
     pins: PinnedPoints | None = None,
-    spreads: Spreads | None = None,
+    densities: BinDensities | None = None,
     guard_formulas: bool = True,
 ) -> None:
     """Write rows of codes as a CSV or Parquet file, by what its name ends in; columns
@@ -75,25 +78,14 @@ def write_rows(
             f"{path}: rows are written as {' or '.join(WRITTEN_ROW_SUFFIXES)}. Nothing"
             " was written."
         )
-    if suffix == ".parquet" and len({name.lower() for name in schema}) < len(schema):
-        raise Refused(
-            f"{path}: two columns' names differ only in case. Write a .csv file"
-            " instead. Nothing was written."
-        )
-    with write_file_atomically(path, private=False) as draft:
-        try:
-            if suffix == ".csv":
-                spell = guard_formula if guard_formulas else str
-                _write_csv(
-                    decode_chunks(schema, codes, rng, pins, spreads), draft, spell
-                )
-            else:
-                _write_parquet(decode_chunks(schema, codes, rng, pins, spreads), draft)
-        except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise ReleaseError(
-                f"{path}: could not be written ({reason}). Nothing was written."
-            ) from None
+    if suffix == ".parquet":
+        _refuse_case_twins(schema, path)
+    chunks = decode_chunks(schema, codes, rng, pins, densities)
+    with write_file_atomically(path, private=False) as draft, _report_failure(path):
+        if suffix == ".csv":
+            _write_csv(chunks, draft, guard_formula if guard_formulas else str)
+        else:
+            _write_parquet(chunks, draft)
 
 
 def write_parts(
@@ -103,27 +95,37 @@ def write_parts(
     rng: Generator,
     *,
     pins: PinnedPoints | None = None,
-    spreads: Spreads | None = None,
+    densities: BinDensities | None = None,
 ) -> None:
     """Write each batch of rows as a Parquet file of its own, in a folder that appears
     whole or not at all.
     """
+    _refuse_case_twins(schema, folder)
+    chunks = decode_chunks(schema, codes, rng, pins, densities)
+    with write_folder_atomically(folder) as draft, _report_failure(folder):
+        for i, columns in enumerate(chunks):
+            _write_parquet(iter([columns]), draft / f"part-{i:05d}.parquet")
+
+
+def _refuse_case_twins(schema: Schema, path: str | os.PathLike[str]) -> None:
+    # DuckDB's names of columns ignore case, and so do many readers of Parquet.
     if len({name.lower() for name in schema}) < len(schema):
         raise Refused(
-            f"{folder}: two columns' names differ only in case. Write a .csv file"
+            f"{path}: two columns' names differ only in case. Write a .csv file"
             " instead. Nothing was written."
         )
-    with write_folder_atomically(folder) as draft:
-        try:
-            for i, columns in enumerate(
-                decode_chunks(schema, codes, rng, pins, spreads)
-            ):
-                _write_parquet(iter([columns]), draft / f"part-{i:05d}.parquet")
-        except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise ReleaseError(
-                f"{folder}: could not be written ({reason}). Nothing was written."
-            ) from None
+
+
+@contextmanager
+def _report_failure(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An error of DuckDB as one line of ours."""
+    try:
+        yield
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise ReleaseError(
+            f"{path}: could not be written ({reason}). Nothing was written."
+        ) from None
 
 
 def _write_csv(
@@ -132,11 +134,9 @@ def _write_csv(
     part = draft.with_name("part")
     with draft.open("wb") as out, DuckdbSession() as session:
         for i, columns in enumerate(chunks):
-            if i == 0:  # DuckDB would rename columns whose names differ only in case
-                header = io.StringIO()
-                csv.writer(header).writerow([spell(name) for name in columns])
-                out.write(header.getvalue().removesuffix("\r\n").encode() + b"\n")
-            query = session.query(
+            if i == 0:
+                out.write(_csv_header(columns, spell))
+            query = session.select_sql(
                 {
                     f"c{j}": _csv_sql(session, cells, spell)
                     for j, cells in enumerate(columns.values())
@@ -147,36 +147,45 @@ def _write_csv(
                 shutil.copyfileobj(one, out)
 
 
+def _csv_header(names: Iterable[str], spell: TextSpelling) -> bytes:
+    """The header line, written here because DuckDB would rename columns whose names
+    differ only in case.
+    """
+    line = io.StringIO()
+    # The usual end of a line makes the writer quote names that hold \r or \n.
+    csv.writer(line).writerow([spell(name) for name in names])
+    return line.getvalue().removesuffix("\r\n").encode() + b"\n"
+
+
 def _write_parquet(chunks: Iterator[dict[str, ColumnCells]], draft: Path) -> None:
     if parquet.has_pyarrow():
         with parquet.ArrowParquetWriter(draft) as file:
             for columns in chunks:
-                file.add(columns)
+                file.add_chunk(columns)
         return
     part = draft.with_name("part")
     with draft.open("wb") as out, DuckdbSession() as session:
         joined = ParquetConcatenator(out)
         for columns in chunks:
-            query = session.query(
+            query = session.select_sql(
                 {
                     name: sql_in_original_type(session, file_column_of(cells).cells)
                     for name, cells in columns.items()
                 }
             )
-            _copy_query(
-                session,
-                query,
-                part,
-                f"FORMAT parquet, ROW_GROUP_SIZE {DECODE_CHUNK_ROWS}",
-            )
-            joined.add(part)
-        joined.close()
+            options = f"FORMAT parquet, ROW_GROUP_SIZE {DECODE_CHUNK_ROWS}"
+            _copy_query(session, query, part, options)
+            joined.add_part(part)
+        joined.write_footer()
 
 
 def _copy_query(session: DuckdbSession, query: str, path: Path, options: str) -> None:
     place = str(path).replace("'", "''")
-    session.run(f"COPY ({query}) TO '{place}' ({options}, USE_TMP_FILE false)")
-    session.clear()
+    # The draft is already a temporary file; DuckDB's own would appear beside it.
+    session.run_interruptible(
+        f"COPY ({query}) TO '{place}' ({options}, USE_TMP_FILE false)"
+    )
+    session.clear_arrays()
 
 
 def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) -> str:
@@ -186,7 +195,7 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
     column = cells.column
     if isinstance(column, Boolean | Categorical):
         text = cells_as_text(cells)
-        return session.label(tuple(map(spell, text.labels or ())), text.positions())
+        return session.label_sql(tuple(map(spell, text.labels or ())), text.positions())
     if _declares_decimals(column):  # 1.50 stays 1.50
         assert isinstance(column, Real)
         exact = replace(column, dtype=f"DECIMAL(38,{column.decimals})")
@@ -196,22 +205,19 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
         value = _zoned_sql(session, cells, column.zone, value)
     if not cells.spelled.any():
         return value
-    spelled = session.array(cells.spelled)
-    words = (
-        f"list_extract({session.words(tuple(map(spell, column.missing)))}, {spelled})"
-    )
+    spelled = session.add_array(cells.spelled)
+    missing = session.add_labels(tuple(map(spell, column.missing)))
+    words = f"list_extract({missing}, {spelled})"
     return f"CASE WHEN {spelled} > 0 THEN {words} ELSE CAST({value} AS VARCHAR) END"
 
 
 def _declares_decimals(column: Column) -> bool:
-    """Whether a column's decimals are the owner's word; a binary float, or a column
-    whose type was voted, has as many as it needs.
+    """Whether the owner declared a column's decimals; a binary float, or a column whose
+    type was learned, has as many as it needs.
     """
-    if (
-        not isinstance(column, Real)
-        or column.decimals is None
-        or "type" in column.learned
-    ):
+    if not isinstance(column, Real) or column.decimals is None:
+        return False
+    if "type" in column.learned:
         return False
     return column.dtype is None or decimal_precision_scale(column.dtype) is not None
 
@@ -220,10 +226,8 @@ def _zoned_sql(
     session: DuckdbSession, cells: ColumnCells, zone: str, value: str
 ) -> str:
     """An instant as the clock in its zone shows it, with the offset from UTC."""
-    clock = f"timezone({session.words((zone,))}[1], {value})"
-    offset = (
-        f"((epoch_us({clock}) - {session.array(microsecond_values(cells))}) // 1000000)"
-    )
+    clock = f"timezone({session.add_labels((zone,))}[1], {value})"
+    offset = f"((epoch_us({clock}) - {session.add_array(microsecond_values(cells))}) // 1000000)"
     sign = f"CASE WHEN {offset} < 0 THEN '-' ELSE '+' END"
     local = (
         f"CAST({clock} AS VARCHAR) || printf('%s%02d:%02d', {sign}, abs({offset}) //"

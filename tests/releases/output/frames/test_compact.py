@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from understudy.releases.output.frames import (
     FRAME_KINDS,
-    cells,
     decode_all,
     decode_chunks,
+    decoding,
     to_frame,
 )
 from understudy.releases.output.frames.cells import ColumnCells
@@ -80,7 +80,7 @@ def test_a_column_that_was_taken_out_is_gone():
 @pytest.mark.parametrize("kind", FRAME_KINDS)
 def test_a_frame_of_several_chunks_holds_what_the_chunks_hold(kind, monkeypatch):
     codes = {name: np.arange(40) % SCHEMA.codecs[name].size for name in SCHEMA}
-    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 16)
+    monkeypatch.setattr(decoding, "DECODE_CHUNK_ROWS", 16)
     parts = list(decode_chunks(SCHEMA, codes, np.random.default_rng(0)))
     assert len(parts) == 3
     columns = decode_all(SCHEMA, codes, np.random.default_rng(0))

@@ -10,7 +10,7 @@ import pytest
 
 from understudy.models import ProductModel
 from understudy.models.sampling.persons import MIN_KEY_START
-from understudy.releases.output.frames import cells, to_frame
+from understudy.releases.output.frames import decoding, to_frame
 from understudy.releases.output.write import write_rows
 from understudy.schema import Schema
 
@@ -53,7 +53,7 @@ def test_persons_have_keys_and_agree_on_what_is_constant():
 
 
 def test_keys_do_not_repeat_from_chunk_to_chunk(monkeypatch):
-    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 1_000)
+    monkeypatch.setattr(decoding, "DECODE_CHUNK_ROWS", 1_000)
     frame = sampled(SCHEMA, 5_500)
     assert frame["visit"].n_unique() == 5_500
     assert frame.group_by("patient").len()["len"].max() == 3

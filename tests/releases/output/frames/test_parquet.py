@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.releases import write_rows
-from understudy.releases.output.frames import cells, parquet
+from understudy.releases.output.frames import decoding, parquet
 from understudy.releases.output.write import write_parts
 from understudy.schema import Boolean, Categorical, Datetime, Integer, Schema
 
@@ -67,7 +67,7 @@ def test_texts_stay_texts(tmp_path, dtype):
 
 
 def test_the_order_of_categories_survives_chunks_that_lack_some(tmp_path, monkeypatch):
-    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 2)
+    monkeypatch.setattr(decoding, "DECODE_CHUNK_ROWS", 2)
     path = written(tmp_path, SIZE, [2, 2, 1, 0, 2], "category")
     assert pq.read_metadata(path).num_row_groups == 3
     found = pd.read_parquet(path)["size"]
@@ -119,7 +119,7 @@ def test_a_name_that_cannot_hold_the_values_is_left(tmp_path):
 
 
 def test_gaps_make_no_floats_of_pandas_whole_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 2)
+    monkeypatch.setattr(decoding, "DECODE_CHUNK_ROWS", 2)
     column, truth = Integer(name="x", min=0, max=9), Boolean(name="x")
     for dtype in ("int64", None):
         assert (

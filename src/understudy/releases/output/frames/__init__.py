@@ -1,7 +1,7 @@
 """Codes → values → frames: the kind of frame that came in goes out again, types
 included.
 
-A kind is one of `FRAME_KINDS`. Nothing here is needed at install: a library is imported
+A kind is one of `FRAME_KINDS`. No frame library is needed at install: each is imported
 when a frame of its kind is asked for.
 """
 
@@ -15,25 +15,22 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.releases.output.frames import arrow, duckdb, pandas, polars
-from understudy.releases.output.frames.cells import (
+from understudy.releases.output.frames.cells import ColumnCells
+from understudy.releases.output.frames.compact import decode_all
+from understudy.releases.output.frames.decoding import (
+    BinDensities,
     CodeBatches,
-    ColumnCells,
     PinnedPoints,
-    Spreads,
-    cells_of,
     decode_chunks,
 )
-from understudy.releases.output.frames.compact import decode_all
 from understudy.schema import Schema
 
 FRAME_KINDS = ("polars", "pandas", "pyarrow", "duckdb", "numpy")
-"""The kinds of frame, in the order in which one is chosen where nobody asked for one.
-"""
+"""The kinds of frame; the first that is installed is the default."""
 
 __all__ = [
     "FRAME_KINDS",
     "ColumnCells",
-    "cells_of",
     "decode_all",
     "decode_chunks",
     "default_kind",
@@ -43,7 +40,7 @@ __all__ = [
 
 def default_kind(remembered: str | None = None) -> str:
     """The kind that came in, or the first whose library is installed; a dict of numpy
-    arrays where none is.
+    arrays if none is.
     """
     if remembered is not None and _is_installed(remembered):
         return remembered
@@ -60,14 +57,15 @@ def to_frame(
     kind: str,
     rng: Generator,
     pins: PinnedPoints | None = None,
-    spreads: Spreads | None = None,
+    densities: BinDensities | None = None,
 ) -> Any:
     """Rows of codes as a frame of that kind, columns in schema order.
 
     >>> import numpy as np
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=(Integer(name="age", min=0, max=9),))
-    >>> to_frame(schema, {"age": np.array([3, 10])}, kind="duckdb", rng=np.random.default_rng(0)).fetchall()
+    >>> codes, rng = {"age": np.array([3, 10])}, np.random.default_rng(0)
+    >>> to_frame(schema, codes, kind="duckdb", rng=rng).fetchall()
     [(3,), (None,)]
     """
     if kind not in FRAME_KINDS:
@@ -79,7 +77,7 @@ def to_frame(
             f'{kind} is not installed. Install it, or ask for kind="numpy". Nothing was'
             " sampled."
         )
-    columns = decode_all(schema, codes, rng, pins, spreads)
+    columns = decode_all(schema, codes, rng, pins, densities)
     match kind:
         case "pandas":
             return pandas.pandas_frame(columns)

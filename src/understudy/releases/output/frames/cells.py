@@ -1,26 +1,20 @@
-"""Codes on their way to values: one column's cells as exact integers, a mask of what is
-missing, and labels where it has them.
+"""The cells of one column, as exact integers with a mask of missing cells, and as
+labels if it has them; and their values in the types that frames are made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Context, Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
-from understudy.models.rules.repair_values import repair_broken_values
-from understudy.models.rules.satisfiability import find_row
-from understudy.releases.output.frames.generated_keys import KeyGenerator, key_column
 from understudy.schema import (
-    BinEdges,
     Boolean,
     Categorical,
     Codec,
@@ -30,11 +24,8 @@ from understudy.schema import (
     Integer,
     Lattice,
     Real,
-    Schema,
     Time,
 )
-from understudy.schema.columns.bin_density import BinDensity
-from understudy.schema.columns.calendar import move_to_weekdays
 from understudy.schema.columns.code_layout import (
     EMPTY_STATE,
     FIRST_MISSING_STATE,
@@ -42,24 +33,12 @@ from understudy.schema.columns.code_layout import (
 )
 from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
 
-DECODE_CHUNK_ROWS = 1 << 17
-"""Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a
-file.
-"""
-
-Codes = Mapping[str, NDArray[np.integer]]
-CodeBatches = Codes | Iterable[Codes]
-"""Rows of codes, at once or in batches."""
-
-PinnedPoints = Mapping[str, int]
-"""Lattice points at which given columns stay, though their codes are bins of several.
-"""
-
-Spreads = Mapping[str, BinDensity]
-"""How values lie inside the bins of columns that have any."""
-
 ONE_MICROSECOND = timedelta(microseconds=1)
 _MAX_EXACT_DOUBLE = 1 << 53
+"""Whole numbers below this are doubles without rounding."""
+
+_MAX_INT64 = 1 << 63
+_EXACT_DECIMAL_DIGITS = 60
 
 
 @dataclass(frozen=True)
@@ -83,7 +62,7 @@ class ColumnCells:
         return len(self.index)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether no cell is missing."""
         return not bool(self.null.any())
 
@@ -92,158 +71,45 @@ class ColumnCells:
         return np.where(self.null, -1, self.index)
 
 
-def decode_chunks(
-    schema: Schema,
-    codes: CodeBatches,
-    rng: Generator,
-    pins: PinnedPoints | None = None,
-    spreads: Spreads | None = None,
-) -> Iterator[dict[str, ColumnCells]]:
-    """The rows in chunks, columns in schema order; batches of codes are taken one at a
-    time. Generated keys stand where the id was.
-    """
-    inside, keys = spreads or {}, KeyGenerator(schema, rng)
-    for batch in (codes,) if isinstance(codes, Mapping) else codes:
-        rows = len(next(iter(batch.values()))) if batch else 0
-        for start in range(0, max(rows, 1), DECODE_CHUNK_ROWS):
-            part: Codes = {
-                name: batch[name][start : start + DECODE_CHUNK_ROWS] for name in schema
-            }
-            count = min(DECODE_CHUNK_ROWS, rows - start)
-            person = None
-            if keys.people:
-                part, person = keys.gather(part, count)
-            chunk = _decode_keeping_rules(schema, part, rng, pins, inside, keys, person)
-            made = {
-                name: _cells_from_decoded(schema.codecs[name], decoded)
-                for name, decoded in chunk.items()
-            }
-            if schema.keys:
-                person = None if person is None else keys.split(chunk, person)
-                made |= {
-                    name: _key_cells(schema[name], key)
-                    for name, key in keys.number(person, count).items()
-                }
-                made = {
-                    column.name: made[column.name]
-                    for column in schema.columns
-                    if column.name in made
-                }
-            yield made
-
-
-def _key_cells(column: Column, key: NDArray[np.int64]) -> ColumnCells:
-    return ColumnCells(
-        key_column(column),
-        key,
-        np.zeros(len(key), np.bool_),
-        np.zeros(len(key), np.uint8),
-    )
-
-
-def _decode_keeping_rules(
-    schema: Schema,
-    codes: Codes,
-    rng: Generator,
-    pins: PinnedPoints | None,
-    spreads: Spreads,
-    keys: KeyGenerator,
-    person: NDArray[np.int64] | None,
-) -> dict[str, DecodedCells]:
-    """Values for codes, such that every rule of the schema is kept, and a person's rows
-    agree on what is constant.
-    """
-    codecs = schema.codecs
-
-    def decode_column(name: str, found: NDArray[np.integer]) -> DecodedCells:
-        decoded = codecs[name].decode(found, rng, spreads.get(name))
-        weights, bins = getattr(codecs[name].column, "weekdays", ()), codecs[name].bins
-        if not weights or not isinstance(bins, BinEdges):
-            return decoded
-        edges, place = (
-            np.array(bins.edges, np.int64),
-            np.minimum(found.astype(np.int64), len(bins) - 1),
-        )
-        column = codecs[name].column
-        assert isinstance(column, Lattice)
-        moved = move_to_weekdays(
-            column, decoded.index, edges[place], edges[place + 1] - 1, weights, rng
-        )
-        return DecodedCells(moved, decoded.state)
-
-    chunk = {name: decode_column(name, codes[name]) for name in schema}
-    for name, index in (pins or {}).items():
-        chunk[name] = replace(
-            chunk[name], index=np.full(len(chunk[name].index), index, np.int64)
-        )
-
-    def redraw(name: str, here: NDArray[np.int64]) -> NDArray[np.int64]:
-        return decode_column(name, codes[name][here]).index
-
-    if schema.forbidden_predicates:
-        witness = (lambda: find_row(schema)) if pins is None else (lambda: None)
-        chunk = repair_broken_values(
-            schema,
-            codes,
-            chunk,
-            rng,
-            redraw=redraw,
-            pinned=set(pins or ()),
-            witness=witness,
-        )
-    return (
-        chunk
-        if person is None
-        else keys.make_constants_agree(codes, chunk, person, redraw)
-    )
-
-
-def cells_of(
-    schema: Schema,
-    name: str,
-    codes: NDArray[np.integer],
-    rng: Generator,
-    spread: BinDensity | None = None,
-) -> ColumnCells:
-    """The cells of one column; inside a bin they lie as `spread` says."""
-    codec = schema.codecs[name]
-    return _cells_from_decoded(codec, codec.decode(codes, rng, spread))
-
-
-def _cells_from_decoded(codec: Codec, decoded: DecodedCells) -> ColumnCells:
-    index, state, column = decoded.index, decoded.state, codec.column
-    spelled = np.where(
-        state >= FIRST_MISSING_STATE, state - FIRST_MISSING_STATE + 1, 0
-    ).astype(np.uint8)
+def cells_from_decoded(codec: Codec, decoded: DecodedCells) -> ColumnCells:
+    """The cells of one column from its decoded values."""
+    state, column = decoded.state, codec.column
+    rank = state - FIRST_MISSING_STATE + 1
+    spelled = np.where(state >= FIRST_MISSING_STATE, rank, 0).astype(np.uint8)
     null = state == EMPTY_STATE
     if isinstance(column, Categorical):
-        other = () if column.other is None else (column.other,)
-        labels = (
-            *(column.values or ()),
-            *other,
-            *column.unfold_weights,
-            *column.missing,
-        )
-        index = np.where(
-            state == OTHER_STATE, np.maximum(index, len(column.values or ())), index
-        )
-        index = np.where(
-            spelled > 0,
-            len(labels) - len(column.missing) + spelled.astype(np.int64) - 1,
-            index,
-        )
-        return ColumnCells(column, index, null, spelled, labels)
+        return _categorical_cells(column, decoded, null, spelled)
+    index = decoded.index
     for j, spelling in enumerate(column.missing):
-        here, there = spelled == j + 1, spelling_point(column, spelling)
-        if there is None:
-            null = null | here
+        is_spelled, point = spelled == j + 1, spelling_point(column, spelling)
+        if point is None:
+            null = null | is_spelled
         else:
-            index = np.where(here, there, index)
+            index = np.where(is_spelled, point, index)
     return ColumnCells(column, index, null, spelled)
 
 
+def _categorical_cells(
+    column: Categorical,
+    decoded: DecodedCells,
+    null: NDArray[np.bool_],
+    spelled: NDArray[np.uint8],
+) -> ColumnCells:
+    """Cells as positions in the list of all texts that the column may hold: its values,
+    `other`, labels that `other` is unfolded to, missing spellings.
+    """
+    values = column.values or ()
+    other = () if column.other is None else (column.other,)
+    shown = (*values, *other, *column.unfold_weights)
+    is_other = decoded.state == OTHER_STATE
+    index = np.where(is_other, np.maximum(decoded.index, len(values)), decoded.index)
+    missing_place = len(shown) + spelled.astype(np.int64) - 1
+    index = np.where(spelled > 0, missing_place, index)
+    return ColumnCells(column, index, null, spelled, (*shown, *column.missing))
+
+
 def spelling_point(column: Column, spelling: str) -> int | None:
-    """The lattice point a missing spelling names; None where it is no value of the
+    """The lattice point that a missing spelling names; None if it is no value of the
     column's type.
     """
     if not isinstance(column, Lattice):
@@ -253,11 +119,8 @@ def spelling_point(column: Column, spelling: str) -> int | None:
         column.value_at(int(place))
     except (ValueError, OverflowError):
         return None
-    return (
-        int(place)
-        if place.denominator == 1 and abs(place) < MAX_LATTICE_INDEX
-        else None
-    )
+    is_point = place.denominator == 1 and abs(place) < MAX_LATTICE_INDEX
+    return int(place) if is_point else None
 
 
 def cells_as_text(cells: ColumnCells) -> ColumnCells:
@@ -267,17 +130,17 @@ def cells_as_text(cells: ColumnCells) -> ColumnCells:
     if cells.labels is not None:
         return cells
     column = cells.column
+    # Each distinct value is written once, however many cells have it.
     distinct, inverse = np.unique(cells.index, return_inverse=True)
     words = [_write_value(column, int(i)) for i in distinct] + list(column.missing)
+    # Two words may be one text, such as a value that is a missing spelling too.
     labels = tuple(dict.fromkeys(words))
-    where = {word: i for i, word in enumerate(labels)}
-    place = np.array([where[word] for word in words] or [0], np.int64)
-    raw = np.where(
-        cells.spelled > 0, len(distinct) + cells.spelled.astype(np.int64) - 1, inverse
-    )
-    return ColumnCells(
-        column, place[raw], cells.null & (cells.spelled == 0), cells.spelled, labels
-    )
+    place_of_label = {label: i for i, label in enumerate(labels)}
+    place_of_word = np.array([place_of_label[word] for word in words] or [0], np.int64)
+    spelled_word = len(distinct) + cells.spelled.astype(np.int64) - 1
+    word = np.where(cells.spelled > 0, spelled_word, inverse)
+    null = cells.null & (cells.spelled == 0)
+    return ColumnCells(column, place_of_word[word], null, cells.spelled, labels)
 
 
 def _write_value(column: Column, index: int) -> str:
@@ -289,7 +152,7 @@ def _write_value(column: Column, index: int) -> str:
 
 
 def decimal_at(column: Column, index: int) -> Decimal | None:
-    """A value of a column of decimals, with as many as it has; None where no number of
+    """A value of a column of decimals, with all of its decimals; None if no number of
     decimals holds its step.
 
     >>> str(decimal_at(Real(name="price", step=Fraction(1, 20)), 3))
@@ -297,9 +160,9 @@ def decimal_at(column: Column, index: int) -> Decimal | None:
     """
     if not isinstance(column, Real) or column.decimals is None:
         return None
-    return Decimal(int(index * column.step * 10**column.decimals)).scaleb(
-        -column.decimals, Context(prec=60)
-    )
+    unscaled = Decimal(int(index * column.step * 10**column.decimals))
+    # Python's default of 28 digits would round large values.
+    return unscaled.scaleb(-column.decimals, Context(prec=_EXACT_DECIMAL_DIGITS))
 
 
 def integer_values(cells: ColumnCells) -> NDArray[np.int64]:
@@ -310,24 +173,22 @@ def integer_values(cells: ColumnCells) -> NDArray[np.int64]:
 
 def float_values(cells: ColumnCells) -> NDArray[np.float64]:
     """The nearest double of every value, missing ones not yet marked."""
-    step = cells.column.step if isinstance(cells.column, Real | Integer) else 1
-    top, bottom = Fraction(step).numerator, Fraction(step).denominator
-    if (
-        _largest_index(cells) * top < _MAX_EXACT_DOUBLE and bottom < _MAX_EXACT_DOUBLE
-    ):  # both exact as doubles, so one division rounds once
-        return (cells.index * top).astype(np.float64) / float(bottom)
+    column = cells.column
+    step = Fraction(column.step) if isinstance(column, Real | Integer) else Fraction(1)
+    largest = _largest_index(cells) * step.numerator
+    if max(largest, step.denominator) < _MAX_EXACT_DOUBLE:
+        # Both are exact as doubles, so that one division rounds only once.
+        return (cells.index * step.numerator).astype(np.float64) / step.denominator
     distinct, inverse = np.unique(cells.index, return_inverse=True)
-    return np.array([float(int(i) * Fraction(step)) for i in distinct], np.float64)[
-        inverse
-    ]
+    return np.array([float(int(i) * step) for i in distinct], np.float64)[inverse]
 
 
 def unscaled_integers(cells: ColumnCells, scale: int) -> NDArray[np.int64] | None:
-    """Integers u with value = u / 10^scale, or None where that is not exact in 64 bits."""
+    """Integers u with value = u / 10^scale; None if that is not exact in 64 bits."""
     if not isinstance(cells.column, Real | Integer):
         return None
     step = Fraction(cells.column.step) * 10**scale
-    if step.denominator != 1 or _largest_index(cells) * step.numerator >= 1 << 63:
+    if step.denominator != 1 or _largest_index(cells) * step.numerator >= _MAX_INT64:
         return None
     return np.asarray(cells.index * step.numerator, np.int64)
 
@@ -339,7 +200,7 @@ def microsecond_values(cells: ColumnCells) -> NDArray[np.int64]:
 
 
 def _scale_index(cells: ColumnCells, step: int) -> NDArray[np.int64]:
-    if _largest_index(cells) * step >= 1 << 63:
+    if _largest_index(cells) * step >= _MAX_INT64:
         raise ReleaseError(
             f'column "{cells.column.name}": its values do not fit in 64 bits. Narrow'
             " its bounds"
@@ -348,18 +209,16 @@ def _scale_index(cells: ColumnCells, step: int) -> NDArray[np.int64]:
 
 
 def _largest_index(cells: ColumnCells) -> int:
-    return (
-        max(abs(int(cells.index.max())), abs(int(cells.index.min())))
-        if len(cells)
-        else 0
-    )
+    if not len(cells):
+        return 0
+    return max(abs(int(cells.index.max())), abs(int(cells.index.min())))
 
 
 def zone_of(column: Column, named: str | None) -> str | None:
-    """The zone in which a column's instants are shown: the one its type names where
+    """The zone in which a column's instants are shown: the one that its type names, if
     that is a zone, else its own; None for wall clocks.
 
-    A name out of a file is looked up among the known zones and nowhere else.
+    A name that comes from a file is looked up among the known zones only.
     """
     if not isinstance(column, Datetime) or column.zone is None:
         return None

@@ -1,9 +1,9 @@
 """Columns of a long table on their way to a frame, in as few bytes as hold them.
 
 A cell takes ten bytes while it is worked on: an exact integer, whether it is missing,
-how that is spelled. Most columns have few values and hardly a missing cell, so a long
-table would be many times as large on its way as where it comes from and goes to. Here a
-column's chunks are kept narrow, and it is laid out in full when it is its turn.
+and how that is spelled. Most columns have few values and hardly a missing cell, so a
+long table would take many times the memory of its codes and of its frame. Here the
+chunks of a column are kept in narrow types, and laid out in full one column at a time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.releases.output.frames.cells import (
+from understudy.releases.output.frames.cells import ColumnCells
+from understudy.releases.output.frames.decoding import (
+    BinDensities,
     CodeBatches,
-    ColumnCells,
     PinnedPoints,
-    Spreads,
     decode_chunks,
 )
 from understudy.schema import Schema
@@ -34,10 +34,10 @@ def decode_all(
     codes: CodeBatches,
     rng: Generator,
     pins: PinnedPoints | None = None,
-    spreads: Spreads | None = None,
+    densities: BinDensities | None = None,
 ) -> MutableMapping[str, ColumnCells]:
     """The rows at once, the same as those of `decode_chunks` under the same seed."""
-    chunks = decode_chunks(schema, codes, rng, pins, spreads)
+    chunks = decode_chunks(schema, codes, rng, pins, densities)
     first = next(chunks)
     second = next(chunks, None)
     return first if second is None else PackedColumns(chain((first, second), chunks))
@@ -47,7 +47,8 @@ class PackedColumns(MutableMapping[str, ColumnCells]):
     """Cells of columns by name; each is put together anew whenever it is asked for.
 
     >>> from understudy.schema import Integer
-    >>> part = ColumnCells(Integer(name="age"), np.array([3, 4]), np.zeros(2, np.bool_), np.zeros(2, np.uint8))
+    >>> present, unspelled = np.zeros(2, np.bool_), np.zeros(2, np.uint8)
+    >>> part = ColumnCells(Integer(name="age"), np.array([3, 4]), present, unspelled)
     >>> packed = PackedColumns([{"age": part}, {"age": part}])
     >>> packed["age"].index.tolist(), packed["age"].index.dtype
     ([3, 4, 3, 4], dtype('int64'))
@@ -83,23 +84,23 @@ class PackedColumns(MutableMapping[str, ColumnCells]):
 
 
 def narrow_cells(cells: ColumnCells) -> ColumnCells:
-    """The same cells with the smallest integers that hold them, and no memory for what
-    no cell has. Not to be calculated with.
+    """The same cells with the smallest integers that hold them, and no memory for masks
+    that are empty. Not for arithmetic, which would overflow.
     """
     index = cells.index
     ends = (int(index.min()), int(index.max())) if len(index) else (0, 0)
     kind = np.result_type(*map(np.min_scalar_type, ends))
+    # A negative and a very large integer have no common integer type in numpy.
+    is_integer = kind.kind in "iu"
     return replace(
         cells,
-        index=index.astype(kind) if kind.kind in "iu" else index,
+        index=index.astype(kind) if is_integer else index,
         null=_share_if_zero(cells.null),
         spelled=_share_if_zero(cells.spelled),
     )
 
 
 def _share_if_zero(values: NDArray[ScalarT]) -> NDArray[ScalarT]:
-    return (
-        values
-        if values.any()
-        else np.broadcast_to(np.zeros(1, values.dtype), values.shape)
-    )
+    if values.any():
+        return values
+    return np.broadcast_to(np.zeros(1, values.dtype), values.shape)

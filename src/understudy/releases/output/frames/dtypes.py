@@ -1,8 +1,8 @@
-"""What pandas, polars, pyarrow and DuckDB call a type, in one language: DuckDB's for
-how a column is stored, and what that cannot say.
+"""The names that pandas, polars, pyarrow and DuckDB have for types, translated into one:
+DuckDB's type for storage, and what that type cannot state.
 
-A release remembers a column's type by the name it had where it came from. A file is no
-frame, so there the names of all four are read.
+A release remembers a column's type by the name it had in the frame that it came from.
+A file belongs to no library, so the names of all four are understood for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from understudy.releases.output.frames.duckdb import can_hold_cells, fits_nanose
 from understudy.schema import (
     Boolean,
     Categorical,
-    Column,
     Datetime,
     Integer,
     Real,
@@ -78,112 +77,116 @@ _NUMPY_DENSE_DTYPE = re.compile(r"u?int(8|16|32|64)|bool")
 
 @dataclass(frozen=True)
 class FileColumn:
-    """How a column goes into a file: cells whose type is in DuckDB's words, and what
-    those words cannot say.
+    """How a column goes into a file: cells with a type of DuckDB's, and what that type
+    cannot state.
     """
 
     cells: ColumnCells
-    labelled: bool = False
+    is_category: bool = False
     """Whether it is a column of categories rather than of texts."""
 
-    listed: bool = False
-    """Whether these are all the categories that there can be, as in an Enum of polars.
-    """
+    is_closed_list: bool = False
+    """Whether no other categories are possible, as in an Enum of polars."""
 
     unit: str | None = None
     zone: str | None = None
-    """The unit of times of day and instants, None where it is the usual one, and the
-    zone of instants.
+    """The unit of times of day and instants, None for microseconds, and the zone of
+    instants.
     """
 
     pandas: str | None = None
-    """The name of the type to pandas where only pandas has it."""
+    """The name of the type in pandas if only pandas has it."""
 
 
 def file_column_of(cells: ColumnCells) -> FileColumn:
-    """A column by what its type is called, in whichever library's words."""
+    """A column by the name of its type, in whichever library's words."""
+    column = cells.column
     # A column that came from a CSV file has no name for its type: whole numbers and
     # truth values are those, with gaps or without.
-    usual = {Integer: "int64", Boolean: "bool"}.get(type(cells.column), "")
-    dtype = cells.column.dtype or usual
-    pandas = (
-        dtype
-        if _PANDAS_EXTENSION_DTYPE.fullmatch(dtype)
-        or _NUMPY_DENSE_DTYPE.fullmatch(dtype)
-        else None
-    )
-    if found := _ARROW_BACKED_DTYPE.fullmatch(dtype):
-        dtype = found[1]
+    usual = {Integer: "int64", Boolean: "bool"}.get(type(column), "")
+    dtype = column.dtype or usual
+    pandas = dtype if _is_pandas_dtype(dtype) else None
+    if backed := _ARROW_BACKED_DTYPE.fullmatch(dtype):
+        dtype = backed[1]
     # Categories of pandas may be numbers or dates, which files keep as such.
-    if _ANY_CATEGORY_DTYPE.fullmatch(dtype) and (
-        cells.labels is not None or dtype != "category"
-    ):
-        listed = dtype.startswith("Enum") and isinstance(cells.column, Categorical)
-        return FileColumn(
-            cells_as_text(_with_dtype(cells, "VARCHAR")), labelled=True, listed=listed
-        )
-    unit, named = _datetime_unit_and_zone(dtype)
-    column = cells.column
-    if isinstance(column, Time) and dtype not in _ANY_TEXT_DTYPES:
-        clock = (
-            "ns"
-            if dtype == "Time"
-            else (found[1] if (found := _ANY_TIME_DTYPE.fullmatch(dtype)) else "us")
-        )
-        fitting = _fitting_unit(column, clock)
-        return FileColumn(
-            _with_dtype(cells, ""),
-            unit=fitting,
-            pandas=pandas if fitting == clock else None,
-        )
-    if (
-        isinstance(column, Datetime)
-        and column.zone is not None
-        and dtype not in _ANY_TEXT_DTYPES
-    ):
-        fitting = _fitting_unit(column, unit)
-        zone = zone_of(column, named)
-        return FileColumn(
-            _with_dtype(cells, ""),
-            unit=fitting,
-            zone=zone,
-            pandas=pandas if fitting == unit else None,
-        )
-    if dtype == "object" and isinstance(
-        column, Real
-    ):  # of numbers, only decimals are kept as objects
-        dtype = "DECIMAL"
-    stored = (
-        _DUCKDB_TIMESTAMPS_BY_UNIT[_wall_clock_unit(column, unit)]
-        if unit
-        else _duckdb_type(dtype)
+    is_plain_category = dtype == "category" and cells.labels is None
+    if _ANY_CATEGORY_DTYPE.fullmatch(dtype) and not is_plain_category:
+        is_closed = dtype.startswith("Enum") and isinstance(column, Categorical)
+        text = cells_as_text(_with_dtype(cells, "VARCHAR"))
+        return FileColumn(text, is_category=True, is_closed_list=is_closed)
+    if dtype not in _ANY_TEXT_DTYPES:
+        if isinstance(column, Time):
+            return _time_column(cells, column, dtype, pandas)
+        if isinstance(column, Datetime) and column.zone is not None:
+            return _instant_column(cells, column, dtype, pandas)
+    return _plain_column(cells, dtype, pandas)
+
+
+def _is_pandas_dtype(dtype: str) -> bool:
+    """Whether pandas may have to be told this name, because cells do not show it."""
+    patterns = (_PANDAS_EXTENSION_DTYPE, _NUMPY_DENSE_DTYPE)
+    return any(pattern.fullmatch(dtype) for pattern in patterns)
+
+
+def _time_column(
+    cells: ColumnCells, column: Time, dtype: str, pandas: str | None
+) -> FileColumn:
+    """Times of day, in the unit that the type names or, in polars, in nanoseconds."""
+    if dtype == "Time":
+        unit = "ns"
+    else:
+        named = _ANY_TIME_DTYPE.fullmatch(dtype)
+        unit = named[1] if named else "us"
+    fitting = _fitting_unit(column, unit)
+    kept = pandas if fitting == unit else None
+    return FileColumn(_with_dtype(cells, ""), unit=fitting, pandas=kept)
+
+
+def _instant_column(
+    cells: ColumnCells, column: Datetime, dtype: str, pandas: str | None
+) -> FileColumn:
+    """Instants, in the unit and the zone that the type names."""
+    unit, named_zone = _datetime_unit_and_zone(dtype)
+    fitting = _fitting_unit(column, unit)
+    return FileColumn(
+        _with_dtype(cells, ""),
+        unit=fitting,
+        zone=zone_of(column, named_zone),
+        pandas=pandas if fitting == unit else None,
     )
+
+
+def _plain_column(cells: ColumnCells, dtype: str, pandas: str | None) -> FileColumn:
+    """Everything that DuckDB has a type for."""
+    column = cells.column
+    if dtype == "object" and isinstance(column, Real):
+        dtype = "DECIMAL"  # of numbers, only decimals are kept as objects
+    unit, _ = _datetime_unit_and_zone(dtype)
+    if unit:
+        fitting = _fitting_unit(column, unit) if isinstance(column, Datetime) else unit
+        stored = _DUCKDB_TIMESTAMPS_BY_UNIT[fitting]
+    else:
+        stored = _duckdb_type(dtype)
     if stored == "VARCHAR":
         return FileColumn(cells_as_text(_with_dtype(cells, stored)), pandas=pandas)
     # A name that promises too little would stop pandas from reading the file.
-    return FileColumn(
-        _with_dtype(cells, stored),
-        pandas=pandas if can_hold_cells(stored, cells) else None,
-    )
+    kept = pandas if can_hold_cells(stored, cells) else None
+    return FileColumn(_with_dtype(cells, stored), pandas=kept)
 
 
 def pandas_dtype_of(one: FileColumn) -> str | None:
-    """The name of a column's type to pandas, where its cells alone would give it
-    another: gaps make numpy's integers floats.
+    """The name of a column's type in pandas, if its cells alone would give it another:
+    gaps turn numpy's integers into floats.
     """
-    if (
-        one.pandas is None
-        or one.pandas[0].isupper()
-        or not _NUMPY_DENSE_DTYPE.fullmatch(one.pandas)
-    ):
-        return one.pandas
-    return (
-        None
-        if one.cells.whole
-        else {"bool": "boolean"}.get(
-            one.pandas, one.pandas.replace("i", "I").replace("u", "U")
-        )
-    )
+    dtype = one.pandas
+    if dtype is None or not _NUMPY_DENSE_DTYPE.fullmatch(dtype):
+        return dtype
+    if one.cells.is_complete:
+        return None
+    # The types of pandas that hold gaps: boolean, Int16, UInt8.
+    if dtype == "bool":
+        return "boolean"
+    return dtype.replace("i", "I").replace("u", "U")
 
 
 def _with_dtype(cells: ColumnCells, dtype: str) -> ColumnCells:
@@ -193,34 +196,31 @@ def _with_dtype(cells: ColumnCells, dtype: str) -> ColumnCells:
 def _duckdb_type(dtype: str) -> str:
     """DuckDB's word for a type; its own words, and those that it has none for, stay.
 
-    >>> _duckdb_type("UInt16"), _duckdb_type("large_string"), _duckdb_type("boolean"), _duckdb_type("DECIMAL(9,2)")
-    ('USMALLINT', 'VARCHAR', 'BOOLEAN', 'DECIMAL(9,2)')
+    >>> [_duckdb_type(dtype) for dtype in ("UInt16", "large_string", "boolean", "DECIMAL(9,2)")]
+    ['USMALLINT', 'VARCHAR', 'BOOLEAN', 'DECIMAL(9,2)']
     """
-    if found := _ANY_INTEGER_DTYPE.fullmatch(dtype):
-        return found[1].upper() + _DUCKDB_INTEGERS_BY_BITS[found[2]]
+    if integer := _ANY_INTEGER_DTYPE.fullmatch(dtype):
+        sign, bits = integer[1].upper(), integer[2]
+        return sign + _DUCKDB_INTEGERS_BY_BITS[bits]
     if dtype in _ANY_TEXT_DTYPES:
         return "VARCHAR"
     if dtype in _ANY_DATE_DTYPES:
         return "DATE"
-    return _DUCKDB_FLOATS_BY_DTYPE.get(dtype) or (
-        "BOOLEAN" if dtype.lower() in {"bool", "boolean"} else dtype
-    )
+    if dtype.lower() in {"bool", "boolean"}:
+        return "BOOLEAN"
+    return _DUCKDB_FLOATS_BY_DTYPE.get(dtype, dtype)
 
 
 def _datetime_unit_and_zone(dtype: str) -> tuple[str, str | None]:
-    """The unit and the zone that a type of moments names; no unit where it is none."""
+    """The unit and the zone that a type of moments names; no unit for other types."""
     for pattern in _ANY_DATETIME_DTYPES:
-        if found := pattern.fullmatch(dtype):
-            return (found["unit"] or "us").lower(), found["zone"] or None
+        if named := pattern.fullmatch(dtype):
+            return (named["unit"] or "us").lower(), named["zone"] or None
     return "", None
 
 
-def _wall_clock_unit(column: Column, unit: str) -> str:
-    return _fitting_unit(column, unit) if isinstance(column, Datetime) else unit
-
-
 def _fitting_unit(column: Datetime | Time, unit: str) -> str:
-    """The unit, or microseconds where that cannot hold every value."""
+    """The unit, or microseconds if that cannot hold every value."""
     if unit == "ns":
         return unit if isinstance(column, Time) or fits_nanoseconds(column) else "us"
     coarse = _COARSE_TIME_UNITS.get(unit, ONE_MICROSECOND)

@@ -47,37 +47,37 @@ class DuckdbSession:
         self._arrays: dict[str, NDArray[np.generic]] = {}
         self._words = 0
 
-    def array(self, values: NDArray[np.generic]) -> str:
+    def add_array(self, values: NDArray[np.generic]) -> str:
         """The name under which an array can be used in a projection."""
         name = f"a{len(self._arrays)}"
         self._arrays[name] = np.ascontiguousarray(values)
         return name
 
-    def words(self, labels: tuple[str, ...]) -> str:
+    def add_labels(self, labels: tuple[str, ...]) -> str:
         """The name under which a list of labels can be used in a projection."""
         name = f"w{self._words}"
         self._words += 1
         self.connection.execute(f"SET VARIABLE {name} = $1::VARCHAR[]", [list(labels)])
         return f"getvariable('{name}')"
 
-    def label(self, labels: tuple[str, ...], positions: NDArray[np.int64]) -> str:
+    def label_sql(self, labels: tuple[str, ...], positions: NDArray[np.int64]) -> str:
         """Labels by position; -1 is missing."""
         small = (positions + 1).astype(np.min_scalar_type(len(labels)))
-        return f"list_extract({self.words(labels)}, {self.array(small)})"
+        return f"list_extract({self.add_labels(labels)}, {self.add_array(small)})"
 
-    def open(self) -> str:
+    def register_arrays(self) -> str:
         """Make the arrays laid so far readable; the name to select from."""
         self.connection.register("cells", self._arrays)
         return "cells"
 
-    def query(self, expressions: Mapping[str, str]) -> str:
+    def select_sql(self, expressions: Mapping[str, str]) -> str:
         """One projection over everything that was laid."""
         columns = ", ".join(
             f"{sql} AS {quote_identifier(name)}" for name, sql in expressions.items()
         )
-        return f"SELECT {columns} FROM {self.open()}"
+        return f"SELECT {columns} FROM {self.register_arrays()}"
 
-    def run(self, sql: str) -> None:
+    def run_interruptible(self, sql: str) -> None:
         """Run a statement that may take long. Ctrl-C ends it, and then does what it
         would have done outside of it.
 
@@ -104,7 +104,7 @@ class DuckdbSession:
             if caught:
                 before(*caught[0])
 
-    def clear(self) -> None:
+    def clear_arrays(self) -> None:
         """Let go of the arrays, and take others."""
         self.connection.unregister("cells")
         self._arrays, self._words = {}, 0
@@ -133,12 +133,12 @@ def quote_identifier(name: str) -> str:
 def sql_in_natural_type(session: DuckdbSession, cells: ColumnCells) -> str:
     """The SQL of a column in its natural type; missing cells are NULL."""
     if cells.labels is not None:
-        return session.label(cells.labels, cells.positions())
+        return session.label_sql(cells.labels, cells.positions())
     value = _value_sql(session, cells)
     return (
         value
-        if cells.whole
-        else f"CASE WHEN {session.array(cells.null)} THEN NULL ELSE {value} END"
+        if cells.is_complete
+        else f"CASE WHEN {session.add_array(cells.null)} THEN NULL ELSE {value} END"
     )
 
 
@@ -162,28 +162,26 @@ def _value_sql(session: DuckdbSession, cells: ColumnCells) -> str:
                 f" DECIMAL({scale + 1},{scale}))"
             )
             return (
-                f"CAST(CAST({session.array(exact)} AS DECIMAL(19,0)) * {unit} AS"
+                f"CAST(CAST({session.add_array(exact)} AS DECIMAL(19,0)) * {unit} AS"
                 f" DECIMAL({precision},{scale}))"
             )
     match column:
         case Boolean():
-            return session.array(cells.index.astype(np.bool_))
+            return session.add_array(cells.index.astype(np.bool_))
         case Integer():
-            return session.array(integer_values(cells))
+            return session.add_array(integer_values(cells))
         case Date():
-            return (
-                f"(DATE '1970-01-01' + CAST({session.array(cells.index)} AS INTEGER))"
-            )
+            return f"(DATE '1970-01-01' + CAST({session.add_array(cells.index)} AS INTEGER))"
         case Datetime():
             make = "make_timestamp" if column.zone is None else "make_timestamptz"
-            return f"{make}({session.array(microsecond_values(cells))})"
+            return f"{make}({session.add_array(microsecond_values(cells))})"
         case Time():
             return (
                 "(TIME '00:00:00' +"
-                f" to_microseconds({session.array(microsecond_values(cells))}))"
+                f" to_microseconds({session.add_array(microsecond_values(cells))}))"
             )
         case _:
-            return session.array(float_values(cells))
+            return session.add_array(float_values(cells))
 
 
 def decimal_precision_scale(dtype: str | None) -> tuple[int, int] | None:
@@ -294,7 +292,7 @@ def _extreme_numbers(cells: ColumnCells) -> list[float]:
 def duckdb_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelation:
     """A DuckDB relation over a table of its own; it needs no other library."""
     session = DuckdbSession()
-    query = session.query(
+    query = session.select_sql(
         {name: sql_in_original_type(session, cells) for name, cells in columns.items()}
     )
     session.connection.execute(f"CREATE TABLE sample AS {query}")
@@ -306,7 +304,7 @@ def natural_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelat
     """A relation in natural types, for other libraries to take over."""
     session = DuckdbSession()
     return session.connection.sql(
-        session.query(
+        session.select_sql(
             {
                 name: sql_in_natural_type(session, cells)
                 for name, cells in columns.items()

@@ -39,9 +39,9 @@ class KeyGenerator:
             int(rng.integers(MIN_KEY_START, MAX_KEY_START)) if schema.keys else 0
         )
         self._rows = self._next
-        self.people = schema.unit.id in schema.keys
+        self.has_persons = schema.unit.id in schema.keys
 
-    def gather(self, codes: Codes, rows: int) -> tuple[Codes, NDArray[np.int64]]:
+    def gather_rows(self, codes: Codes, rows: int) -> tuple[Codes, NDArray[np.int64]]:
         """The rows with each person's together, and the number of the person each
         belongs to.
         """
@@ -62,7 +62,7 @@ class KeyGenerator:
         every rule kept.
 
         Each row of a person speaks for it in turn, until the others can keep the rules
-        beside what it says. A person for whom none can is left as it was, and `split`
+        beside what it says. A person for whom none can is left as it was, and `split_persons`
         makes several of it.
         """
         constants, forbidden = (
@@ -106,7 +106,7 @@ class KeyGenerator:
                 break
         return made
 
-    def split(
+    def split_persons(
         self, rows: Mapping[str, DecodedCells], person: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """The persons again, where a row that no longer agrees with its neighbour
@@ -118,7 +118,7 @@ class KeyGenerator:
                 fresh[1:] |= part[1:] != part[:-1]
         return np.cumsum(fresh) - 1
 
-    def number(
+    def number_rows(
         self, person: NDArray[np.int64] | None, rows: int
     ) -> dict[str, NDArray[np.int64]]:
         """The keys of some rows, by column: one for each person, and one for each row

@@ -155,7 +155,7 @@ def _number_values(pd: Any, cells: ColumnCells, dtype: str) -> Any:
         truth = cells.index.astype(np.bool_)
         return (
             truth
-            if cells.whole and dtype == "bool"
+            if cells.is_complete and dtype == "bool"
             else pd.array(pd.arrays.BooleanArray(truth, null))
         )
     if isinstance(column, Real):
@@ -172,7 +172,7 @@ def _number_values(pd: Any, cells: ColumnCells, dtype: str) -> Any:
     if len(kept) and not info.min <= kept.min() <= kept.max() <= info.max:
         return None
     numbers = np.where(null, 0, numbers).astype(info.dtype)
-    if cells.whole and dtype[0] in "iu":
+    if cells.is_complete and dtype[0] in "iu":
         return numbers
     return pd.arrays.IntegerArray(numbers, null)
 

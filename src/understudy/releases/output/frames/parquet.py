@@ -1,12 +1,12 @@
-"""Parquet files by pyarrow, where it is installed: they keep what DuckDB's own do not
-say, and no more than a chunk is held.
+"""Parquet files by pyarrow, if it is installed: they keep types that DuckDB's own files
+do not state, and one chunk is in memory at a time.
 
 Categories, zones and units are no types of Parquet. A file states them beside its
 types, as a schema of Arrow's and as pandas' names
 (https://arrow.apache.org/docs/python/parquet.html; pandas' own form is in its developer
 guide), and pandas, polars and pyarrow restore them from there. Every column of labels
-goes in as a dictionary, which costs least; whether it comes out as one is what the
-stated schema says.
+goes in as a dictionary, which is smallest; whether it is read as one depends on the
+stated schema.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ value.
 
 
 def has_pyarrow() -> bool:
-    """Whether pyarrow is there to write with."""
+    """Whether pyarrow is installed."""
     return find_spec("pyarrow") is not None
 
 
 class ArrowParquetWriter:
-    """A Parquet file in the making: add chunks of one table, and leave it."""
+    """A Parquet file in the making: add chunks of one table, and leave the context."""
 
     def __init__(self, path: Path) -> None:
         self._pa: Any = import_module("pyarrow")
@@ -54,65 +54,65 @@ class ArrowParquetWriter:
         self._path, self._session = path, DuckdbSession()
         self._writer: Any = None
         self._schema: Any = None
-        self._shapes: dict[str, FileColumn] = {}
-        self._names: dict[str, str] = {}
+        self._columns: dict[str, FileColumn] = {}
+        self._pandas_dtypes: dict[str, str] = {}
 
-    def add(self, columns: Mapping[str, ColumnCells]) -> None:
+    def add_chunk(self, columns: Mapping[str, ColumnCells]) -> None:
         """Write a chunk as one group of rows."""
-        shapes = {name: file_column_of(cells) for name, cells in columns.items()}
-        table = self._table(shapes)
-        self._shapes = self._shapes or {
-            name: _without_cells(one) for name, one in shapes.items()
-        }
-        self._names |= {
-            name: word for name, one in shapes.items() if (word := pandas_dtype_of(one))
-        }
+        chunk = {name: file_column_of(cells) for name, cells in columns.items()}
+        table = self._arrow_table(chunk)
+        if not self._columns:
+            self._columns = {name: _without_cells(one) for name, one in chunk.items()}
+        # A later chunk may be the first with a missing cell, which changes the name.
+        for name, one in chunk.items():
+            if dtype := pandas_dtype_of(one):
+                self._pandas_dtypes[name] = dtype
         if self._writer is None:
             self._schema = table.schema
-            # Stated at the end and otherwise: dictionaries stand for texts too.
+            # The schema is stated at the end, and in other words: dictionaries hold
+            # columns of texts too.
             self._writer = self._parquet.ParquetWriter(
                 self._path, self._schema, store_schema=False
             )
-        # One type in all of a file, also where a later chunk alone has too many digits
-        # for it.
-        self._writer.write_table(
-            table if table.schema == self._schema else table.cast(self._schema)
-        )
+        if table.schema != self._schema:
+            # A file has one type for each column, also if only a later chunk has more
+            # digits than the first.
+            table = table.cast(self._schema)
+        self._writer.write_table(table)
 
-    def _table(self, shapes: Mapping[str, FileColumn]) -> Any:
+    def _arrow_table(self, chunk: Mapping[str, FileColumn]) -> Any:
         """The cells as pyarrow holds them, labels as dictionaries."""
-        plain = {name: one for name, one in shapes.items() if not _is_text(one)}
-        arrays: dict[str, Any] = {}
-        if plain:
-            session = self._session
-            query = session.query(
-                {
-                    f"c{i}": sql_in_original_type(session, one.cells)
-                    for i, one in enumerate(plain.values())
-                }
-            )
-            found: Any = session.connection.sql(query).to_arrow_table()
-            session.clear()
-            arrays = {
-                name: self._timed(one, found.column(i))
-                for i, (name, one) in enumerate(plain.items())
-            }
-        arrays |= {
-            name: self._dictionary_array(one)
-            for name, one in shapes.items()
-            if name not in plain
-        }
-        return self._pa.table([arrays[name] for name in shapes], names=list(shapes))
+        plain = {name: one for name, one in chunk.items() if not _is_text(one)}
+        arrays = self._plain_arrays(plain) if plain else {}
+        for name, one in chunk.items():
+            if name not in plain:
+                arrays[name] = self._dictionary_array(one)
+        return self._pa.table([arrays[name] for name in chunk], names=list(chunk))
 
-    def _timed(self, one: FileColumn, values: Any) -> Any:
+    def _plain_arrays(self, columns: Mapping[str, FileColumn]) -> dict[str, Any]:
+        """Numbers, dates and times, in one projection of DuckDB."""
+        session = self._session
+        query = session.select_sql(
+            {
+                f"c{i}": sql_in_original_type(session, one.cells)
+                for i, one in enumerate(columns.values())
+            }
+        )
+        table: Any = session.connection.sql(query).to_arrow_table()
+        session.clear_arrays()
+        return {
+            name: self._cast_to_unit(one, table.column(i))
+            for i, (name, one) in enumerate(columns.items())
+        }
+
+    def _cast_to_unit(self, one: FileColumn, values: Any) -> Any:
+        """Instants in their zone, and times of day, in the unit of the file's column."""
         if one.zone is not None:
             return values.cast(self._pa.timestamp(one.unit or "us", tz=one.zone))
         if isinstance(one.cells.column, Time) and one.unit is not None:
-            return values.cast(
-                (self._pa.time32 if one.unit in ("s", "ms") else self._pa.time64)(
-                    one.unit
-                )
-            )
+            is_coarse = one.unit in ("s", "ms")
+            time_type = self._pa.time32 if is_coarse else self._pa.time64
+            return values.cast(time_type(one.unit))
         return values
 
     def _dictionary_array(self, one: FileColumn) -> Any:
@@ -125,17 +125,29 @@ class ArrowParquetWriter:
     def _file_metadata(self) -> dict[str, str]:
         """What the file says beside its types."""
         fields = [
-            self._arrow_field(field, self._shapes[field.name]) for field in self._schema
+            self._arrow_field(field, self._columns[field.name])
+            for field in self._schema
         ]
+        pandas = self._pandas_metadata()
+        # pandas' names are stated twice: pyarrow looks for them in its own schema,
+        # other readers in the file.
+        schema = self._pa.schema(fields, metadata=pandas)
+        serialized = base64.b64encode(schema.serialize().to_pybytes()).decode()
+        return {**pandas, "ARROW:schema": serialized}
+
+    def _pandas_metadata(self) -> dict[str, str]:
+        """The types that only pandas has, in the form that pandas writes."""
+        if not self._pandas_dtypes:
+            return {}
         columns = [
             {
                 "name": name,
                 "field_name": name,
                 "pandas_type": "object",
-                "numpy_type": word,
+                "numpy_type": dtype,
                 "metadata": None,
             }
-            for name, word in self._names.items()
+            for name, dtype in self._pandas_dtypes.items()
         ]
         about = {
             "index_columns": [],
@@ -143,27 +155,15 @@ class ArrowParquetWriter:
             "columns": columns,
             "pandas_version": "3.0.0",
         }
-        pandas = {"pandas": json.dumps(about)} if columns else {}
-        # pandas' names stand twice: pyarrow looks for them in its own schema, others in
-        # the file.
-        schema = self._pa.schema(fields, metadata=pandas)
-        return {
-            **pandas,
-            "ARROW:schema": base64.b64encode(schema.serialize().to_pybytes()).decode(),
-        }
+        return {"pandas": json.dumps(about)}
 
     def _arrow_field(self, field: Any, one: FileColumn) -> Any:
-        if _is_text(one) and not one.labelled:
+        if _is_text(one) and not one.is_category:
             return field.with_type(self._pa.string())
-        if one.listed:
-            words = [label.encode() for label in one.cells.labels or ()]
-            return field.with_metadata(
-                {
-                    POLARS_ENUM_KEY: b"".join(
-                        b"%d;%b" % (len(word), word) for word in words
-                    )
-                }
-            )
+        if one.is_closed_list:
+            labels = [label.encode() for label in one.cells.labels or ()]
+            listed = b"".join(b"%d;%b" % (len(label), label) for label in labels)
+            return field.with_metadata({POLARS_ENUM_KEY: listed})
         return field
 
     def __enter__(self) -> ArrowParquetWriter:
@@ -177,6 +177,7 @@ class ArrowParquetWriter:
     ) -> None:
         self._session.close()
         if self._writer is not None:
+            # After an error the file is thrown away, so it need not be complete.
             if kind is None:
                 self._writer.add_key_value_metadata(self._file_metadata())
             self._writer.close()
@@ -186,22 +187,20 @@ def _is_text(one: FileColumn) -> bool:
     """Whether a column goes into a file as labels, rather than as the numbers that its
     labels spell.
     """
-    return one.cells.labels is not None and not can_hold_cells(
-        one.cells.column.dtype or "", one.cells
-    )
+    if one.cells.labels is None:
+        return False
+    return not can_hold_cells(one.cells.column.dtype or "", one.cells)
 
 
 def _without_cells(one: FileColumn) -> FileColumn:
-    """What holds for all chunks."""
-    none = one.cells.index[:0], one.cells.null[:0], one.cells.spelled[:0]
-    return replace(
-        one, cells=replace(one.cells, index=none[0], null=none[1], spelled=none[2])
+    """What is the same for all chunks of a column."""
+    cells = one.cells
+    empty = replace(
+        cells, index=cells.index[:0], null=cells.null[:0], spelled=cells.spelled[:0]
     )
+    return replace(one, cells=empty)
 
 
 def _is_ordered(one: FileColumn) -> bool:
-    return (
-        one.labelled
-        and isinstance(one.cells.column, Categorical)
-        and one.cells.column.ordered
-    )
+    column = one.cells.column
+    return one.is_category and isinstance(column, Categorical) and column.ordered

@@ -93,12 +93,12 @@ def _natural_series(pl: Any, cells: ColumnCells) -> Any:
             series = pl.Series(microsecond_values(cells) * 1000).cast(pl.Time)
         case _:
             series = pl.Series(float_values(cells))
-    return series if cells.whole else series.set(pl.Series(cells.null), None)
+    return series if cells.is_complete else series.set(pl.Series(cells.null), None)
 
 
 def _gather_entries(pl: Any, table: Any, places: Any, cells: ColumnCells) -> Any:
     """Entries of a table by place, null where the cell is missing."""
-    if cells.whole:
+    if cells.is_complete:
         return table.gather(places)
     return table.gather(
         pl.Series(np.where(cells.null, 0, places)).set(pl.Series(cells.null), None)

@@ -1,0 +1,151 @@
+"""Rows of codes → cells, chunk by chunk: values inside bins, rules of the schema, and
+generated keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.models.rules.repair_values import repair_broken_values
+from understudy.models.rules.satisfiability import find_row
+from understudy.releases.output.frames.cells import ColumnCells, cells_from_decoded
+from understudy.releases.output.frames.generated_keys import KeyGenerator, key_column
+from understudy.schema import BinEdges, Column, DecodedCells, Lattice, Schema
+from understudy.schema.columns.bin_density import BinDensity
+from understudy.schema.columns.calendar import move_to_weekdays
+
+DECODE_CHUNK_ROWS = 1 << 17
+"""Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a
+file.
+"""
+
+Codes = Mapping[str, NDArray[np.integer]]
+CodeBatches = Codes | Iterable[Codes]
+"""Rows of codes, at once or in batches."""
+
+PinnedPoints = Mapping[str, int]
+"""Lattice points at which given columns stay, although their codes are bins of several
+points.
+"""
+
+BinDensities = Mapping[str, BinDensity]
+"""How values lie inside the bins of columns that have any."""
+
+
+def decode_chunks(
+    schema: Schema,
+    codes: CodeBatches,
+    rng: Generator,
+    pins: PinnedPoints | None = None,
+    densities: BinDensities | None = None,
+) -> Iterator[dict[str, ColumnCells]]:
+    """The rows in chunks, columns in schema order; batches of codes are taken one at a
+    time. Generated keys take the place of the id.
+    """
+    decoder = _RowDecoder(schema, rng, pins, densities or {}, KeyGenerator(schema, rng))
+    for batch in (codes,) if isinstance(codes, Mapping) else codes:
+        rows = len(next(iter(batch.values()))) if batch else 0
+        # An empty batch gives one empty chunk: a file needs its header, a frame its
+        # columns.
+        for start in range(0, max(rows, 1), DECODE_CHUNK_ROWS):
+            end = min(start + DECODE_CHUNK_ROWS, rows)
+            chunk = {name: batch[name][start:end] for name in schema}
+            yield decoder.decode_chunk(chunk, end - start)
+
+
+@dataclass(frozen=True)
+class _RowDecoder:
+    """Decodes the chunks of one sample, one after the other."""
+
+    schema: Schema
+    rng: Generator
+    pins: PinnedPoints | None
+    densities: BinDensities
+    keys: KeyGenerator
+
+    def decode_chunk(self, codes: Codes, rows: int) -> dict[str, ColumnCells]:
+        """The cells of a chunk, columns in schema order."""
+        person = None
+        if self.keys.has_persons:
+            codes, person = self.keys.gather_rows(codes, rows)
+        decoded = self._decode_rows(codes)
+        if person is not None:
+            decoded = self.keys.make_constants_agree(
+                codes, decoded, person, partial(self._redraw_column, codes)
+            )
+        cells = {
+            name: cells_from_decoded(self.schema.codecs[name], column)
+            for name, column in decoded.items()
+        }
+        if not self.schema.keys:
+            return cells
+        if person is not None:
+            person = self.keys.split_persons(decoded, person)
+        for name, key in self.keys.number_rows(person, rows).items():
+            cells[name] = _key_cells(self.schema[name], key)
+        order = [column.name for column in self.schema.columns]
+        return {name: cells[name] for name in order if name in cells}
+
+    def _decode_rows(self, codes: Codes) -> dict[str, DecodedCells]:
+        """Values for codes, such that every rule of the schema is kept."""
+        decoded = {name: self._decode_column(name, codes[name]) for name in self.schema}
+        for name, point in (self.pins or {}).items():
+            pinned = np.full(len(decoded[name].index), point, np.int64)
+            decoded[name] = replace(decoded[name], index=pinned)
+        if not self.schema.forbidden_predicates:
+            return decoded
+        return repair_broken_values(
+            self.schema,
+            codes,
+            decoded,
+            self.rng,
+            redraw=partial(self._redraw_column, codes),
+            pinned=set(self.pins or ()),
+            witness=self._find_witness,
+        )
+
+    def _decode_column(self, name: str, codes: NDArray[np.integer]) -> DecodedCells:
+        codec = self.schema.codecs[name]
+        decoded = codec.decode(codes, self.rng, self.densities.get(name))
+        weights, bins = getattr(codec.column, "weekdays", ()), codec.bins
+        if not weights or not isinstance(bins, BinEdges):
+            return decoded
+        assert isinstance(codec.column, Lattice)
+        # Codes beyond the bins mean missing or other; any bin does for those, because
+        # their place is not used.
+        place = np.minimum(codes.astype(np.int64), len(bins) - 1)
+        edges = np.array(bins.edges, np.int64)
+        moved = move_to_weekdays(
+            codec.column,
+            decoded.index,
+            edges[place],
+            edges[place + 1] - 1,
+            weights,
+            self.rng,
+        )
+        return DecodedCells(moved, decoded.state)
+
+    def _redraw_column(
+        self, codes: Codes, name: str, rows: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """New values of some rows, inside the bins that they are in."""
+        return self._decode_column(name, codes[name][rows]).index
+
+    def _find_witness(self) -> Mapping[str, DecodedCells] | None:
+        """Some row that keeps all rules; none that has given values is known."""
+        return find_row(self.schema) if self.pins is None else None
+
+
+def _key_cells(column: Column, key: NDArray[np.int64]) -> ColumnCells:
+    return ColumnCells(
+        key_column(column),
+        key,
+        np.zeros(len(key), np.bool_),
+        np.zeros(len(key), np.uint8),
+    )
