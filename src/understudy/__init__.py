@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from understudy.schema.columns.temporal import Datetime as Datetime
     from understudy.schema.columns.temporal import Time as Time
     from understudy.schema.schema import Schema as Schema
-    from understudy.schema.schema import Unit as Unit
+    from understudy.schema.unit import Unit as Unit
     from understudy.workflow.audit import audit as audit
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.plan import Plan as Plan
@@ -68,7 +68,8 @@ _PUBLIC_NAMES_BY_MODULE = {
     ),
     "understudy.schema.columns.numeric": ("Integer", "Real"),
     "understudy.schema.columns.temporal": ("Date", "Datetime", "Time"),
-    "understudy.schema.schema": ("Schema", "Unit"),
+    "understudy.schema.schema": ("Schema",),
+    "understudy.schema.unit": ("Unit",),
     "understudy.workflow.audit": ("audit",),
     "understudy.workflow.describe": ("describe",),
     "understudy.reports.evaluate": ("evaluate",),

@@ -17,9 +17,9 @@ from understudy.schema.disclosed import (
     OpenDomain,
     describe_declared,
     describe_learned,
-    guess_identifier,
     open_domains,
 )
+from understudy.schema.identifier_names import guess_identifier
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.on_cells import (
     possibly_true_cells,
@@ -37,7 +37,8 @@ from understudy.schema.predicates.rules import (
     NeverRule,
     Rule,
 )
-from understudy.schema.schema import Schema, Unit
+from understudy.schema.schema import Schema
+from understudy.schema.unit import Unit
 from understudy.schema.yaml.commented import dump_schema
 from understudy.schema.yaml.file import (
     json_schema,

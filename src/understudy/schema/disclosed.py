@@ -1,14 +1,13 @@
-"""What the owner declared, what was paid for, and what is still open: the lines that
+"""What the owner declared, what was learned, and what is still open: the lines that
 stand under every guarantee.
 
 Everything about a table is in one of three states. Public: the owner wrote it into the
-schema. Paid for: the curator learned it at a price, and it is listed in `learned`.
-Open: a hole, which only those two can fill.
+schema. Learned: the curator measured it inside the privacy budget, and it is listed in
+`learned`. Open: not known yet, and only those two can close it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,11 +29,11 @@ from understudy.schema.predicates.rules import (
     Rule,
 )
 from understudy.schema.schema import Schema
+from understudy.schema.unit import Unit
+from understudy.text import format_count
 
 LOST_COLUMN_NOTE = "no bounds stood out of the noise, so its values are lost"
-"""What is noted of a column whose rows are too few, for its part of the budget, to tell
-where they lie.
-"""
+"""The note on a column whose part of the budget was too small to find its bounds."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class OpenDomain:
 
 
 def open_domains(schema: Schema) -> tuple[OpenDomain, ...]:
-    """What is left to learn about the columns of the release.
+    """What is left to learn about the columns of a release.
 
     >>> open_domains(Schema(columns=(Categorical(name="sex"), UndeclaredColumn(name="x"))))
     (OpenDomain(column='sex', what='values'), OpenDomain(column='x', what='type'))
@@ -65,81 +64,99 @@ def _open_part(column: Column) -> str:
 
 
 def describe_declared(schema: Schema) -> tuple[str, ...]:
-    """What is public by the owner's declaration, one thing a line.
+    """What is public by the owner's declaration, one fact a line.
 
-    >>> from understudy.schema import Integer
-    >>> for line in describe_declared(Schema(columns=(Integer(name="age", min=0, max=90), Categorical(name="sex")))):
+    >>> age = Integer(name="age", min=0, max=90)
+    >>> for line in describe_declared(Schema(columns=(age, Categorical(name="sex")))):
     ...     print(line)
     the names and order of 2 columns
     the types of 2 columns
     the bounds of age
     """
     columns = [schema[name] for name in schema]
-    every = len(schema.columns)
-    # A name alone may have made an identifier, which says nothing of its cells.
-    typed = sum(
-        not isinstance(c, UndeclaredColumn | Identifier) and "type" not in c.learned
-        for c in schema.columns
-    )
-    lines = [
-        f"the names and order of {_column_count_text(every)}",
-        f"the types of {_column_count_text(typed)}" if typed else "",
-    ]
-    for what, applies in _PUBLIC_FACTS.items():
-        named = [c.name for c in columns if applies(c)]
-        lines.append(
-            what.format(
-                columns=", ".join(named),
-                has="has" if len(named) == 1 else "have",
-                is_="is" if len(named) == 1 else "are",
-            )
-            if named
-            else ""
-        )
-    stored = [c.name for c in columns if c.dtype is not None]
+    lines = _describe_names(schema)
+    for template, applies in _PUBLIC_FACTS.items():
+        named = [column.name for column in columns if applies(column)]
+        if named:
+            lines.append(_fill_template(template, named))
+    stored = [column.name for column in columns if column.dtype is not None]
     if stored:
         lines.append(f"the storage types of {', '.join(stored)}")
     if schema.rows is not None:
         lines.append(f"the number of rows ({schema.rows:,})")
-    if schema.unit.id is not None:
-        most = f"{schema.unit.max_rows:,} row{'s' if schema.unit.max_rows > 1 else ''}"
+    return (*lines, *_describe_unit(schema.unit), *_describe_rules(schema))
+
+
+def _describe_names(schema: Schema) -> list[str]:
+    # An identifier may have been guessed from its name, so its type declares nothing.
+    typed = [
+        column
+        for column in schema.columns
+        if not isinstance(column, UndeclaredColumn | Identifier)
+        and "type" not in column.learned
+    ]
+    lines = [f"the names and order of {format_count(len(schema.columns), 'column')}"]
+    if typed:
+        lines.append(f"the types of {format_count(len(typed), 'column')}")
+    return lines
+
+
+def _fill_template(template: str, names: list[str]) -> str:
+    is_single = len(names) == 1
+    return template.format(
+        columns=", ".join(names),
+        has="has" if is_single else "have",
+        is_="is" if is_single else "are",
+    )
+
+
+def _describe_unit(unit: Unit) -> list[str]:
+    lines = []
+    if unit.id is not None:
         lines.append(
-            f"that {schema.unit.id} tells apart whom the guarantee protects, with at"
-            f" most {most} each (enforced)"
+            f"that {unit.id} tells apart whom the guarantee protects, with at"
+            f" most {format_count(unit.max_rows, 'row')} each (enforced)"
         )
-    if schema.unit.sizes and not schema.unit.learned:
-        lines.append(f"how many rows each {schema.unit.id} has")
-    lines += [f"that no row has {predicate}" for predicate in schema.impossible]
+    if unit.sizes and not unit.learned:
+        lines.append(f"how many rows each {unit.id} has")
+    return lines
+
+
+def _describe_rules(schema: Schema) -> list[str]:
+    lines = [f"that no row has {predicate}" for predicate in schema.impossible]
     lines += [_describe_rule(rule) for rule in schema.rules]
-    if schema.named_breaches and schema.broken is not BrokenRowPolicy.KEEP:
-        fate = (
-            "are left out"
-            if schema.broken is BrokenRowPolicy.DROP
-            else "lose the cells it speaks of"
-        )
+    fate = _BROKEN_ROW_FATES.get(schema.broken)
+    if schema.named_breaches and fate is not None:
         lines.append(f"that rows which break a rule {fate}")
-    return tuple(line for line in lines if line)
+    return lines
+
+
+_BROKEN_ROW_FATES = {
+    BrokenRowPolicy.DROP: "are left out",
+    BrokenRowPolicy.MISSING: "lose the cells it speaks of",
+}
 
 
 def describe_learned(schema: Schema) -> tuple[str, ...]:
-    """What was learned at a price, one thing a line.
+    """What was learned inside the privacy budget, one fact a line.
 
-    >>> describe_learned(Schema(columns=(Categorical(name="sex", values=("F",), learned=("values",)),)))
+    >>> sex = Categorical(name="sex", values=("F",), learned=("values",))
+    >>> describe_learned(Schema(columns=(sex,)))
     ('the values of sex',)
     """
-    found: dict[str, list[str]] = {}
+    names_by_fact: dict[str, list[str]] = {}
     for column in schema.columns:
-        for what in column.learned:
-            found.setdefault(what, []).append(column.name)
-    lines = [f"the {what} of {', '.join(names)}" for what, names in found.items()]
+        for fact in column.learned:
+            names_by_fact.setdefault(fact, []).append(column.name)
+    lines = [
+        f"the {fact} of {', '.join(names)}" for fact, names in names_by_fact.items()
+    ]
     if schema.unit.learned:
         lines.append(f"how many rows each {schema.unit.id} has")
-    maps = [
-        rule
-        for rule in schema.rules
-        if isinstance(rule, FunctionalDependency) and rule.learned
-    ]
-    return (*lines, *(f"the map from {rule.source} to {rule.target}" for rule in maps))
+    for rule in schema.rules:
+        if isinstance(rule, FunctionalDependency) and rule.learned:
+            lines.append(f"the map from {rule.source} to {rule.target}")
+    return tuple(lines)
 
 
 def _describe_rule(rule: Rule) -> str:
@@ -158,10 +175,6 @@ def _describe_rule(rule: Rule) -> str:
     return f"that in every row {rule}"
 
 
-def _column_count_text(number: int) -> str:
-    return f"{number:,} column{'' if number == 1 else 's'}"
-
-
 def _has_values(column: Column) -> bool:
     return (
         isinstance(column, Categorical)
@@ -175,6 +188,7 @@ def _has_levels(column: Column) -> bool:
 
 
 def _has_bounds(column: Column) -> bool:
+    # A time has the bounds of the day unless others are declared.
     if isinstance(column, Time):
         return (column.min, column.max) != (Time.min, Time.max)
     return (
@@ -184,25 +198,22 @@ def _has_bounds(column: Column) -> bool:
     )
 
 
-def _has_half_a_bound(column: Column) -> bool:
-    return (
-        isinstance(column, Lattice)
-        and not column.is_closed
-        and (column.low, column.high) != (None, None)
-    )
+def _has_one_bound(column: Column) -> bool:
+    if not isinstance(column, Lattice) or column.is_closed:
+        return False
+    return column.low is not None or column.high is not None
 
 
 def _has_step(column: Column) -> bool:
-    """Steps other than whole numbers, whole days and whole seconds; a voted type
-    brought its own.
-    """
+    """Whether the step was declared: one other than whole numbers, days or seconds."""
+    # A learned type brings its own step.
     if "type" in column.learned:
         return False
     if isinstance(column, Datetime | Time):
         return column.resolution != Datetime.resolution
-    return isinstance(column, Real) or (
-        isinstance(column, Integer) and column.step != 1
-    )
+    if isinstance(column, Integer):
+        return column.step != 1
+    return isinstance(column, Real)
 
 
 def _has_bins(column: Column) -> bool:
@@ -217,9 +228,9 @@ _PUBLIC_FACTS: dict[str, Callable[[Column], bool]] = {
     "the values of {columns}": _has_values,
     "the levels of {columns}": _has_levels,
     "the bounds of {columns}": _has_bounds,
-    "one bound of {columns}": _has_half_a_bound,
+    "one bound of {columns}": _has_one_bound,
     "the bins of {columns}": _has_bins,
-    "the step of {columns}": lambda column: _has_step(column),
+    "the step of {columns}": _has_step,
     "the time zone of {columns}": lambda column: (
         isinstance(column, Datetime) and column.zone is not None
     ),
@@ -254,69 +265,3 @@ _PUBLIC_FACTS: dict[str, Callable[[Column], bool]] = {
         not column.nullable and bool(column.missing)
     ),
 }
-
-_IDENTIFIER_WORDS = frozenset({
-    "id", "uid", "uuid", "guid", "pid", "key", "ssn", "nino", "nif", "nie", "dni", "cpf", "curp", "ahv", "avs", "nhs", "mrn", "npi", "iban",
-    "bic", "cvv", "imei", "imsi", "email", "mail", "phone", "telephone", "tel", "mobile", "fax", "address", "street", "addr", "name",
-    "surname", "lastname", "firstname", "fullname", "forename", "username", "login", "nickname", "passport", "licence", "license", "vin",
-    "url", "ip", "signature", "fingerprint", "photo",
-})  # fmt: skip
-"""Words that name a person, or a thing that leads to one, when they stand alone or end
-a column's name.
-"""
-
-_PERSON_WORDS = frozenset({
-    "first", "last", "given", "family", "middle", "maiden", "full", "sur", "user", "patient", "person", "client", "customer", "employee",
-    "student", "member", "respondent", "participant", "subject", "doctor", "physician", "nurse", "teacher", "contact", "mother", "father",
-    "child", "guardian", "spouse",
-})  # fmt: skip
-"""Words before `name` that make it a person's: `patient_name`, but not `drug_name`."""
-
-_NAME_WORD_BREAK = re.compile(
-    r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-)
-
-
-def guess_identifier(name: str) -> bool:
-    """Whether a column's name, which is public, says that it identifies people.
-
-    The last word decides (`patient_id`, `homeAddress`, `IBAN`), or a first word such as
-    `email` (`email_work`). A `name` counts when it stands alone or is somebody's (`last
-    name`). No value is looked at.
-
-    >>> [n for n in ("patient_id", "Last Name", "drug_name", "covid", "userID", "e-mail", "idle") if guess_identifier(n)]
-    ['patient_id', 'Last Name', 'userID', 'e-mail']
-    """
-    words = [word.lower() for word in _NAME_WORD_BREAK.split(name) if word]
-    if words[:2] == ["e", "mail"]:
-        return True
-    if not words:
-        return False
-    while len(words) > 1 and words[-1].isdigit():
-        words.pop()
-    last = words[-1].rstrip("0123456789") or words[-1]
-    if last in ("number", "no", "nr", "num") and len(words) > 1:
-        last, words = words[-2], words[:-1]
-        if last in (
-            "patient",
-            "account",
-            "card",
-            "policy",
-            "case",
-            "customer",
-            "member",
-            "record",
-            "insurance",
-        ):
-            return True
-    if last == "name":
-        return len(words) == 1 or words[-2] in _PERSON_WORDS
-    if last == "code" and words[:1] in (["postal"], ["zip"]):
-        return False
-    return last in _IDENTIFIER_WORDS or words[0] in (
-        "email",
-        "ssn",
-        "iban",
-        "phone",
-        "passport",
-    )

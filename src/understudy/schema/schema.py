@@ -1,4 +1,4 @@
-"""The schema: the public description of a table, and what in it is left to learn."""
+"""The schema: the public description of a table, including what is left to learn."""
 
 from __future__ import annotations
 
@@ -20,79 +20,28 @@ from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.comparable import check_predicate
 from understudy.schema.predicates.on_cells import surely_true_cells
 from understudy.schema.predicates.rules import BrokenRowPolicy, Rule, split_disjuncts
+from understudy.schema.unit import ROW_UNIT, Unit
 
-MAX_UNIT_ROWS = 1_000_000
-"""The most rows that may be protected together: noise on every count grows with them.
-"""
-
+# No table has more rows, so a larger declared number is a slip or an attack.
 MAX_DECLARED_ROWS = 10**12
-"""Rows that a table may be declared to have: no table has more, so a larger number is a
-slip or an attack.
-"""
 
+# A rule over more cells than this is checked row by row, without a table of its
+# structural zeros.
 MAX_MASK_CELLS = 1 << 22
-"""A rule over more cells than this is kept row by row, without a table of what it
-forbids.
-"""
 
+# Cells of all tables of structural zeros, a byte each: thousands of rules must not make
+# thousands of large tables.
 MAX_TOTAL_MASK_CELLS = 1 << 26
-"""Cells of all tables of what is forbidden, a byte each: thousands of rules must not
-make thousands of large tables.
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unit:
-    """Whom the guarantee protects: the row, or an id with at most `max_rows` rows,
-    enforced.
-
-    `sizes` says how many ids have 1, 2, … `max_rows` rows, where that is known:
-    declared, or `learned` at a price.
-
-    >>> Unit(id="patient", max_rows=5).noun
-    'patient'
-    """
-
-    id: str | None = None
-    max_rows: int = 1
-    sizes: tuple[int, ...] = ()
-    learned: bool = False
-
-    def __post_init__(self) -> None:
-        if self.sizes and (
-            len(self.sizes) != self.max_rows
-            or min(self.sizes) < 0
-            or max(self.sizes) == 0
-        ):
-            raise SchemaError(
-                "unit: sizes must say how many have 1, 2, … max_rows rows, and not be"
-                " all 0"
-            )
-        if not 1 <= self.max_rows <= MAX_UNIT_ROWS:
-            raise SchemaError(
-                f"unit: max_rows must be at least 1 and at most {MAX_UNIT_ROWS:,}:"
-                " noise grows with it"
-            )
-        if self.id is None and self.max_rows != 1:
-            raise SchemaError(
-                "unit: max_rows needs an id column. Add `id`, or leave max_rows out"
-            )
-
-    @property
-    def noun(self) -> str:
-        """The unit in words."""
-        return "row" if self.id is None else self.id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """A table's public description.
 
-    `rows` is the number of rows where the owner declares it public (needed for
-    `replace` neighbours). `impossible` lists what holds for no row, by the nature of
-    the thing, and `rules` what holds for every one; `broken` says what becomes of rows
-    that break them. Iterating gives the names of the columns that take part in a
-    release.
+    `rows` is the number of rows if the owner declares it public (`replace` neighbours
+    need it). `impossible` lists predicates that hold for no row, and `rules` those that
+    hold for every row, whatever the data; `broken` says what becomes of rows that break
+    them. Iterating gives the names of the columns that take part in a release.
 
     >>> from understudy.schema.columns.discrete import Boolean, Text
     >>> list(Schema(columns=(Boolean(name="smoker"), Text(name="remarks"))))
@@ -100,7 +49,7 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
-    unit: Unit = Unit()
+    unit: Unit = ROW_UNIT
     rows: int | None = None
     impossible: tuple[Predicate, ...] = ()
     rules: tuple[Rule, ...] = ()
@@ -153,32 +102,9 @@ class Schema:
         save_schema_file(self, path)
 
     def __post_init__(self) -> None:
-        if len(self.by_name) < len(self.columns):
-            times = Counter(column.name for column in self.columns)
-            twice = min(name for name, count in times.items() if count > 1)
-            raise SchemaError(
-                f'column "{twice}" stands twice in the schema. Names must differ'
-            )
-        if self.unit.id is not None and self.unit.id not in self.by_name:
-            raise SchemaError(
-                f'unit: the id column "{self.unit.id}" is not in the schema'
-            )
-        if self.unit.id is not None and not isinstance(self[self.unit.id], Identifier):
-            raise SchemaError(
-                f'unit: the id column "{self.unit.id}" must have type identifier'
-            )
-        if self.unit.id is None and any(column.constant for column in self.columns):
-            name = next(column.name for column in self.columns if column.constant)
-            raise SchemaError(
-                f'column "{name}": constant within whom? Add `unit` with an `id`'
-            )
-        if self.rows is not None and self.rows < 0:
-            raise SchemaError("rows: a table cannot have fewer than 0 rows")
-        if self.rows is not None and self.rows > MAX_DECLARED_ROWS:
-            raise SchemaError(
-                f"rows: more than {MAX_DECLARED_ROWS:,} rows, which no table has."
-                " Correct it, or leave it out"
-            )
+        self._check_names()
+        self._check_unit()
+        self._check_row_count()
         for predicate in self.impossible:
             check_impossible(predicate, self.by_name)
         for rule in self.rules:
@@ -186,13 +112,53 @@ class Schema:
         if self.broken is BrokenRowPolicy.MISSING:
             self._check_rule_cells_nullable()
 
+    def _check_names(self) -> None:
+        if len(self.by_name) == len(self.columns):
+            return
+        counts = Counter(column.name for column in self.columns)
+        repeated = min(name for name, count in counts.items() if count > 1)
+        raise SchemaError(
+            f'column "{repeated}" stands twice in the schema. Names must differ'
+        )
+
+    def _check_unit(self) -> None:
+        unit_id = self.unit.id
+        if unit_id is None:
+            for column in self.columns:
+                if column.constant:
+                    raise SchemaError(
+                        f'column "{column.name}": constant within whom? Add `unit` with'
+                        " an `id`"
+                    )
+            return
+        if unit_id not in self.by_name:
+            raise SchemaError(f'unit: the id column "{unit_id}" is not in the schema')
+        if not isinstance(self[unit_id], Identifier):
+            raise SchemaError(
+                f'unit: the id column "{unit_id}" must have type identifier'
+            )
+
+    def _check_row_count(self) -> None:
+        if self.rows is None:
+            return
+        if self.rows < 0:
+            raise SchemaError("rows: a table cannot have fewer than 0 rows")
+        if self.rows > MAX_DECLARED_ROWS:
+            raise SchemaError(
+                f"rows: more than {MAX_DECLARED_ROWS:,} rows, which no table has."
+                " Correct it, or leave it out"
+            )
+
     def _check_rule_cells_nullable(self) -> None:
-        spoken = set().union(
-            *(p.columns for p in self.impossible),
+        """With `broken: missing`, cells of broken rules become missing, so each of
+        their columns must have a code for that.
+        """
+        named = set().union(
+            *(predicate.columns for predicate in self.impossible),
             *(rule.columns for rule in self.rules),
         )
         for column in self.columns:
-            if column.name in spoken and column.is_modelled and not column.nullable:
+            if column.name in named and column.is_modelled and not column.nullable:
                 raise SchemaError(
                     f'broken: missing empties cells, and column "{column.name}" is not'
                     " nullable. Remove `nullable: false`, or choose drop"
@@ -200,15 +166,14 @@ class Schema:
 
     @cached_property
     def by_name(self) -> dict[str, Column]:
-        """Every column under its name; with tens of thousands of columns nothing may
-        search the list for one.
-        """
+        """Every column under its name."""
+        # With tens of thousands of columns nothing may search the list for one.
         return {column.name: column for column in self.columns}
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """The place of every column of the release among them."""
-        return {name: place for place, name in enumerate(self)}
+        """The position of every column of the release."""
+        return {name: position for position, name in enumerate(self)}
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.by_name:
@@ -230,12 +195,9 @@ class Schema:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The identifiers that rows carry fresh keys of."""
-        return tuple(
-            c.name
-            for c in self.columns
-            if isinstance(c, Identifier) and c.generate and c.use
-        )
+        """The identifiers for which synthetic rows carry fresh keys."""
+        identifiers = [c for c in self.columns if isinstance(c, Identifier)]
+        return tuple(c.name for c in identifiers if c.generate and c.use)
 
     @property
     def constant_columns(self) -> tuple[str, ...]:
@@ -244,7 +206,7 @@ class Schema:
 
     @property
     def is_closed(self) -> bool:
-        """Whether every column of the release has a known domain."""
+        """Whether the domain of every column of the release is known."""
         return all(self[name].is_closed for name in self)
 
     @cached_property
@@ -263,130 +225,131 @@ class Schema:
 
     @cached_property
     def named_breaches(self) -> tuple[tuple[str, Predicate], ...]:
-        """What no row may have, each with the name of the rule that says so; what is
-        still to be learned is left out.
+        """The predicates that hold for no row, each with the name of the rule that says
+        so; rules that are still to be learned are left out.
 
-        >>> from understudy.schema import Integer, Schema
-        >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a <= b]"
-        >>> [(name, str(predicate)) for name, predicate in Schema.parse(page).named_breaches]
+        >>> schema = Schema.parse(
+        ...     "columns: {a: {type: integer}, b: {type: integer}}\\nrules: [a <= b]"
+        ... )
+        >>> [(name, str(predicate)) for name, predicate in schema.named_breaches]
         [('a <= b', 'a > b')]
         """
-        found = [
-            (rule.title, rule.breach_predicate(self.by_name)) for rule in self.rules
-        ]
-        said = [(f"never {predicate}", predicate) for predicate in self.impossible]
-        return (
-            *said,
-            *((name, predicate) for name, predicate in found if predicate is not None),
-        )
+        breaches = [(f"never {predicate}", predicate) for predicate in self.impossible]
+        for rule in self.rules:
+            predicate = rule.breach_predicate(self.by_name)
+            if predicate is not None:
+                breaches.append((rule.title, predicate))
+        return tuple(breaches)
 
     @cached_property
     def masks(self) -> dict[tuple[str, ...], NDArray[np.bool_]]:
-        """The structural zeros of every set of columns that a rule is about, where
-        their table is small enough to hold.
+        """The structural zeros of every set of columns that a rule is about, if their
+        table is small enough to hold.
         """
-        large = {p.columns for p in self.unmasked_predicates}
-        cliques = (
-            tuple(n for n in self if n in p.columns)
-            for p in self.forbidden_predicates
-            if p.columns not in large
+        too_large = {predicate.columns for predicate in self.unmasked_predicates}
+        named = (predicate.columns for predicate in self.forbidden_predicates)
+        # Several rules may be about the same columns; they share a table.
+        maskable = dict.fromkeys(
+            columns for columns in named if columns not in too_large
         )
-        found = {clique: self.zeros(clique) for clique in dict.fromkeys(cliques)}
-        return {clique: zeros for clique, zeros in found.items() if zeros is not None}
+        masks: dict[tuple[str, ...], NDArray[np.bool_]] = {}
+        for columns in maskable:
+            clique = tuple(sorted(columns, key=self.order.__getitem__))
+            zeros = self.zeros(clique)
+            if zeros is not None:
+                masks[clique] = zeros
+        return masks
 
     @cached_property
     def unmasked_predicates(self) -> tuple[Predicate, ...]:
-        """What is forbidden over too many cells for a table, or when the tables before
-        it are as many as are held.
+        """The forbidden predicates over too many cells for a table of structural zeros,
+        alone or together with the tables before.
         """
-        masked: dict[frozenset[str], bool] = {}
-        held = 0
-        for columns in (predicate.columns for predicate in self.forbidden_predicates):
-            if columns not in masked:
-                size = math.prod(self.sizes(tuple(columns)))
-                masked[columns] = (
-                    size <= MAX_MASK_CELLS and held + size <= MAX_TOTAL_MASK_CELLS
-                )
-                held += size if masked[columns] else 0
-        return tuple(p for p in self.forbidden_predicates if not masked[p.columns])
+        has_mask: dict[frozenset[str], bool] = {}
+        total_cells = 0
+        for predicate in self.forbidden_predicates:
+            columns = predicate.columns
+            if columns in has_mask:
+                continue
+            cells = math.prod(self.sizes(tuple(columns)))
+            has_mask[columns] = (
+                cells <= MAX_MASK_CELLS and total_cells + cells <= MAX_TOTAL_MASK_CELLS
+            )
+            if has_mask[columns]:
+                total_cells += cells
+        return tuple(p for p in self.forbidden_predicates if not has_mask[p.columns])
 
     @cached_property
     def forbidden_predicates(self) -> tuple[Predicate, ...]:
-        """The breaches about columns that all take part in a release, in parts that are
-        about as few columns as can be.
+        """The breaches about columns that all take part in a release, split into parts
+        about as few columns as possible.
         """
-        kept = set(self)
-        said = (
-            predicate
-            for _, predicate in self.named_breaches
-            if predicate.columns <= kept
-        )
-        return tuple(
-            dict.fromkeys(
-                part for predicate in said for part in split_disjuncts(predicate)
-            )
-        )
+        released = set(self)
+        parts: dict[Predicate, None] = {}
+        for _, predicate in self.named_breaches:
+            if predicate.columns <= released:
+                parts |= dict.fromkeys(split_disjuncts(predicate))
+        return tuple(parts)
 
     @cached_property
     def _forbidden_by_column(self) -> dict[str, list[tuple[frozenset[str], Predicate]]]:
-        """The same under the first of its columns, with all of them."""
-        found: dict[str, list[tuple[frozenset[str], Predicate]]] = {}
+        """Forbidden predicates with their columns, filed under the first of them."""
+        # A predicate knows its columns by walking its tree; here that is done once.
+        filed: dict[str, list[tuple[frozenset[str], Predicate]]] = {}
         for predicate in self.forbidden_predicates:
-            found.setdefault(min(predicate.columns), []).append(
-                (predicate.columns, predicate)
-            )
-        return found
+            columns = predicate.columns
+            filed.setdefault(min(columns), []).append((columns, predicate))
+        return filed
 
     def forbidden_within(self, clique: Iterable[str]) -> list[Predicate]:
-        """What is forbidden of these columns and no others."""
+        """The forbidden predicates about these columns alone."""
         inside = frozenset(clique)
-        touching = (
-            pair
-            for name in sorted(inside)
-            for pair in self._forbidden_by_column.get(name, ())
-        )
-        return [predicate for columns, predicate in touching if columns <= inside]
+        predicates = []
+        for name in sorted(inside):
+            for columns, predicate in self._forbidden_by_column.get(name, ()):
+                if columns <= inside:
+                    predicates.append(predicate)
+        return predicates
 
     def sizes(self, clique: tuple[str, ...]) -> tuple[int, ...]:
         """Number of codes of each column of a clique."""
         return tuple(self.column_sizes[name] for name in clique)
 
     def zeros(self, clique: tuple[str, ...]) -> NDArray[np.bool_] | None:
-        """The cells of a clique that no row can be in (structural zeros), by code; None
-        where there are none.
+        """The structural zeros of a clique: cells that no row can be in, by code; None
+        if there are none.
 
         >>> from understudy.schema import Boolean, Integer, parse_predicate
-        >>> columns = (Integer(name="age", min=14, max=16, nullable=False), Boolean(name="married", nullable=False))
-        >>> schema = Schema(columns=columns, impossible=(parse_predicate("age < 15 and married = true"),))
+        >>> age = Integer(name="age", min=14, max=16, nullable=False)
+        >>> married = Boolean(name="married", nullable=False)
+        >>> never = parse_predicate("age < 15 and married = true")
+        >>> schema = Schema(columns=(age, married), impossible=(never,))
         >>> schema.zeros(("age", "married")).astype(int).tolist()
         [[0, 1], [0, 0], [0, 0]]
         """
-        inside = self.forbidden_within(clique)
-        if not inside:
+        predicates = self.forbidden_within(clique)
+        if not predicates:
             return None
-        mask = surely_true_cells(inside[0], self.codecs, clique)
-        for predicate in inside[1:]:
+        mask = np.zeros(self.sizes(clique), np.bool_)
+        for predicate in predicates:
             mask |= surely_true_cells(predicate, self.codecs, clique)
         return mask if mask.any() else None
 
     def with_row_units(self) -> Schema:
-        """The same with rows as units: nothing is constant where nobody has several."""
-        return replace(
-            self,
-            columns=tuple(replace(c, constant=False) for c in self.columns),
-            unit=Unit(),
-        )
+        """The same schema with rows as privacy units. No column is constant then: that
+        is said of the rows of one unit.
+        """
+        columns = tuple(replace(column, constant=False) for column in self.columns)
+        return replace(self, columns=columns, unit=ROW_UNIT)
 
     def with_column(self, column: Column) -> Schema:
-        """The same schema with one column described anew."""
-        return replace(
-            self,
-            columns=tuple(column if c.name == column.name else c for c in self.columns),
-        )
+        """The same schema with the column of this name replaced."""
+        columns = (column if c.name == column.name else c for c in self.columns)
+        return replace(self, columns=tuple(columns))
 
 
 def check_impossible(predicate: Predicate, columns: Mapping[str, Column]) -> None:
-    """Refuse what is declared impossible of columns that it makes no sense for."""
+    """Refuse an impossible predicate that makes no sense for the columns it names."""
     try:
         check_predicate(predicate, columns)
     except SchemaError as error:

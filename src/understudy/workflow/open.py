@@ -25,7 +25,7 @@ from understudy.schema import (
     schema_to_dict,
 )
 from understudy.schema.columns.from_dtype import column_of_type
-from understudy.schema.disclosed import guess_identifier
+from understudy.schema.identifier_names import guess_identifier
 from understudy.tables import TableSource, open_table
 from understudy.text import join_first_names
 

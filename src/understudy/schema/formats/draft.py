@@ -15,7 +15,7 @@ from typing import Any
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.numeric import MAX_STEP_DECIMALS
-from understudy.schema.disclosed import guess_identifier
+from understudy.schema.identifier_names import guess_identifier
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.keys import LEARN_WORD, fraction_text, parse_fraction
 from understudy.schema.yaml.nodes import (

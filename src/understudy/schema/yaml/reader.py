@@ -12,7 +12,8 @@ from understudy.errors import SchemaError
 from understudy.schema.columns.base import Column
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.rules import BrokenRowPolicy
-from understudy.schema.schema import Schema, Unit, check_impossible, check_rule
+from understudy.schema.schema import Schema, check_impossible, check_rule
+from understudy.schema.unit import ROW_UNIT, Unit
 from understudy.schema.yaml.column_reader import read_columns
 from understudy.schema.yaml.keys import (
     SCHEMA_FILE_KEYS,
@@ -83,7 +84,7 @@ def _check_conditions(
 def _read_unit(file: Section) -> Unit:
     node = file.get("unit")
     if node is None or node.text == "row":
-        return Unit()
+        return ROW_UNIT
     section = Section(node, file.source, "unit: ", "it")
     section.check_keys(UNIT_KEYS)
     fields: dict[str, Any] = {

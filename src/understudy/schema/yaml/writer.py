@@ -20,7 +20,8 @@ from understudy.schema.columns.lattice import Lattice
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.columns.temporal import EPOCH_MOMENT, Date, Datetime, Time
 from understudy.schema.predicates.rules import BrokenRowPolicy
-from understudy.schema.schema import Schema, Unit
+from understudy.schema.schema import Schema
+from understudy.schema.unit import Unit
 from understudy.schema.yaml.keys import (
     COLUMN_CLASSES,
     LEARN_WORD,
