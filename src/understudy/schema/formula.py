@@ -1,7 +1,7 @@
-"""Texts that a spreadsheet would run as a formula, and the apostrophe that keeps it
-from doing so (CWE-1236).
+"""Texts that a spreadsheet would run as a formula, and the apostrophe that prevents it
+(CWE-1236).
 
-Guarding can be undone: a text that already looks guarded gets an apostrophe more, so
+Guarding can be undone: a text that already looks guarded gets one more apostrophe, so
 that two labels never become one.
 """
 
@@ -24,12 +24,10 @@ def guard_formula(text: str) -> str:
     >>> guard_formula("=1+1"), guard_formula("-3.5"), guard_formula("plain")
     ("'=1+1", '-3.5', 'plain')
     """
-    return (
-        f"'{text}"
-        if _FORMULA_START_REGEX.match(text)
-        and not _SPREADSHEET_NUMBER_REGEX.fullmatch(text)
-        else text
-    )
+    if not _FORMULA_START_REGEX.match(text):
+        return text
+    # -3.5 begins like a formula, but it is a number to every spreadsheet.
+    return text if _SPREADSHEET_NUMBER_REGEX.fullmatch(text) else f"'{text}"
 
 
 def unguard_formula(text: str) -> str:
@@ -38,6 +36,5 @@ def unguard_formula(text: str) -> str:
     >>> unguard_formula("'=1+1"), unguard_formula("''=1+1"), unguard_formula("it's")
     ('=1+1', "'=1+1", "it's")
     """
-    return (
-        text[1:] if text.startswith("'") and _FORMULA_START_REGEX.match(text) else text
-    )
+    is_guarded = text.startswith("'") and _FORMULA_START_REGEX.match(text)
+    return text[1:] if is_guarded else text

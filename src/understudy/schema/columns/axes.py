@@ -1,9 +1,9 @@
-"""Where the answers of single columns are laid out: along the axes of a marginal, or
-row by row.
+"""How answers about single columns are combined: along the axes of a marginal, or row
+by row.
 
-A table over several columns is made for a marginal alone, whose own table is as large.
-Rows are compared with what is listed one by one: two columns of 100,000 codes have a
-table of 10 GB, and a handful of rows needs none of it.
+A table over several columns is made for a marginal only, whose own table is as large.
+Rows are compared with a list of combinations directly: two columns of 100,000 codes
+have a table of 10 GB, and a few rows need none of it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 
 class TableAxes(Protocol):
-    """Lays a table over the codes of some columns where it can be combined with others."""
+    """Lays tables over the codes of some columns out in one shape, so that they can be
+    combined.
+    """
 
     def align_table(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
-        """The table's entries, in the shape all answers share (or one that broadcasts
+        """The table's entries in the shape that all answers share (or that broadcasts
         to it).
         """
 
@@ -30,13 +32,13 @@ class TableAxes(Protocol):
         places: NDArray[np.int64],
         marks: NDArray[np.int8],
     ) -> NDArray[np.int8]:
-        """The largest mark among the listed combinations of codes (one column of
-        `places` each) that an entry is; 0 where it is none.
+        """The largest mark of the listed combinations of codes (each a column of
+        `places`) that an entry has; 0 if it has none of them.
         """
 
 
 class CliqueAxes:
-    """The cells of a clique: one axis for each of its columns.
+    """The cells of a clique, one axis for each of its columns.
 
     >>> CliqueAxes(("age", "sex")).align_table(["sex"], np.array([1, 2])).shape
     (1, 2)
@@ -65,7 +67,7 @@ class CliqueAxes:
 
 
 class RowAxes:
-    """Rows of codes: one answer for each.
+    """Rows of codes, one answer for each.
 
     >>> RowAxes({"sex": np.array([0, 1, 1])}).align_table(["sex"], np.array([5, 6])).tolist()
     [5, 6, 6]
@@ -75,8 +77,8 @@ class RowAxes:
         self.codes = codes
 
     def align_table(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
-        found: NDArray[Any] = table[tuple(self.codes[name] for name in names)]
-        return found
+        entries: NDArray[Any] = table[tuple(self.codes[name] for name in names)]
+        return entries
 
     def mark(
         self,
@@ -85,18 +87,22 @@ class RowAxes:
         places: NDArray[np.int64],
         marks: NDArray[np.int8],
     ) -> NDArray[np.int8]:
-        mine = np.zeros(len(self.codes[names[0]]), np.int64)
-        theirs, listed = np.zeros(len(marks), np.int64), np.ones(mine.size, np.bool_)
-        if not theirs.size:
-            return np.zeros(mine.size, np.int8)
-        # Beginnings of combinations are numbered anew after each column, so that no
+        count = len(self.codes[names[0]])
+        if not marks.size:
+            return np.zeros(count, np.int8)
+        row_prefix = np.zeros(count, np.int64)
+        listed_prefix = np.zeros(len(marks), np.int64)
+        is_listed = np.ones(count, np.bool_)
+        # Prefixes of combinations are numbered anew after each column, so that no
         # number grows beyond how many are listed.
         for name, size, wanted in zip(names, sizes, places, strict=True):
-            mine = mine * size + self.codes[name].astype(np.int64)
-            begun, theirs = np.unique(theirs * size + wanted, return_inverse=True)
-            rank = np.minimum(np.searchsorted(begun, mine), begun.size - 1)
-            listed &= begun[rank] == mine
-            mine = rank
-        largest = np.zeros(theirs.max() + 1, np.int8)
-        np.maximum.at(largest, theirs, marks)
-        return np.where(listed, largest[mine], np.int8(0))
+            row_prefix = row_prefix * size + self.codes[name].astype(np.int64)
+            prefixes, listed_prefix = np.unique(
+                listed_prefix * size + wanted, return_inverse=True
+            )
+            rank = np.minimum(np.searchsorted(prefixes, row_prefix), prefixes.size - 1)
+            is_listed &= prefixes[rank] == row_prefix
+            row_prefix = rank
+        largest = np.zeros(listed_prefix.max() + 1, np.int8)
+        np.maximum.at(largest, listed_prefix, marks)
+        return np.where(is_listed, largest[row_prefix], np.int8(0))

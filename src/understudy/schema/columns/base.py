@@ -9,14 +9,12 @@ from typing import ClassVar
 
 from understudy.errors import SchemaError
 
+# With the other states of a decoded cell, missing codes fit one byte.
 MAX_COLUMN_MISSING_CODES = 200
-"""A column has at most this many missing codes: with the other states of a decoded cell
-they fit one byte.
-"""
 
 
 class Role(StrEnum):
-    """What a column could do to a person.
+    """How a column could be used to identify or to harm a person.
 
     >>> Role("sensitive") is Role.SENSITIVE
     True
@@ -29,7 +27,7 @@ class Role(StrEnum):
 
 
 class OutOfBoundsPolicy(StrEnum):
-    """Where a number beyond the declared bounds goes."""
+    """What becomes of a value beyond the declared bounds."""
 
     CLIP = "clip"
     MISSING = "missing"
@@ -41,8 +39,8 @@ class Column:
 
     `missing` lists spellings that mean missing (kept apart from each other and from an
     empty cell). In a column that is not `nullable`, a cell that is no value counts as
-    the first code: a declared place, so that reading a table never raises. A `constant`
-    column is the same in all rows of a unit.
+    the first code, so that reading a table never raises. A `constant` column has the
+    same value in all rows of a unit. `learned` lists what the curator learned of it.
     """
 
     type: ClassVar[str] = "undeclared"
@@ -90,8 +88,9 @@ class Column:
 
 
 def check_text(text: object, what: str) -> None:
-    """Refuse what is no text, or text that no file can hold."""
+    """Refuse anything but a text that a file can hold."""
     if not isinstance(text, str):
         raise SchemaError(f"{what} is not a text")
+    # UTF-8 has no form for half a surrogate pair, and databases none for a null byte.
     if any("\ud800" <= c <= "\udfff" for c in text) or "\0" in text:
         raise SchemaError(f"{what} holds a character that no file can hold")

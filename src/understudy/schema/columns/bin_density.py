@@ -1,51 +1,55 @@
-"""Spread: where in its bin a released value lies, by a density that is continuous from
-bin to bin and needs no data.
+"""Density of values inside bins: continuous from bin to bin, computed from the bins'
+masses alone.
 
-Inside a bin the density is a parabola that meets its neighbours at the edges and keeps
+Inside a bin the density is a parabola that equals its neighbours at the edges and keeps
 the bin's mass: the derivative of a monotone cubic through the cumulative counts
 (Fritsch, Carlson, "Monotone piecewise cubic interpolation", 1980). With a mean of 1
 over a bin of length 1, and heights a and b at its ends, it is a mixture of the three
 Beta laws of the order statistics of three uniform numbers, with weights a/3, (3 − a −
-b)/3 and b/3. So a value is one of three uniform numbers: the least, the middle or the
-largest. No equation is solved.
+b)/3 and b/3. So a value is drawn as the smallest, the middle or the largest of three
+uniform numbers. No equation is solved.
 
-Next to a single value that stands out, as 0 does among incomes, the density keeps to
-its own side.
+Next to a single value that stands out, as 0 does among incomes, the density ignores
+that value.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+# Largest height at an edge, as a multiple of the mean of either bin. With a, b ≤ 1.5
+# the middle weight (3 − a − b)/3 is never negative.
 MAX_EDGE_TO_MEAN_RATIO = 1.5
-"""Largest height at an edge, as a multiple of the mean of either bin; up to this the
-three weights are never negative.
-"""
 
+# A single value this many times as frequent as the values beside it is a spike, and
+# says nothing about the density beside it.
 SPIKE_TO_NEIGHBOUR_RATIO = 3.0
-"""A single value this many times as frequent as the values beside it tells nothing
-about them.
-"""
+
+# Shares are rounded to this many decimals, so that parts of a bin add up to a round 1.
+_SHARE_DECIMALS = 12
 
 
 @dataclass(frozen=True)
 class BinDensity:
-    """A density over pieces of a lattice. `group` is the bin that each piece lies in;
-    pieces of a bin stand together.
+    """A density over pieces of a lattice; a bin is one piece, or several in a row.
 
-    >>> spread = BinDensity.of(np.array([0, 10, 20]), np.array([3.0, 1.0]))
-    >>> np.bincount(spread.draw(np.zeros(1000, np.int64), np.random.default_rng(1)) >= 5).tolist()
+    `first` is the first piece of each bin, with one more entry at the end; `left` and
+    `right` are the heights at the ends of each piece, as multiples of its mean.
+
+    >>> density = BinDensity.of(np.array([0, 10, 20]), np.array([3.0, 1.0]))
+    >>> drawn = density.draw(np.zeros(1000, np.int64), np.random.default_rng(1))
+    >>> np.bincount(drawn >= 5).tolist()
     [624, 376]
     """
 
     edges: NDArray[np.int64]
     masses: NDArray[np.float64]
     first: NDArray[np.int64]
-    """Where the pieces of each bin begin; one more entry at the end."""
     left: NDArray[np.float64]
     right: NDArray[np.float64]
 
@@ -62,83 +66,85 @@ class BinDensity:
         widths = np.diff(edges).astype(np.float64)
         heights = masses / widths
         left, right = _edge_heights(heights, widths)
-        whole = np.maximum(heights, np.finfo(np.float64).tiny)
-        start = np.arange(len(edges), dtype=np.int64) if first is None else first
-        flat = heights <= 0
-        return cls(
-            edges,
-            masses,
-            start,
-            np.where(flat, 1.0, left / whole),
-            np.where(flat, 1.0, right / whole),
-        )
+        if first is None:
+            first = np.arange(len(edges), dtype=np.int64)
+        # A piece without mass has no shape: it is flat if a value is drawn there.
+        empty = heights <= 0
+        divisor = np.maximum(heights, np.finfo(np.float64).tiny)
+        left = np.where(empty, 1.0, left / divisor)
+        right = np.where(empty, 1.0, right / divisor)
+        return cls(edges, masses, first, left, right)
 
     def draw(self, bins: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """A lattice index in each of these bins."""
-        piece = self.first[bins]
-        pieces, widths = np.diff(self.first), np.diff(self.edges)
-        several = pieces[bins] > 1 if np.any(pieces > 1) else np.zeros(0, np.bool_)
-        if several.any():
-            before = np.concatenate([[0.0], np.cumsum(self.masses)])
-            low, high = (
-                before[self.first[bins[several]]],
-                before[self.first[bins[several] + 1]],
-            )
-            at = (
-                np.searchsorted(
-                    before, low + rng.random(len(low)) * (high - low), side="right"
-                )
-                - 1
-            )
-            piece[several] = np.clip(
-                at, self.first[bins[several]], self.first[bins[several] + 1] - 1
-            )
+        piece = self._draw_pieces(bins, rng)
+        widths = np.diff(self.edges)
         index, width = self.edges[piece], widths[piece]
         if np.all(widths > 1):
             return index + self._draw_offsets(piece, width, rng)
+        # A piece of one value needs no random numbers.
         wide = width > 1
         index[wide] += self._draw_offsets(piece[wide], width[wide], rng)
         return index
 
+    def _draw_pieces(
+        self, bins: NDArray[np.int64], rng: Generator
+    ) -> NDArray[np.int64]:
+        """A piece of each bin, drawn by mass where the bin has several."""
+        piece = self.first[bins]
+        pieces_per_bin = np.diff(self.first)
+        if not np.any(pieces_per_bin > 1):
+            return piece
+        several = pieces_per_bin[bins] > 1
+        if not several.any():
+            return piece
+        first, end = self.first[bins[several]], self.first[bins[several] + 1]
+        cumulative = np.concatenate([[0.0], np.cumsum(self.masses)])
+        low, high = cumulative[first], cumulative[end]
+        mass = low + rng.random(len(low)) * (high - low)
+        drawn = np.searchsorted(cumulative, mass, side="right") - 1
+        # Rounding may put a mass at the very end into the next bin.
+        piece[several] = np.clip(drawn, first, end - 1)
+        return piece
+
     def share(self, bin_: int, index: int) -> float:
-        """The part of a bin that lies at one lattice index in it: how often `draw`
-        gives that one.
+        """The part of a bin that lies at one lattice index: how often `draw` gives it.
 
         >>> BinDensity.of(np.array([0, 10]), np.array([3.0])).share(0, 4)
         0.1
         """
-        return round(self.below(bin_, index + 1) - self.below(bin_, index), 12)
+        share = self.below(bin_, index + 1) - self.below(bin_, index)
+        return round(share, _SHARE_DECIMALS)
 
     def below(self, bin_: int, index: int) -> float:
-        """The part of a bin that lies before a lattice index, from its first one to the
-        first one of the next bin.
+        """The part of a bin that lies before a lattice index, which may be the first of
+        the next bin.
 
         >>> BinDensity.of(np.array([0, 10]), np.array([3.0])).below(0, 4)
         0.4
         """
-        low, high = int(self.first[bin_]), int(self.first[bin_ + 1])
-        piece = int(
-            np.clip(np.searchsorted(self.edges, index, side="right") - 1, low, high - 1)
-        )
-        masses = (
-            self.masses[low:high]
-            if self.masses[low:high].sum() > 0
-            else np.diff(self.edges)[low:high]
-        )
-        x = float(
-            (index - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
-        )
+        first, end = int(self.first[bin_]), int(self.first[bin_ + 1])
+        beside = int(np.searchsorted(self.edges, index, side="right")) - 1
+        piece = min(max(beside, first), end - 1)
+        masses: NDArray[Any] = self.masses[first:end]
+        # A bin without any mass is spread by width.
+        if masses.sum() <= 0:
+            masses = np.diff(self.edges)[first:end]
+        low, high = self.edges[piece], self.edges[piece + 1]
+        inside = self._piece_share_below(piece, float((index - low) / (high - low)))
+        at = piece - first
+        below = float((masses[:at].sum() + inside * masses[at]) / masses.sum())
+        return round(below, _SHARE_DECIMALS)
+
+    def _piece_share_below(self, piece: int, x: float) -> float:
+        """The part of a piece that lies before the fraction x of its length: the
+        mixture of the distribution functions of the three order statistics.
+        """
         a, b = float(self.left[piece]), float(self.right[piece])
-        inside = (
-            a * (1 - (1 - x) ** 3) + (3 - a - b) * (3 * x**2 - 2 * x**3) + b * x**3
-        ) / 3
-        return round(
-            float(
-                (masses[: piece - low].sum() + inside * masses[piece - low])
-                / masses.sum()
-            ),
-            12,
-        )
+        smallest = 1 - (1 - x) ** 3
+        middle = 3 * x**2 - 2 * x**3
+        largest = x**3
+        return (a * smallest + (3 - a - b) * middle + b * largest) / 3
 
     def _draw_offsets(
         self, piece: NDArray[np.int64], width: NDArray[np.int64], rng: Generator
@@ -148,15 +154,13 @@ class BinDensity:
         pick = rng.random(len(piece)) * 3
         a, b = self.left[piece], self.right[piece]
         less, more = np.minimum(u, v), np.maximum(u, v)
+        smallest, largest = np.minimum(less, w), np.maximum(more, w)
         middle = np.maximum(less, np.minimum(more, w))
-        at = np.where(
-            pick < a,
-            np.minimum(less, w),
-            np.where(pick < 3 - b, middle, np.maximum(more, w)),
-        )
-        return np.asarray(
-            np.minimum((at * width).astype(np.int64), width - 1), np.int64
-        )
+        not_smallest = np.where(pick < 3 - b, middle, largest)
+        fraction = np.where(pick < a, smallest, not_smallest)
+        # Rounding may put a fraction just below 1 at the end, which is the next piece.
+        offset = np.minimum((fraction * width).astype(np.int64), width - 1)
+        return np.asarray(offset, np.int64)
 
 
 def _edge_heights(
@@ -167,20 +171,18 @@ def _edge_heights(
     if count < 2:
         return heights.copy(), heights.copy()
     low, high = heights[:-1], heights[1:]
-    wl, wr = widths[:-1], widths[1:]
-    met = np.minimum(
-        (low * wr + high * wl) / (wl + wr),
-        MAX_EDGE_TO_MEAN_RATIO * np.minimum(low, high),
-    )
-    left, right = np.concatenate([[0.0], met]), np.concatenate([met, [0.0]])
-    # A piece that ends at a border, or beside a single value that stands out, runs on
-    # as it leaves its other neighbour.
-    apart_right = (wr == 1) & (high > SPIKE_TO_NEIGHBOUR_RATIO * low)
-    apart_left = (wl == 1) & (low > SPIKE_TO_NEIGHBOUR_RATIO * high)
-    open_left = np.concatenate([[True], apart_left])
-    open_right = np.concatenate([apart_right, [True]])
-    on_from_right = np.clip(2 * heights - right, 0, MAX_EDGE_TO_MEAN_RATIO * heights)
-    on_from_left = np.clip(2 * heights - left, 0, MAX_EDGE_TO_MEAN_RATIO * heights)
-    new_left = np.where(open_left, np.where(open_right, heights, on_from_right), left)
-    new_right = np.where(open_right, np.where(open_left, heights, on_from_left), right)
-    return new_left, new_right
+    left_widths, right_widths = widths[:-1], widths[1:]
+    # Between two pieces the density is the mean of theirs, nearer to the narrower one.
+    mean = (low * right_widths + high * left_widths) / (left_widths + right_widths)
+    shared = np.minimum(mean, MAX_EDGE_TO_MEAN_RATIO * np.minimum(low, high))
+    left, right = np.concatenate([[0.0], shared]), np.concatenate([shared, [0.0]])
+    spike_right = (right_widths == 1) & (high > SPIKE_TO_NEIGHBOUR_RATIO * low)
+    spike_left = (left_widths == 1) & (low > SPIKE_TO_NEIGHBOUR_RATIO * high)
+    free_left = np.concatenate([[True], spike_left])
+    free_right = np.concatenate([spike_right, [True]])
+    # An end at a border, or beside a spike, is free: the density goes on there as it
+    # comes from the other end, and is flat if both ends are free.
+    limit = MAX_EDGE_TO_MEAN_RATIO * heights
+    from_right = np.where(free_right, heights, np.clip(2 * heights - right, 0, limit))
+    from_left = np.where(free_left, heights, np.clip(2 * heights - left, 0, limit))
+    return np.where(free_left, from_right, left), np.where(free_right, from_left, right)
