@@ -19,7 +19,7 @@ from understudy.curator.discovery import extras
 from understudy.models import ProductModel
 from understudy.releases.output.frames import to_frame
 from understudy.schema import BrokenRowPolicy, FunctionalDependency, Schema
-from understudy.schema.columns.calendar import weekday_counts
+from understudy.schema.columns.weekdays import weekday_counts
 from understudy.tables import Table, open_table
 
 

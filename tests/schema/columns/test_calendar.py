@@ -24,11 +24,10 @@ from understudy.schema.columns import calendar
 from understudy.schema.columns.calendar import (
     CALENDAR_UNITS,
     calendar_bins,
-    move_to_weekdays,
     snap_to_calendar,
     steps_per_day,
-    weekday_counts,
 )
+from understudy.schema.columns.weekdays import move_to_weekdays, weekday_counts
 
 DAYS = Date(name="day", min=date(1999, 11, 20), max=date(2003, 2, 5))
 CLOCK = Datetime(

@@ -49,7 +49,8 @@ from understudy.schema import (
     FunctionalDependency,
     Schema,
 )
-from understudy.schema.columns.calendar import steps_per_day, weekday_counts
+from understudy.schema.columns.calendar import steps_per_day
+from understudy.schema.columns.weekdays import weekday_counts
 from understudy.schema.predicates.rules import MAX_LEARNED_MAP_CELLS
 
 SIZES_SHARE = Fraction(1, 50)

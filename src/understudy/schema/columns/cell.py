@@ -1,19 +1,22 @@
-"""Cells: what one entry of a table says, whatever container it came in.
+"""Cells: what one entry of a table means, whatever container it came in.
 
 A cell means the same in a CSV file, a Parquet file and a frame. Text is read by four
 strict patterns, the same in every locale:
 
-    number     -12   3.50   .5   1e-3            no thousands separators, no accounting, no hexadecimal, no words such as inf
-    date       2024-02-29                         a moment is read as its day
-    moment     2024-02-29 13:45[:30[.125]][Z|+01:00]   T or a space between; a date alone is midnight
-    time       13:45[:30[.125]]
+    number   -12   3.50   .5   1e-3
+    date     2024-02-29
+    moment   2024-02-29 13:45[:30[.125]][Z|+01:00]
+    time     13:45[:30[.125]]
 
-Spaces around them do not count. Whatever fits no pattern is no value of that type;
-reading it never raises.
+Numbers have no thousands separators, no accounting or hexadecimal forms, no words such
+as inf. A moment has T or a space in the middle; as a date it is its day, and a date as
+a moment is midnight. Spaces around a text do not count. A text that matches no pattern
+is no value of that type; reading it never raises.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -43,14 +46,19 @@ _CELL_MOMENT_REGEX = re.compile(
     re.ASCII,
 )
 
+# Longer texts are no numbers: no lattice reaches them, and arithmetic on them could
+# stall a reader.
 MAX_NUMBER_DIGITS = 400
-"""Longer runs of digits are no number: no lattice reaches them, and arithmetic on them
-is a way to stall a reader.
-"""
+
+# Decimals that a fraction is tried with before it counts as one that no decimal holds.
+_MAX_DECIMAL_PLACES = 30
+
+# Whole numbers beyond 128 bits have no text in a list of labels: no database stores them.
+_MAX_LABEL_INTEGER = 2**128
 
 
 class UnknownCell:
-    """A cell that holds an object no column type knows."""
+    """A cell that holds an object that is no value of any column type."""
 
 
 UNKNOWN_CELL: Final = UnknownCell()
@@ -64,51 +72,55 @@ def to_plain_cell(value: object) -> Cell:
     """A cell's content in plain Python: numpy and pandas scalars unwrapped, NaN, NaT
     and NA and the empty text as None.
 
-    >>> to_plain_cell(np.float32("nan")), to_plain_cell(Decimal("1.50")), to_plain_cell(np.datetime64("2024-02-29"))
-    (None, Fraction(3, 2), datetime.date(2024, 2, 29))
+    >>> to_plain_cell(np.float32("nan")), to_plain_cell(Decimal("1.50"))
+    (None, Fraction(3, 2))
+    >>> to_plain_cell(np.datetime64("2024-02-29"))
+    datetime.date(2024, 2, 29)
     """
     try:
         return _plain_value(value)
     except Exception:
-        # Any object may sit in a frame, and its methods may raise anything. It is no
-        # value then.
+        # A frame may hold any object, and its methods may raise anything. An error
+        # would show that such a cell is there.
         return UNKNOWN_CELL
 
 
 def _plain_value(value: object) -> Cell:
     kind = type(value)
+    # pandas is not imported here, so its missing values are known by name.
     if value is None or kind.__name__ in ("NAType", "NaTType"):
         return None
-    if issubclass(kind, np.datetime64):
+    if isinstance(value, np.datetime64):
         return _plain_moment(value)
-    if issubclass(kind, np.generic) and not issubclass(kind, str | float):
-        return (
-            _plain_value(value.item())
-            if isinstance(value, np.generic)
-            else UNKNOWN_CELL
-        )
+    # numpy's texts and doubles are Python's too, and are handled below.
+    if isinstance(value, np.generic) and not isinstance(value, str | float):
+        return _plain_value(value.item())
+    if isinstance(value, bool | Fraction):
+        return value
+    # Methods of the plain types, because a subclass may override its own.
     if isinstance(value, str):
         return str.__str__(value) or None
-    if isinstance(value, bool):
-        return value
     if isinstance(value, int):
         return int.__index__(value)
     if isinstance(value, float):
         number = float.__float__(value)
-        return None if number != number else number
+        return None if math.isnan(number) else number
     if isinstance(value, Decimal):
         return _plain_decimal(value)
+    return _plain_calendar_value(value)
+
+
+def _plain_calendar_value(value: object) -> Cell:
     if isinstance(value, datetime):
         offset = value.utcoffset()
         zone = None if offset is None else timezone(offset)
-        return datetime.combine(
-            date(value.year, value.month, value.day), time(*_clock_fields(value)), zone
-        )
+        day = date(value.year, value.month, value.day)
+        return datetime.combine(day, time(*_clock_fields(value)), zone)
     if isinstance(value, date):
         return date(value.year, value.month, value.day)
     if isinstance(value, time):
         return time(*_clock_fields(value))
-    return value if isinstance(value, Fraction) else UNKNOWN_CELL
+    return UNKNOWN_CELL
 
 
 def _clock_fields(value: datetime | time) -> tuple[int, int, int, int]:
@@ -120,26 +132,26 @@ def _plain_decimal(value: Decimal) -> Cell:
         return None
     if value.is_infinite():
         return float(value)
-    return (
-        Fraction(value) if abs(value.adjusted()) <= MAX_NUMBER_DIGITS else UNKNOWN_CELL
-    )
+    # A short decimal such as 1e999999 would be a fraction of a million digits.
+    is_short = abs(value.adjusted()) <= MAX_NUMBER_DIGITS
+    return Fraction(value) if is_short else UNKNOWN_CELL
 
 
-def _plain_moment(value: object) -> Cell:
-    assert isinstance(value, np.datetime64)
+def _plain_moment(value: np.datetime64) -> Cell:
     if np.isnat(value):
         return None
-    day = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
-    item = value.astype("datetime64[D]" if day else "datetime64[us]").item()
+    is_day = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
+    item = value.astype("datetime64[D]" if is_day else "datetime64[us]").item()
+    # Beyond Python's calendar numpy gives a plain number.
     return item if isinstance(item, date) else UNKNOWN_CELL
 
 
 def spellings_of_cell(cell: Cell) -> tuple[str, ...]:
-    """The texts a cell may stand for in a list of labels, the likeliest first.
+    """The texts that a cell may stand for in a list of labels, the likeliest first.
 
-    A whole float has two: a column of whole numbers turns to floats as soon as a frame
-    holds an empty cell in it. Midnight is first of all a day: a column of days turns to
-    moments as soon as one cell of it has a clock.
+    A whole float has two texts, because a frame turns a column of whole numbers into
+    floats as soon as one cell is empty. Midnight is first of all a day, because a column
+    of days becomes one of moments as soon as one cell has a clock.
 
     >>> spellings_of_cell(3.0), spellings_of_cell(True)
     (('3', '3.0'), ('true', 'True'))
@@ -151,7 +163,7 @@ def spellings_of_cell(cell: Cell) -> tuple[str, ...]:
             return ("true", "True") if cell else ("false", "False")
         case float() if cell.is_integer() and abs(cell) < 2**63:
             return str(int(cell)), repr(cell)
-        case int() if abs(cell) >= 2**128:
+        case int() if abs(cell) >= _MAX_LABEL_INTEGER:
             return ()
         case int() | float():
             return (str(cell),)
@@ -167,67 +179,73 @@ def spellings_of_cell(cell: Cell) -> tuple[str, ...]:
 
 
 def find_first_spelling(text: str) -> str | None:
-    """The likeliest text of the value that this is another spelling of; None where it
-    is none.
+    """The first spelling of a value, given another spelling of it; None if the text is
+    no such spelling.
 
-    >>> find_first_spelling("True"), find_first_spelling("3.0"), find_first_spelling("2024-02-29T00:00:00"), find_first_spelling("3")
-    ('true', '3', '2024-02-29', None)
+    >>> find_first_spelling("True"), find_first_spelling("3.0"), find_first_spelling("3")
+    ('true', '3', None)
+    >>> find_first_spelling("2024-02-29T00:00:00")
+    '2024-02-29'
     """
-    number = (
-        float(text)
-        if len(text) <= MAX_NUMBER_DIGITS
-        and _CELL_NUMBER_REGEX.fullmatch(text)
-        and text != "-0.0"
-        else None
-    )
-    for cell in (True, False, number, parse_moment(text)):
-        first, *others = ("",) if cell is None else spellings_of_cell(cell)
+    cells: list[Cell] = [True, False, _spelled_float(text), parse_moment(text)]
+    for cell in cells:
+        first, *others = spellings_of_cell(cell) or ("",)
         if text in others:
             return first
     return None
 
 
+def _spelled_float(text: str) -> float | None:
+    # -0.0 would be another spelling of 0, but it is a text of its own.
+    if len(text) > MAX_NUMBER_DIGITS or text == "-0.0":
+        return None
+    return float(text) if _CELL_NUMBER_REGEX.fullmatch(text) else None
+
+
 def _date_of_midnight(moment: datetime) -> tuple[str, ...]:
-    """The day that a moment without a clock stands for; none where it has a clock or an
-    offset.
-    """
-    bare = moment.tzinfo is None and _clock_fields(moment) == (0, 0, 0, 0)
-    return (moment.date().isoformat(),) if bare else ()
+    """The day of a moment at midnight without an offset; nothing for other moments."""
+    is_midnight = moment.tzinfo is None and _clock_fields(moment) == (0, 0, 0, 0)
+    return (moment.date().isoformat(),) if is_midnight else ()
 
 
 def decimal_text(number: Fraction) -> str | None:
-    """A fraction in plain decimal digits; None where no number of decimals (up to 30)
+    """A fraction in plain decimal digits; None if no number of decimals (up to 30)
     holds it.
 
-    >>> decimal_text(Fraction(5, 4)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(-3))
-    ('1.25', None, '-3')
+    >>> decimal_text(Fraction(5, 4)), decimal_text(Fraction(1, 3))
+    ('1.25', None)
     """
     if abs(number) >= 10**MAX_NUMBER_DIGITS:
         return None
-    places = next((d for d in range(31) if (number * 10**d).denominator == 1), None)
-    if places is None:
-        return None
-    digits = str(abs(int(number * 10**places))).rjust(places + 1, "0")
-    whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
-    return ("-" if number < 0 else "") + whole + ("." + part if part else "")
+    for places in range(_MAX_DECIMAL_PLACES + 1):
+        if (number * 10**places).denominator == 1:
+            return _place_point(int(number * 10**places), places)
+    return None
+
+
+def _place_point(number: int, places: int) -> str:
+    """A whole number with a decimal point before its last digits."""
+    sign = "-" if number < 0 else ""
+    digits = str(abs(number)).rjust(places + 1, "0")
+    if places == 0:
+        return sign + digits
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
 def parse_number(text: str) -> Fraction | None:
-    """The number a text spells, exactly.
+    """The number that a text spells, exactly.
 
-    >>> parse_number("0.10"), parse_number(" -1e2 "), parse_number("1,000"), parse_number("nan")
-    (Fraction(1, 10), Fraction(-100, 1), None, None)
+    >>> parse_number("0.10"), parse_number(" -1e2 "), parse_number("1,000")
+    (Fraction(1, 10), Fraction(-100, 1), None)
     """
     text = text.strip(CELL_BLANKS)
-    return (
-        Fraction(text)
-        if len(text) <= MAX_NUMBER_DIGITS and _CELL_NUMBER_REGEX.fullmatch(text)
-        else None
-    )
+    if len(text) > MAX_NUMBER_DIGITS:
+        return None
+    return Fraction(text) if _CELL_NUMBER_REGEX.fullmatch(text) else None
 
 
 def parse_date(text: str) -> date | None:
-    """The day a text spells.
+    """The day that a text spells.
 
     >>> parse_date("2024-02-29"), parse_date("2023-02-29"), parse_date("29.2.2024")
     (datetime.date(2024, 2, 29), None, None)
@@ -237,18 +255,18 @@ def parse_date(text: str) -> date | None:
 
 
 def parse_moment(text: str) -> datetime | None:
-    """The moment a text spells; with an offset only where one is written.
+    """The moment that a text spells; it has an offset only if one is written.
 
     >>> parse_moment("2024-02-29T13:45:30.5Z")
     datetime.datetime(2024, 2, 29, 13, 45, 30, 500000, tzinfo=datetime.timezone.utc)
     """
-    found = _CELL_MOMENT_REGEX.fullmatch(text.strip(CELL_BLANKS))
-    if found is None:
+    match = _CELL_MOMENT_REGEX.fullmatch(text.strip(CELL_BLANKS))
+    if match is None:
         return None
-    clock = time() if found["clock"] is None else parse_time(found["clock"])
+    clock = time() if match["clock"] is None else parse_time(match["clock"])
     try:
-        day = date(*(int(part) for part in found["day"].split("-")))
-        zone = None if found["offset"] is None else _parse_offset(found["offset"])
+        day = date(*(int(part) for part in match["day"].split("-")))
+        zone = None if match["offset"] is None else _parse_offset(match["offset"])
     except ValueError:
         return None
     return None if clock is None else datetime.combine(day, clock, zone)
@@ -265,7 +283,7 @@ def _parse_offset(text: str) -> timezone:
 
 
 def parse_time(text: str) -> time | None:
-    """The time of day a text spells; beyond the microsecond digits are cut off.
+    """The time of day that a text spells; digits beyond the microsecond are dropped.
 
     >>> parse_time("09:30"), parse_time("24:00")
     (datetime.time(9, 30), None)
@@ -273,14 +291,11 @@ def parse_time(text: str) -> time | None:
     text = text.strip(CELL_BLANKS)
     if not _CELL_TIME_REGEX.fullmatch(text):
         return None
-    whole, _, part = text.partition(".")
-    hour, minute, *second = (int(n) for n in whole.split(":"))
+    clock, _, fraction = text.partition(".")
+    fields = [int(field) for field in clock.split(":")]
+    microsecond = int(fraction[:6].ljust(6, "0")) if fraction else 0
+    hour, minute, second = [*fields, 0][:3]
     try:
-        return time(
-            hour,
-            minute,
-            second[0] if second else 0,
-            int(part[:6].ljust(6, "0")) if part else 0,
-        )
+        return time(hour, minute, second, microsecond)
     except ValueError:
         return None

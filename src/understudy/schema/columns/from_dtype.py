@@ -1,8 +1,8 @@
-"""Columns from the types a Parquet file or a frame states about itself, for a draft
-that its owner reads and then declares.
+"""Columns from the types that a Parquet file or a frame states, for a draft that its
+owner reads and then declares.
 
-A run does not take them for declarations: libraries choose types by the cells. Type
-names are DuckDB's.
+A run does not take these types for declarations, because libraries choose types by the
+cells. Type names are DuckDB's.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ from understudy.schema.columns.discrete import Boolean, Categorical, Text
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.columns.temporal import Date, Datetime, Time
 
+# Decimals of a floating-point column, whose type does not state them.
 DEFAULT_FLOAT_DECIMALS = 6
-"""Decimals kept of a floating-point column that does not say how many it has."""
 
+# With 12 decimals a lattice of 62 bits reaches 4.6 million; finer steps reach less.
 MAX_STATED_DECIMALS = 12
+
+_INTEGER_TYPES = {"INTEGER", "UINTEGER"}
+_FLOAT_TYPES = {"DOUBLE", "FLOAT", "REAL"}
+_DECIMAL_TYPE_REGEX = re.compile(r"DECIMAL\(\d+,\s*(\d+)\)")
 
 _TIMESTAMP_RESOLUTIONS = {
     "TIMESTAMP": timedelta(microseconds=1),
@@ -42,44 +47,45 @@ def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Co
     Fraction(1, 10)
     >>> column_of_type("smoker", "BOOLEAN").type
     'boolean'
-    >>> column_of_type("seen", "TIMESTAMP WITH TIME ZONE", dtype="timestamp[ms, tz=Europe/Paris]").resolution
+    >>> zoned = "timestamp[ms, tz=Europe/Paris]"
+    >>> column_of_type("seen", "TIMESTAMP WITH TIME ZONE", dtype=zoned).resolution
     datetime.timedelta(microseconds=1000)
     """
     upper = type_name.upper()
-    decimal = re.fullmatch(r"DECIMAL\(\d+,\s*(\d+)\)", upper)
-    if upper == "BOOLEAN":
-        return Boolean(name=name, dtype=dtype)
-    if upper.endswith("INT") or upper in {"INTEGER", "UINTEGER"}:
+    if upper.endswith("INT") or upper in _INTEGER_TYPES:
         return Integer(name=name, dtype=dtype)
-    if decimal:
-        return Real(
-            name=name,
-            dtype=dtype,
-            step=Fraction(1, 10 ** min(int(decimal[1]), MAX_STATED_DECIMALS)),
-        )
-    if upper in {"DOUBLE", "FLOAT", "REAL"}:
-        return Real(
-            name=name, dtype=dtype, step=Fraction(1, 10**DEFAULT_FLOAT_DECIMALS)
-        )
-    if upper == "DATE":
-        return Date(name=name, dtype=dtype)
+    step = _stated_step(upper)
+    if step is not None:
+        return Real(name=name, dtype=dtype, step=step)
     if upper in _TIMESTAMP_RESOLUTIONS:
         zone = "UTC" if upper.endswith("TIME ZONE") else None
-        # A name in another library's words may count coarser than DuckDB's, which has
-        # one unit for all instants.
-        unit = _TIME_UNIT_REGEX.match(dtype or "")
-        return Datetime(
-            name=name,
-            dtype=dtype,
-            zone=zone,
-            resolution=(
-                _TIME_UNIT_SPANS[unit[1]] if unit else _TIMESTAMP_RESOLUTIONS[upper]
-            ),
-        )
-    if upper == "TIME":
-        return Time(name=name, dtype=dtype)
+        resolution = _stated_resolution(upper, dtype)
+        return Datetime(name=name, dtype=dtype, zone=zone, resolution=resolution)
+    match upper:
+        case "BOOLEAN":
+            return Boolean(name=name, dtype=dtype)
+        case "DATE":
+            return Date(name=name, dtype=dtype)
+        case "TIME":
+            return Time(name=name, dtype=dtype)
     if upper in {"VARCHAR", "NULL"} or upper.startswith("ENUM"):
         return Categorical(name=name, dtype=dtype)
-    return Text(
-        name=name, dtype=dtype, note=f"{type_name.lower()} columns are not released"
-    )
+    note = f"{type_name.lower()} columns are not released"
+    return Text(name=name, dtype=dtype, note=note)
+
+
+def _stated_step(type_name: str) -> Fraction | None:
+    """The step of a type of decimals or floats; None for any other type."""
+    if type_name in _FLOAT_TYPES:
+        return Fraction(1, 10**DEFAULT_FLOAT_DECIMALS)
+    decimal = _DECIMAL_TYPE_REGEX.fullmatch(type_name)
+    if decimal is None:
+        return None
+    return Fraction(1, 10 ** min(int(decimal[1]), MAX_STATED_DECIMALS))
+
+
+def _stated_resolution(type_name: str, dtype: str | None) -> timedelta:
+    # Another library's name may state a coarser unit than DuckDB's, which has one unit
+    # for all instants.
+    unit = _TIME_UNIT_REGEX.match(dtype or "")
+    return _TIME_UNIT_SPANS[unit[1]] if unit else _TIMESTAMP_RESOLUTIONS[type_name]

@@ -1,10 +1,10 @@
-"""Storage types: what a column is stored as in a frame or a Parquet file, where its
-owner declares that.
+"""Storage types: how a column is stored in a frame or a Parquet file, if its owner
+declares it.
 
-A storage type is never taken from a table by itself. Libraries choose it by the cells:
-one empty cell turns whole numbers into floats, one large one turns eight bits into
-sixteen. So without a declaration a column comes back in the widest type of its own
-kind, and a declared one is listed among what is public.
+A storage type is never taken from a table without a declaration. Libraries choose it by
+the cells: one empty cell turns whole numbers into floats, one large number turns eight
+bits into sixteen. So by default a column comes back in the widest type of its own kind,
+and a declared storage type is listed as public.
 """
 
 from __future__ import annotations
@@ -25,27 +25,29 @@ _DECIMAL_DTYPE_REGEX = re.compile(
 
 
 def dtype_range(dtype: str | None) -> tuple[Fraction, Fraction] | None:
-    """The smallest and the largest number that a stored type holds; None where it has
-    no such ends.
+    """The smallest and the largest number that a storage type holds; None if it has no
+    such limits.
 
-    >>> dtype_range("TINYINT"), dtype_range("UInt16"), dtype_range("DECIMAL(3,1)")
-    ((Fraction(-128, 1), Fraction(127, 1)), (Fraction(0, 1), Fraction(65535, 1)), (Fraction(-999, 10), Fraction(999, 10)))
+    >>> [str(end) for end in dtype_range("TINYINT")]
+    ['-128', '127']
+    >>> [str(end) for end in dtype_range("DECIMAL(3,1)")]
+    ['-999/10', '999/10']
     >>> dtype_range("float64"), dtype_range(None)
     (None, None)
     """
     if dtype is None:
         return None
-    if found := _INTEGER_DTYPE_REGEX.fullmatch(dtype):
-        bits = int(found[2] or _SQL_INTEGER_BITS[found[3].lower()])
-        return (
-            (Fraction(0), Fraction(2**bits - 1))
-            if found[1]
-            else (Fraction(-(2 ** (bits - 1))), Fraction(2 ** (bits - 1) - 1))
-        )
-    if found := _DECIMAL_DTYPE_REGEX.fullmatch(dtype):
-        digits, decimals = int(found[1]), int(found[2])
-        most = Fraction(10**digits - 1, 10**decimals)
-        return -most, most
+    if match := _INTEGER_DTYPE_REGEX.fullmatch(dtype):
+        is_unsigned, own_bits, sql_name = match.groups()
+        bits = int(own_bits or _SQL_INTEGER_BITS[sql_name.lower()])
+        if is_unsigned:
+            return Fraction(0), Fraction(2**bits - 1)
+        half = 2 ** (bits - 1)
+        return Fraction(-half), Fraction(half - 1)
+    if match := _DECIMAL_DTYPE_REGEX.fullmatch(dtype):
+        digits, decimals = int(match[1]), int(match[2])
+        largest = Fraction(10**digits - 1, 10**decimals)
+        return -largest, largest
     return None
 
 
@@ -57,7 +59,7 @@ _DTYPE_FAMILY_REGEXES = {
     "decimal": re.compile(r"decimal.*"),
     "truth": re.compile(r"bool(ean)?"),
     "labels": re.compile(r"category|categorical.*|enum.*|dictionary<.*"),
-    "text": re.compile(r"str|string|large_string|string_view|varchar|string_view"),
+    "text": re.compile(r"str|string|large_string|string_view|varchar"),
     "moment": re.compile(r"date.*|timestamp.*"),
     "clock": re.compile(r"time(32|64)?(\[.*)?|time_ns"),
 }
@@ -72,50 +74,37 @@ _FAMILIES_BY_COLUMN_TYPE = {
     "datetime": {"moment"},
     "time": {"clock"},
 }
-"""For each type of column, the families of storage types that are its own; any other
-was chosen by the cells.
+"""For each type of column, the families of storage types that are its own; a library
+chose any other by the cells.
 """
 
-_DEFAULT_DTYPES = frozenset(
-    {
-        *(
-            "int64",
-            "bigint",
-            "float64",
-            "double",
-            "bool",
-            "str",
-            "string",
-            "varchar",
-            "date",
-            "date32[day]",
-            "time",
-        ),
-        *("timestamp", "timestamp with time zone", "timestamp[us]", "datetime64[us]"),
-        "datetime(time_unit='us', time_zone=none)",
-    }
-)
-"""What a column comes back in without any declaration."""
+_DEFAULT_DTYPES = frozenset({
+    "int64", "bigint", "float64", "double", "bool", "str", "string", "varchar", "date",
+    "date32[day]", "time", "timestamp", "timestamp with time zone", "timestamp[us]",
+    "datetime64[us]", "datetime(time_unit='us', time_zone=none)",
+})  # fmt: skip
+"""The storage types of columns without any declaration."""
 
 
 def storage_to_declare(column: Column, stated: str | None) -> str | None:
     """The storage type that a draft declares for a column that a table stores so; None
-    where it says nothing of its own.
+    if it is the default, or if a library chose it by the cells.
 
     >>> from understudy.schema.columns.numeric import Integer
     >>> age = Integer(name="age")
-    >>> storage_to_declare(age, "UInt8"), storage_to_declare(age, "float64"), storage_to_declare(age, "int64")
-    ('UInt8', None, None)
+    >>> [storage_to_declare(age, dtype) for dtype in ("UInt8", "float64", "int64")]
+    ['UInt8', None, None]
     """
     if stated is None or stated.lower() in _DEFAULT_DTYPES:
         return None
-    word = stated.lower().removesuffix("[pyarrow]")
-    family = next(
-        (
-            name
-            for name, pattern in _DTYPE_FAMILY_REGEXES.items()
-            if pattern.fullmatch(word)
-        ),
-        None,
-    )
-    return stated if family in _FAMILIES_BY_COLUMN_TYPE.get(column.type, ()) else None
+    own_families = _FAMILIES_BY_COLUMN_TYPE.get(column.type, set())
+    return stated if _dtype_family(stated) in own_families else None
+
+
+def _dtype_family(dtype: str) -> str | None:
+    """The first family whose pattern a storage type matches."""
+    word = dtype.lower().removesuffix("[pyarrow]")
+    for family, pattern in _DTYPE_FAMILY_REGEXES.items():
+        if pattern.fullmatch(word):
+            return family
+    return None

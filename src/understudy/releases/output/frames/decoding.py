@@ -18,7 +18,7 @@ from understudy.releases.output.frames.cells import ColumnCells, cells_from_deco
 from understudy.releases.output.frames.generated_keys import KeyGenerator, key_column
 from understudy.schema import BinEdges, Column, DecodedCells, Lattice, Schema
 from understudy.schema.columns.bin_density import BinDensity
-from understudy.schema.columns.calendar import move_to_weekdays
+from understudy.schema.columns.weekdays import move_to_weekdays
 
 DECODE_CHUNK_ROWS = 1 << 17
 """Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a
