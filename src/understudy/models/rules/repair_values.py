@@ -46,7 +46,7 @@ from understudy.schema.predicates.comparable import (
     scale_value_of,
 )
 from understudy.schema.predicates.on_values import has_value, true_rows
-from understudy.schema.predicates.rules import breach_of
+from understudy.schema.predicates.rules import affirmation_of
 
 REDRAW_ROUNDS = 12
 """Rounds of drawing again inside the bins."""
@@ -206,7 +206,7 @@ def _falsify_predicate(predicate: Predicate, work: _RepairState, which: Flags) -
         case Not() | IfThen():
             # Without missing values the opposite of the opposite is the thing itself;
             # with them nothing here could be moved.
-            _falsify_predicate(breach_of(predicate, of=False), work, which)
+            _falsify_predicate(affirmation_of(predicate), work, which)
         case LinearComparison() | ColumnComparison():
             found = _as_sum(predicate, work.schema)
             if found is not None:

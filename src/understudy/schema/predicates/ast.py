@@ -1,5 +1,4 @@
-"""Predicates: one small expression tree for constraints, workloads, answers and, in
-time, SQL.
+"""Predicates: one small expression tree for rules, workloads, answers and SQL.
 
     age > 60 and sex = 'F'
     if age < 15 then married = false
@@ -9,9 +8,9 @@ time, SQL.
 
 A name is a bare word or stands in double quotes, a label stands in single quotes, a
 date or time too; numbers are exact decimals or fractions (1/3). `str` writes a
-predicate so that `parse_predicate` (schema/predicates/parser.py) reads the same one
-back. What a predicate means, on values and on codes, is in
-schema/predicates/on_cells.py.
+predicate so that `parse_predicate` (parser.py) reads the same one back. What a
+predicate means is in on_row.py (one row), on_values.py (decoded rows) and on_cells.py
+(codes).
 """
 
 from __future__ import annotations
@@ -30,10 +29,9 @@ PREDICATE_KEYWORDS = frozenset(
 )
 BARE_WORD_REGEX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
+# How tightly each form binds. An operand that binds less tightly than its place needs
+# gets parentheses.
 _IF_BINDING, _OR_BINDING, _AND_BINDING, _NOT_BINDING, _ATOM_BINDING = range(5)
-"""How tightly each form binds; an operand that binds less tightly than its place gets
-parentheses.
-"""
 
 
 class Operator(StrEnum):
@@ -48,7 +46,7 @@ class Operator(StrEnum):
 
     @property
     def needs_order(self) -> bool:
-        """Whether it needs an order."""
+        """Whether it compares values that must have an order."""
         return self not in (Operator.EQUAL, Operator.UNEQUAL)
 
 
@@ -59,11 +57,10 @@ class ColumnName:
     column: str
 
     def __str__(self) -> str:
-        plain = (
-            BARE_WORD_REGEX.fullmatch(self.column)
-            and self.column.lower() not in PREDICATE_KEYWORDS
-        )
-        return self.column if plain else '"' + self.column.replace('"', '""') + '"'
+        is_keyword = self.column.lower() in PREDICATE_KEYWORDS
+        if BARE_WORD_REGEX.fullmatch(self.column) and not is_keyword:
+            return self.column
+        return '"' + self.column.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,8 @@ Operand = ColumnName | Literal
 
 
 class Predicate(ABC):
-    """True or false of a row. A comparison with a missing value is false, `!=` and `not
-    in` too; `not` turns that round.
+    """A condition that is true or false of a row. Comparisons with a missing value are
+    false, those with `!=` and `not in` too; `not` makes them true.
     """
 
     binds: int = _ATOM_BINDING
@@ -95,13 +92,11 @@ class Predicate(ABC):
     @property
     @abstractmethod
     def columns(self) -> frozenset[str]:
-        """The columns it speaks of."""
+        """The columns that it names."""
 
-    def within(self, place: int) -> str:
-        """Its text, in parentheses where the place asks for something that binds more
-        tightly.
-        """
-        return f"({self})" if self.binds < place else str(self)
+    def within(self, binding: int) -> str:
+        """Its text, in parentheses if its place needs a form that binds more tightly."""
+        return f"({self})" if self.binds < binding else str(self)
 
 
 @dataclass(frozen=True)
@@ -122,11 +117,10 @@ class ColumnComparison(Predicate):
 
     @property
     def columns(self) -> frozenset[str]:
-        return frozenset(
-            side.column
-            for side in (self.left, self.right)
-            if isinstance(side, ColumnName)
-        )
+        names = {self.left.column}
+        if isinstance(self.right, ColumnName):
+            names.add(self.right.column)
+        return frozenset(names)
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"
@@ -134,11 +128,12 @@ class ColumnComparison(Predicate):
 
 @dataclass(frozen=True)
 class LinearComparison(Predicate):
-    """A weighted sum of columns of numbers against a constant. Terms with a positive
-    weight stand first.
+    """A weighted sum of numeric columns against a constant. Terms with a positive weight
+    come first.
 
-    >>> str(LinearComparison(((Fraction(1), ColumnName("a")), (Fraction(2), ColumnName("b")),
-    ...     (Fraction(-1), ColumnName("total"))), Operator.EQUAL, Fraction(0)))
+    >>> weights = {"a": 1, "b": 2, "total": -1}
+    >>> terms = tuple((Fraction(w), ColumnName(name)) for name, w in weights.items())
+    >>> str(LinearComparison(terms, Operator.EQUAL, Fraction(0)))
     'a + 2 * b = total'
     """
 
@@ -154,9 +149,9 @@ class LinearComparison(Predicate):
             )
         if len({name for _, name in self.terms}) != len(self.terms):
             raise SchemaError("a sum in a predicate names each of its columns once")
-        if [weight > 0 for weight, _ in self.terms] != sorted(
-            (weight > 0 for weight, _ in self.terms), reverse=True
-        ):
+        is_negative = [weight < 0 for weight, _ in self.terms]
+        # One order for one sum, so that equal predicates are equal objects.
+        if is_negative != sorted(is_negative):
             raise SchemaError(
                 "a sum in a predicate begins with the columns that it adds"
             )
@@ -166,18 +161,24 @@ class LinearComparison(Predicate):
         return frozenset(name.column for _, name in self.terms)
 
     def __str__(self) -> str:
-        left = [_term_text(weight, name) for weight, name in self.terms if weight > 0]
-        right = [_term_text(-weight, name) for weight, name in self.terms if weight < 0]
-        if not left:  # nothing is added: all of it is taken away from nothing
-            left, right = ["0", *(f"- {term}" for term in right)], []
-            return f"{' '.join(left)} {self.operator} {Literal(self.constant)}"
-        end = str(Literal(abs(self.constant)))
-        if not right:
-            return f"{' + '.join(left)} {self.operator} {Literal(self.constant)}"
-        tail = (
-            "" if not self.constant else f" {'+' if self.constant > 0 else '-'} {end}"
-        )
-        return f"{' + '.join(left)} {self.operator} {' + '.join(right)}{tail}"
+        added = [_term_text(weight, name) for weight, name in self.terms if weight > 0]
+        subtracted = [
+            _term_text(-weight, name) for weight, name in self.terms if weight < 0
+        ]
+        constant = Literal(self.constant)
+        # The grammar has no leading minus, so a sum that adds nothing begins with 0.
+        if not added:
+            left = " - ".join(["0", *subtracted])
+            return f"{left} {self.operator} {constant}"
+        left = " + ".join(added)
+        if not subtracted:
+            return f"{left} {self.operator} {constant}"
+        # What is subtracted on the left is written as added on the right.
+        right = " + ".join(subtracted)
+        if self.constant:
+            sign = "+" if self.constant > 0 else "-"
+            right += f" {sign} {Literal(abs(self.constant))}"
+        return f"{left} {self.operator} {right}"
 
 
 def _term_text(weight: Fraction, name: ColumnName) -> str:
@@ -203,13 +204,9 @@ class InCombinations(Predicate):
         return frozenset(name.column for name in self.names)
 
     def __str__(self) -> str:
-        rows = ", ".join(
-            f"({', '.join(str(value) for value in row)})" for row in self.rows
-        )
-        return (
-            f"({', '.join(map(str, self.names))}) {'not in' if self.negated else 'in'}"
-            f" ({rows})"
-        )
+        rows = ", ".join(f"({', '.join(map(str, row))})" for row in self.rows)
+        names = ", ".join(map(str, self.names))
+        return f"({names}) {'not in' if self.negated else 'in'} ({rows})"
 
 
 @dataclass(frozen=True)
@@ -229,8 +226,8 @@ class In(Predicate):
         return frozenset({self.name.column})
 
     def __str__(self) -> str:
-        listed = ", ".join(str(value) for value in self.values)
-        return f"{self.name} {'not in' if self.negated else 'in'} ({listed})"
+        values = ", ".join(map(str, self.values))
+        return f"{self.name} {'not in' if self.negated else 'in'} ({values})"
 
 
 @dataclass(frozen=True)
@@ -250,7 +247,7 @@ class IsMissing(Predicate):
 
 @dataclass(frozen=True)
 class Not(Predicate):
-    """The opposite."""
+    """True where its part is false."""
 
     part: Predicate
     binds = _NOT_BINDING
@@ -265,7 +262,7 @@ class Not(Predicate):
 
 @dataclass(frozen=True)
 class And(Predicate):
-    """Both."""
+    """True where both sides are."""
 
     left: Predicate
     right: Predicate
@@ -284,7 +281,7 @@ class And(Predicate):
 
 @dataclass(frozen=True)
 class Or(Predicate):
-    """At least one."""
+    """True where at least one side is."""
 
     left: Predicate
     right: Predicate
@@ -302,7 +299,7 @@ class Or(Predicate):
 
 @dataclass(frozen=True)
 class IfThen(Predicate):
-    """Where the premise holds, the conclusion holds: `not premise or conclusion`."""
+    """True where the conclusion holds or the premise does not."""
 
     premise: Predicate
     conclusion: Predicate

@@ -10,7 +10,7 @@ down operator precedence", 1973).
                 | name "is" ["not"] ("missing" | "null")
     sum        := term (("+" | "-") term)*          term := operand | number "*" name
 
-Errors say at which character. Nothing is ever evaluated while reading.
+Errors name the character. Nothing is evaluated while a predicate is read.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from understudy.schema.predicates.ast import (
     Predicate,
 )
 
+# A predicate may come from a stranger's file. Each test is evaluated on every row, and
+# each level of nesting is one of Python's stack.
 MAX_PREDICATE_CHARACTERS = 10_000
 MAX_PREDICATE_DEPTH = 50
 MAX_PREDICATE_TESTS = 200
@@ -78,7 +80,7 @@ def parse_predicate(text: str) -> Predicate:
             f"a predicate is longer than {MAX_PREDICATE_CHARACTERS:,} characters"
         )
     parser = _PredicateParser(text, _split_tokens(text))
-    predicate = parser.predicate(0)
+    predicate = parser.parse_predicate(0)
     if parser.kind != "end":
         raise parser.error("expected `and`, `or` or the end")
     return predicate
@@ -94,28 +96,27 @@ class _PredicateToken:
 def _split_tokens(text: str) -> list[_PredicateToken]:
     tokens, at = [], 0
     while at < len(text):
-        found = _PREDICATE_TOKEN_REGEX.match(text, at)
-        if found is None:
-            what = (
-                "a quotation mark is not closed"
-                if text[at] in "'\""
-                else f"`{text[at]}` cannot stand here"
-            )
-            raise SchemaError(f"predicate, character {at + 1}: {what}")
-        assert found.lastgroup is not None
-        kind, token = found.lastgroup, found.group()
+        match = _PREDICATE_TOKEN_REGEX.match(text, at)
+        if match is None:
+            problem = f"`{text[at]}` cannot stand here"
+            if text[at] in "'\"":
+                problem = "a quotation mark is not closed"
+            raise SchemaError(f"predicate, character {at + 1}: {problem}")
+        assert match.lastgroup is not None
+        kind, token = match.lastgroup, match.group()
+        # Keywords and signs are their own kind; keywords in any case.
         if kind == "word" and token.lower() in PREDICATE_KEYWORDS:
             kind = token = token.lower()
         elif kind == "sign":
             kind = token
         if kind != "space":
             tokens.append(_PredicateToken(kind, token, at))
-        at = found.end()
+        at = match.end()
     return [*tokens, _PredicateToken("end", "", len(text))]
 
 
 class _PredicateParser:
-    """Walks the tokens; each method reads one form of the grammar and stops behind it."""
+    """Walks the tokens; each method reads one form of the grammar and stops after it."""
 
     def __init__(self, text: str, tokens: list[_PredicateToken]) -> None:
         self.text = text
@@ -131,10 +132,13 @@ class _PredicateParser:
     def kind(self) -> str:
         return self.token.kind
 
-    def error(self, problem: str) -> SchemaError:
-        found = f"`{self.token.text}`" if self.token.text else "the end"
+    def error(self, problem: str, *, at: int | None = None) -> SchemaError:
+        """An error at the present token, or at the token of a given number."""
+        if at is not None:
+            self.place = at
+        shown = f"`{self.token.text}`" if self.token.text else "the end"
         return SchemaError(
-            f"predicate, character {self.token.at + 1}: {problem}, found {found}"
+            f"predicate, character {self.token.at + 1}: {problem}, found {shown}"
         )
 
     def take(self, *kinds: str) -> _PredicateToken | None:
@@ -149,7 +153,7 @@ class _PredicateParser:
             raise self.error(problem)
         return token
 
-    def predicate(self, depth: int) -> Predicate:
+    def parse_predicate(self, depth: int) -> Predicate:
         if depth > MAX_PREDICATE_DEPTH:
             raise self.error(f"more than {MAX_PREDICATE_DEPTH} levels of parentheses")
         if not self.take("if"):
@@ -176,50 +180,47 @@ class _PredicateParser:
         if self.take("not"):
             return Not(self.parse_negation(depth + 1))
         if self.take("("):
-            inner = self.predicate(depth + 1)
+            inner = self.parse_predicate(depth + 1)
             self.expect_token(")", "expected `)`")
             return inner
         return self.parse_test()
 
     def parse_test(self) -> Predicate:
-        at = self.place
+        start = self.place
         self.tests += 1
         if self.tests > MAX_PREDICATE_TESTS:
             raise self.error(f"more than {MAX_PREDICATE_TESTS} comparisons")
-        first = self.sum()
-        left = first[0][1] if len(first) == 1 and first[0][0] == 1 else None
+        left = self.parse_sum()
         if sign := self.take(*_OPERATOR_BY_SIGN):
-            return self.build_comparison(
-                first, _OPERATOR_BY_SIGN[sign.text], self.sum(), at
-            )
-        if not isinstance(left, ColumnName):
+            operator = _OPERATOR_BY_SIGN[sign.text]
+            return self.build_comparison(left, operator, self.parse_sum(), start)
+        name = _single_operand(left)
+        if not isinstance(name, ColumnName):
             raise self.error("expected a comparison")
         if self.take("is"):
             negated = self.take("not") is not None
             if not self.take("missing", "null"):
                 raise self.error("expected `missing`")
-            return IsMissing(left, negated)
+            return IsMissing(name, negated)
         negated = self.take("not") is not None
         if not self.take("in"):
             raise self.error(
-                f"expected a comparison, `in` or `is missing` after {left}"
+                f"expected a comparison, `in` or `is missing` after {name}"
             )
-        return In(left, self.listed(), negated)
+        return In(name, self.parse_literals(), negated)
 
     def build_comparison(
-        self, left: WeightedTerms, operator: Operator, right: WeightedTerms, at: int
+        self, left: WeightedTerms, operator: Operator, right: WeightedTerms, start: int
     ) -> Predicate:
-        plain = all(len(side) == 1 and side[0][0] == 1 for side in (left, right))
-        if plain and {type(left[0][1]), type(right[0][1])} != {Literal}:
-            one, two = left[0][1], right[0][1]
-            if isinstance(one, Literal):
-                one, operator, two = (
-                    two,
-                    _MIRRORED_OPERATORS.get(operator, operator),
-                    one,
-                )
-            assert isinstance(one, ColumnName)
+        """A comparison of two sums, as the plainest predicate that it is."""
+        one, two = _single_operand(left), _single_operand(right)
+        # `60 < age` is `age > 60`: the column stands first.
+        if isinstance(one, Literal) and isinstance(two, ColumnName):
+            one, two = two, one
+            operator = _MIRRORED_OPERATORS.get(operator, operator)
+        if isinstance(one, ColumnName) and two is not None:
             return ColumnComparison(one, operator, two)
+        # Everything goes to the left: columns with their weights, the constant apart.
         weights: dict[ColumnName, Fraction] = {}
         constant = Fraction(0)
         for sign, side in ((1, left), (-1, right)):
@@ -228,47 +229,42 @@ class _PredicateParser:
                     weights[operand] = weights.get(operand, Fraction(0)) + sign * weight
                 elif isinstance(operand.value, Fraction):
                     constant -= sign * weight * operand.value
-                elif not plain:
-                    self.place = at
-                    raise self.error("a sum adds columns and numbers")
+                elif one is None or two is None:
+                    raise self.error("a sum adds columns and numbers", at=start)
         if not weights:
-            self.place = at
             raise self.error(
                 "a comparison needs a column. Columns stand bare or in double quotes,"
-                " texts in single ones"
+                " texts in single ones",
+                at=start,
             )
-        terms = sorted(
-            ((w, name) for name, w in weights.items()), key=lambda term: term[0] < 0
-        )
-        if any(weight == 0 for weight, _ in terms):
-            self.place = at
-            raise self.error("a column is compared with itself")
-        return _simplest_comparison(tuple(terms), operator, constant)
+        if 0 in weights.values():
+            raise self.error("a column is compared with itself", at=start)
+        terms = [(weight, name) for name, weight in weights.items()]
+        added_first = sorted(terms, key=lambda term: term[0] < 0)
+        return _simplest_comparison(tuple(added_first), operator, constant)
 
-    def sum(self) -> WeightedTerms:
-        """Weighted columns and numbers; `a -5` is read as `a - 5`."""
-        terms = [self.term(Fraction(1))]
+    def parse_sum(self) -> WeightedTerms:
+        """Weighted columns and numbers."""
+        terms = [self.parse_term(Fraction(1))]
         while True:
             if sign := self.take("+", "-"):
-                terms.append(self.term(Fraction(-1 if sign.text == "-" else 1)))
+                weight = Fraction(-1 if sign.text == "-" else 1)
+                terms.append(self.parse_term(weight))
             elif self.kind == "number" and self.token.text[0] in "+-":
-                terms.append(self.term(Fraction(1)))
+                # The tokenizer takes the sign of `a -5` for the number's; it is `a - 5`.
+                terms.append(self.parse_term(Fraction(1)))
             else:
                 return terms
 
-    def term(self, sign: Fraction) -> tuple[Fraction, Operand]:
+    def parse_term(self, sign: Fraction) -> tuple[Fraction, Operand]:
         operand = self.parse_operand()
-        if (
-            isinstance(operand, Literal)
-            and isinstance(operand.value, Fraction)
-            and self.take("*")
-        ):
-            name = self.parse_operand()
-            if not isinstance(name, ColumnName):
-                self.place -= 1
-                raise self.error("expected a column after `*`")
-            return sign * operand.value, name
-        return sign, operand
+        weight = operand.value if isinstance(operand, Literal) else None
+        if not isinstance(weight, Fraction) or not self.take("*"):
+            return sign, operand
+        name = self.parse_operand()
+        if not isinstance(name, ColumnName):
+            raise self.error("expected a column after `*`", at=self.place - 1)
+        return sign * weight, name
 
     def parse_operand(self) -> Operand:
         if token := self.take("word"):
@@ -282,15 +278,14 @@ class _PredicateParser:
             try:
                 return Literal(Fraction(token.text))
             except (ValueError, ZeroDivisionError):
-                self.place -= 1
-                raise self.error("not a number") from None
+                raise self.error("not a number", at=self.place - 1) from None
         if token := self.take("text"):
             return Literal(token.text[1:-1].replace("''", "'"))
         if token := self.take("true", "false"):
             return Literal(token.text == "true")
         raise self.error(f"expected {expected}")
 
-    def listed(self) -> tuple[Literal, ...]:
+    def parse_literals(self) -> tuple[Literal, ...]:
         self.expect_token("(", "expected `(`")
         values = [self.parse_literal("a value")]
         while self.take(","):
@@ -299,14 +294,22 @@ class _PredicateParser:
         return tuple(values)
 
 
+def _single_operand(terms: WeightedTerms) -> Operand | None:
+    """The operand of a side that is no sum."""
+    weight, operand = terms[0]
+    return operand if len(terms) == 1 and weight == 1 else None
+
+
 def _simplest_comparison(
     terms: tuple[tuple[Fraction, ColumnName], ...],
     operator: Operator,
     constant: Fraction,
 ) -> Predicate:
-    """A sum as the plainer comparison that it may be."""
-    if len(terms) == 1 and terms[0][0] > 0:
-        return ColumnComparison(terms[0][1], operator, Literal(constant / terms[0][0]))
-    if len(terms) == 2 and terms[0][0] == -terms[1][0] and constant == 0:
-        return ColumnComparison(terms[0][1], operator, terms[1][1])
+    """A comparison of one or two columns if the sum is one, else the sum."""
+    weight, name = terms[0]
+    # With a negative weight the operator would have to be turned round.
+    if len(terms) == 1 and weight > 0:
+        return ColumnComparison(name, operator, Literal(constant / weight))
+    if len(terms) == 2 and weight == -terms[1][0] and constant == 0:
+        return ColumnComparison(name, operator, terms[1][1])
     return LinearComparison(terms, operator, constant)

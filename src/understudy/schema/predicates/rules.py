@@ -1,4 +1,4 @@
-"""Rules: what holds for every row, by the nature of the thing.
+"""Rules: what holds for every row, whatever the data.
 
     admitted <= discharged                      a condition that always holds
     {impossible: age < 15 and smoker = true}    one that never does
@@ -8,16 +8,17 @@
 A rule is broken only by values that contradict it. A missing value contradicts nothing:
 `admitted <= discharged` says nothing of a patient who is still in bed, as a CHECK in a
 database says nothing of NULL. Every rule comes down to one predicate, its breach, that
-holds for exactly the rows that break it; everything else in the program works with
-breaches alone.
+holds for exactly the rows that break it; the rest of the program works with breaches
+alone.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import product
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.base import Column
@@ -50,15 +51,22 @@ _OPPOSITE_OPERATORS = {
 }
 
 
+# To learn a map all combinations of two columns are counted with noise.
 MAX_LEARNED_MAP_CELLS = 10_000_000
-"""No map is bought over more combinations than this."""
+
+# A conjunction of disjunctions has a product of parts; beyond this it is kept whole.
+MAX_PREDICATE_DISJUNCTS = 64
+
+# A boolean column has true, false and missing.
+_BOOLEAN_LABELS = 3
 
 
 class BrokenRowPolicy(StrEnum):
     """What becomes of a row of the table that breaks a rule.
 
-    `keep` counts it wherever it does not show; `drop` leaves it out of everything;
-    `missing` empties the cells that the broken rule speaks of.
+    `keep` counts it in each of its columns, but not in the cells that the rule forbids;
+    `drop` leaves it out of everything; `missing` empties its cells in the columns that
+    the rule names.
     """
 
     KEEP = "keep"
@@ -66,9 +74,8 @@ class BrokenRowPolicy(StrEnum):
     MISSING = "missing"
 
 
-def breach_of(predicate: Predicate, *, of: bool = True) -> Predicate:
-    """The predicate that holds where another is false of the values there are; with
-    `of=False`, where it is true of them.
+def breach_of(predicate: Predicate) -> Predicate:
+    """The predicate that holds where another is contradicted by the values there are.
 
     >>> from understudy.schema import parse_predicate
     >>> print(breach_of(parse_predicate("if age < 15 then smoker = false")))
@@ -78,47 +85,60 @@ def breach_of(predicate: Predicate, *, of: bool = True) -> Predicate:
     """
     match predicate:
         case And(left, right):
-            return (Or if of else And)(breach_of(left, of=of), breach_of(right, of=of))
+            return Or(breach_of(left), breach_of(right))
         case Or(left, right):
-            return (And if of else Or)(breach_of(left, of=of), breach_of(right, of=of))
+            return And(breach_of(left), breach_of(right))
         case Not(part):
-            return breach_of(part, of=not of)
+            return affirmation_of(part)
         case IfThen(premise, conclusion):
-            return (And if of else Or)(
-                breach_of(premise, of=not of), breach_of(conclusion, of=of)
-            )
-    if not of:
-        return predicate
+            return And(affirmation_of(premise), breach_of(conclusion))
+    return _opposite_test(predicate)
+
+
+def affirmation_of(predicate: Predicate) -> Predicate:
+    """The predicate that holds where another is confirmed by the values there are: `not`
+    is moved inwards, because `not age < 15` holds of a missing age, which confirms
+    nothing.
+
+    >>> from understudy.schema import parse_predicate
+    >>> print(affirmation_of(parse_predicate("not age < 15")))
+    age >= 15
+    """
     match predicate:
-        case IsMissing(name, negated):
-            return IsMissing(name, not negated)
-        case In(name, values, negated):
-            return In(name, values, not negated)
-        case InCombinations(names, rows, negated):
-            return InCombinations(names, rows, not negated)
-        case LinearComparison(terms, operator, constant):
-            return LinearComparison(terms, _OPPOSITE_OPERATORS[operator], constant)
-        case ColumnComparison(left_name, operator, right_side):
-            return ColumnComparison(
-                left_name, _OPPOSITE_OPERATORS[operator], right_side
-            )
+        case And(left, right):
+            return And(affirmation_of(left), affirmation_of(right))
+        case Or(left, right):
+            return Or(affirmation_of(left), affirmation_of(right))
+        case Not(part):
+            return breach_of(part)
+        case IfThen(premise, conclusion):
+            return Or(breach_of(premise), affirmation_of(conclusion))
+    return predicate
+
+
+def _opposite_test(predicate: Predicate) -> Predicate:
+    """The test that is true where another is false, and false of missing values as all
+    tests but `is missing` are.
+    """
+    match predicate:
+        case IsMissing() | In() | InCombinations():
+            return replace(predicate, negated=not predicate.negated)
+        case LinearComparison() | ColumnComparison():
+            return replace(predicate, operator=_OPPOSITE_OPERATORS[predicate.operator])
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 
-MAX_PREDICATE_DISJUNCTS = 64
-"""A predicate is taken apart into no more than this."""
-
-
 def split_disjuncts(predicate: Predicate) -> list[Predicate]:
-    """Predicates of which at least one holds exactly where the given one does: what is
-    forbidden apart is forbidden together.
+    """Predicates of which at least one holds exactly where the given one does. If it is
+    forbidden, each of them is, and each names fewer columns.
 
     >>> from understudy.schema import parse_predicate
-    >>> [str(part) for part in split_disjuncts(parse_predicate("age < 15 and (wage > 0 or rent > 0)"))]
+    >>> either = parse_predicate("age < 15 and (wage > 0 or rent > 0)")
+    >>> [str(part) for part in split_disjuncts(either)]
     ['age < 15 and wage > 0', 'age < 15 and rent > 0']
     """
-    found = _expand_disjuncts(predicate)
-    return found if len(found) <= MAX_PREDICATE_DISJUNCTS else [predicate]
+    parts = _expand_disjuncts(predicate)
+    return parts if len(parts) <= MAX_PREDICATE_DISJUNCTS else [predicate]
 
 
 def _expand_disjuncts(predicate: Predicate) -> list[Predicate]:
@@ -126,16 +146,16 @@ def _expand_disjuncts(predicate: Predicate) -> list[Predicate]:
         case Or(left, right):
             return [*_expand_disjuncts(left), *_expand_disjuncts(right)]
         case And(left, right):
-            ours, theirs = _expand_disjuncts(left), _expand_disjuncts(right)
-            if len(ours) * len(theirs) > MAX_PREDICATE_DISJUNCTS:
+            lefts, rights = _expand_disjuncts(left), _expand_disjuncts(right)
+            if len(lefts) * len(rights) > MAX_PREDICATE_DISJUNCTS:
                 return [predicate]
-            return [And(one, two) for one in ours for two in theirs]
+            return [And(one, two) for one, two in product(lefts, rights)]
     return [predicate]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule(ABC):
-    """Something that holds for every row. `name` is what errors and reports call it."""
+    """A rule that holds for every row. Errors and reports call it by its `name`."""
 
     name: str = ""
 
@@ -147,21 +167,21 @@ class Rule(ABC):
     @property
     @abstractmethod
     def columns(self) -> frozenset[str]:
-        """The columns it speaks of."""
+        """The columns that it names."""
 
     @abstractmethod
     def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate | None:
-        """Holds for the rows that break the rule; None while what the rule says is
-        still to be learned.
+        """The predicate that holds for the rows that break the rule; None as long as
+        the rule is still to be learned.
         """
 
     def check(self, columns: Mapping[str, Column]) -> None:
         """Refuse a rule that makes no sense for the columns it names."""
         for column in sorted(self.columns - set(columns)):
             raise SchemaError(f'column "{column}" is not in the schema')
-        found = self.breach_predicate(columns)
-        if found is not None:
-            check_predicate(found, columns)
+        breach = self.breach_predicate(columns)
+        if breach is not None:
+            check_predicate(breach, columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +225,7 @@ class NeverRule(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class AllowedCombinations(Rule):
-    """The combinations of some columns' values that there are; a row with a missing one
+    """All combinations of values that some columns may have; a row with a missing value
     among them breaks nothing.
     """
 
@@ -215,7 +235,7 @@ class AllowedCombinations(Rule):
     def __post_init__(self) -> None:
         if len(self.names) < 2 or len(set(self.names)) != len(self.names):
             raise SchemaError("`columns` must name at least two different columns")
-        if any(len(one) != len(self.names) for one in self.combinations):
+        if any(len(values) != len(self.names) for values in self.combinations):
             raise SchemaError(
                 "`allowed` needs one value for each of `columns` in each combination"
             )
@@ -227,12 +247,9 @@ class AllowedCombinations(Rule):
         return frozenset(self.names)
 
     def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate:
+        named = [columns[name] for name in self.names]
         rows = tuple(
-            tuple(
-                _literal_from_text(columns[name], text)
-                for name, text in zip(self.names, one, strict=True)
-            )
-            for one in self.combinations
+            tuple(map(_literal_from_text, named, texts)) for texts in self.combinations
         )
         return InCombinations(tuple(map(ColumnName, self.names)), rows, negated=True)
 
@@ -242,8 +259,8 @@ class AllowedCombinations(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionalDependency(Rule):
-    """One column's value decides another's. `map` says how; None has it learned inside
-    the budget. Unmapped values decide nothing.
+    """One column's value determines another's, as `map` says; None has the map learned
+    inside the privacy budget. Values that are not mapped determine nothing.
 
     >>> str(FunctionalDependency(source="town", target="canton"))
     'town determines canton'
@@ -268,15 +285,7 @@ class FunctionalDependency(Rule):
             return
         cells = 1
         for name in (self.source, self.target):
-            column = columns[name]
-            if family_of_column(column) not in ("label", "truth", None):
-                raise SchemaError(
-                    f'column "{name}" has no labels, so the map cannot be learned.'
-                    " Declare `map`"
-                )
-            cells *= (
-                len(column.values or ()) + 1 if isinstance(column, Categorical) else 3
-            )
+            cells *= _count_labels(columns[name])
         if cells > MAX_LEARNED_MAP_CELLS:
             raise SchemaError(
                 f"a map over more than {MAX_LEARNED_MAP_CELLS:,} combinations cannot be"
@@ -286,21 +295,31 @@ class FunctionalDependency(Rule):
     def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate | None:
         if not self.map:
             return None
+        source, target = columns[self.source], columns[self.target]
+        sources = [_literal_from_text(source, text) for text in self.map]
+        targets = [_literal_from_text(target, text) for text in self.map.values()]
+        # Only mapped values are bound: an unmapped one is in no listed pair either.
+        is_mapped = In(ColumnName(self.source), tuple(sources))
         names = ColumnName(self.source), ColumnName(self.target)
-        rows = tuple(
-            (
-                _literal_from_text(columns[self.source], source),
-                _literal_from_text(columns[self.target], target),
-            )
-            for source, target in self.map.items()
-        )
-        return And(
-            In(names[0], tuple(source for source, _ in rows)),
-            InCombinations(names, rows, negated=True),
-        )
+        pairs = tuple(zip(sources, targets, strict=True))
+        return And(is_mapped, InCombinations(names, pairs, negated=True))
 
     def __str__(self) -> str:
         return f"{self.source} determines {self.target}"
+
+
+def _count_labels(column: Column) -> int:
+    """How many labels a column has, as far as is known; a map over others cannot be
+    learned.
+    """
+    if family_of_column(column) not in ("label", "truth", None):
+        raise SchemaError(
+            f'column "{column.name}" has no labels, so the map cannot be learned.'
+            " Declare `map`"
+        )
+    if isinstance(column, Categorical):
+        return len(column.values or ()) + 1
+    return _BOOLEAN_LABELS
 
 
 def _literal_from_text(column: Column, text: str) -> Literal:
