@@ -14,9 +14,9 @@ from understudy.releases import BudgetStatement, BudgetStep
 
 
 def test_steps_add_up():
-    spent = statement().spent
+    spent = statement().total_cost
     assert spent == Cost(Accounting.GDP, Fraction(4, 1000), Fraction(1, 10**10))
-    assert BudgetStatement().spent is None
+    assert BudgetStatement().total_cost is None
 
 
 def test_it_reads_as_an_account():

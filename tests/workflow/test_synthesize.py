@@ -153,7 +153,7 @@ def test_every_relation_and_currency_releases(
     release = us.synthesize(
         few, epsilon=2, delta="1e-7", neighbours=neighbours, accounting=accounting
     )
-    spent = release.statement.spent
+    spent = release.statement.total_cost
     assert spent is not None
     assert spent.amount <= release.guarantee.amount
     assert (release.rows == 5000) or neighbours == "add_remove"

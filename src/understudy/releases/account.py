@@ -1,8 +1,8 @@
-"""The statement of account: what was asked on the way to a release, and what each
-answer cost.
+"""The budget statement: what was asked on the way to a release, and what each answer
+cost.
 
-It holds what the ledger says and nothing the rows say: no count of rows, no path, no
-time finer than a day.
+It repeats the ledger and nothing of the rows: no count of rows, no path, no time finer
+than a day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from understudy.releases.guarantee import GUARANTEE_SYMBOLS, format_amount
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetStep:
-    """One paid answer: what was asked, its price, and the share of the run that was."""
+    """One charged answer: what was asked, its privacy cost, and its share of the run."""
 
     asked: str
     cost: Cost
@@ -31,12 +31,13 @@ class BudgetStep:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetStatement:
-    """What one run reserved and what it bought for it.
+    """What one run reserved, and what was charged for each answer.
 
     `dataset` is the name the owner gave, `ledger` the hash of the ledger's last entry
     when the run closed, `run` its number there.
 
-    >>> BudgetStatement(dataset="people", epsilon=Fraction(1), delta=Fraction(0), day=date(2025, 3, 1)).lines()[0]
+    >>> day = date(2025, 3, 1)
+    >>> BudgetStatement(dataset="people", epsilon=Fraction(1), day=day).lines()[0]
     'people, 2025-03-01: ε = 1, δ = 0 reserved'
     """
 
@@ -51,6 +52,7 @@ class BudgetStatement:
     def __post_init__(self) -> None:
         if min(self.epsilon, self.delta) < 0:
             raise ReleaseError("statement: what was reserved cannot be negative")
+        # A datetime is a date too, but its time would tell how long the run took.
         if self.day is not None and type(self.day) is not date:
             raise ReleaseError(
                 "statement: a release is dated by a day and nothing finer"
@@ -59,8 +61,8 @@ class BudgetStatement:
             raise ReleaseError("statement: a run adds up one accounting only")
 
     @property
-    def spent(self) -> Cost | None:
-        """What the steps cost together; None where nothing was asked."""
+    def total_cost(self) -> Cost | None:
+        """What the steps cost together; None if nothing was asked."""
         if not self.steps:
             return None
         first = self.steps[0].cost.accounting
@@ -75,14 +77,19 @@ class BudgetStatement:
         )
         lines = [head]
         for step in self.steps:
-            price = format_amount(
-                GUARANTEE_SYMBOLS[step.cost.accounting], step.cost.amount
+            lines.append(
+                f"{float(step.share):.1%} {step.asked}: {_format_cost(step.cost)}"
             )
-            risk = f", {format_amount('δ', step.cost.delta)}" if step.cost.delta else ""
-            lines.append(f"{float(step.share):.1%} {step.asked}: {price}{risk}")
         if self.ledger:
             lines.append(f"ledger {self.ledger[:16]}, run {self.run}")
         return tuple(lines)
 
     def __str__(self) -> str:
         return "\n  ".join(self.lines())
+
+
+def _format_cost(cost: Cost) -> str:
+    amount = format_amount(GUARANTEE_SYMBOLS[cost.accounting], cost.amount)
+    if not cost.delta:
+        return amount
+    return f"{amount}, {format_amount('δ', cost.delta)}"

@@ -48,7 +48,10 @@ class Evidence:
     >>> from understudy.measurements import Identity, Measurement
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-    >>> counts = Measurement(("smoker",), (Identity(2),), np.array([70, 30]), Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Accounting.GDP, Fraction(1)))
+    >>> cost = Cost(Accounting.GDP, Fraction(1))
+    >>> law, scale = Law.DISCRETE_GAUSSIAN, Fraction(2)
+    >>> axes, values = (Identity(2),), np.array([70, 30])
+    >>> counts = Measurement(("smoker",), axes, values, law, scale, cost)
     >>> evidence = Evidence(schema=schema, measurements=Measurements((counts,)))
     >>> evidence.rows, evidence.shares("smoker").tolist()
     (100.0, [0.7, 0.3])

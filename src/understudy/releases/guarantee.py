@@ -30,7 +30,7 @@ _SIGNIFICANT_FIGURES = 6
 that no guarantee reads better than it is.
 """
 
-_CONVERSION_MARGIN = 1e-6
+_UNUSED_DELTA_SHARE = 1e-6
 """Part of δ that rounding in the conversion from (ε, δ) may leave unused; it is below
 1e-7 for every ε and δ tried.
 """
@@ -53,8 +53,12 @@ class Guarantee:
     the promise; `public` lists what the owner declared, or handed over in a header;
     `learned` what was bought instead.
 
-    >>> guarantee = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000))
-    >>> guarantee.sentence()
+    >>> Guarantee(
+    ...     epsilon=Fraction(1),
+    ...     delta=Fraction(1, 10**9),
+    ...     accounting=Accounting.GDP,
+    ...     amount=Fraction(33, 1000),
+    ... ).sentence()
     'Private with ε = 1, δ = 1e-9 for adding or removing one row.'
     """
 
@@ -137,7 +141,9 @@ class Guarantee:
 
         It is an upper bound: what the noise of the whole amount leaves of δ at ε.
 
-        >>> Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.PURE, amount=Fraction(1)).threshold_delta
+        >>> one, delta = Fraction(1), Fraction(1, 10**9)
+        >>> pure = Guarantee(epsilon=one, delta=delta, accounting=Accounting.PURE, amount=one)
+        >>> pure.threshold_delta
         1e-09
         """
         delta = float(self.delta)
@@ -147,7 +153,7 @@ class Guarantee:
             left = delta - delta_of_zcdp(self.amount, self.epsilon)
         else:
             return delta
-        return left if left > _CONVERSION_MARGIN * delta else 0.0
+        return left if left > _UNUSED_DELTA_SHARE * delta else 0.0
 
     def dp_event(self, *, leave_out_thresholds: bool = False) -> DpEvent:
         """This guarantee as an event of Google's dp_accounting, to be composed with
@@ -239,8 +245,10 @@ def format_amount(symbol: str, value: Fraction) -> str:
     """A number in a promise: exact where it is short, otherwise rounded up and marked
     so.
 
-    >>> format_amount("ε", Fraction(1, 2)), format_amount("δ", Fraction(1, 10**9)), format_amount("ε", Fraction(1, 3))
-    ('ε = 0.5', 'δ = 1e-9', 'ε ≤ 0.333334')
+    >>> format_amount("ε", Fraction(1, 2)), format_amount("δ", Fraction(1, 10**9))
+    ('ε = 0.5', 'δ = 1e-9')
+    >>> format_amount("ε", Fraction(1, 3))
+    'ε ≤ 0.333334'
     """
     digits, exponent, exact = _round_up_scientific(value)
     return f"{symbol} {'=' if exact else '≤'} {_format_decimal(digits, exponent)}"

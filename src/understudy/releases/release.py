@@ -55,7 +55,8 @@ class Release(ReleaseContents):
     >>> from understudy.releases.guarantee import Guarantee
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0))
+    >>> model = ProductModel.uniform(schema, total=4.0)
+    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
     >>> sorted(release.sample(kind="duckdb", seed=1).fetchall())
     [(False,), (False,), (True,), (True,)]
     """

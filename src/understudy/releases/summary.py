@@ -81,10 +81,13 @@ class RunSummary:
     >>> from understudy.models import ProductModel
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker"),))
-    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0))
+    >>> model = ProductModel.uniform(schema, total=4.0)
+    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
     >>> summary = RunSummary.of(release)
-    >>> str(summary.stages[0]), summary.closing_lines()
-    ('schema: 1 column, all declared (0 % of the budget)', ['No data used: nothing here was computed from any row.'])
+    >>> print(summary.stages[0])
+    schema: 1 column, all declared (0 % of the budget)
+    >>> summary.closing_lines()
+    ['No data used: nothing here was computed from any row.']
     """
 
     synthesizer: str

@@ -1,11 +1,11 @@
-"""What a question reaches beyond what was learned of a column.
+"""Opens a predicate where it reaches beyond what was learned of a column.
 
-A list of labels that was bought shows those that many rows share, and bounds that were
-bought leave the outermost rows beyond them: those rows were counted as `other`, and at
-the nearest bound. A question about such a label, or beyond such a bound, is about some
-of the rows there, and nobody knows how many. `open_beyond_domain` rewrites it so that
-its truth on these cells is open (schema/predicates/on_cells.py: MAYBE), and its
-interval holds them all.
+A learned list of labels holds those that many rows share, and learned bounds leave the
+outermost rows beyond them: those rows were counted as `other`, and at the nearest
+bound. A question about such a label, or beyond such a bound, is about some of the rows
+there, and how many is unknown. `open_beyond_domain` rewrites it so that its truth on
+these cells is open (schema/predicates/on_cells.py: MAYBE), and its interval holds all
+of their rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from understudy.schema.predicates.ast import (
 )
 from understudy.schema.predicates.comparable import scale_step_of, scale_value_of
 
-_MAX_LATTICE_PLACE = 1 << 60
+_MAX_LATTICE_PLACE = Fraction(1 << 60)
+"""Constants are cut to this place, so that edges stay within 64 bits."""
 
 
 def open_beyond_domain(
@@ -45,8 +46,9 @@ def open_beyond_domain(
 
     >>> from understudy.schema import Integer, codec_of, parse_predicate
     >>> from understudy.schema.predicates.on_cells import truth_of_cells
-    >>> age = codec_of(Integer(name="age", min=0, max=2, nullable=False, learned=("bounds",)))
-    >>> opened, wider = open_beyond_domain(parse_predicate("age > 60"), {"age": age})
+    >>> age = Integer(name="age", min=0, max=2, nullable=False, learned=("bounds",))
+    >>> codecs = {"age": codec_of(age)}
+    >>> opened, wider = open_beyond_domain(parse_predicate("age > 60"), codecs)
     >>> truth_of_cells(opened, wider, ("age",)).tolist()
     [0, 0, 1]
     """
@@ -84,13 +86,11 @@ def _widen_bins(codec: Codec, literals: Sequence[Literal]) -> Codec:
         return codec
     edges = list(codec.bins.edges)
     for literal in literals:
-        found = scale_value_of(column, literal)
-        if not isinstance(found, Fraction):
+        value = scale_value_of(column, literal)
+        if not isinstance(value, Fraction):
             continue
-        place = min(
-            max(found / scale_step_of(column), Fraction(-_MAX_LATTICE_PLACE)),
-            Fraction(_MAX_LATTICE_PLACE),
-        )
+        place = value / scale_step_of(column)
+        place = max(-_MAX_LATTICE_PLACE, min(place, _MAX_LATTICE_PLACE))
         if place < codec.bins.edges[0]:
             edges[0] = min(edges[0], math.floor(place) - 1)
         elif place > codec.bins.edges[-1] - 1:
@@ -138,10 +138,12 @@ def _with_other(
     if all(literal.value in listed for literal in literals):
         return predicate
     name = ColumnName(column.name)
-    # A number is no label, so of a comparison with one nothing is known; together with
-    # `other` it is open there and false elsewhere.
-    some = And(
+    # A number is no label, so the truth of a comparison with one is unknown; together
+    # with `other` it is open there and false elsewhere.
+    open_on_other = And(
         ColumnComparison(name, Operator.EQUAL, Literal(column.other)),
         ColumnComparison(name, Operator.EQUAL, Literal(Fraction(0))),
     )
-    return And(predicate, Not(some)) if negated else Or(predicate, some)
+    if negated:
+        return And(predicate, Not(open_on_other))
+    return Or(predicate, open_on_other)

@@ -1,11 +1,11 @@
-"""Portions: how much of each cell a question asks for.
+"""Cell coverage: how much of each cell a question asks for.
 
-Bins are cut where the question's constants lie, and those of the rules: on the pieces a
-condition on one column is true or false, and what a rule forbids is nobody. The share
-of a cell is that of its pieces, by the density that the release's own rows are spread
-with inside bins (schema/columns/bin_density.py), one column apart from the other; days
-of the week are not told apart. Only where columns are compared with one another inside
-a bin is a piece still open; it counts by half.
+Bins are cut at the question's constants and at those of the rules: on the pieces a
+condition on one column is true or false, and what a rule forbids holds no rows. The
+share of a cell is that of its pieces, by the density of the release's own rows inside
+bins (schema/columns/bin_density.py), with columns taken as independent there and all
+days of the week alike. A piece is still open only if columns are compared with one
+another inside a bin; it counts by half.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ pieces are no more.
 
 @dataclass(frozen=True)
 class CellCoverage:
-    """Of each cell: whether the question takes all of it, or any of it, and which share
-    of it is expected to be meant.
+    """Of each cell: whether the question takes all of it, whether it takes any of it,
+    and the share of it that is expected to be meant.
     """
 
     sure: NDArray[np.bool_]
@@ -54,11 +55,13 @@ def cover_cells(
     densities: Mapping[str, BinDensity] | None = None,
 ) -> CellCoverage:
     """How much of each cell of a clique, by these codecs, a predicate takes; values lie
-    evenly in bins where no spread says otherwise.
+    evenly in bins without a density.
 
     >>> from understudy.schema import Integer, parse_predicate
-    >>> schema = Schema(columns=(Integer(name="age", min=0, max=19, bins=(0, 10, 20), nullable=False),))
-    >>> cover_cells(parse_predicate("age > 0 and age < 18"), schema, ("age",), schema.codecs).share.tolist()
+    >>> age = Integer(name="age", min=0, max=19, bins=(0, 10, 20), nullable=False)
+    >>> schema = Schema(columns=(age,))
+    >>> predicate = parse_predicate("age > 0 and age < 18")
+    >>> cover_cells(predicate, schema, ("age",), schema.codecs).share.tolist()
     [0.9, 0.8]
     """
     forbidden = schema.forbidden_within(clique)
@@ -66,41 +69,55 @@ def cover_cells(
     if math.prod(codec.size for codec in finer.values()) > MAX_QUESTION_CELLS:
         finer = {name: codecs[name] for name in clique}
     truth = truth_of_cells(predicate, finer, clique)
-    open_ = np.ones(truth.shape, np.bool_)
+    allowed = np.ones(truth.shape, np.bool_)
     for breach in forbidden:
-        open_ &= ~surely_true_cells(breach, finer, clique)
+        allowed &= ~surely_true_cells(breach, finer, clique)
+
+    # Pieces of one code are neighbours, so that a table of pieces is folded to cells.
     starts = [_first_pieces(codecs[name], finer[name]) for name in clique]
-    any_, possible, short = (
-        _fold_pieces(np.logical_or, open_ & part, starts)
-        for part in (np.True_, truth != KLEENE_FALSE, truth != KLEENE_TRUE)
-    )
-    mass = open_.astype(np.float64)
-    for name in clique:
-        mass *= CliqueAxes(clique).align_table(
-            [name],
-            _piece_masses(codecs[name], finer[name], (densities or {}).get(name)),
-        )
-    whole, part = (
-        _fold_pieces(np.add, table, starts)
-        for table in (mass, mass * truth / KLEENE_TRUE)
-    )
-    sure = any_ & ~short
-    share = np.where(possible & short, 0.5, sure.astype(np.float64))
-    np.divide(part, whole, out=share, where=possible & short & (whole > 0))
+    fold_any = partial(_fold_pieces, np.logical_or, starts=starts)
+    is_allowed = fold_any(allowed)
+    possible = fold_any(allowed & (truth != KLEENE_FALSE))
+    is_partial = fold_any(allowed & (truth != KLEENE_TRUE))
+
+    mass = allowed * _piece_mass(clique, codecs, finer, densities or {})
+    whole_mass = _fold_pieces(np.add, mass, starts)
+    taken_mass = _fold_pieces(np.add, mass * truth / KLEENE_TRUE, starts)
+    sure = is_allowed & ~is_partial
+    is_cut = possible & is_partial
+    # A cell without any mass is cut in half, for want of anything better.
+    share = np.where(is_cut, 0.5, sure.astype(np.float64))
+    np.divide(taken_mass, whole_mass, out=share, where=is_cut & (whole_mass > 0))
     return CellCoverage(sure, possible, share)
+
+
+def _piece_mass(
+    clique: Clique,
+    codecs: Mapping[str, Codec],
+    finer: Mapping[str, Codec],
+    densities: Mapping[str, BinDensity],
+) -> NDArray[np.float64]:
+    """The part of its cell that each piece is, columns independent of one another."""
+    axes = CliqueAxes(clique)
+    mass = np.ones([finer[name].size for name in clique])
+    for name in clique:
+        parts = _column_parts(codecs[name], finer[name], densities.get(name))
+        mass *= axes.align_table([name], parts)
+    return mass
 
 
 def _cut_bins(codec: Codec, predicates: Iterable[Predicate]) -> Codec:
     column, bins = codec.column, codec.bins
     if not isinstance(column, Lattice) or not isinstance(bins, BinEdges):
         return codec
-    found = {
-        at
-        for predicate in predicates
-        for at in cut_points_of_predicate(column, predicate)
-        if bins.edges[0] < at < bins.edges[-1]
-    }
-    return replace(codec, bins=BinEdges(tuple(sorted(found.union(bins.edges)))))
+    edges = set(bins.edges)
+    for predicate in predicates:
+        edges.update(
+            point
+            for point in cut_points_of_predicate(column, predicate)
+            if bins.edges[0] < point < bins.edges[-1]
+        )
+    return replace(codec, bins=BinEdges(tuple(sorted(edges))))
 
 
 def _first_pieces(codec: Codec, finer: Codec) -> NDArray[np.int64]:
@@ -111,31 +128,32 @@ def _first_pieces(codec: Codec, finer: Codec) -> NDArray[np.int64]:
     return np.append(first, np.arange(len(finer.bins), finer.size))
 
 
-def _piece_masses(
-    codec: Codec, finer: Codec, spread: BinDensity | None
+def _column_parts(
+    codec: Codec, finer: Codec, density: BinDensity | None
 ) -> NDArray[np.float64]:
-    """Which part of its code each piece is."""
-    masses = np.ones(finer.size)
+    """The part of its code that each piece of one column is."""
+    parts = np.ones(finer.size)
     if not isinstance(codec.bins, BinEdges) or not isinstance(finer.bins, BinEdges):
-        return masses
+        return parts
     starts, ends = np.array(codec.bins.edges), np.array(finer.bins.edges)
-    place = np.searchsorted(starts, ends[:-1], side="right") - 1
-    for i, code in enumerate(place):
-        low, high = int(ends[i]), int(ends[i + 1])
-        if high - low < starts[code + 1] - starts[code]:
-            even = (high - low) / float(starts[code + 1] - starts[code])
-            masses[i] = (
-                even
-                if spread is None
-                else spread.below(int(code), high) - spread.below(int(code), low)
-            )
-    return masses
+    code_of_piece = np.searchsorted(starts, ends[:-1], side="right") - 1
+    for piece, code in enumerate(code_of_piece):
+        low, high = int(ends[piece]), int(ends[piece + 1])
+        width = int(starts[code + 1] - starts[code])
+        if high - low == width:
+            continue  # a whole bin
+        if density is None:
+            parts[piece] = (high - low) / width
+        else:
+            below_high, below_low = (density.below(int(code), x) for x in (high, low))
+            parts[piece] = below_high - below_low
+    return parts
 
 
 def _fold_pieces(
     how: np.ufunc, table: NDArray[Any], starts: Sequence[NDArray[np.int64]]
 ) -> NDArray[Any]:
-    """A table of pieces, put together by code."""
+    """A table of pieces, combined to one entry for each code."""
     for axis, first in enumerate(starts):
         if len(first) < table.shape[axis]:
             table = how.reduceat(table, first, axis=axis)

@@ -1,14 +1,15 @@
-"""Questions as people write them, put into the words of a predicate
-(schema/predicates/parser.py).
+"""The forgiving spelling of a question: conditions as people write them, as a predicate
+that the parser reads (schema/predicates/parser.py).
 
-    age between 20 and 30     20 <= age < 30     sex in (F, M)     born < 1980-01-01     woke < 7:30     not smoker     AGE ≥ 60
+    age between 20 and 30     20 <= age < 30     sex in (F, M)     AGE ≥ 60
+    born < 1980-01-01         woke < 7:30        not smoker
 
-`between` takes both ends, the lower one first: as in SQL nobody is between 30 and 20,
-and who has no age is neither between ages nor not.
+`between` takes both ends, the lower one first: as in SQL no row is between 30 and 20,
+and a missing age is neither between ages nor not.
 
-Words are looked at one by one, and those in quotes are left alone, so a label may read
-like anything. What a predicate says already is not changed: these spellings are tried
-where it cannot be read (releases/answers/answer.py).
+Words are taken one by one, and those in quotes are left alone, so a label may read like
+anything. What a predicate can say already is not changed: this spelling is tried only
+if the strict reading fails (answers/passes.py).
 """
 
 from __future__ import annotations
@@ -42,10 +43,14 @@ _OPERATOR_SPELLINGS = {
     "&&": "and",
     "||": "or",
 }
-_QUESTION_ORDER_TESTS = frozenset({"<", "<=", ">", ">="})
+_ORDER_TESTS = frozenset({"<", "<=", ">", ">="})
+_CONDITION_STARTS = frozenset({"(", "and", "or", "not", "if", "then"})
+_CONDITION_ENDS = frozenset({")", "and", "or", "then"})
+"""Words between which a column stands alone, as a condition of its own."""
+
 _QUESTION_TESTS = frozenset(
     {
-        *_QUESTION_ORDER_TESTS,
+        *_ORDER_TESTS,
         "=",
         "==",
         "!=",
@@ -81,77 +86,58 @@ def normalise_question(text: str, schema: Schema) -> str:
     """A condition in the words of a predicate.
 
     >>> from understudy.schema import Integer
-    >>> schema = Schema(columns=(Integer(name="age", min=0, max=99), Boolean(name="smoker")))
+    >>> age, smoker = Integer(name="age", min=0, max=99), Boolean(name="smoker")
+    >>> schema = Schema(columns=(age, smoker))
     >>> normalise_question("Age between 20 and 30 and not smoker", schema)
     '(age >= 20 and age <= 30) and not smoker = true'
     >>> normalise_question("20 <= age < 30", schema)
     '(20 <= age and age < 30)'
     """
-    names = {name.casefold(): name for name in schema}
     words = [
         _normalise_word(word)
         for word in _QUESTION_WORD.findall(text)
         if not word.isspace()
     ]
-    for i, word in enumerate(words):
-        after = words[i + 1].casefold() if i + 1 < len(words) else ""
-        known = (
-            word not in schema
-            and word.casefold() in names
-            and word.casefold() not in _QUESTION_KEYWORDS
-        )
-        if known and (
-            after in _QUESTION_TESTS
-            or isinstance(schema[names[word.casefold()]], Boolean)
-        ):
-            words[i] = _quote_column(names[word.casefold()])
-    return (
-        " ".join(_quote_listed_labels(_expand_booleans(_expand_ranges(words), schema)))
-        .replace("( ", "(")
-        .replace(" )", ")")
-    )
+    words = _restore_column_case(words, schema)
+    words = _expand_booleans(_expand_ranges(words), schema)
+    joined = " ".join(_quote_listed_labels(words))
+    return joined.replace("( ", "(").replace(" )", ")")
 
 
 def suggest_quotes(text: str, schema: Schema) -> str:
     """What to do about a condition that cannot be read: which column or label in it
     wants quotes, if one does.
 
-    >>> schema = Schema(columns=(Boolean(name="native-born"), Categorical(name="income", values=("<=50K", ">50K"))))
-    >>> suggest_quotes("native-born = true", schema), suggest_quotes("income = >50K", schema), suggest_quotes("income = '>50K' or", schema)
-    ('. Write "native-born" in double quotes', ". Labels stand in single quotes: '>50K'", '')
+    >>> income = Categorical(name="income", values=("<=50K", ">50K"))
+    >>> schema = Schema(columns=(Boolean(name="native-born"), income))
+    >>> suggest_quotes("native-born = true", schema)
+    '. Write "native-born" in double quotes'
+    >>> suggest_quotes("income = >50K", schema)
+    ". Labels stand in single quotes: '>50K'"
+    >>> suggest_quotes("income = '>50K' or", schema)
+    ''
     """
     bare = _QUOTED_QUESTION_TEXT.sub(" ", text)
     if name := _find_unquoted(bare, schema):
         return f". Write {_quote_column(name)} in double quotes"
-    columns = (schema[name] for name in schema)
-    labels = (
-        label
-        for column in columns
-        if isinstance(column, Categorical)
-        for label in column.values or ()
-    )
+    labels: list[str] = []
+    for name in schema:
+        column = schema[name]
+        if isinstance(column, Categorical):
+            labels.extend(column.values or ())
     if label := _find_unquoted(bare, labels):
         return ". Labels stand in single quotes: '" + label.replace("'", "''") + "'"
     return ""
 
 
 def _find_unquoted(bare: str, words: Iterable[str]) -> str | None:
-    """The longest of those words that only quotes hold together, and that stands here
-    without.
-    """
-    odd = sorted(
-        (word for word in words if not _UNQUOTED_WORD.fullmatch(word)),
-        key=len,
-        reverse=True,
-    )
-    return next(
-        (
-            word
-            for word in odd
-            if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", bare, re.IGNORECASE)
-        ),
-        None,
-    )
+    """The longest of those words that needs quotes and stands here without them."""
+    odd = [word for word in words if not _UNQUOTED_WORD.fullmatch(word)]
+    # The longest first: one name may be part of another.
+    for word in sorted(odd, key=len, reverse=True):
+        if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", bare, re.IGNORECASE):
+            return word
+    return None
 
 
 def _normalise_word(word: str) -> str:
@@ -164,86 +150,77 @@ def _normalise_word(word: str) -> str:
 
 
 def _quote_column(name: str) -> str:
-    """A column as a predicate has it."""
-    return (
-        name
-        if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)
-        else '"' + name.replace('"', '""') + '"'
-    )
+    """A column as a predicate spells it."""
+    if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _restore_column_case(words: list[str], schema: Schema) -> list[str]:
+    """Names of columns as the schema spells them, where they stand as columns do: before
+    a test, or as a truth value.
+    """
+    spelled = {name.casefold(): name for name in schema}
+    restored = list(words)
+    for i, word in enumerate(words):
+        name = spelled.get(word.casefold())
+        is_keyword = word.casefold() in _QUESTION_KEYWORDS
+        if name is None or word in schema or is_keyword:
+            continue
+        after = words[i + 1].casefold() if i + 1 < len(words) else ""
+        if after in _QUESTION_TESTS or isinstance(schema[name], Boolean):
+            restored[i] = _quote_column(name)
+    return restored
 
 
 def _expand_ranges(words: list[str]) -> list[str]:
-    """`between`, and a column between two ends."""
-    made: list[str] = []
+    """`between`, and a column between two ends, as two comparisons."""
+    expanded: list[str] = []
     i = 0
     while i < len(words):
-        some = words[i : i + 6]
-        match [word.casefold() for word in some]:
+        following = words[i : i + 6]
+        match [word.casefold() for word in following]:
             case [_, "not", "between", _, "and", _]:
-                made += ["(", some[0], "<", some[3], "or", some[0], ">", some[5], ")"]
+                name, low, high = following[0], following[3], following[5]
+                expanded += ["(", name, "<", low, "or", name, ">", high, ")"]
                 i += 6
             case [_, "between", _, "and", _, *_]:
-                made += [
-                    "(",
-                    some[0],
-                    ">=",
-                    some[2],
-                    "and",
-                    some[0],
-                    "<=",
-                    some[4],
-                    ")",
-                ]
+                name, low, high = following[0], following[2], following[4]
+                expanded += ["(", name, ">=", low, "and", name, "<=", high, ")"]
                 i += 5
-            case [_, first, _, second, _, *_] if (
-                first in _QUESTION_ORDER_TESTS and second in _QUESTION_ORDER_TESTS
-            ):
-                made += [
-                    "(",
-                    some[0],
-                    some[1],
-                    some[2],
-                    "and",
-                    some[2],
-                    some[3],
-                    some[4],
-                    ")",
-                ]
+            case [_, first, _, second, _, *_] if {first, second} <= _ORDER_TESTS:
+                low, _, name, _, high = following[:5]
+                expanded += ["(", low, first, name, "and", name, second, high, ")"]
                 i += 5
             case _:
-                made.append(some[0])
+                expanded.append(following[0])
                 i += 1
-    return made
+    return expanded
 
 
 def _expand_booleans(words: list[str], schema: Schema) -> list[str]:
-    """A column that is true or false stands for itself."""
-    made: list[str] = []
+    """A boolean column that stands alone is compared with true."""
+    expanded: list[str] = []
     for i, word in enumerate(words):
-        made.append(word)
+        expanded.append(word)
         name = word[1:-1].replace('""', '"') if word.startswith('"') else word
         before = words[i - 1].casefold() if i else "("
         after = words[i + 1].casefold() if i + 1 < len(words) else ")"
-        alone = before in ("(", "and", "or", "not", "if", "then") and after in (
-            ")",
-            "and",
-            "or",
-            "then",
-        )
-        if alone and name in schema and isinstance(schema[name], Boolean):
-            made += ["=", "true"]
-    return made
+        is_alone = before in _CONDITION_STARTS and after in _CONDITION_ENDS
+        if is_alone and name in schema and isinstance(schema[name], Boolean):
+            expanded += ["=", "true"]
+    return expanded
 
 
 def _quote_listed_labels(words: list[str]) -> list[str]:
     """Bare words in a list are labels."""
-    made: list[str] = []
-    inside = False
+    quoted: list[str] = []
+    is_inside = False
     for i, word in enumerate(words):
-        inside = inside and word != ")"
-        bare = re.fullmatch(
-            r"[^\W\d]\w*", word
-        ) is not None and word.casefold() not in ("true", "false")
-        made.append(f"'{word}'" if inside and bare else word)
-        inside = inside or (word == "(" and i > 0 and words[i - 1].casefold() == "in")
-    return made
+        is_inside = is_inside and word != ")"
+        is_bare = re.fullmatch(r"[^\W\d]\w*", word) is not None
+        is_truth = word.casefold() in ("true", "false")
+        quoted.append(f"'{word}'" if is_inside and is_bare and not is_truth else word)
+        follows_in = i > 0 and words[i - 1].casefold() == "in"
+        is_inside = is_inside or (word == "(" and follows_in)
+    return quoted

@@ -47,9 +47,11 @@ class Card:
     >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement, Measurements
     >>> from understudy.schema import Boolean, Schema
-    >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
-    >>> cost, two = Cost(Accounting.GDP, Fraction(1, 10000)), Identity(2)
-    >>> counts = [Measurement((n,), (two,), np.array([7000, 3000]), Law.ROUNDED_GAUSSIAN, Fraction(10), cost) for n in schema]
+    >>> columns = [Boolean(name=name, nullable=False) for name in ("smoker", "cough")]
+    >>> schema = Schema(columns=tuple(columns))
+    >>> values, cost = np.array([7000, 3000]), Cost(Accounting.GDP, Fraction(1, 10000))
+    >>> noise = Law.ROUNDED_GAUSSIAN, Fraction(10), cost
+    >>> counts = [Measurement((name,), (Identity(2),), values, *noise) for name in schema]
     >>> card = Card(Evidence(schema=schema, measurements=Measurements(tuple(counts))))
     >>> card.of(("smoker",)).verdict.value, card.of(("smoker", "cough")).verdict.value
     ('good', 'no bound')

@@ -1,10 +1,10 @@
-"""The measurements as tables anybody can use: unbiased estimates with their variances,
-before any model touched them.
+"""The measurements as tidy tables: unbiased estimates with their variances, before any
+model touched them.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -37,75 +37,60 @@ def tidy_tables(schema: Schema, measurements: Measurements) -> dict[str, TidyTab
     """
     tables: dict[str, TidyTable] = {}
     for measurement in measurements:
-        tables[_unused_name(_clique_title(measurement.clique), tables)] = (
-            tidy_measurement(schema, measurement)
-        )
+        title = _unused_title(_clique_title(measurement.clique), tables)
+        tables[title] = tidy_measurement(schema, measurement)
     for sparse in measurements.sparse:
-        tables[
-            _unused_name(
-                f"{_clique_title(sparse.clique)}, shown above {sparse.threshold}",
-                tables,
-            )
-        ] = tidy_sparse(schema, sparse)
+        title = f"{_clique_title(sparse.clique)}, shown above {sparse.threshold}"
+        tables[_unused_title(title, tables)] = tidy_sparse(schema, sparse)
     return tables
 
 
 def tidy_measurement(schema: Schema, measurement: Measurement) -> TidyTable:
     """One dense measurement, one row per cell."""
-    labels = [
-        _axis_labels(schema.codecs[n].labels(), m)
-        for n, m in zip(measurement.clique, measurement.maps, strict=True)
-    ]
     shape = measurement.values.shape
+    # numpy has no grid for a table without axes, such as the total.
     grids = np.unravel_index(np.arange(measurement.values.size), shape) if shape else ()
-    columns = {
-        name: words[grid]
-        for name, words, grid in zip(measurement.clique, labels, grids, strict=True)
-    }
+    columns: TidyTable = {}
+    axes = zip(measurement.clique, measurement.maps, grids, strict=True)
+    for name, axis, grid in axes:
+        columns[name] = _axis_labels(schema.codecs[name].labels(), axis)[grid]
     variance = np.full(shape, noise_variance(measurement.law, measurement.scale))
     zeros = schema.zeros(measurement.clique) if measurement.plain else None
     if zeros is not None:
-        variance[zeros] = 0.0  # declared impossible, so neither counted nor noised
+        variance[zeros] = 0.0  # declared impossible, so neither counted nor noisy
     return _with_estimates(columns, measurement.values.ravel(), variance.ravel())
 
 
 def tidy_sparse(schema: Schema, sparse: SparseMeasurement) -> TidyTable:
     """One sparse measurement, one row per shown cell."""
-    words = [np.array(schema.codecs[name].labels(), object) for name in sparse.clique]
-    columns = {
-        name: words[i][sparse.codes[:, i]] for i, name in enumerate(sparse.clique)
-    }
-    return _with_estimates(
-        columns,
-        sparse.values,
-        np.full(len(sparse.values), noise_variance(sparse.law, sparse.scale)),
-    )
+    columns: TidyTable = {}
+    for axis, name in enumerate(sparse.clique):
+        labels = np.array(schema.codecs[name].labels(), object)
+        columns[name] = labels[sparse.codes[:, axis]]
+    variance = np.full(len(sparse.values), noise_variance(sparse.law, sparse.scale))
+    return _with_estimates(columns, sparse.values, variance)
 
 
 def _with_estimates(
     columns: TidyTable, values: NDArray[np.int64], variance: NDArray[np.float64]
 ) -> TidyTable:
-    added = {"estimate": values, "variance": variance, "sd": np.sqrt(variance)}
-    return columns | {
-        _unused_name(name, columns, "_"): array for name, array in added.items()
-    }
+    estimates = {"estimate": values, "variance": variance, "sd": np.sqrt(variance)}
+    table = dict(columns)
+    for name, array in estimates.items():
+        while name in columns:  # a column of the schema may be called so too
+            name = f"{name}_"
+        table[name] = array
+    return table
 
 
 def _axis_labels(labels: tuple[str, ...], axis: AxisMap) -> NDArray[np.object_]:
     """One label for each entry of a mapped axis."""
     match axis:
         case Partition():
-            members: list[list[str]] = [[] for _ in range(axis.out)]
-            for code, bin_ in enumerate(axis.bins):
-                members[bin_].append(labels[code])
-            words = [
-                (
-                    group[0]
-                    if len(group) == 1
-                    else f"{group[0]} … {group[-1]} ({len(group)})"
-                )
-                for group in members
-            ]
+            groups: list[list[str]] = [[] for _ in range(axis.out)]
+            for label, group in zip(labels, axis.bins, strict=True):
+                groups[group].append(label)
+            words = [_group_label(group) for group in groups]
         case Centring():
             words = [f"{axis.size} × ({label}) - sum" for label in labels]
         case _:
@@ -117,13 +102,19 @@ def _clique_title(clique: tuple[str, ...]) -> str:
     return " × ".join(clique) or "total"
 
 
-def _unused_name(name: str, taken: dict[str, Any], mark: str = "") -> str:
-    """The name, or one like it that is not taken."""
-    count, fresh = 2, name
-    while fresh in taken:
-        fresh = f"{name}{mark}" if mark else f"{name} ({count})"
-        name, count = (fresh, count) if mark else (name, count + 1)
-    return fresh
+def _group_label(labels: Sequence[str]) -> str:
+    if len(labels) == 1:
+        return labels[0]
+    return f"{labels[0]} … {labels[-1]} ({len(labels)})"
+
+
+def _unused_title(title: str, taken: Mapping[str, object]) -> str:
+    """The title, or one with a number: a marginal may be measured several times."""
+    unused, count = title, 2
+    while unused in taken:
+        unused = f"{title} ({count})"
+        count += 1
+    return unused
 
 
 def tidy_table_to_frame(columns: TidyTable, kind: str) -> Any:
@@ -133,16 +124,11 @@ def tidy_table_to_frame(columns: TidyTable, kind: str) -> Any:
     if kind == "numpy":
         return columns
     library: Any = import_module(kind)
-    if kind == "pyarrow":
-        return library.table(
-            {name: _object_array_to_list(array) for name, array in columns.items()}
-        )
-    return library.DataFrame(
-        {
-            name: _object_array_to_list(array) if kind == "polars" else array
-            for name, array in columns.items()
-        }
-    )
+    if kind == "pandas":
+        return library.DataFrame(columns)
+    # polars and pyarrow take texts from lists, not from arrays of objects.
+    listed = {name: _object_array_to_list(array) for name, array in columns.items()}
+    return library.table(listed) if kind == "pyarrow" else library.DataFrame(listed)
 
 
 def _object_array_to_list(array: NDArray[Any]) -> Any:
@@ -154,10 +140,9 @@ def _tidy_relation(columns: TidyTable) -> Any:
     expressions: dict[str, str] = {}
     for name, array in columns.items():
         if array.dtype == object:
-            words, index = np.unique(array.astype(str), return_inverse=True)
-            expressions[name] = session.label_sql(
-                tuple(words.tolist()), index.astype(np.int64)
-            )
+            labels, index = np.unique(array.astype(str), return_inverse=True)
+            positions = index.astype(np.int64)
+            expressions[name] = session.label_sql(tuple(labels.tolist()), positions)
         else:
             expressions[name] = session.add_array(array)
     session.connection.execute(
@@ -168,7 +153,5 @@ def _tidy_relation(columns: TidyTable) -> Any:
 
 
 def count_noisy_cells(measurements: Measurements) -> int:
-    """How many noisy numbers there are in all."""
-    return sum(math.prod(m.values.shape) for m in measurements) + sum(
-        len(s.values) for s in measurements.sparse
-    )
+    """The number of noisy counts in all."""
+    return sum(m.values.size for m in (*measurements, *measurements.sparse))

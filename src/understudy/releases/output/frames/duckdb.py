@@ -1,8 +1,8 @@
-"""DuckDB as the meeting point of types: exact integers in, one projection, dates,
-decimals and labels out.
+"""DuckDB makes the types: exact integers in, one projection, dates, decimals and labels
+out.
 
-Numbers never pass through text. Labels travel as a session variable, never inside the
-SQL, so that no label can be read as a command.
+Numbers never pass through text. Labels are handed over as a session variable, never
+inside the SQL, so that no label can be read as a command.
 """
 
 from __future__ import annotations
@@ -35,17 +35,26 @@ _ANY_DECIMAL_TYPE = re.compile(
 )
 _DUCKDB_INTEGER_TYPE = re.compile(r"(U?)(TINYINT|SMALLINT|INTEGER|BIGINT)")
 _DUCKDB_INTEGER_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
+_DEFAULT_DECIMAL_PRECISION = 18
+_MAX_DECIMAL_PRECISION, _MAX_DECIMAL_SCALE = 38, 18
+"""Digits in all, as DuckDB holds them, and after the point, so that 64 bits hold them."""
+
 _INTEGER_LABEL = re.compile(r"-?(0|[1-9][0-9]{0,30})", re.ASCII)
 
 
+_WALL_CLOCK_TYPES = frozenset(
+    {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+)
+
+
 class DuckdbSession:
-    """A private in-memory connection into which cells are laid column by column."""
+    """A private in-memory connection to which arrays and labels are added."""
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:")
         hide_progress_bar(self.connection)
         self._arrays: dict[str, NDArray[np.generic]] = {}
-        self._words = 0
+        self._label_lists = 0
 
     def add_array(self, values: NDArray[np.generic]) -> str:
         """The name under which an array can be used in a projection."""
@@ -55,39 +64,38 @@ class DuckdbSession:
 
     def add_labels(self, labels: tuple[str, ...]) -> str:
         """The name under which a list of labels can be used in a projection."""
-        name = f"w{self._words}"
-        self._words += 1
+        name = f"w{self._label_lists}"
+        self._label_lists += 1
         self.connection.execute(f"SET VARIABLE {name} = $1::VARCHAR[]", [list(labels)])
         return f"getvariable('{name}')"
 
     def label_sql(self, labels: tuple[str, ...], positions: NDArray[np.int64]) -> str:
-        """Labels by position; -1 is missing."""
+        """The SQL of labels by position; -1 is missing."""
+        # Lists of SQL begin at 1, and what is before them is NULL.
         small = (positions + 1).astype(np.min_scalar_type(len(labels)))
         return f"list_extract({self.add_labels(labels)}, {self.add_array(small)})"
 
     def register_arrays(self) -> str:
-        """Make the arrays laid so far readable; the name to select from."""
+        """Make the arrays added so far readable; the name to select from."""
         self.connection.register("cells", self._arrays)
         return "cells"
 
     def select_sql(self, expressions: Mapping[str, str]) -> str:
-        """One projection over everything that was laid."""
+        """The SQL of one projection over everything that was added."""
         columns = ", ".join(
             f"{sql} AS {quote_identifier(name)}" for name, sql in expressions.items()
         )
         return f"SELECT {columns} FROM {self.register_arrays()}"
 
     def run_interruptible(self, sql: str) -> None:
-        """Run a statement that may take long. Ctrl-C ends it, and then does what it
-        would have done outside of it.
-
-        DuckDB answers Ctrl-C with an error of its own, and now and then with none at
-        all.
+        """Run a statement that may take long. Ctrl-C ends it, and then has the effect
+        that it would have had outside of it.
         """
+        # DuckDB answers Ctrl-C with an error of its own, and sometimes with none at
+        # all, so the handler that was there is called once the statement has ended.
         before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(
-            before
-        ):
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or not callable(before):
             self.connection.execute(sql)
             return
         caught: list[tuple[int, FrameType | None]] = []
@@ -105,12 +113,12 @@ class DuckdbSession:
                 before(*caught[0])
 
     def clear_arrays(self) -> None:
-        """Let go of the arrays, and take others."""
+        """Release the arrays, to add others."""
         self.connection.unregister("cells")
-        self._arrays, self._words = {}, 0
+        self._arrays, self._label_lists = {}, 0
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         self.connection.close()
 
     def __enter__(self) -> DuckdbSession:
@@ -135,36 +143,16 @@ def sql_in_natural_type(session: DuckdbSession, cells: ColumnCells) -> str:
     if cells.labels is not None:
         return session.label_sql(cells.labels, cells.positions())
     value = _value_sql(session, cells)
-    return (
-        value
-        if cells.is_complete
-        else f"CASE WHEN {session.add_array(cells.null)} THEN NULL ELSE {value} END"
-    )
+    if cells.is_complete:
+        return value
+    return f"CASE WHEN {session.add_array(cells.null)} THEN NULL ELSE {value} END"
 
 
 def _value_sql(session: DuckdbSession, cells: ColumnCells) -> str:
     column = cells.column
-    wanted = decimal_precision_scale(column.dtype)
-    if (
-        column.dtype == "DECIMAL"
-        and isinstance(column, Real)
-        and column.decimals is not None
-    ):
-        wanted = 18, column.decimals
-    if wanted and isinstance(column, Real | Integer):
-        precision, scale = wanted
-        exact = unscaled_integers(cells, scale)
-        if exact is not None and (
-            not len(exact) or int(np.abs(exact).max()) < 10**precision
-        ):
-            unit = (
-                f"CAST({'1' if scale == 0 else '0.' + '1'.rjust(scale, '0')} AS"
-                f" DECIMAL({scale + 1},{scale}))"
-            )
-            return (
-                f"CAST(CAST({session.add_array(exact)} AS DECIMAL(19,0)) * {unit} AS"
-                f" DECIMAL({precision},{scale}))"
-            )
+    decimal = _decimal_sql(session, cells)
+    if decimal is not None:
+        return decimal
     match column:
         case Boolean():
             return session.add_array(cells.index.astype(np.bool_))
@@ -184,22 +172,49 @@ def _value_sql(session: DuckdbSession, cells: ColumnCells) -> str:
             return session.add_array(float_values(cells))
 
 
+def _decimal_sql(session: DuckdbSession, cells: ColumnCells) -> str | None:
+    """A column of exact decimals; None if it is no such column, or its values have more
+    digits than the type.
+    """
+    column = cells.column
+    if not isinstance(column, Real | Integer):
+        return None
+    wanted = decimal_precision_scale(column.dtype)
+    if (
+        column.dtype == "DECIMAL"
+        and isinstance(column, Real)
+        and column.decimals is not None
+    ):
+        wanted = _DEFAULT_DECIMAL_PRECISION, column.decimals
+    if wanted is None:
+        return None
+    precision, scale = wanted
+    exact = unscaled_integers(cells, scale)
+    if exact is None or (len(exact) and int(np.abs(exact).max()) >= 10**precision):
+        return None
+    # An integer times 0.01 as a decimal is exact; a division would go through a double.
+    unit = "1" if scale == 0 else "0." + "1".rjust(scale, "0")
+    unit = f"CAST({unit} AS DECIMAL({scale + 1},{scale}))"
+    whole = f"CAST({session.add_array(exact)} AS DECIMAL(19,0))"
+    return f"CAST({whole} * {unit} AS DECIMAL({precision},{scale}))"
+
+
 def decimal_precision_scale(dtype: str | None) -> tuple[int, int] | None:
     """Precision and scale of a decimal type in any library's words.
 
-    >>> (decimal_precision_scale("decimal128(10, 2)"), decimal_precision_scale("Decimal(precision=38, scale=1)"),
-    ...     decimal_precision_scale("double"))
-    ((10, 2), (38, 1), None)
+    >>> decimal_precision_scale("Decimal(precision=38, scale=1)")
+    (38, 1)
+    >>> decimal_precision_scale("decimal128(10, 2)"), decimal_precision_scale("double")
+    ((10, 2), None)
     """
-    found = _ANY_DECIMAL_TYPE.match(dtype or "")
-    if not found:
+    decimal = _ANY_DECIMAL_TYPE.match(dtype or "")
+    if not decimal:
         return None
-    precision, scale = int(found[1]), int(found[2])
-    return (
-        (precision, scale)
-        if 1 <= precision <= 38 and scale <= min(precision, 18)
-        else None
-    )
+    precision, scale = int(decimal[1]), int(decimal[2])
+    # A release file may name any type; larger ones than these no library has.
+    is_known = 1 <= precision <= _MAX_DECIMAL_PRECISION
+    is_known = is_known and scale <= min(precision, _MAX_DECIMAL_SCALE)
+    return (precision, scale) if is_known else None
 
 
 def sql_in_original_type(session: DuckdbSession, cells: ColumnCells) -> str:
@@ -215,10 +230,12 @@ def cast_to_original_type(sql: str, cells: ColumnCells) -> str:
     hold every value the column may have.
     """
     dtype = cells.column.dtype or ""
-    if (dtype == "ENUM" or dtype.startswith("ENUM(")) and cells.labels:
-        listed = ", ".join(
-            "'" + label.replace("'", "''") + "'" for label in cells.labels
-        )
+    is_enum = dtype == "ENUM" or dtype.startswith("ENUM(")
+    if is_enum and cells.labels:
+        # An ENUM's labels are part of its type, which no variable can be: the one place
+        # where labels stand in the SQL, quoted.
+        quoted = [label.replace("'", "''") for label in cells.labels]
+        listed = ", ".join(f"'{label}'" for label in quoted)
         return f"CAST({sql} AS ENUM({listed}))"
     return f"CAST({sql} AS {dtype})" if can_hold_cells(dtype, cells) else sql
 
@@ -226,11 +243,10 @@ def cast_to_original_type(sql: str, cells: ColumnCells) -> str:
 def can_hold_cells(dtype: str, cells: ColumnCells) -> bool:
     """Whether a DuckDB type can hold every value that the column may have."""
     column = cells.column
-    if found := _DUCKDB_INTEGER_TYPE.fullmatch(dtype):
-        bits = _DUCKDB_INTEGER_BITS[found[2]]
-        least, most = (
-            (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        )
+    if integer := _DUCKDB_INTEGER_TYPE.fullmatch(dtype):
+        unsigned, bits = bool(integer[1]), _DUCKDB_INTEGER_BITS[integer[2]]
+        least = 0 if unsigned else -(2 ** (bits - 1))
+        most = 2**bits - 1 + least
         return all(least <= number <= most for number in _extreme_numbers(cells))
     match column:
         case Boolean():
@@ -240,61 +256,43 @@ def can_hold_cells(dtype: str, cells: ColumnCells) -> bool:
         case Date() | Datetime():
             if dtype == "TIMESTAMP_NS" and not fits_nanoseconds(column):
                 return False
-            wall = isinstance(column, Date) or column.zone is None
-            return wall and dtype in {
-                "DATE",
-                "TIMESTAMP",
-                "TIMESTAMP_S",
-                "TIMESTAMP_MS",
-                "TIMESTAMP_NS",
-            }
+            is_wall_clock = isinstance(column, Date) or column.zone is None
+            return is_wall_clock and dtype in _WALL_CLOCK_TYPES
         case _:
             return False
 
 
 def fits_nanoseconds(column: Date | Datetime) -> bool:
     """Whether 64 bits of nanoseconds hold every value: from 1678 to 2261."""
-    ends = [
-        column.low,
-        column.high,
-        *(spelling_point(column, spelling) for spelling in column.missing),
-    ]
-    return all(
-        1678 <= column.value_at(end).year <= 2261 for end in ends if end is not None
-    )
+    spelled = [spelling_point(column, spelling) for spelling in column.missing]
+    points = [p for p in (column.low, column.high, *spelled) if p is not None]
+    return all(1678 <= column.value_at(point).year <= 2261 for point in points)
 
 
 def _extreme_numbers(cells: ColumnCells) -> list[float]:
-    """The least and the largest number the column may have, spelled ones included; not
-    a number where it has others.
+    """The least and the largest number that the column may have, spelled ones included;
+    not a number if it may have anything else, which no integer type then holds.
     """
     column = cells.column
-    numbers: list[float] = []
     if isinstance(column, Boolean):
-        numbers = [0, 1]
-    elif (
-        isinstance(column, Integer)
-        and column.low is not None
-        and column.high is not None
-    ):
-        points = [spelling_point(column, spelling) for spelling in column.missing]
-        numbers = [
-            column.value_at(i)
-            for i in (column.low, column.high, *(i for i in points if i is not None))
-        ]
-    elif cells.labels and all(
-        _INTEGER_LABEL.fullmatch(label) for label in cells.labels
-    ):
-        numbers = [int(label) for label in cells.labels]
-    return numbers or [math.nan]
+        return [0, 1]
+    if isinstance(column, Integer) and None not in (column.low, column.high):
+        spelled = [spelling_point(column, spelling) for spelling in column.missing]
+        points = [p for p in (column.low, column.high, *spelled) if p is not None]
+        return [column.value_at(point) for point in points]
+    labels = cells.labels or ()
+    if labels and all(_INTEGER_LABEL.fullmatch(label) for label in labels):
+        return [int(label) for label in labels]
+    return [math.nan]
 
 
 def duckdb_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelation:
     """A DuckDB relation over a table of its own; it needs no other library."""
     session = DuckdbSession()
-    query = session.select_sql(
-        {name: sql_in_original_type(session, cells) for name, cells in columns.items()}
-    )
+    expressions = {
+        name: sql_in_original_type(session, cells) for name, cells in columns.items()
+    }
+    query = session.select_sql(expressions)
     session.connection.execute(f"CREATE TABLE sample AS {query}")
     session.connection.unregister("cells")
     return session.connection.table("sample")
@@ -303,11 +301,7 @@ def duckdb_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelati
 def natural_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelation:
     """A relation in natural types, for other libraries to take over."""
     session = DuckdbSession()
-    return session.connection.sql(
-        session.select_sql(
-            {
-                name: sql_in_natural_type(session, cells)
-                for name, cells in columns.items()
-            }
-        )
-    )
+    expressions = {
+        name: sql_in_natural_type(session, cells) for name, cells in columns.items()
+    }
+    return session.connection.sql(session.select_sql(expressions))

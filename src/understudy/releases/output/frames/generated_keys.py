@@ -1,5 +1,5 @@
-"""Keys: rows gathered under generated persons, and the fresh numbers these are known
-by.
+"""Generated keys: rows are grouped into generated persons, and each person or row gets a
+new number.
 
 A key is a whole number that counts up from a random start of 16 digits: unique in one
 sample, and taken from no table.
@@ -35,10 +35,9 @@ class KeyGenerator:
     def __init__(self, schema: Schema, rng: Generator) -> None:
         self.schema = schema
         self._rng = rng
-        self._next = (
-            int(rng.integers(MIN_KEY_START, MAX_KEY_START)) if schema.keys else 0
-        )
-        self._rows = self._next
+        # Drawn only if there are keys: a draw more would change all rows of a seed.
+        start = int(rng.integers(MIN_KEY_START, MAX_KEY_START)) if schema.keys else 0
+        self._next_person = self._next_row = start
         self.has_persons = schema.unit.id in schema.keys
 
     def gather_rows(self, codes: Codes, rows: int) -> tuple[Codes, NDArray[np.int64]]:
@@ -62,55 +61,76 @@ class KeyGenerator:
         every rule kept.
 
         Each row of a person speaks for it in turn, until the others can keep the rules
-        beside what it says. A person for whom none can is left as it was, and `split_persons`
-        makes several of it.
+        with its values. A person for whom no row can is left as it was, and
+        `split_persons` makes several persons of it.
         """
-        constants, forbidden = (
-            self.schema.constant_columns,
-            self.schema.forbidden_predicates,
-        )
-        made = {
+        has_rules = bool(self.schema.forbidden_predicates)
+        agreed = {
             name: DecodedCells(cells.index.copy(), cells.state.copy())
             for name, cells in rows.items()
         }
-        open_ = np.arange(person.size)
-        for turn in range(self.schema.unit.max_rows if forbidden else 1):
-            speaks = representative_rows(person, turn)[open_]
-            trial = {
-                name: DecodedCells(cells.index[open_], cells.state[open_])
-                for name, cells in rows.items()
-            }
-            for name in constants:
-                trial[name] = DecodedCells(
-                    rows[name].index[speaks], rows[name].state[speaks]
-                )
-            bad = np.zeros(open_.size, np.bool_)
-            if forbidden:
-                here = open_
-                trial = repair_broken_values(
-                    self.schema,
-                    {name: column[here] for name, column in codes.items()},
-                    trial,
-                    self._rng,
-                    redraw=lambda name, some, here=here: redraw(name, here[some]),  # type: ignore[misc]
-                    pinned=constants,
-                    inside=True,
-                )
-                bad = broken_rows(self.schema, trial, open_.size)
-            lost = np.isin(person[open_], person[open_][bad])
+        pending = np.arange(person.size)
+        # Without rules nothing can break, so the first row may speak for its person.
+        for turn in range(self.schema.unit.max_rows if has_rules else 1):
+            speakers = representative_rows(person, turn)[pending]
+            trial = self._copy_constants(rows, pending, speakers)
+            is_broken = np.zeros(pending.size, np.bool_)
+            if has_rules:
+                trial = self._repair_trial(codes, trial, pending, redraw)
+                is_broken = broken_rows(self.schema, trial, pending.size)
+            # A person keeps a trial only if all of its rows keep the rules.
+            persons = person[pending]
+            is_open = np.isin(persons, persons[is_broken])
+            settled = pending[~is_open]
             for name, cells in trial.items():
-                made[name].index[open_[~lost]] = cells.index[~lost]
-                made[name].state[open_[~lost]] = cells.state[~lost]
-            open_ = open_[lost]
-            if not open_.size:
+                agreed[name].index[settled] = cells.index[~is_open]
+                agreed[name].state[settled] = cells.state[~is_open]
+            pending = pending[is_open]
+            if not pending.size:
                 break
-        return made
+        return agreed
+
+    def _copy_constants(
+        self,
+        rows: Mapping[str, DecodedCells],
+        here: NDArray[np.int64],
+        speakers: NDArray[np.int64],
+    ) -> dict[str, DecodedCells]:
+        """Some rows, with constant columns as the rows that speak for them have them."""
+        constants = self.schema.constant_columns
+        trial = {}
+        for name, cells in rows.items():
+            source = speakers if name in constants else here
+            trial[name] = DecodedCells(cells.index[source], cells.state[source])
+        return trial
+
+    def _repair_trial(
+        self,
+        codes: Codes,
+        trial: dict[str, DecodedCells],
+        here: NDArray[np.int64],
+        redraw: RedrawValues,
+    ) -> dict[str, DecodedCells]:
+        """Move values inside their bins, constant ones apart, until rules are kept."""
+
+        def redraw_here(name: str, some: NDArray[np.int64]) -> NDArray[np.int64]:
+            return redraw(name, here[some])
+
+        return repair_broken_values(
+            self.schema,
+            {name: column[here] for name, column in codes.items()},
+            trial,
+            self._rng,
+            redraw=redraw_here,
+            pinned=self.schema.constant_columns,
+            inside=True,
+        )
 
     def split_persons(
         self, rows: Mapping[str, DecodedCells], person: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The persons again, where a row that no longer agrees with its neighbour
-        begins a new one.
+        """The persons again; a row that disagrees with the row before it begins a new
+        one.
         """
         fresh = np.diff(person, prepend=-1) != 0
         for name in self.schema.constant_columns:
@@ -122,21 +142,22 @@ class KeyGenerator:
         self, person: NDArray[np.int64] | None, rows: int
     ) -> dict[str, NDArray[np.int64]]:
         """The keys of some rows, by column: one for each person, and one for each row
-        where the key is not the unit's.
+        if the key is not the unit's.
         """
-        found = {}
+        keys = {}
         for name in self.schema.keys:
             if name == self.schema.unit.id and person is not None:
-                found[name] = self._next + person
+                keys[name] = self._next_person + person
             else:
-                found[name] = self._rows + np.arange(rows, dtype=np.int64)
-        self._next += int(person[-1]) + 1 if person is not None and person.size else 0
-        self._rows += rows
-        return found
+                keys[name] = self._next_row + np.arange(rows, dtype=np.int64)
+        if person is not None and person.size:
+            self._next_person += int(person[-1]) + 1
+        self._next_row += rows
+        return keys
 
 
 def key_column(column: Column) -> Integer:
-    """What a generated key is: a whole number, in the type the original had where that
-    can hold it.
+    """The column of a generated key: whole numbers, in the original's type if that can
+    hold them.
     """
     return Integer(name=column.name, dtype=column.dtype, nullable=False)

@@ -39,45 +39,51 @@ def polars_frame(columns: Mapping[str, ColumnCells]) -> Any:
 
 
 def _polars_series(pl: Any, cells: ColumnCells) -> Any:
-    """The cells in the type they came with, or in their natural type where that cannot
-    hold them.
+    """The cells in the type they came with, or in their natural type if that cannot hold
+    them.
     """
     dtype = cells.column.dtype or ""
-    listed = dtype == "Enum" or dtype.startswith(
-        "Enum("
-    )  # with or without its list: the labels are the schema's
-    if listed or dtype in {"String", "Categorical"}:
+    if _is_enum(dtype) or dtype in {"String", "Categorical"}:
         cells = cells_as_text(cells)
-    plain = _natural_series(pl, cells)
+    natural = _natural_series(pl, cells)
     moment = _POLARS_DATETIME_TYPE.fullmatch(dtype)
     if zone := zone_of(cells.column, moment[2] if moment else None):
-        plain = plain.dt.convert_time_zone(zone)
+        natural = natural.dt.convert_time_zone(zone)
     try:
-        if listed:
-            return plain.cast(pl.Enum(list(cells.labels or ())))
-        if _POLARS_PLAIN_TYPE.fullmatch(dtype):
-            return plain.cast(getattr(pl, dtype))
         if moment:
-            return plain.cast(pl.Datetime(moment[1], zone))
-        if (wanted := decimal_precision_scale(dtype)) and (
-            exact := unscaled_integers(cells, wanted[1])
-        ) is not None:
-            distinct, inverse = np.unique(exact, return_inverse=True)
-            numbers = [Decimal(int(i)).scaleb(-wanted[1]) for i in distinct]
-            return _gather_entries(
-                pl, pl.Series(numbers, dtype=pl.Decimal(*wanted)), inverse, cells
-            )
+            return natural.cast(pl.Datetime(moment[1], zone))
+        return _cast_exact(pl, cells, dtype, natural)
     except pl.exceptions.PolarsError:
-        return plain
-    return plain
+        return natural
+
+
+def _is_enum(dtype: str) -> bool:
+    # With or without its list: the labels are the schema's.
+    return dtype == "Enum" or dtype.startswith("Enum(")
+
+
+def _cast_exact(pl: Any, cells: ColumnCells, dtype: str, natural: Any) -> Any:
+    """The series in the type of that name; as it is if the name is unknown."""
+    if _is_enum(dtype):
+        return natural.cast(pl.Enum(list(cells.labels or ())))
+    if _POLARS_PLAIN_TYPE.fullmatch(dtype):
+        return natural.cast(getattr(pl, dtype))
+    decimal = decimal_precision_scale(dtype)
+    unscaled = None if decimal is None else unscaled_integers(cells, decimal[1])
+    if decimal is None or unscaled is None:
+        return natural
+    # polars makes decimals of Python objects only, so each distinct value is made once.
+    distinct, inverse = np.unique(unscaled, return_inverse=True)
+    numbers = [Decimal(int(i)).scaleb(-decimal[1]) for i in distinct]
+    table = pl.Series(numbers, dtype=pl.Decimal(*decimal))
+    return _gather_entries(pl, table, inverse, cells)
 
 
 def _natural_series(pl: Any, cells: ColumnCells) -> Any:
     column = cells.column
     if cells.labels is not None:
-        return _gather_entries(
-            pl, pl.Series(list(cells.labels), dtype=pl.String), cells.index, cells
-        )
+        labels = pl.Series(list(cells.labels), dtype=pl.String)
+        return _gather_entries(pl, labels, cells.index, cells)
     match column:
         case Boolean():
             series = pl.Series(cells.index.astype(np.bool_))
@@ -86,10 +92,10 @@ def _natural_series(pl: Any, cells: ColumnCells) -> Any:
         case Date():
             series = pl.Series(cells.index.astype(np.int32)).cast(pl.Date)
         case Datetime():
-            series = pl.Series(microsecond_values(cells)).cast(
-                pl.Datetime("us", None if column.zone is None else "UTC")
-            )
+            zone = None if column.zone is None else "UTC"
+            series = pl.Series(microsecond_values(cells)).cast(pl.Datetime("us", zone))
         case Time():
+            # Times of polars count nanoseconds.
             series = pl.Series(microsecond_values(cells) * 1000).cast(pl.Time)
         case _:
             series = pl.Series(float_values(cells))
@@ -100,6 +106,6 @@ def _gather_entries(pl: Any, table: Any, places: Any, cells: ColumnCells) -> Any
     """Entries of a table by place, null where the cell is missing."""
     if cells.is_complete:
         return table.gather(places)
-    return table.gather(
-        pl.Series(np.where(cells.null, 0, places)).set(pl.Series(cells.null), None)
-    )
+    # A place beyond the table would be refused even where it is then set to null.
+    within = pl.Series(np.where(cells.null, 0, places))
+    return table.gather(within.set(pl.Series(cells.null), None))
