@@ -45,6 +45,8 @@ from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import Term
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import make
+from understudy.synthesizers.adaptive.distances import subtract_inner_errors
+from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize
 
 EPSILONS = ("0.1", "1", "10")
@@ -147,6 +149,11 @@ PARTS: dict[str, Part] = {
         (f"{RUN}.questions.subtract_inner_errors",),
         lambda far, *_: dict(far),
     ),
+    "inner pairs": Part(
+        "distances of triples without what distances of pairs explain",
+        (f"{RUN}.questions.subtract_inner_errors",),
+        lambda distances, errors, *_: subtract_inner_errors(distances, errors),
+    ),
     "forest stage": Part(
         "pairs that form a forest are measured before the others",
         (f"{RUN}.stages.spanning_forest",),
@@ -237,7 +244,7 @@ def release_of(table: Coded, epsilon: str) -> tuple[Any, float]:
             delta=DELTA,
             synthesizer=make("adaptive"),
             ledger=Path(folder) / "bench.ledger",
-            dataset="bench",
+            run=RunOptions(dataset="bench"),
         )
         return made, time.process_time() - start
 

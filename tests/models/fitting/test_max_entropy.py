@@ -18,11 +18,8 @@ from kit.models.brute_force import query
 from kit.models.build import schema_of
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Partition
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.max_entropy import (
-    MaxEntropyFit,
-    _CurvatureMemory,
-    fit_max_entropy,
-)
+from understudy.models.fitting.dual_descent import CurvatureMemory
+from understudy.models.fitting.max_entropy import MaxEntropyFit, fit_max_entropy
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.inference.log_calibration import align_axes
@@ -299,7 +296,7 @@ def test_the_direction_is_that_of_the_textbook_loops() -> None:
     variances = rng.uniform(1, 3, n)
     shape = rng.normal(size=(n, n))
     hessian = shape @ shape.T
-    memory, pairs = _CurvatureMemory(size, variances), []
+    memory, pairs = CurvatureMemory(size, variances), []
     for _ in range(8):
         step = rng.normal(size=n)
         memory.add(step, hessian @ step)

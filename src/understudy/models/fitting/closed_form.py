@@ -5,9 +5,9 @@ Least squares (models/estimates/residuals.py) makes marginals agree but leaves n
 counts; projecting each table onto the non-negative ones with the right total makes them
 disagree again. Dykstra's alternating projections (1986) do both in turn, each with a
 correction for what the last projection took away, and converge to the nearest tables
-that are both. Agreement is a projection too: residual least squares of the tables
-themselves, each with the variance it came with. A handful of sweeps suffices; then the
-tree's model is the product of the marginals over the separators, in closed form.
+that are both. Agreement is a projection too: residual least squares of the tables, each
+with its own variance. A handful of sweeps suffices; then the tree's model is the product
+of the marginals divided by the separators, in closed form.
 """
 
 from __future__ import annotations
@@ -22,13 +22,8 @@ from understudy.measurements import Clique
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import Array
 from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.fitting.constants import DYKSTRA_TOLERANCE, MAX_DYKSTRA_SWEEPS
 from understudy.schema import Schema
-
-MAX_DYKSTRA_SWEEPS = 200
-"""Sweeps after which what disagreement is left is left."""
-
-DYKSTRA_TOLERANCE = 1e-2
-"""Sweeps end when no cell moves by more than this part of its standard deviation."""
 
 
 def select_tree_cliques(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]:
@@ -42,23 +37,36 @@ def select_tree_cliques(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]
     {('a', 'b'): [], ('b', 'c'): [('b',)], ('c', 'd'): [('c',)]}
     """
     taken: dict[Clique, list[Clique]] = {}
-    parts: list[list[set[str]]] = []
+    components: list[list[set[str]]] = []
     for clique in cliques:
         names = set(clique)
-        met = [part for part in parts if any(names & other for other in part)]
+        met = [part for part in components if _shares_column(names, part)]
         shared = [names & set().union(*part) for part in met]
         fits = all(
-            any(common <= other for other in part)
+            _is_inside_one(common, part)
             for part, common in zip(met, shared, strict=True)
         )
-        if fits and not any(names <= common for common in shared):
-            taken[clique] = [
-                tuple(name for name in clique if name in common) for common in shared
-            ]
-            parts = [part for part in parts if part not in met] + [
-                [names, *(other for part in met for other in part)]
-            ]
+        if not fits or any(names <= common for common in shared):
+            continue
+        taken[clique] = [_in_order_of(clique, common) for common in shared]
+        joined = [names]
+        for part in met:
+            joined += part
+            components.remove(part)
+        components.append(joined)
     return taken
+
+
+def _shares_column(names: set[str], part: Sequence[set[str]]) -> bool:
+    return any(names & other for other in part)
+
+
+def _is_inside_one(names: set[str], part: Sequence[set[str]]) -> bool:
+    return any(names <= other for other in part)
+
+
+def _in_order_of(clique: Clique, names: set[str]) -> Clique:
+    return tuple(name for name in clique if name in names)
 
 
 def direct_potentials(
@@ -116,22 +124,19 @@ def direct_marginals(
                 f"{', '.join(clique)}: everything is declared impossible. Loosen what"
                 " the schema says of it"
             )
-    debts: dict[Clique, Array] = {
-        clique: np.zeros_like(table) for clique, table in tables.items()
-    }
+    # What the last projection of each table took away; Dykstra's method gives it back.
+    corrections = {clique: np.zeros_like(table) for clique, table in tables.items()}
     projected = tables
     for _ in range(MAX_DYKSTRA_SWEEPS):
         projected = {}
         for clique, table in tables.items():
             mask = zeros[clique]
-            wished = table + debts[clique]
-            projected[clique] = project_simplex(
-                wished, total, allowed=None if mask is None else ~mask
-            )
-            debts[clique] = wished - projected[clique]
-        agreed = PooledResiduals.of_tables(
-            schema, total, [(c, projected[c], variances[c]) for c in cliques]
-        )
+            allowed = None if mask is None else ~mask
+            corrected = table + corrections[clique]
+            projected[clique] = project_simplex(corrected, total, allowed=allowed)
+            corrections[clique] = corrected - projected[clique]
+        weighted = [(c, projected[c], variances[c]) for c in cliques]
+        agreed = PooledResiduals.of_tables(schema, total, weighted)
         tables = {clique: agreed.marginal(clique) for clique in cliques}
         moved = [
             float(np.abs(tables[c] - projected[c]).max()) / math.sqrt(variances[c])
@@ -143,9 +148,7 @@ def direct_marginals(
 
 
 def _typical_variance(pooled: PooledResiduals, clique: Clique) -> float:
-    """A typical variance of a clique's cells; where some were never measured, that of
-    the ones that were.
-    """
-    found = pooled.variance(clique)
-    seen = found[np.isfinite(found)]
-    return max(float(seen.mean()), 1e-12) if seen.size else 1.0
+    """The mean variance of a clique's cells, of those that were measured."""
+    variance = pooled.variance(clique)
+    known = variance[np.isfinite(variance)]
+    return max(float(known.mean()), 1e-12) if known.size else 1.0

@@ -1,12 +1,11 @@
-"""What noisy marginals say that a junction tree has no room for, as aims for its rows
+"""Measured marginals that a junction tree does not hold, as targets of its sampled rows
 (models/refined_tree.py).
 
-A measured marginal lies around what the tree expects of it. It is believed as far as
-its noise and the strength of what it adds suggest
-(models/fitting/marginal_strength.py), and then brought to agree with what is known
-better: pairs with the tree's columns, larger marginals with all their pairs, those
-aimed at included. Pairs come first, and larger marginals lean to what pairs say of
-them.
+Such a marginal is shrunk towards what the tree expects of it, by its noise and the prior
+variance of what it adds (models/fitting/marginal_strength.py), and then made consistent
+with what is known better: pairs with the tree's columns, larger marginals with all their
+pairs, targets included. Pairs come first, and larger marginals are shrunk towards what
+pairs say of them.
 """
 
 from __future__ import annotations
@@ -20,66 +19,68 @@ import numpy as np
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, Partition
 from understudy.models.estimates.loss_terms import Term, terms_of
+from understudy.models.fitting.constants import TARGET_FIT_SWEEPS
 from understudy.models.fitting.marginal_strength import prior_variances
 from understudy.models.inference.log_calibration import align_axes
 from understudy.models.refined_tree import Array, RefinedTreeModel
 from understudy.models.tree import TreeModel
 
-TARGET_FIT_SWEEPS = 10
-"""Times a table is scaled to the sums it should have."""
-
 
 def add_target_marginals(
     tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | None = None
 ) -> TreeModel | RefinedTreeModel:
-    """The tree with aims for every plain marginal that was measured and that no node of
-    it holds; the tree itself where there is none.
+    """The tree with a target for every measured marginal that no node of it holds; the
+    tree itself if there is none.
 
-    Where `held` is given, larger marginals that are not listed get aims even if a node
-    holds them: they were no part of the fit.
+    With `held` given, larger marginals that are not listed become targets even if a
+    node holds them: they were no part of the fit.
     """
-    own = None if held is None else {frozenset(clique) for clique in held}
+    fitted = None if held is None else {frozenset(clique) for clique in held}
     beyond = [
         term
         for term in terms_of(tree.schema, measurements)
-        if len(term.clique) > 1
-        and not any(isinstance(m, Partition) for m in term.maps)
-        and (
-            tree.beliefs.tree.home(term.clique) is None
-            or (
-                own is not None
-                and len(term.clique) > 2
-                and frozenset(term.clique) not in own
-            )
-        )
+        if _is_beyond_tree(tree, term, fitted)
     ]
     if not beyond or not tree.total > 0:
         return tree
-    found = RefinedTreeModel(tree, {})
+    refined = RefinedTreeModel(tree, {})
     for order in sorted({len(term.clique) for term in beyond}):
-        some = [term for term in beyond if len(term.clique) == order]
-        expected = expected_counts(found, [term.clique for term in some])
+        same = [term for term in beyond if len(term.clique) == order]
+        expected = expected_counts(refined, [term.clique for term in same])
         looks = [
-            (t, _match_known_columns(found, t.clique, expected[t.clique]))
-            for t in some
+            (t, _match_known_columns(refined, t.clique, expected[t.clique]))
+            for t in same
             if t.clique in expected
         ]
-        tau = prior_variances(looks)
-        new = {
-            t.clique: _shrink_marginal(found, t, around, tau[i] * around)
-            for i, (t, around) in enumerate(looks)
-        }
-        found = RefinedTreeModel(tree, {**found.aims, **new})
-    return found
+        targets = dict(refined.aims)
+        for tau, (term, around) in zip(prior_variances(looks), looks, strict=True):
+            targets[term.clique] = _shrink_marginal(
+                refined, term, around, float(tau) * around
+            )
+        refined = RefinedTreeModel(tree, targets)
+    return refined
+
+
+def _is_beyond_tree(
+    tree: TreeModel, term: Term, fitted: set[frozenset[str]] | None
+) -> bool:
+    """Whether a term of several columns took no part in the tree's fit."""
+    is_grouped = any(isinstance(m, Partition) for m in term.maps)
+    if len(term.clique) < 2 or is_grouped:
+        return False
+    if tree.beliefs.tree.home(term.clique) is None:
+        return True
+    is_larger = len(term.clique) > 2
+    return fitted is not None and is_larger and frozenset(term.clique) not in fitted
 
 
 def expected_counts(
     model: TreeModel | RefinedTreeModel, cliques: Sequence[Clique]
 ) -> dict[Clique, Array]:
-    """What a model expects of pairs, and of larger cliques where a node holds them; of
-    others what their pairs say, and no more.
+    """What a model expects of pairs, and of larger cliques that a node holds; of others
+    the maximum-entropy table of their pairs.
 
-    Nothing is said of columns too far apart in a wide tree to be brought together.
+    Columns too far apart in a wide tree to compute are left out.
     """
     tree = (model.tree if isinstance(model, RefinedTreeModel) else model).beliefs.tree
     larger = [r for r in cliques if len(r) > 2 and tree.home(r) is None]
@@ -91,37 +92,33 @@ def expected_counts(
         known = model.marginals(
             [r for r in [*near, *pairs] if len(r) < 2 or tree.home(r) is not None]
         )
-    found = {r: known[r] for r in near if r in known}
+    expected = {r: known[r] for r in near if r in known}
     for r in larger:
         sums: dict[Clique, Array] = {
             pair: known[pair] for pair in combinations(r, 2) if pair in known
         }
-        if len(sums) == len(r) * (len(r) - 1) // 2:
+        if len(sums) == math.comb(len(r), 2):
             shape = [tree.sizes[name] for name in r]
-            found[r] = _fit_proportionally(
-                np.full(shape, model.total / math.prod(shape)), r, sums
-            )
-    return found
+            even = np.full(shape, model.total / math.prod(shape))
+            expected[r] = _fit_proportionally(even, r, sums)
+    return expected
 
 
 def _match_known_columns(
     model: RefinedTreeModel, clique: Clique, expected: Array
 ) -> Array:
     """What is expected of a pair, with the columns that are known better."""
-    return (
-        expected
-        if len(clique) > 2
-        else _fit_proportionally(
-            expected, clique, model.marginals([(name,) for name in clique])
-        )
-    )
+    if len(clique) > 2:
+        return expected
+    columns = model.marginals([(name,) for name in clique])
+    return _fit_proportionally(expected, clique, columns)
 
 
 def _shrink_marginal(
     model: RefinedTreeModel, term: Term, expected: Array, spread: Array
 ) -> Array:
-    """A measured marginal, leaning to what is expected of it as far as it deserves,
-    with the sums that are known better.
+    """A measured marginal shrunk towards its expected counts by the prior variances
+    `spread`, with the sums that are known better.
     """
     away = term.to_rows(term.values - term.answer(expected))
     moved = expected + away * spread / (spread + term.row_variance)

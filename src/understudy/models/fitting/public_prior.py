@@ -1,15 +1,13 @@
-"""Public tables as a prior: what a table of other people says of this one, believed as
-far as a paid distance allows.
+"""A public table as a prior, weighted by its paid distance from the truth.
 
 A public table has been scaled to this table's number of rows, and its noisy L1 distance
-from the truth was bought (`Gap.public`). A cell of it is then a guess with an error of
-known size: over k cells, rows that are too many in some and too few in others have a
-mean square of at most d²/2k for distance d. The guess enters a fit as one more term
-with that variance. It is no measurement: bounds and intervals do not use it, and where
-it is far off, its variance is large and it has no weight.
+from the truth was paid for (`EstimateDistance.public`). Each of its cells is then an
+estimate with an error of known size: over k cells, rows that are too many in some and
+too few in others have a mean square of at most d²/2k at distance d. The estimate enters
+a fit as one more term with that variance. It is no measurement: bounds and intervals do
+not use it, and where it is far off, its variance is large and it has no weight.
 
-Distances of many marginals are drawn to their mean first, as far as their noise
-suggests.
+Distances of many marginals are shrunk to their mean first.
 """
 
 from __future__ import annotations
@@ -35,22 +33,16 @@ def prior_terms(schema: Schema, measurements: Measurements) -> list[Term]:
     []
     """
     public = [gap for gap in measurements.gaps if gap.public]
-    found = []
+    terms: list[Term] = []
     for gap, distance in zip(public, _shrink_distances(public), strict=True):
         clique = gap.distance.clique
         order = [clique.index(name) for name in schema if name in clique]
         table = (gap.estimate / gap.distance.grid).transpose(order)
         variance = distance**2 / (2 * table.size)
         maps = tuple(Identity(size) for size in table.shape)
-        found.append(
-            Term(
-                tuple(clique[i] for i in order),
-                maps,
-                table,
-                max(variance, MIN_TERM_VARIANCE),
-            )
-        )
-    return found
+        names = tuple(clique[i] for i in order)
+        terms.append(Term(names, maps, table, max(variance, MIN_TERM_VARIANCE)))
+    return terms
 
 
 def _shrink_distances(gaps: Sequence[EstimateDistance]) -> list[float]:

@@ -24,6 +24,7 @@ from understudy.measurements import Clique
 from understudy.models.estimates.loss_terms import Array, Question, Term
 from understudy.models.fitting.closed_form import select_tree_cliques
 from understudy.models.fitting.constants import MIN_FOREST_SIGNAL_SHARE
+from understudy.models.fitting.dual_descent import MarginalOracle
 from understudy.models.fitting.marginal_strength import (
     independent_counts,
     prior_variances,
@@ -31,7 +32,6 @@ from understudy.models.fitting.marginal_strength import (
     shrink_terms_to_expected,
 )
 from understudy.models.fitting.max_entropy import (
-    MarginalOracle,
     MaxEntropyFit,
     fit_max_entropy,
     typical_noise,

@@ -46,7 +46,8 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
+from understudy.models.fitting.constants import MAX_FIT_CELLS
+from understudy.models.fitting.estimate import fit_measurements
 from understudy.models.fitting.off_tree_targets import add_target_marginals
 from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.tree import TreeModel

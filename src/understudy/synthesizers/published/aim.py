@@ -44,7 +44,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
+from understudy.models.fitting.constants import MAX_FIT_CELLS
+from understudy.models.fitting.estimate import fit_measurements
 from understudy.models.tree import TreeModel
 from understudy.notices import post_notice
 from understudy.schema import Schema

@@ -37,11 +37,8 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, distances_with_estimates
-from understudy.models.fitting.estimate import (
-    MAX_FIT_CELLS,
-    TreeEstimate,
-    fit_measurements,
-)
+from understudy.models.fitting.constants import MAX_FIT_CELLS
+from understudy.models.fitting.estimate import TreeEstimate, fit_measurements
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.tree import TreeModel
 from understudy.notices import post_notice
