@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check legibility hooks format capture compare screenshots bench bench-peers docs gallery studio clean
+.PHONY: help demo test test-fast test-slow check legibility hooks format capture compare screenshots bench bench-peers docs gallery studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ $(VENV)/.browser: $(VENV)/.ready
 
 test: check $(VENV)/.browser ## Everything that decides whether a change lands
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-fast: $(VENV)/.ready ## Most tests in two minutes: no browser, no long statistics
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long"
 
 test-slow: $(VENV)/.browser ## The strong, long versions of the privacy checks
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow

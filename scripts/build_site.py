@@ -38,6 +38,7 @@ NAVIGATION = {
     "Project": [
         "architecture",
         "contributing",
+        "contributing-tour",
         "security",
         "conduct",
         "changelog",

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,20 @@ settings.load_profile("shared-machine")
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
+
+
+LONG_TESTS = Path(__file__).parent / "long.txt"
+"""What `make test-fast` leaves out, by name (scripts/long_tests.py)."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark long tests, and all that open a browser."""
+    lines = LONG_TESTS.read_text().splitlines()
+    names = {line.split()[0] for line in lines if not line.startswith("#")}
+    for item in items:
+        opens_browser = "browser" in getattr(item, "fixturenames", ())
+        if item.nodeid.partition("[")[0] in names or opens_browser:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture

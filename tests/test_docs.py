@@ -14,9 +14,11 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -98,7 +100,8 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
-    code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+    source = "\n" * (block.line - 1) + block.text
+    code = compile(source, str(page), "exec", dont_inherit=True)
     exec(code, namespace)
 
 
@@ -134,7 +137,10 @@ def test_page_runs(
     people(tmp_path)
     if "$ understudy describe people.csv -o people.yaml" in page.read_text():
         (tmp_path / "people.yaml").unlink()  # the page drafts its own
-    namespace: dict[str, object] = {"__name__": "page"}
+    # A real module: dataclasses look theirs up by name.
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    namespace = vars(module)
     for block in blocks(page.read_text()):
         assert block.language in KNOWN, (
             f"{page.name}:{block.line}: say what kind of block this is"

@@ -131,6 +131,8 @@ class CuratorProtocol(Protocol):
 def public_total(curator: CuratorProtocol) -> Measurements:
     """The number of rows as a measurement where all neighbours agree on it: exact and
     free. Nothing where it is private or declared.
+
+    To be asked before the budget is spent: a curator with nothing left answers nothing.
     """
     if curator.rows is None or curator.schema.rows is not None:
         return Measurements()
