@@ -134,6 +134,12 @@ def test_releases_without_differential_privacy_say_so() -> None:
     assert masked.dp_event() == NonPrivateDpEvent()
 
 
+def test_a_guarantee_that_does_not_state_its_amount_is_not_taken_for_free() -> None:
+    vague = Guarantee(epsilon=Fraction(1), accounting=Accounting.PURE)
+    with pytest.raises(Refused, match="does not state its amount"):
+        vague.dp_event()
+
+
 def test_without_the_library_one_line_says_what_to_install() -> None:
     """In a process of its own, where the library cannot be imported."""
     program = (

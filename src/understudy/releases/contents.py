@@ -106,6 +106,7 @@ class ReleaseContents:
         """The default number of rows to sample: the noisy estimate, rounded, and 0 if
         that is not positive.
         """
+        # A fixed table has as many rows as it has: it was released with its noise.
         if self.microdata is not None:
             return len(next(iter(self.microdata.values()), ()))
         return 0 if self.model is None else default_rows(self.model)
@@ -156,6 +157,7 @@ class ReleaseContents:
                 "The measurements were paid in another accounting than the guarantee"
                 " names. Nothing was released."
             )
+        # Costs are exact fractions, so that no rounding decides this.
         amount = sum((c.amount for c in costs), Fraction(0))
         delta = sum((c.delta for c in costs), Fraction(0))
         if amount > promise.amount or delta > promise.delta:

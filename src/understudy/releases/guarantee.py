@@ -37,7 +37,7 @@ _UNUSED_DELTA_SHARE = 1e-6
 
 
 class GuaranteeKind(StrEnum):
-    """What kind of promise a release makes."""
+    """What kind of guarantee a release makes."""
 
     PRIVATE = "differential privacy"
     MASKED = "disclosure control without differential privacy"
@@ -46,12 +46,12 @@ class GuaranteeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """Exactly what is promised, to whom, and what it leaves out.
+    """Exactly what is guaranteed, to whom, and what it leaves out.
 
-    `amount` is what the run was allowed to add up in its `accounting`; (ε, δ) is what
-    that means. `invariants` are facts about the rows that hold exactly and are outside
-    the promise; `public` lists what the owner declared, or handed over in a header;
-    `learned` what was bought instead.
+    `amount` is what the run was allowed to spend in its `accounting`, and (ε, δ) is
+    what that means. `invariants` are facts about the rows that hold exactly and are not
+    protected; `public` lists what the owner declared, or handed over in a header;
+    `learned` what was measured instead.
 
     >>> Guarantee(
     ...     epsilon=Fraction(1),
@@ -82,22 +82,20 @@ class Guarantee:
             )
         if self.max_rows < 1 or not self.unit:
             raise ReleaseError("guarantee: the unit needs a name and at least one row")
-        if self.kind is GuaranteeKind.PRIVATE and (
-            self.accounting is None or self.epsilon == 0
-        ):
+        is_private = self.kind is GuaranteeKind.PRIVATE
+        if is_private and (self.accounting is None or self.epsilon == 0):
             raise ReleaseError(
                 "guarantee: differential privacy needs an ε above 0 and its accounting"
             )
-        if self.kind is not GuaranteeKind.PRIVATE and (
-            self.accounting is not None or max(self.epsilon, self.delta) > 0
-        ):
+        has_budget = self.accounting is not None or max(self.epsilon, self.delta) > 0
+        if not is_private and has_budget:
             raise ReleaseError(
                 f"guarantee: {self.kind.value} has no ε, δ or accounting"
             )
 
     @classmethod
     def without_data(cls, *, public: tuple[str, ...] = ()) -> Guarantee:
-        """The promise of a release that no row was read for.
+        """The guarantee of a release that no row was read for.
 
         >>> Guarantee.without_data().sentence()
         'No data used: nothing here was computed from any row.'
@@ -105,7 +103,7 @@ class Guarantee:
         return cls(kind=GuaranteeKind.NO_DATA, public=public)
 
     def sentence(self) -> str:
-        """The promise in one sentence."""
+        """The guarantee in one sentence."""
         if self.kind is GuaranteeKind.NO_DATA:
             return "No data used: nothing here was computed from any row."
         if self.kind is GuaranteeKind.MASKED:
@@ -113,18 +111,18 @@ class Guarantee:
                 "Disclosure control without differential privacy: there is no bound on"
                 " what can be inferred."
             )
-        budget = format_amount("ε", self.epsilon) + (
-            f", {format_amount('δ', self.delta)}" if self.delta else ""
-        )
+        budget = format_amount("ε", self.epsilon)
+        if self.delta:
+            budget += f", {format_amount('δ', self.delta)}"
         return f"Private with {budget} for {self.neighbours.phrase(self.unit)}."
 
     @property
     def meaning(self) -> BudgetInterpretation | None:
-        """What it means for one person, where it is differential privacy."""
+        """What it means for one person, if it is differential privacy."""
         if self.kind is not GuaranteeKind.PRIVATE or self.accounting is None:
             return None
         budget = Budget(epsilon=self.epsilon, delta=self.delta)
-        # What thresholds may have used of δ is not written down apart; all of it is the
+        # What thresholds used of δ is not written down separately; all of it is the
         # safe reading.
         return interpret_budget(
             budget,
@@ -147,6 +145,8 @@ class Guarantee:
         1e-09
         """
         delta = float(self.delta)
+        # The amount was chosen so that its noise has at most δ less the thresholds' at
+        # ε, so what its noise has there bounds theirs from above.
         if self.accounting is Accounting.GDP:
             left = delta - delta_of_gdp(self.amount, self.epsilon)
         elif self.accounting is Accounting.ZCDP:
@@ -180,6 +180,12 @@ class Guarantee:
                 " dp_event(leave_out_thresholds=True) and add threshold_delta to the δ"
                 " of the composition."
             )
+        if not self.amount:
+            # Taken for 0, it would make a composition read better than it is.
+            raise Refused(
+                "This guarantee does not state its amount, so no event can be composed"
+                " from it. State `amount` in its accounting."
+            )
         if self.accounting is Accounting.GDP:
             # μ-GDP is, by definition, no easier to tell apart than N(0, 1) and N(μ, 1).
             return events.GaussianDpEvent(1 / math.sqrt(self.amount))
@@ -194,11 +200,8 @@ class Guarantee:
         lines: list[str] = []
         if self.kind is GuaranteeKind.PRIVATE and self.accounting is not None:
             if self.accounting is not Accounting.PURE:
-                lines.append(
-                    "added up as"
-                    f" {format_amount(GUARANTEE_SYMBOLS[self.accounting], self.amount)}"
-                    " in all"
-                )
+                symbol = GUARANTEE_SYMBOLS[self.accounting]
+                lines.append(f"added up as {format_amount(symbol, self.amount)} in all")
             if self.unit != "row":
                 rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
                 lines.append(
@@ -225,10 +228,12 @@ class Guarantee:
         return self.sentence()
 
     def _repr_html_(self) -> str:
-        said = self.meaning
-        lines = [*self.details(), *(said.lines() if said else [])]
+        meaning, lines, figure = self.meaning, list(self.details()), ""
+        if meaning is not None:
+            lines += meaning.lines()
+            figure = meaning.figure()
         listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
-        return f"<p>{escape(self.sentence())}</p><ul>{listed}</ul>{said.figure() if said else ''}"
+        return f"<p>{escape(self.sentence())}</p><ul>{listed}</ul>{figure}"
 
 
 def _import_dp_events() -> Any:
@@ -242,8 +247,8 @@ def _import_dp_events() -> Any:
 
 
 def format_amount(symbol: str, value: Fraction) -> str:
-    """A number in a promise: exact where it is short, otherwise rounded up and marked
-    so.
+    """A number in a guarantee: exact if it is short, otherwise rounded up and marked
+    with ≤.
 
     >>> format_amount("ε", Fraction(1, 2)), format_amount("δ", Fraction(1, 10**9))
     ('ε = 0.5', 'δ = 1e-9')
@@ -260,6 +265,7 @@ def _round_up_scientific(value: Fraction) -> tuple[str, int, bool]:
     """
     if value == 0:
         return "0", 0, True
+    # The lengths give the exponent up to one; a float of it might overflow.
     exponent = len(str(value.numerator)) - len(str(value.denominator))
     while value >= Fraction(10) ** (exponent + 1):
         exponent += 1
@@ -275,12 +281,13 @@ def _round_up_scientific(value: Fraction) -> tuple[str, int, bool]:
 def _format_decimal(digits: str, exponent: int) -> str:
     """d₁.d₂… × 10^e as a person writes it."""
     if not -4 <= exponent < _SIGNIFICANT_FIGURES + 3:
-        return (
-            digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "") + f"e{exponent}"
-        )
+        return f"{_with_point(digits, 1)}e{exponent}"
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
-    padded = digits.ljust(exponent + 1, "0")
-    return padded[: exponent + 1] + (
-        f".{padded[exponent + 1 :]}" if len(padded) > exponent + 1 else ""
-    )
+    return _with_point(digits.ljust(exponent + 1, "0"), exponent + 1)
+
+
+def _with_point(digits: str, places: int) -> str:
+    """Digits with a point after some places, if any follow."""
+    whole, rest = digits[:places], digits[places:]
+    return f"{whole}.{rest}" if rest else whole

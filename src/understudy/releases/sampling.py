@@ -173,6 +173,7 @@ def _expected_rows(
             "Too many columns are given to say how many rows match. Say how many rows"
             " you want."
         )
+    # The model counts codes; inside a bin the density gives the share of one point.
     expected = float(model.marginal(clique)[tuple(fixed.values())])
     densities = release.evidence.bin_densities
     for name, index in pins.items():
@@ -201,6 +202,7 @@ def _choose_rows(
             f"This release is one fixed table of {release.rows} rows and has no more to"
             " give."
         )
+    # Sorted, so that rows keep the order of the table.
     chosen = np.sort(rng.choice(release.rows, int(rows), replace=False))
     return {name: codes[chosen] for name, codes in microdata.items()}
 

@@ -225,6 +225,8 @@ def _measuring_stage(release: Release) -> RunStage:
     everything = [*measurements, *measurements.sparse]
     marginals = format_count(len(everything), "marginal")
     cells = format_count(sum(m.values.size for m in everything), "cell")
+    # Whatever is neither discovery nor selection counts as measuring, so that the
+    # shares of all stages add up to the whole run.
     asked = {step.asked for step in release.statement.steps}
     rest = asked - DISCOVERY_STEPS - SELECTION_STEPS
     share = _share_of_steps(release.statement, rest)

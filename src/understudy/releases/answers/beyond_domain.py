@@ -91,6 +91,7 @@ def _widen_bins(codec: Codec, literals: Sequence[Literal]) -> Codec:
             continue
         place = value / scale_step_of(column)
         place = max(-_MAX_LATTICE_PLACE, min(place, _MAX_LATTICE_PLACE))
+        # A step further than the constant: `>` and `>=` then differ on the bin.
         if place < codec.bins.edges[0]:
             edges[0] = min(edges[0], math.floor(place) - 1)
         elif place > codec.bins.edges[-1] - 1:

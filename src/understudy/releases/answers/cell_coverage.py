@@ -66,6 +66,7 @@ def cover_cells(
     """
     forbidden = schema.forbidden_within(clique)
     finer = {name: _cut_bins(codecs[name], [predicate, *forbidden]) for name in clique}
+    # Too many pieces for memory: then whole bins, which only widens the interval.
     if math.prod(codec.size for codec in finer.values()) > MAX_QUESTION_CELLS:
         finer = {name: codecs[name] for name in clique}
     truth = truth_of_cells(predicate, finer, clique)

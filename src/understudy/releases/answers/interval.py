@@ -107,6 +107,7 @@ def _bounding_parts(
         part = tuple(clique[i] for i in axes)
         others = tuple(i for i in places if i not in axes)
         inner, outer = least.min(axis=others), most.max(axis=others)
+        # A part that allows everything, or requires nothing, bounds nothing.
         if not outer.all():
             yield BoundingPart(part, outer, _ABOVE)
         if inner.any():

@@ -75,5 +75,6 @@ def question_of(asked: str | Question | Predicate, schema: Schema) -> Question:
         return read_question(asked, schema)
     if asked.predicate is None:
         return asked
+    # The predicate gets its labels, and the text stays as it was asked.
     checked = check_predicate_columns(asked.predicate, schema)
     return Question(asked.kind, checked, str(asked))

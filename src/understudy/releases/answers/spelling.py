@@ -141,6 +141,7 @@ def _find_unquoted(bare: str, words: Iterable[str]) -> str | None:
 
 
 def _normalise_word(word: str) -> str:
+    # Dates and times need quotes, and hours two digits, for the parser to read them.
     if clock := _DAY_AND_CLOCK.fullmatch(word):
         day, hour, rest = clock.groups("")
         return f"'{day}{hour and hour.zfill(2)}{rest}'"

@@ -71,6 +71,7 @@ class Card:
         evidence = self.evidence
         cells = math.prod(evidence.schema.sizes(names))
         unknown = CardEntry(names, False, cells, None, None)
+        # A bound needs the whole table in memory, several times over.
         if cells > MAX_CARD_CELLS:
             return unknown
         bound = marginal_error_bound(evidence, names)

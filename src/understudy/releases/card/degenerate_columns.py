@@ -141,6 +141,7 @@ def _judge_released_column(evidence: Evidence, name: str) -> DegenerateColumn | 
 
 def _exceeds_noise(share: float, least: float, error: float) -> bool:
     """Whether a share that large is more than noise."""
+    # Half is enough for what the error leaves: nearly all rows cannot be noise.
     return share >= least and share - error >= least / 2
 
 
@@ -171,6 +172,7 @@ def _judge_untold(
 ) -> DegenerateColumn | None:
     """A column whose rows are nearly all `other` or missing."""
     is_alone = _is_rest_noise(catch_all.untold, error)
+    # Which of the two holds most rows decides what the owner should look at.
     if codec.other is None or 2 * catch_all.other < catch_all.untold:
         return DegenerateColumn(EMPTY_COLUMN_TEXT, is_alone)
     column = codec.column

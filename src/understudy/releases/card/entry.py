@@ -43,6 +43,7 @@ class CardEntry:
         """
         if self.error is None:
             return MarginalVerdict.UNKNOWN
+        # Before the error: the counts of a lost column may well be precise.
         if self.lost:
             return MarginalVerdict.LOST
         if self.error <= MAX_GOOD_ERROR:

@@ -25,6 +25,7 @@ def rare_rows_by_column(evidence: Evidence) -> dict[str, int]:
         other = schema.codecs[name].other
         if other is None or "values" not in schema[name].learned:
             continue
+        # A count of the model, which is already noisy: nothing more is released.
         rows = round(float(model.marginal((name,))[other]))
         if rows > 0:
             rare[name] = rows

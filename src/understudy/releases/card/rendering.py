@@ -92,6 +92,7 @@ def _card_rows(entries: Sequence[CardEntry]) -> Iterator[tuple[str, ...]]:
     def order(entry: CardEntry) -> tuple[int, float]:
         return len(entry.clique), math.inf if entry.error is None else entry.error
 
+    # A marginal without a bound may be fine, but nothing proves it: it comes last.
     for entry in sorted(entries, key=order):
         noise = "" if entry.noise is None else f"{entry.noise:,.1f}"
         error = "" if entry.error is None else f"{100 * entry.error:.1f} %"

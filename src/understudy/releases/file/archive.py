@@ -193,6 +193,8 @@ def _check_end_record(data: bytes) -> None:
     mark, disk, first, here, count, size, start, comment = _ZIP_END_RECORD.unpack(
         data[-_ZIP_END_RECORD.size :]
     )
+    # One disk, no comment, nothing between directory and end: bytes that a zip reader
+    # skips could hold anything.
     sound = mark == b"PK\x05\x06" and disk == first == comment == 0 and here == count
     end = len(data) - _ZIP_END_RECORD.size
     if not sound or start + size != end or data[end - 20 : end - 16] == b"PK\x06\x07":
@@ -208,6 +210,7 @@ def _check_member(info: zipfile.ZipInfo) -> None:
         raise ReleaseError(
             "the file has a member that no release has. Nothing was loaded."
         )
+    # Flags, extra fields and comments are where hostile archives hide second meanings.
     if (
         info.flag_bits
         or info.extra
@@ -229,6 +232,7 @@ def _check_member(info: zipfile.ZipInfo) -> None:
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as member:
+        # One byte more than stated: a member that goes on is refused below.
         data = member.read(info.file_size + 1)
     if len(data) != info.file_size:
         raise ReleaseError(f"{info.filename}: is cut short. Nothing was loaded.")

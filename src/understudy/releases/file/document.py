@@ -116,6 +116,7 @@ def from_document(
     """The release again, as an object of that class; ReleaseError if any part of it is
     not sound.
     """
+    # Before the fields are: a later version of the format may have others.
     _check_version(document)
     top, reader = JsonFields(document, "release", _RELEASE_FIELDS), ArrayReader(arrays)
     schema = _schema_from_json(top["schema"])

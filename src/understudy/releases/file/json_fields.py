@@ -191,6 +191,7 @@ def integer_from_json(
     value: object, where: str, *, low: int = 0, high: int = 2**62
 ) -> int:
     """A whole number between two bounds."""
+    # `isinstance` would let true pass, which Python counts among the integers.
     if type(value) is not int or not low <= value <= high:
         raise field_error(where, f"a whole number from {low} to {high}")
     return value

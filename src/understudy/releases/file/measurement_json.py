@@ -119,6 +119,8 @@ def sparse_from_json(
             fields.path("codes"), "an array of codes inside their columns' domains"
         )
     threshold = fields.whole("threshold")
+    # The threshold is what makes showing a cell private: a count below it cannot have
+    # been released.
     if values.size and values.min() <= threshold:
         raise field_error(
             fields.path("values"), "an array of counts above the threshold"
@@ -205,6 +207,7 @@ def _axis_map_from_json(value: object, where: str, size: int) -> AxisMap:
             integer_from_json(b, fields.path("bins"), high=size)
             for b in fields.items("bins")
         )
+        # An unused bin would be a noisy count of no cells.
         if len(bins) != size or set(bins) != set(range(max(bins, default=-1) + 1)):
             raise field_error(fields.path("bins"), "one bin per code, each bin used")
         return Partition(bins)

@@ -1,5 +1,5 @@
-"""Arrays as `.npy` bytes, written and read without trusting anybody: five plain types,
-row by row, no pickle, no surprises.
+"""Arrays as `.npy` bytes, read without trust in who wrote them: five plain types, row
+by row, no pickle.
 
 What is written is the NPY format 1.0, byte for byte what `numpy.save` writes. What is
 read is a part of it: the header must match one pattern, so nothing in it is evaluated,
@@ -21,6 +21,10 @@ NPY_DTYPES = ("<i8", "<f8", "|u1", "<u2", "<u4")
 """The types an array may have: whole numbers, finite floats, and codes."""
 
 _NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_MAX_NPY_AXES = 32
+_NPY_ALIGNMENT = 64
+"""The header is padded to a multiple of this many bytes."""
+
 _NPY_HEADER = re.compile(
     rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(((?:\d{1,12},"
     rb" ?)*\d{0,12})\), \} *\n"
@@ -39,7 +43,7 @@ def array_to_npy(array: NDArray[np.generic]) -> bytes:
         f"{{'descr': '{kind}', 'fortran_order': False, 'shape':"
         f" {tuple(int(n) for n in array.shape)!r}, }}"
     )
-    padding = -(len(_NPY_MAGIC) + 2 + len(text) + 1) % 64
+    padding = -(len(_NPY_MAGIC) + 2 + len(text) + 1) % _NPY_ALIGNMENT
     header = (text + " " * padding + "\n").encode("ascii")
     return (
         _NPY_MAGIC
@@ -69,15 +73,17 @@ def array_from_npy(data: bytes, where: str) -> NDArray[np.generic]:
         )
     kind = np.dtype(header[1].decode())
     shape = tuple(int(n) for n in header[2].split(b",") if n.strip())
-    if len(shape) > 32 or math.prod(shape) * kind.itemsize != len(data) - end:
+    # Checked before anything is allocated: a header may claim any size.
+    if (
+        len(shape) > _MAX_NPY_AXES
+        or math.prod(shape) * kind.itemsize != len(data) - end
+    ):
         raise ReleaseError(
             f"{where}: its shape does not account for its bytes. Nothing was loaded."
         )
-    array = (
-        np.frombuffer(data, kind, offset=end)
-        .reshape(shape)
-        .astype(kind.newbyteorder("="))
-    )
+    stored = np.frombuffer(data, kind, offset=end).reshape(shape)
+    array = stored.astype(kind.newbyteorder("="))
+    # No noisy count or share is infinite; NaN would pass every later comparison.
     if kind.kind == "f" and not np.all(np.isfinite(array)):
         raise ReleaseError(
             f"{where}: holds a number that is not finite. Nothing was loaded."

@@ -1,4 +1,4 @@
-"""What a release promises and what it cost, as JSON and back."""
+"""What a release guarantees and what it cost, as JSON and back."""
 
 from __future__ import annotations
 
@@ -13,9 +13,29 @@ from understudy.releases.file.json_fields import (
 )
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
 
+_GUARANTEE_FIELDS = {
+    "kind",
+    "sentence",
+    "epsilon",
+    "delta",
+    "currency",
+    "amount",
+    "neighbours",
+    "unit",
+    "max_rows",
+    "invariants",
+    "public",
+    "learned",
+}
+_STATEMENT_FIELDS = {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"}
+
+_MAX_WORD_CHARACTERS = 1000
+"""Characters of a name: of a unit, a dataset, a run."""
+
 
 def cost_to_json(cost: Cost) -> dict[str, object]:
-    """A price as JSON."""
+    """A privacy cost as JSON."""
+    # The format's word for the accounting is older than the package's.
     return {
         "currency": cost.accounting.value,
         "amount": fraction_to_json(cost.amount),
@@ -23,9 +43,9 @@ def cost_to_json(cost: Cost) -> dict[str, object]:
     }
 
 
-def cost_from_json(found: object, where: str) -> Cost:
-    """A price, checked."""
-    fields = JsonFields(found, where, {"currency", "amount", "delta"})
+def cost_from_json(value: object, where: str) -> Cost:
+    """A privacy cost, checked."""
+    fields = JsonFields(value, where, {"currency", "amount", "delta"})
     return Cost(
         fields.choice("currency", Accounting),
         fields.fraction("amount"),
@@ -34,15 +54,14 @@ def cost_from_json(found: object, where: str) -> Cost:
 
 
 def guarantee_to_json(guarantee: Guarantee) -> dict[str, object]:
-    """A promise as JSON, its sentence included."""
+    """A guarantee as JSON, its sentence included."""
+    accounting = guarantee.accounting
     return {
         "kind": guarantee.kind.value,
         "sentence": guarantee.sentence(),
         "epsilon": fraction_to_json(guarantee.epsilon),
         "delta": fraction_to_json(guarantee.delta),
-        "currency": (
-            None if guarantee.accounting is None else guarantee.accounting.value
-        ),
+        "currency": None if accounting is None else accounting.value,
         "amount": fraction_to_json(guarantee.amount),
         "neighbours": guarantee.neighbours.value,
         "unit": guarantee.unit,
@@ -53,44 +72,34 @@ def guarantee_to_json(guarantee: Guarantee) -> dict[str, object]:
     }
 
 
-def guarantee_from_json(found: object) -> Guarantee:
-    """A promise, checked; its sentence must say what its numbers say."""
-    names = {
-        "kind",
-        "sentence",
-        "epsilon",
-        "delta",
-        "currency",
-        "amount",
-        "neighbours",
-        "unit",
-        "max_rows",
-    }
-    fields = JsonFields(found, "guarantee", names | {"invariants", "public", "learned"})
+def guarantee_from_json(value: object) -> Guarantee:
+    """A guarantee, checked; its sentence must say what its numbers say."""
+    fields = JsonFields(value, "guarantee", _GUARANTEE_FIELDS)
+    accounting = None
+    if fields["currency"] is not None:
+        accounting = fields.choice("currency", Accounting)
     guarantee = Guarantee(
         kind=fields.choice("kind", GuaranteeKind),
         epsilon=fields.fraction("epsilon"),
         delta=fields.fraction("delta"),
-        accounting=(
-            None
-            if fields["currency"] is None
-            else fields.choice("currency", Accounting)
-        ),
+        accounting=accounting,
         amount=fields.fraction("amount"),
         neighbours=fields.choice("neighbours", Neighbours),
-        unit=fields.text("unit", limit=1000),
+        unit=fields.text("unit", limit=_MAX_WORD_CHARACTERS),
         max_rows=fields.whole("max_rows", low=1),
         invariants=fields.texts("invariants"),
         public=fields.texts("public"),
         learned=fields.texts("learned"),
     )
+    # People read the sentence and programs the numbers: a file may not tell them
+    # different things.
     if fields["sentence"] != guarantee.sentence():
         raise field_error("guarantee.sentence", "what the numbers beside it say")
     return guarantee
 
 
 def statement_to_json(statement: BudgetStatement) -> dict[str, object]:
-    """An account as JSON."""
+    """A budget statement as JSON."""
     return {
         "dataset": statement.dataset,
         "epsilon": fraction_to_json(statement.epsilon),
@@ -109,29 +118,25 @@ def statement_to_json(statement: BudgetStatement) -> dict[str, object]:
     }
 
 
-def statement_from_json(found: object) -> BudgetStatement:
-    """An account, checked."""
-    fields = JsonFields(
-        found,
-        "statement",
-        {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"},
-    )
+def statement_from_json(value: object) -> BudgetStatement:
+    """A budget statement, checked."""
+    fields = JsonFields(value, "statement", _STATEMENT_FIELDS)
     return BudgetStatement(
-        dataset=fields.text("dataset", limit=1000),
+        dataset=fields.text("dataset", limit=_MAX_WORD_CHARACTERS),
         epsilon=fields.fraction("epsilon"),
         delta=fields.fraction("delta"),
         steps=tuple(
             _step_from_json(step, f"statement.steps[{i}]")
             for i, step in enumerate(fields.items("steps"))
         ),
-        ledger=fields.text("ledger", limit=1000),
-        run=fields.text("run", limit=1000),
+        ledger=fields.text("ledger", limit=_MAX_WORD_CHARACTERS),
+        run=fields.text("run", limit=_MAX_WORD_CHARACTERS),
         day=fields.optional("day", day_from_json),
     )
 
 
-def _step_from_json(found: object, where: str) -> BudgetStep:
-    fields = JsonFields(found, where, {"asked", "cost", "share"})
+def _step_from_json(value: object, where: str) -> BudgetStep:
+    fields = JsonFields(value, where, {"asked", "cost", "share"})
     cost = cost_from_json(fields["cost"], fields.path("cost"))
     return BudgetStep(
         asked=fields.text("asked"), cost=cost, share=fields.fraction("share")

@@ -92,6 +92,7 @@ def _axis_labels(labels: tuple[str, ...], axis: AxisMap) -> NDArray[np.object_]:
                 groups[group].append(label)
             words = [_group_label(group) for group in groups]
         case Centring():
+            # A centred entry is the table's size times a cell, less the sum of all.
             words = [f"{axis.size} × ({label}) - sum" for label in labels]
         case _:
             words = list(labels)

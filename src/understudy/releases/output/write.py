@@ -131,6 +131,7 @@ def _report_failure(path: str | os.PathLike[str]) -> Iterator[None]:
 def _write_csv(
     chunks: Iterator[dict[str, ColumnCells]], draft: Path, spell: TextSpelling
 ) -> None:
+    # DuckDB has no way to append to a file, so each chunk is a file that is copied.
     part = draft.with_name("part")
     with draft.open("wb") as out, DuckdbSession() as session:
         for i, columns in enumerate(chunks):
@@ -196,7 +197,8 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
     if isinstance(column, Boolean | Categorical):
         text = cells_as_text(cells)
         return session.label_sql(tuple(map(spell, text.labels or ())), text.positions())
-    if _declares_decimals(column):  # 1.50 stays 1.50
+    if _declares_decimals(column):
+        # As an exact decimal 1.50 stays 1.50; as a double it would become 1.5.
         assert isinstance(column, Real)
         exact = replace(column, dtype=f"DECIMAL(38,{column.decimals})")
         cells = replace(cells, column=exact)

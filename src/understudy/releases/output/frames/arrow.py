@@ -33,7 +33,7 @@ _ARROW_DICTIONARY_TYPE = re.compile(
 )
 
 MAX_TABLEWISE_ROWS = 1 << 17
-"""Rows from which on columns are converted one by one."""
+"""Rows up to which all columns are converted in one query, which is faster."""
 
 
 def pyarrow_table(columns: MutableMapping[str, ColumnCells]) -> Any:

@@ -82,6 +82,7 @@ def cells_from_decoded(codec: Codec, decoded: DecodedCells) -> ColumnCells:
     index = decoded.index
     for j, spelling in enumerate(column.missing):
         is_spelled, point = spelled == j + 1, spelling_point(column, spelling)
+        # -7 among whole numbers is a value that a frame can hold; "refused" is not.
         if point is None:
             null = null | is_spelled
         else:
@@ -101,6 +102,8 @@ def _categorical_cells(
     values = column.values or ()
     other = () if column.other is None else (column.other,)
     shown = (*values, *other, *column.unfold_weights)
+    # A row of `other` points at the label it was unfolded to, if it was; never at one
+    # of the listed values.
     is_other = decoded.state == OTHER_STATE
     index = np.where(is_other, np.maximum(decoded.index, len(values)), decoded.index)
     missing_place = len(shown) + spelled.astype(np.int64) - 1
@@ -119,6 +122,8 @@ def spelling_point(column: Column, spelling: str) -> int | None:
         column.value_at(int(place))
     except (ValueError, OverflowError):
         return None
+    # A release file may spell anything: a point off the lattice, or beyond 64 bits, is
+    # no value.
     is_point = place.denominator == 1 and abs(place) < MAX_LATTICE_INDEX
     return int(place) if is_point else None
 
@@ -179,6 +184,7 @@ def float_values(cells: ColumnCells) -> NDArray[np.float64]:
     if max(largest, step.denominator) < _MAX_EXACT_DOUBLE:
         # Both are exact as doubles, so that one division rounds only once.
         return (cells.index * step.numerator).astype(np.float64) / step.denominator
+    # Exact fractions are slow, so each distinct value is rounded once.
     distinct, inverse = np.unique(cells.index, return_inverse=True)
     return np.array([float(int(i) * step) for i in distinct], np.float64)[inverse]
 

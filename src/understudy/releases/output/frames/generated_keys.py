@@ -132,6 +132,7 @@ class KeyGenerator:
         """The persons again; a row that disagrees with the row before it begins a new
         one.
         """
+        # Rows of a person are neighbours, so it is enough to look at the row before.
         fresh = np.diff(person, prepend=-1) != 0
         for name in self.schema.constant_columns:
             for part in (rows[name].index, rows[name].state.astype(np.int64)):
