@@ -5,7 +5,7 @@ from __future__ import annotations
 from understudy.accounting.advice import advise_on_budget
 from understudy.accounting.budget import Budget
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
-from understudy.releases.card.recoded_columns import columns_without_bounds
+from understudy.releases.card.recoded_columns import lost_columns
 from understudy.releases.contents import ReleaseContents
 from understudy.text import join_first_names
 
@@ -28,11 +28,10 @@ def list_warnings(release: ReleaseContents) -> tuple[str, ...]:
     warnings = list(advise_on_budget(budget, rows=rows, noisy=declared is None))
     if rows == 0:
         warnings.append(_NO_ROWS_WARNING)
-    if unbounded := columns_without_bounds(release.evidence):
+    if lost := lost_columns(release.evidence):
         warnings.append(
-            f"No bounds stood out of the noise in {join_first_names(unbounded)}: what"
-            " was in these columns is lost. Declare their `min` and `max` in a schema,"
-            " or use a larger ε."
+            f"Nothing stood out of the noise in {join_first_names(lost)}: left empty."
+            " Declare their values, or `min` and `max`, in a schema, or use a larger ε."
         )
     return (*warnings, *list_degenerate_columns(release))
 

@@ -32,7 +32,7 @@ from understudy.schema.schema import Schema
 from understudy.schema.unit import Unit
 from understudy.text import format_count
 
-LOST_COLUMN_NOTE = "no bounds stood out of the noise, so its values are lost"
+LOST_COLUMN_NOTE = "nothing stood out of the noise, so the column is left empty"
 """The note on a column whose part of the budget was too small to find its bounds."""
 
 

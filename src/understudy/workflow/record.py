@@ -21,7 +21,6 @@ from understudy.releases import BudgetStatement, BudgetStep, Guarantee
 from understudy.releases.output.frames import FRAME_KINDS
 from understudy.schema import Schema, schema_to_dict
 from understudy.schema.disclosed import (
-    LOST_COLUMN_NOTE,
     describe_declared,
     describe_learned,
 )
@@ -115,7 +114,7 @@ def _clipped_columns(schema: Schema) -> list[str]:
     for name in schema:
         column = schema[name]
         binned = "bins" in column.learned and column.note
-        if binned or column.note == LOST_COLUMN_NOTE:
+        if binned or column.is_lost:
             lines.append(f"{name}: {column.note}")
     return lines
 

@@ -216,6 +216,7 @@ def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
         LOST_COLUMN_NOTE,
         LOST_COLUMN_NOTE,
     ]
+    assert all(closed[name].is_lost for name in closed)
 
 
 def test_learned_dates_stay_on_the_calendar():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -32,6 +33,7 @@ from understudy.schema import (
     UndeclaredColumn,
     codec_of,
 )
+from understudy.schema.columns.base import LOST_FACT
 from understudy.schema.columns.code_layout import (
     EMPTY_STATE,
     EQUAL_WIDTH_BINS,
@@ -639,3 +641,21 @@ def test_a_list_that_holds_nothing_new_leaves_other_as_it_is():
     decoded = codec.decode(np.array([0, 1, 1]), np.random.default_rng(0))
     assert decoded.state.tolist() == [0, 1, 1]
     assert decoded.index.max() == 0
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Integer(name="age", min=0, max=1, learned=("bounds", LOST_FACT)),
+        Categorical(
+            name="town", values=(), other="other", learned=("values", LOST_FACT)
+        ),
+    ],
+)
+def test_a_lost_column_comes_back_empty_and_never_as_a_made_up_value(column):
+    codec = codec_of(column)
+    codes = np.arange(codec.size).repeat(5)
+    cells = codec.decode(codes, np.random.default_rng(0))
+    assert (cells.state == EMPTY_STATE).all()
+    kept = codec_of(replace(column, learned=()))
+    assert (kept.decode(codes, np.random.default_rng(0)).state != EMPTY_STATE).any()

@@ -34,6 +34,7 @@ from understudy.curator.mechanisms.sparse_histogram import MAX_LABEL_BYTES, lear
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.schema import Categorical, Column, Lattice, Schema, UndeclaredColumn
+from understudy.schema.columns.base import LOST_FACT
 from understudy.schema.disclosed import LOST_COLUMN_NOTE
 
 VOTE_SHARE = Fraction(1, 4)
@@ -185,7 +186,7 @@ class _Closing:
         bounds = learn_bounds(self.context, column.name, amount=amount)
         closed = with_learned_bounds(column, *(bounds or EMPTY_COLUMN_BOUNDS))
         if bounds is None:
-            closed = replace(closed, note=LOST_COLUMN_NOTE)
+            closed = _as_lost(closed)
         self.schema = self.schema.with_column(closed)
 
     def _describe_context(self) -> None:
@@ -200,6 +201,14 @@ def _with_values(column: Categorical, labels: tuple[str, ...]) -> Column:
     other = column.other if column.other is not None else OTHER_LABEL
     while other in labels or other in column.missing or other in column.unfold:
         other += "_"
-    return replace(
+    listed = replace(
         column, values=labels, other=other, learned=(*column.learned, "values")
     )
+    return listed if labels else _as_lost(listed)
+
+
+def _as_lost(column: Column) -> Column:
+    """The column as one that comes back empty. Values that nothing supports would look
+    like knowledge in a file that says nothing of noise.
+    """
+    return replace(column, learned=(*column.learned, LOST_FACT), note=LOST_COLUMN_NOTE)

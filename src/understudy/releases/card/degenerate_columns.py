@@ -23,7 +23,6 @@ from understudy.schema import Categorical, Lattice
 from understudy.schema.columns.base import OutOfBoundsPolicy
 from understudy.schema.columns.code_layout import BinEdges
 from understudy.schema.columns.codec import Codec
-from understudy.schema.disclosed import LOST_COLUMN_NOTE
 from understudy.text import join_first_names
 
 MIN_CATCH_ALL_SHARE, MIN_BOUND_BIN_SHARE = 0.9, 0.5
@@ -41,6 +40,11 @@ RARE_VALUES_TEXT = (
     "nearly all rows are `{label}`: hardly any value is shared by enough of them."
     f" Written so, cells would be read as values: {_SPELLING_HINT}. Else declare the"
     " column in a schema, or leave it out."
+)
+LOST_LABELS_TEXT = (
+    "no value is shared by enough rows to be shown, so the column is empty. Written so,"
+    f" cells would be read as values: {_SPELLING_HINT}. Else declare the column in a"
+    " schema, or leave it out."
 )
 UNLISTED_VALUES_TEXT = (
     "nearly all rows are `{label}`: does the schema spell its values as the file does?"
@@ -128,9 +132,10 @@ def degenerate_column_lines(
 
 
 def _judge_released_column(evidence: Evidence, name: str) -> DegenerateColumn | None:
-    if evidence.schema[name].note == LOST_COLUMN_NOTE:
-        # The run itself says that no bounds stood out; once is enough.
-        return DegenerateColumn("", lost=True)
+    if evidence.schema[name].is_lost:
+        # The run itself says that nothing stood out; labels may be misspelt numbers.
+        labels = isinstance(evidence.schema[name], Categorical)
+        return DegenerateColumn(LOST_LABELS_TEXT if labels else "", lost=True)
     codec, shares = evidence.schema.codecs[name], evidence.shares(name)
     if CatchAllShares.of(codec, shares).largest < MIN_BOUND_BIN_SHARE:
         return None  # spares most columns the error bound

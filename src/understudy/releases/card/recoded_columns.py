@@ -9,7 +9,6 @@ answers, are about the recoded cells. Readers of a release are informed of it.
 from __future__ import annotations
 
 from understudy.releases.evidence import Evidence
-from understudy.schema.disclosed import LOST_COLUMN_NOTE
 from understudy.text import format_count, join_first_names
 
 
@@ -25,6 +24,8 @@ def rare_rows_by_column(evidence: Evidence) -> dict[str, int]:
         other = schema.codecs[name].other
         if other is None or "values" not in schema[name].learned:
             continue
+        if schema[name].is_lost:
+            continue
         # A count of the model, which is already noisy: nothing more is released.
         rows = round(float(model.marginal((name,))[other]))
         if rows > 0:
@@ -32,10 +33,10 @@ def rare_rows_by_column(evidence: Evidence) -> dict[str, int]:
     return rare
 
 
-def columns_without_bounds(evidence: Evidence) -> list[str]:
-    """The columns whose bounds were to be learned and could not be."""
+def lost_columns(evidence: Evidence) -> list[str]:
+    """The columns whose labels or bounds were to be learned and could not be."""
     schema = evidence.schema
-    return [name for name in schema if schema[name].note == LOST_COLUMN_NOTE]
+    return [name for name in schema if schema[name].is_lost]
 
 
 def recoding_lines(evidence: Evidence) -> list[str]:
@@ -43,9 +44,9 @@ def recoding_lines(evidence: Evidence) -> list[str]:
     are not shown.
     """
     schema, lines = evidence.schema, []
-    unbounded = columns_without_bounds(evidence)
+    lost = lost_columns(evidence)
     learned_bounds = [name for name in schema if "bounds" in schema[name].learned]
-    clipped = [name for name in learned_bounds if name not in unbounded]
+    clipped = [name for name in learned_bounds if name not in lost]
     if clipped:
         lines.append(
             f"Clipped to the bounds that were learned: {join_first_names(clipped)}."

@@ -33,6 +33,10 @@ class OutOfBoundsPolicy(StrEnum):
     MISSING = "missing"
 
 
+LOST_FACT = "lack of anything above the noise"
+"""What is learned of a column whose labels or bounds drowned in noise."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """What every column has.
@@ -80,6 +84,13 @@ class Column:
     def is_modelled(self) -> bool:
         """Whether the column takes part in a release."""
         return self.use and self.role is not Role.DIRECT_IDENTIFIER
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing of it stood out of the noise: it comes back empty, since any
+        value would be made up.
+        """
+        return LOST_FACT in self.learned
 
     @property
     def is_closed(self) -> bool:

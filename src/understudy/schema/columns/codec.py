@@ -30,6 +30,7 @@ from understudy.schema.columns.cell import (
     to_plain_cell,
 )
 from understudy.schema.columns.code_layout import (
+    EMPTY_STATE,
     OTHER_STATE,
     VALUE_STATE,
     BinEdges,
@@ -222,7 +223,7 @@ class Codec(CodeLayout):
         rng: np.random.Generator,
         spread: BinDensity | None = None,
     ) -> DecodedCells:
-        """Back to lattice indices or label positions.
+        """Back to lattice indices or label positions; a lost column is empty.
 
         Inside a bin values are drawn from `spread`, uniformly without it. Decoding is
         post-processing, so the generator may be seeded.
@@ -242,6 +243,8 @@ class Codec(CodeLayout):
             drawn = np.searchsorted(self._unfold_shares, uniform, side="right")
             # Position `values` is `other` itself; the unfolded values follow it.
             index[is_other] = values + 1 + drawn
+        if self.column.is_lost:
+            state[:] = EMPTY_STATE
         return DecodedCells(index, state)
 
     def _draw_indices(
