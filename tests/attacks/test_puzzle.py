@@ -37,7 +37,7 @@ def test_groups_are_what_the_predicate_says():
     assert girls.name == "girls"
     assert girls.count == (0, 2)
     assert girls.cells.sum() == 3
-    assert puzzle.described(0, 2) == "2 F"
+    assert puzzle.describe_person(0, 2) == "2 F"
 
 
 def test_impossible_people_are_left_out():

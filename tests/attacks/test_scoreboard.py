@@ -28,7 +28,7 @@ def test_the_more_is_known_the_more_are_named():
 
 def test_nobody_is_named_by_ratings_that_are_all_wrong():
     rng = np.random.default_rng(1)
-    ratings = Ratings.made(2_000, 300, rng)
+    ratings = Ratings.simulate(2_000, 300, rng)
     knows = RatingKnowledge(label="nothing", days=3, wrong=1)
     right, _ = _identification_rates(ratings, knows, 2, 100, rng)
     truly, _ = _identification_rates(ratings, KNOWLEDGE_CASES[0], 4, 100, rng)

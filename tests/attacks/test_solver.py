@@ -121,15 +121,17 @@ def test_the_block_has_one_solution():
     block = census_block()
     found = solve_puzzle(block)
     assert found.complete
-    assert [[block.described(*p) for p in table] for table in found.tables] == [BLOCK]
-    assert [block.described(*p) for p in found.people_in_all_tables()] == BLOCK
+    assert [[block.describe_person(*p) for p in table] for table in found.tables] == [
+        BLOCK
+    ]
+    assert [block.describe_person(*p) for p in found.people_in_all_tables()] == BLOCK
 
 
 def test_without_4a_there_are_two():
     block = census_block()
     found = solve_puzzle(block.without_statistics("4A"))
     assert found.complete
-    assert [[block.described(*p) for p in table] for table in found.tables] == [
+    assert [[block.describe_person(*p) for p in table] for table in found.tables] == [
         OTHER,
         BLOCK,
     ]

@@ -2,8 +2,8 @@
 and how noise stops it.
 
 Garfinkel, Abowd, Martindale, "Understanding database reconstruction attacks on public
-data", 2019. The solver is our own (`attacks.solver`). Every number here is found by a
-search that was exhausted, or is said to be more than what was found.
+data", 2019. Every number here comes from a search that was exhausted, or is said to be
+more than what was found.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import comb
 
 import numpy as np
 
-from understudy.accounting.expected_error import noise_half_width as half_width
+from understudy.accounting.expected_error import noise_half_width
 from understudy.accounting.law import Law
 from understudy.attacks.finding import AttackFinding, Bar, Bars
 from understudy.attacks.puzzle import PublishedStatistic, Puzzle, Range, census_block
@@ -28,6 +28,9 @@ from understudy.noise import draw_noise
 
 MAX_AGE_YEARS = 125
 """Nobody is older."""
+
+MAX_LISTED_TABLES = 20
+"""Tables that are written out for a program."""
 
 DEMO_SLACK_YEARS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
 """Years by which each mean and median may be off, in the demonstration."""
@@ -43,55 +46,38 @@ def run_census_attack(
     1
     """
     block = census_block()
-    exact, fewer = solve_puzzle(block), solve_puzzle(block.without_statistics("4A"))
-    blurred = [
+    exact = solve_puzzle(block)
+    fewer = solve_puzzle(block.without_statistics("4A"))
+    widened = [
         solve_puzzle(widen_statistics(block, slack), limit=limit)
         for slack in DEMO_SLACK_YEARS
     ]
     private = solve_puzzle(add_noise(block, exact.tables[0], epsilon), limit=limit)
-    rows = [Bar("all 14 statistics, exact", len(exact.tables), "1: everybody is known")]
-    rows.append(Bar("without statistic 4A", len(fewer.tables)))
-    for slack, found in zip(DEMO_SLACK_YEARS, blurred, strict=True):
-        rows.append(
-            Bar(
-                f"means and medians ± {float(slack):g}",
-                len(found.tables),
-                found.count,
-                safe=True,
-            )
-        )
-    rows.append(
-        Bar(
-            f"ε = {float(epsilon):g} for all of them",
-            len(private.tables),
-            private.count,
-            safe=True,
-        )
-    )
-    people = [block.described(*person) for person in exact.tables[0]]
+    people = [block.describe_person(*person) for person in exact.tables[0]]
+    known = "1: everybody is known"
+    bars = [
+        Bar("all 14 statistics, exact", len(exact.tables), known),
+        Bar("without statistic 4A", len(fewer.tables)),
+    ]
+    for slack, found in zip(DEMO_SLACK_YEARS, widened, strict=True):
+        bars.append(_solutions_bar(f"means and medians ± {float(slack):g}", found))
+    bars.append(_solutions_bar(f"ε = {float(epsilon):g} for all of them", private))
     return AttackFinding(
         name="census",
         title="Seven people, fourteen statistics, one solution",
         text=(
             f"Exact statistics leave {exact.count} table: {', '.join(people)}.",
-            (
-                f"Had statistic 4A (black women) been held back, {fewer.count} tables"
-                " would fit."
-            ),
-            (
-                "Were means and medians only known to ± 0.25, 0.5 and 1 year:"
-                f" {blurred[0].count}, then {blurred[1].count}, then"
-                f" {blurred[2].count}."
-            ),
-            (
-                f"With discrete Laplace noise, ε = {float(epsilon):g} over all counts"
-                f" and sums, {private.count} tables fit: nobody is known."
-            ),
+            f"Had statistic 4A (black women) been held back, {fewer.count} tables"
+            " would fit.",
+            "Were means and medians only known to ± 0.25, 0.5 and 1 year:"
+            f" {widened[0].count}, then {widened[1].count}, then {widened[2].count}.",
+            f"With discrete Laplace noise, ε = {float(epsilon):g} over all counts"
+            f" and sums, {private.count} tables fit: nobody is known.",
         ),
         figure=Bars(
             title="Tables that fit what was published",
             axis="tables (log scale)",
-            bars=tuple(rows),
+            bars=tuple(bars),
             log=True,
             top=10**4,
         ),
@@ -100,13 +86,17 @@ def run_census_attack(
             "exact": len(exact.tables),
             "without_4A": len(fewer.tables),
             "slack": {
-                f"{float(s):g}": found.count
-                for s, found in zip(DEMO_SLACK_YEARS, blurred, strict=True)
+                f"{float(slack):g}": found.count
+                for slack, found in zip(DEMO_SLACK_YEARS, widened, strict=True)
             },
             "epsilon": float(epsilon),
             "private": private.count,
         },
     )
+
+
+def _solutions_bar(label: str, solutions: Solutions) -> Bar:
+    return Bar(label, len(solutions.tables), solutions.count, safe=True)
 
 
 def widen_statistics(puzzle: Puzzle, slack: Fraction) -> Puzzle:
@@ -136,18 +126,27 @@ def add_noise(puzzle: Puzzle, truth: PeopleTable, epsilon: Fraction) -> Puzzle:
     but for one time in seventy million. Medians are left out: a private median rules no
     table out.
     """
-    asked = [s for s in puzzle.statements if s.mean is not None]
+    asked = [each for each in puzzle.statements if each.mean is not None]
+    # A count and a sum of each group.
     share = epsilon / (2 * len(asked))
-    largest = max(abs(v) for v in puzzle.values)
+    largest = max(abs(value) for value in puzzle.values)
     statements = []
-    for s in asked:
-        members = [puzzle.values[v] for k, v in truth if s.cells[k, v]]
-        count = _draw_noisy_range(len(members), Fraction(1) / share)
+    for statement in asked:
+        members = [
+            puzzle.values[value]
+            for kind, value in truth
+            if statement.cells[kind, value]
+        ]
+        count_low, count_high = _draw_noisy_range(len(members), Fraction(1) / share)
         total = _draw_noisy_range(sum(members), Fraction(largest) / share)
-        low, high = max(0, int(count[0])), min(int(count[1]), 2 * len(truth))
+        # The attacker also knows that a block of this size has no hundreds of people.
+        low, high = max(0, int(count_low)), min(int(count_high), 2 * len(truth))
         statements.append(
             PublishedStatistic(
-                name=s.name, cells=s.cells, count=(low, max(low, high)), total=total
+                name=statement.name,
+                cells=statement.cells,
+                count=(low, max(low, high)),
+                total=total,
             )
         )
     return replace(puzzle, statements=tuple(statements))
@@ -156,7 +155,7 @@ def add_noise(puzzle: Puzzle, truth: PeopleTable, epsilon: Fraction) -> Puzzle:
 def _draw_noisy_range(exact: int, scale: Fraction) -> Range:
     """A noisy number, and the range of true ones that an attacker then believes in."""
     value = exact + int(draw_noise(Law.DISCRETE_LAPLACE, scale, (1,))[0])
-    width = half_width(Law.DISCRETE_LAPLACE, scale, 1 - 1e-9)
+    width = noise_half_width(Law.DISCRETE_LAPLACE, scale, 1 - 1e-9)
     return Fraction(value - width), Fraction(value + width)
 
 
@@ -166,18 +165,20 @@ def run_ages_attack(*, median: int = 30, mean: int = 44) -> AttackFinding:
     >>> run_ages_attack().facts["both"]
     30
     """
-    every = np.arange(1, MAX_AGE_YEARS + 1)
-    a, b, c = (g.ravel() for g in np.meshgrid(every, every, every, indexing="ij"))
-    sorted_ = (a <= b) & (b <= c)
-    a, b, c = a[sorted_], b[sorted_], c[sorted_]
+    ages = np.arange(1, MAX_AGE_YEARS + 1)
+    a, b, c = (g.ravel() for g in np.meshgrid(ages, ages, ages, indexing="ij"))
+    # Each triple once, whoever of the three is named first.
+    in_order = (a <= b) & (b <= c)
+    a, b, c = a[in_order], b[in_order], c[in_order]
     differ = (a < b) & (b < c)
-    middle, total = b == median, a + b + c == 3 * mean
-    both, apart = int((middle & total).sum()), int((middle & total & differ).sum())
-    first, last = a[middle & total], c[middle & total]
+    has_median, has_mean = b == median, a + b + c == 3 * mean
+    fits = has_median & has_mean
+    both, apart = int(fits.sum()), int((fits & differ).sum())
+    first, last = a[fits], c[fits]
     rows = (
         Bar("any three different ages", comb(MAX_AGE_YEARS, 3)),
-        Bar(f"a median of {median}", int((middle & differ).sum())),
-        Bar(f"a mean of {mean}", int((total & differ).sum())),
+        Bar(f"a median of {median}", int((has_median & differ).sum())),
+        Bar(f"a mean of {mean}", int((has_mean & differ).sum())),
         Bar("both", both, f"{both}, {apart} if no two are alike"),
     )
     return AttackFinding(
@@ -210,68 +211,68 @@ def reconstruct_tables(
 ) -> tuple[AttackFinding, Solutions]:
     """How many tables fit published statistics, and who is in all of them."""
     found = solve_puzzle(puzzle, limit=limit)
-    certain = (
-        [puzzle.described(*person) for person in found.people_in_all_tables()]
-        if found.complete
-        else []
+    certain: list[str] = []
+    if found.complete:
+        certain = [
+            puzzle.describe_person(*person) for person in found.people_in_all_tables()
+        ]
+    known = [f"Known for sure: {', '.join(certain)}."] if certain else []
+    bars = [Bar("all statistics", len(found.tables), found.count)]
+    if found.complete:
+        bars += _bars_without_each(puzzle, limit)
+    finding = AttackFinding(
+        name="reconstruct",
+        title="What these statistics give away",
+        text=(_solutions_verdict(found, len(certain)), *known),
+        figure=Bars(
+            title="Tables that fit",
+            axis="tables (log scale)",
+            bars=tuple(bars),
+            log=True,
+        ),
+        facts={
+            "solutions": len(found.tables),
+            "complete": found.complete,
+            "certain": certain,
+            "tables": [
+                [puzzle.describe_person(*person) for person in table]
+                for table in found.tables[:MAX_LISTED_TABLES]
+            ],
+            "without": {
+                bar.label.removeprefix("without "): bar.note for bar in bars[1:]
+            },
+        },
     )
-    people = len(found.tables[0]) if found.tables else 0
+    return finding, found
+
+
+def _solutions_verdict(found: Solutions, certain: int) -> str:
+    """What the number of tables means for the people in them."""
     if not found.complete:
-        verdict = (
+        return (
             f"{found.count} tables fit; the search was stopped there, so nothing is"
             " said about single people."
         )
-    elif not found.tables:
-        verdict = (
+    if not found.tables:
+        return (
             "No table fits: the statistics contradict each other, or are noisier than"
             " they are said to be."
         )
-    elif len(found.tables) == 1:
-        verdict = "Exactly 1 table fits: everybody is known."
-    else:
-        verdict = (
-            f"{found.count} tables fit; {len(certain)} of {people} people are in all of"
-            " them."
-        )
-    bars = [Bar("all statistics", len(found.tables), found.count)]
-    for statement in puzzle.statements if found.complete else ():
+    if len(found.tables) == 1:
+        return "Exactly 1 table fits: everybody is known."
+    people = len(found.tables[0])
+    return f"{found.count} tables fit; {certain} of {people} people are in all of them."
+
+
+def _bars_without_each(puzzle: Puzzle, limit: int) -> list[Bar]:
+    """How many tables would fit, had one of the statistics not been published."""
+    bars = []
+    for statement in puzzle.statements:
         fewer = puzzle.without_statistics(statement.name)
-        if not fewer.bounded:
-            continue
-        left = solve_puzzle(fewer, limit=min(limit, 1_000), effort=20_000)
-        bars.append(
-            Bar(
-                f"without {statement.name}",
-                len(left.tables),
-                left.count,
-                safe=len(left.tables) > 1,
-            )
-        )
-    return (
-        AttackFinding(
-            name="reconstruct",
-            title="What these statistics give away",
-            text=(
-                verdict,
-                *([f"Known for sure: {', '.join(certain)}."] if certain else []),
-            ),
-            figure=Bars(
-                title="Tables that fit",
-                axis="tables (log scale)",
-                bars=tuple(bars),
-                log=True,
-            ),
-            facts={
-                "solutions": len(found.tables),
-                "complete": found.complete,
-                "certain": certain,
-                "tables": [
-                    [puzzle.described(*p) for p in table] for table in found.tables[:20]
-                ],
-                "without": {
-                    bar.label.removeprefix("without "): bar.note for bar in bars[1:]
-                },
-            },
-        ),
-        found,
-    )
+        # Without a total the number of people, and so of tables, has no end.
+        if fewer.has_total:
+            found = solve_puzzle(fewer, limit=min(limit, 1_000), effort=20_000)
+            count, is_safe = len(found.tables), len(found.tables) > 1
+            label = f"without {statement.name}"
+            bars.append(Bar(label, count, found.count, safe=is_safe))
+    return bars

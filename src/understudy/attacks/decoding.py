@@ -5,15 +5,16 @@ Dinur, Nissim, "Revealing information while preserving privacy", 2003. n people 
 secret bit each. An answer is the number of ones in a subset, with an error of at most
 E.
 
-  exhaustive   All 2ⁿ subsets are asked. Any candidate that agrees with every answer to within E is wrong in at most 4E places: 2E
-               among its wrong ones, seen by the subset of those places, and 2E among
-               its wrong zeros.
-  decoding     Only 4n random subsets are asked. The candidate that minimises Σ|Ax - y| over 0 ≤ x ≤ 1 is a linear program; rounded, it is
-               right nearly everywhere while E is well below √n (Dwork, McSherry,
-               Talwar, "The price of privacy and the limits of LP decoding", 2007).
+  exhaustive   All 2ⁿ subsets are asked. Any candidate that agrees with every answer to
+               within E is wrong in at most 4E places: 2E among its wrong ones, counted
+               by the subset of those places, and 2E among its wrong zeros.
+  decoding     Only 4n random subsets are asked. The candidate that minimises Σ|Ax - y|
+               over 0 ≤ x ≤ 1 is a linear program; rounded, it is right nearly
+               everywhere while E is well below √n (Dwork, McSherry, Talwar, "The price
+               of privacy and the limits of LP decoding", 2007).
 
-The people and the bounded errors are made up from a seed. The last point of each figure
-is the curator's own noise, which has none.
+The people and the bounded errors are simulated from a seed. The last bar of the second
+figure is the curator's own noise, which cannot be seeded.
 """
 
 from __future__ import annotations
@@ -42,60 +43,79 @@ def run_exhaustive_attack(
     0
     """
     rng = np.random.default_rng(seed)
-    every = (np.arange(2**people)[:, None] >> np.arange(people) & 1).astype(
+    # Every subset as a row of zeros and ones; single precision is fast, and exact here.
+    subsets = (np.arange(2**people)[:, None] >> np.arange(people) & 1).astype(
         np.float32
-    )  # so that products are fast; exact
+    )
     secret = rng.permutation(np.arange(people) % 2).astype(np.float32)
-    truth = every @ secret
-    counts = every @ every.T  # what each candidate would answer to each question
-    wrong = (every != secret).sum(axis=1)
-    chance: dict[int, int] = {}
+    truth = subsets @ secret
+    counts = subsets @ subsets.T  # what each candidate would answer to each question
+    wrong_places = (subsets != secret).sum(axis=1)
+    by_chance: dict[int, int] = {}
     misled: dict[int, int] = {}
     for error in errors:
         random = truth + rng.integers(-error, error + 1, len(truth))
-        # As misleading as can be: halfway to a table with 2E ones and 2E zeros
-        # exchanged, rounded towards the truth.
-        decoy = secret.copy()
-        for bit in (0, 1):
-            decoy[np.flatnonzero(secret == bit)[: 2 * error]] = 1 - bit
-        halfway = truth + np.trunc((every @ decoy - truth) / 2)
-        for found, answers in ((chance, random), (misled, halfway)):
-            assert np.abs(answers - truth).max() <= error, (
-                "an answer is off by at most E"
-            )
-            found[error] = int(
-                wrong[_find_agreeing_candidates(counts, answers, error)].max()
-            )
-    curves = (
-        Curve("misleading errors", tuple((float(e), float(misled[e])) for e in errors)),
-        Curve("random errors", tuple((float(e), float(chance[e])) for e in errors)),
-        Curve(
-            "proven: never above 4E",
-            tuple((float(e), min(4.0 * e, people)) for e in errors),
-            dashed=True,
-        ),
-    )
+        misleading = _mislead(subsets, secret, truth, error)
+        for furthest, answers in ((by_chance, random), (misled, misleading)):
+            largest_error = np.abs(answers - truth).max()
+            assert largest_error <= error, "an answer is off by at most E"
+            agreeing = _find_agreeing_candidates(counts, answers, error)
+            furthest[error] = int(wrong_places[agreeing].max())
+    return _exhaustive_finding(people, errors, by_chance, misled)
+
+
+def _mislead(
+    subsets: NDArray[np.float32],
+    secret: NDArray[np.float32],
+    truth: NDArray[np.float32],
+    error: int,
+) -> NDArray[np.float32]:
+    """The most misleading answers: halfway to a table with 2E ones and 2E zeros
+    exchanged, rounded towards the truth.
+    """
+    decoy = secret.copy()
+    for bit in (0, 1):
+        decoy[np.flatnonzero(secret == bit)[: 2 * error]] = 1 - bit
+    return np.asarray(truth + np.trunc((subsets @ decoy - truth) / 2))
+
+
+def _exhaustive_finding(
+    people: int,
+    errors: tuple[int, ...],
+    by_chance: dict[int, int],
+    misled: dict[int, int],
+) -> AttackFinding:
+    """The furthest candidates by error, random and misleading, in words and curves."""
+    bound = {error: min(4 * error, people) for error in errors}
+
+    def curve(label: str, furthest: dict[int, int], *, dashed: bool = False) -> Curve:
+        points = tuple((float(error), float(furthest[error])) for error in errors)
+        return Curve(label, points, dashed=dashed)
+
     return AttackFinding(
         name="exhaustive",
         title=f"All {2**people:,} questions about {people} people",
         text=tuple(
             f"Error at most {e}: of all tables that agree with every answer, the"
-            f" furthest is wrong in {chance[e]} of {people} places where errors are"
-            f" random, in {misled[e]} where they mislead; never in more than"
-            f" {min(4 * e, people)}."
+            f" furthest is wrong in {by_chance[e]} of {people} places if errors are"
+            f" random, in {misled[e]} if they mislead; never in more than {bound[e]}."
             for e in errors
         ),
         figure=Curves(
             title="Wrong places of the furthest table that agrees",
             x="largest error E of an answer",
             y=f"places out of {people}",
-            curves=curves,
+            curves=(
+                curve("misleading errors", misled),
+                curve("random errors", by_chance),
+                curve("proven: never above 4E", bound, dashed=True),
+            ),
             top=float(people),
         ),
         facts={
             "people": people,
             "furthest": {str(e): misled[e] for e in errors},
-            "furthest_random": {str(e): chance[e] for e in errors},
+            "furthest_random": {str(e): by_chance[e] for e in errors},
             "bound": {str(e): 4 * e for e in errors},
         },
     )
@@ -107,14 +127,14 @@ def _find_agreeing_candidates(
     error: int,
     at_once: int = 256,
 ) -> NDArray[np.int64]:
-    """The candidates whose answers are all within the error; few outlive the first
-    questions.
-    """
-    left = np.arange(len(counts))
+    """The candidates whose answers are all within the error."""
+    agreeing = np.arange(len(counts))
+    # Block by block: few candidates outlive the first questions.
     for start in range(0, len(answers), at_once):
-        some = slice(start, start + at_once)
-        left = left[(np.abs(counts[left, some] - answers[some]) <= error).all(axis=1)]
-    return left
+        block = slice(start, start + at_once)
+        distances = np.abs(counts[agreeing, block] - answers[block])
+        agreeing = agreeing[(distances <= error).all(axis=1)]
+    return agreeing
 
 
 def run_decoding_attack(
@@ -134,62 +154,47 @@ def run_decoding_attack(
     questions = rng.integers(0, 2, (4 * people, people)).astype(np.float64)
     secret = rng.integers(0, 2, people)
     truth = questions @ secret
-    wrong = {}
+    right = {}
     for level in levels:
         answers = truth + rng.uniform(-level, level, len(truth)) * sqrt(people)
-        wrong[level] = float((decode_bits(questions, answers) != secret).mean())
+        right[level] = float((decode_bits(questions, answers) == secret).mean())
     # One person moves each of 4n counts by at most 1, so they share ε.
     scale = Fraction(4 * people) / epsilon
-    private = float(
-        (
-            decode_bits(
-                questions, truth + draw_noise(Law.DISCRETE_LAPLACE, scale, truth.shape)
-            )
-            != secret
-        ).mean()
-    )
-    rows = [
-        Bar(
-            f"errors up to {level:g}·√n",
-            1 - wrong[level],
-            f"{1 - wrong[level]:.0%} right",
-        )
-        for level in levels
+    noisy = truth + draw_noise(Law.DISCRETE_LAPLACE, scale, truth.shape)
+    private = float((decode_bits(questions, noisy) == secret).mean())
+    bars = [
+        Bar(f"errors up to {level:g}·√n", share, f"{share:.0%} right")
+        for level, share in right.items()
     ]
-    rows.append(
-        Bar(
-            f"the curator's noise, ε = {float(epsilon):g}",
-            1 - private,
-            f"{1 - private:.0%}, a coin has 50%",
-            safe=True,
-        )
+    curator_label = f"the curator's noise, ε = {float(epsilon):g}"
+    bars.append(
+        Bar(curator_label, private, f"{private:.0%}, a coin has 50%", safe=True)
     )
     return AttackFinding(
         name="decode",
         title=f"{4 * people} counts about {people} people, decoded by a linear program",
         text=(
             *(
-                f"Errors up to {level:g}·√n: {1 - wrong[level]:.1%} of all bits are"
-                " reconstructed."
-                for level in levels
+                f"Errors up to {level:g}·√n: {share:.1%} of all bits are reconstructed."
+                for level, share in right.items()
             ),
             (
                 f"Discrete Laplace noise, ε = {float(epsilon):g} over all {4 * people}"
-                f" counts: {1 - private:.1%}; guessing gives half."
+                f" counts: {private:.1%}; guessing gives half."
             ),
         ),
         figure=Bars(
             title="Secret bits reconstructed",
             axis="share of bits that are right",
-            bars=tuple(rows),
+            bars=tuple(bars),
             top=1.0,
         ),
         facts={
             "people": people,
             "questions": 4 * people,
-            "wrong": {f"{level:g}": wrong[level] for level in levels},
+            "wrong": {f"{level:g}": 1 - share for level, share in right.items()},
             "epsilon": float(epsilon),
-            "private_wrong": private,
+            "private_wrong": 1 - private,
         },
     )
 
@@ -204,6 +209,7 @@ def decode_bits(
     [1, 0, 1]
     """
     m, n = questions.shape
+    # |Ax − y| is not linear, but the least s + t with Ax + s − t = y and s, t ≥ 0 is.
     slack = np.eye(m)
     solved = linprog(
         np.r_[np.zeros(n), np.ones(2 * m)],

@@ -38,20 +38,23 @@ def run_differencing_attack(
     >>> run_differencing_attack(trials=100).facts["exact"]
     1.0
     """
-    left = MARCH_COUNTS[0] - APRIL_COUNTS[0]
+    dropouts = MARCH_COUNTS[0] - APRIL_COUNTS[0]
     rich = MARCH_COUNTS[1] - APRIL_COUNTS[1]
-    exact = 1.0 if rich in (0, left) else 0.5
-    found = {epsilon: simulate_guess_rate(epsilon, trials) for epsilon in epsilons}
+    # If all who left are rich, or none, the difference says it of each of them.
+    exact = 1.0 if rich in (0, dropouts) else 0.5
+    rates = {epsilon: simulate_guess_rate(epsilon, trials) for epsilon in epsilons}
     bars = [Bar("exact counts", exact, "100%: certain")]
-    for epsilon, share in found.items():
-        bars.append(
-            Bar(
-                f"ε = {float(epsilon):g}",
-                share,
-                f"{share:.0%}, at most {max_guess_rate(epsilon):.0%}",
-                safe=True,
-            )
-        )
+    for epsilon, rate in rates.items():
+        note = f"{rate:.0%}, at most {max_guess_rate(epsilon):.0%}"
+        bars.append(Bar(f"ε = {float(epsilon):g}", rate, note, safe=True))
+    freddie_rates = {
+        count: best_guess_rate(FREDDIE_COUNT, count)
+        for count in range(FREDDIE_COUNT + 1)
+    }
+    bets = ", ".join(
+        f"{freddie_rates[count]:.0%} right at {count}"
+        for count in range(1, FREDDIE_COUNT)
+    )
     return AttackFinding(
         name="differencing",
         title="Two counts, one of them without John",
@@ -62,7 +65,7 @@ def run_differencing_attack(
                 f" {APRIL_COUNTS[0]:,}."
             ),
             (
-                f"{left} student left and {rich} family fewer earns that much: John's"
+                f"{dropouts} student left and {rich} family fewer earns that much: John's"
                 " does."
             ),
             (
@@ -72,13 +75,13 @@ def run_differencing_attack(
             (
                 f"Of {FREDDIE_COUNT} Freddies, a difference of 0 or {FREDDIE_COUNT}"
                 " tells on all; any other, on whom to bet:"
-                f" {', '.join(f'{best_guess_rate(FREDDIE_COUNT, x):.0%} right at {x}' for x in range(1, FREDDIE_COUNT))}."
+                f" {bets}."
             ),
             *(
                 f"With both counts noisy, ε = {float(e):g} together, the difference is"
                 f" right {share:.1%} of the time in {trials:,} tries; no attacker can"
                 f" exceed {max_guess_rate(e):.3%} on average."
-                for e, share in found.items()
+                for e, share in rates.items()
             ),
         ),
         figure=Bars(
@@ -89,20 +92,17 @@ def run_differencing_attack(
         ),
         facts={
             "exact": exact,
-            "freddies": {
-                str(x): best_guess_rate(FREDDIE_COUNT, x)
-                for x in range(FREDDIE_COUNT + 1)
-            },
+            "freddies": {str(count): rate for count, rate in freddie_rates.items()},
             "trials": trials,
-            "noisy": {f"{float(e):g}": share for e, share in found.items()},
+            "noisy": {f"{float(e):g}": share for e, share in rates.items()},
             "bound": {f"{float(e):g}": max_guess_rate(e) for e in epsilons},
         },
     )
 
 
 def best_guess_rate(people: int, difference: int) -> float:
-    """How often the best guess about each of so many people is right, of whom exact
-    counts say how many have the secret.
+    """How often the best guess about each of some people is right, of whom exact counts
+    say how many have the secret.
 
     >>> [best_guess_rate(4, x) for x in range(5)]
     [1.0, 0.75, 0.5, 0.75, 1.0]

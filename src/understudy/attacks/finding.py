@@ -34,11 +34,10 @@ class Bars:
     @property
     def end(self) -> float:
         """The value at which the axis ends."""
-        return (
-            self.top
-            if self.top is not None
-            else max((bar.value for bar in self.bars), default=1.0) or 1.0
-        )
+        if self.top is not None:
+            return self.top
+        # An axis that ends at 0 has no length.
+        return max((bar.value for bar in self.bars), default=1.0) or 1.0
 
 
 @dataclass(frozen=True)
@@ -66,17 +65,15 @@ class Curves:
     @property
     def x_range(self) -> tuple[float, float]:
         """Ends of the x-axis."""
-        every = [x for curve in self.curves for x, _ in curve.points]
-        return min(every), max(every)
+        all_x = [x for curve in self.curves for x, _ in curve.points]
+        return min(all_x), max(all_x)
 
     @property
     def end(self) -> float:
         """Where the y-axis, which begins at 0, ends."""
-        return (
-            self.top
-            if self.top is not None
-            else max(y for curve in self.curves for _, y in curve.points) or 1.0
-        )
+        if self.top is not None:
+            return self.top
+        return max(y for curve in self.curves for _, y in curve.points) or 1.0
 
 
 AttackFigure = Bars | Curves

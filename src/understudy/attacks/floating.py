@@ -1,5 +1,5 @@
 """The floating-point attack: textbook Laplace noise in double precision has holes, and
-the holes tell tables apart.
+the holes distinguish tables.
 
 Mironov, "On significance of the least significant bits for differential privacy", 2012.
 A textbook sampler takes a uniform double u, computes -b·ln u with a random sign, and
@@ -37,10 +37,8 @@ def textbook_laplace(
     use it.
     """
     u = rng.integers(1, 2**53, size) / UNIFORM_GRID_POINTS
-    return np.asarray(
-        count + scale * np.where(rng.integers(0, 2, size) == 1, 1.0, -1.0) * np.log(u),
-        np.float64,
-    )
+    sign = np.where(rng.integers(0, 2, size) == 1, 1.0, -1.0)
+    return np.asarray(count + scale * sign * np.log(u), np.float64)
 
 
 def is_possible_output(
@@ -55,14 +53,13 @@ def is_possible_output(
     """
     noise = outputs - count
     sign = np.where(noise > 0, -1.0, 1.0)
-    k = (
-        np.rint(np.exp(-np.abs(noise) / scale) * UNIFORM_GRID_POINTS)[:, None]
-        + NEIGHBOUR_OFFSETS
-    )
-    u = np.clip(k, 1, UNIFORM_GRID_POINTS - 1) / UNIFORM_GRID_POINTS
-    return np.asarray(
-        (count + scale * sign[:, None] * np.log(u) == outputs[:, None]).any(axis=1)
-    )
+    # Invert the sampler: the u that gives this noise, and its neighbours on the grid.
+    nearest = np.rint(np.exp(-np.abs(noise) / scale) * UNIFORM_GRID_POINTS)
+    grid = nearest[:, None] + NEIGHBOUR_OFFSETS
+    u = np.clip(grid, 1, UNIFORM_GRID_POINTS - 1) / UNIFORM_GRID_POINTS
+    # Exact comparison of doubles is the point: the last bits give the count away.
+    reproduced = count + scale * sign[:, None] * np.log(u)
+    return np.asarray((reproduced == outputs[:, None]).any(axis=1))
 
 
 def is_reachable_output(outputs: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
@@ -91,25 +88,19 @@ def run_floating_point_attack(
     proven, wrong = {}, 0
     for truth in (0.0, 1.0):
         outputs = textbook_laplace(truth, float(scale), trials, rng)
-        here, there = (
-            is_possible_output(outputs, truth, float(scale)),
-            is_possible_output(outputs, 1.0 - truth, float(scale)),
-        )
+        here = is_possible_output(outputs, truth, float(scale))
+        there = is_possible_output(outputs, 1.0 - truth, float(scale))
         proven[truth] = float((here & ~there).mean())
         wrong += int((~here).sum())
-    ours = [
+    answers = [
         truth + draw_noise(Law.DISCRETE_LAPLACE, scale, (10 * trials,))
         for truth in (0, 1)
     ]
-    curator = float(
-        np.mean(
-            [
-                ~is_reachable_output(values, 1 - truth)
-                for truth, values in enumerate(ours)
-            ]
-        )
-    )
-    odds = float((ours[0] <= 0).sum() / (ours[1] <= 0).sum())
+    unreachable = [
+        ~is_reachable_output(values, 1 - truth) for truth, values in enumerate(answers)
+    ]
+    curator = float(np.mean(unreachable))
+    odds = float((answers[0] <= 0).sum() / (answers[1] <= 0).sum())
     share = (proven[0.0] + proven[1.0]) / 2
     return AttackFinding(
         name="floating-point",

@@ -5,16 +5,21 @@ records "without names" with a voter roll that cost twenty dollars, and found th
 of the governor of Massachusetts. Cambridge had 54,000 residents and seven ZIP codes;
 six people shared his birth date, three of them men, one of them in his ZIP code.
 
-The city here is made up from a seed, with as many residents and ZIP codes.
+The city here is simulated from a seed, with as many residents and ZIP codes.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.attacks.finding import AttackFinding, Bar, Bars
 
 CITY_RESIDENTS, CITY_ZIP_CODES, BIRTH_DATE_COUNT = 54_000, 7, 80 * 365
+WHOLE_KEY = "birth date, sex, ZIP code"
+
+PATIENT_SHARE, VOTER_RATE = 10, 0.7
+"""One resident in ten was in hospital, and seven in ten are on the roll."""
 
 
 def run_linkage_attack(
@@ -27,59 +32,45 @@ def run_linkage_attack(
     0
     """
     rng = np.random.default_rng(seed)
-    zips, born, sex = (
-        rng.integers(0, CITY_ZIP_CODES, residents),
-        rng.integers(0, BIRTH_DATE_COUNT, residents),
-        rng.integers(0, 2, residents),
-    )
+    zips = rng.integers(0, CITY_ZIP_CODES, residents)
+    born = rng.integers(0, BIRTH_DATE_COUNT, residents)
+    sex = rng.integers(0, 2, residents)
+    # Each combination of values as one number.
     keys = {
         "ZIP code": zips,
         "birth year, sex": born // 365 * 2 + sex,
         "birth date": born,
         "birth date, sex": born * 2 + sex,
-        "birth date, sex, ZIP code": (born * 2 + sex) * CITY_ZIP_CODES + zips,
+        WHOLE_KEY: (born * 2 + sex) * CITY_ZIP_CODES + zips,
     }
     unique, crowd = {}, {}
     for name, key in keys.items():
         sizes = np.bincount(key)[key]
-        unique[name], crowd[name] = float((sizes == 1).mean()), float(np.median(sizes))
-    # A tenth were in hospital; the release keeps the three columns and leaves names
-    # out. Most residents are on the voter roll.
-    key = keys["birth date, sex, ZIP code"]
-    patients = rng.permutation(residents)[: residents // 10]
-    voters = np.flatnonzero(rng.random(residents) < 0.7)
-    roll: dict[int, list[int]] = {int(k): [] for k in key[voters]}
-    for person in voters:
-        roll[int(key[person])].append(int(person))
-    named = [
-        (int(p), found[0])
-        for p in patients
-        if len(found := roll.get(int(key[p]), [])) == 1
-    ]
-    right = sum(p == found for p, found in named)
+        unique[name] = float((sizes == 1).mean())
+        crowd[name] = float(np.median(sizes))
+    key = keys[WHOLE_KEY]
+    # The hospital leaves names out and keeps the three columns; the roll has both.
+    patients = rng.permutation(residents)[: residents // PATIENT_SHARE]
+    voters = np.flatnonzero(rng.random(residents) < VOTER_RATE)
+    links = _link_records(key, patients, voters)
+    right = sum(patient == voter for patient, voter in links)
+    wrong = sum(1 for patient, voter in links if key[voter] != key[patient])
     bars = tuple(
         Bar(name, share, f"{share:.1%}, typically 1 of {crowd[name]:,.0f}")
         for name, share in unique.items()
     )
-    last = "birth date, sex, ZIP code"
     return AttackFinding(
         name="linkage",
         title=f"A city of {residents:,}: who is the only one?",
         text=(
-            (
-                f"{unique[last]:.0%} of residents are the only one with their birth"
-                " date, sex and ZIP code; with birth year and sex alone,"
-                f" {unique['birth year, sex']:.0%}."
-            ),
-            (
-                f"Of {len(patients):,} hospital records without names, a voter roll"
-                f" with 7 in 10 residents names {len(named):,}; {right:,} of these"
-                f" ({right / max(len(named), 1):.0%}) are right."
-            ),
-            (
-                "Leaving names out protects nobody who can be described. A synthetic"
-                " table has no row that belongs to one of them."
-            ),
+            f"{unique[WHOLE_KEY]:.0%} of residents are the only one with their birth"
+            " date, sex and ZIP code; with birth year and sex alone,"
+            f" {unique['birth year, sex']:.0%}.",
+            f"Of {len(patients):,} hospital records without names, a voter roll with 7"
+            f" in 10 residents names {len(links):,}; {right:,} of these"
+            f" ({right / max(len(links), 1):.0%}) are right.",
+            "Leaving names out protects nobody who can be described. A synthetic table"
+            " has no row that belongs to one of them.",
         ),
         figure=Bars(
             title="Residents who are the only one with…",
@@ -92,8 +83,25 @@ def run_linkage_attack(
             "unique": unique,
             "crowd": crowd,
             "patients": len(patients),
-            "named": len(named),
+            "named": len(links),
             "right": right,
-            "wrong": sum(1 for p, found in named if key[found] != key[p]),
+            "wrong": wrong,
         },
     )
+
+
+def _link_records(
+    key: NDArray[np.int64], patients: NDArray[np.int64], voters: NDArray[np.int64]
+) -> list[tuple[int, int]]:
+    """Each patient with the one voter who has the same key; a patient whose key several
+    voters have, or none, is not named.
+    """
+    roll: dict[int, list[int]] = {}
+    for voter in voters:
+        roll.setdefault(int(key[voter]), []).append(int(voter))
+    links = []
+    for patient in patients:
+        candidates = roll.get(int(key[patient]), [])
+        if len(candidates) == 1:
+            links.append((int(patient), candidates[0]))
+    return links

@@ -93,7 +93,7 @@ class Puzzle:
     @property
     def people(self) -> int:
         """The most people there can be."""
-        if not self.bounded:
+        if not self.has_total:
             raise SchemaError(
                 "No statistic says how many people there are in all: add one without"
                 " `where`"
@@ -101,7 +101,7 @@ class Puzzle:
         return min(self._total_counts())
 
     @property
-    def bounded(self) -> bool:
+    def has_total(self) -> bool:
         """Whether a statistic says how many people there are in all."""
         return bool(self._total_counts())
 
@@ -118,10 +118,10 @@ class Puzzle:
             self, statements=tuple(s for s in self.statements if s.name not in names)
         )
 
-    def described(self, kind: int, value: int) -> str:
+    def describe_person(self, kind: int, value: int) -> str:
         """One person in words, the number first.
 
-        >>> census_block().described(0, 8)
+        >>> census_block().describe_person(0, 8)
         '8 F B single'
         """
         labels = " ".join(self.kinds[kind])

@@ -3,12 +3,11 @@ thousands.
 
 Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Each
 known rating adds to a record's score the more the rarer its film: (e^(-|Δrating|/1.5) +
-e^(-|Δdays|/30)) / ln(number of records that have the film). The best record is taken
-for a match where it stands out: (best - second) > 1.5 standard deviations of all
-scores.
+e^(-|Δdays|/30)) / ln(number of records that have the film). The best record counts as a
+match if it stands out: (best - second) > 1.5 standard deviations of all scores.
 
-The ratings are made up from a seed: a few films are seen by most, some films are liked
-better than others, and people rate soon after a film comes out. So one rating tells
+The ratings are simulated from a seed: a few films are seen by most, some films are liked
+better than others, and people rate soon after a film comes out. So one rating says
 little, as in real catalogues.
 """
 
@@ -50,26 +49,26 @@ KNOWLEDGE_CASES = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
-    """Stars (or NONE) and days, records × films."""
+    """Stars (or NO_RATING) and days, records × films."""
 
     stars: NDArray[np.int8]
     days: NDArray[np.int16]
 
     @classmethod
-    def made(cls, records: int, films: int, rng: np.random.Generator) -> Ratings:
-        """Made-up ratings, about thirty to a record."""
+    def simulate(cls, records: int, films: int, rng: np.random.Generator) -> Ratings:
+        """Simulated ratings, about thirty to a record."""
+        # Popularity falls as in real catalogues: with the rank, and with a long tail.
         popularity = 1 / (np.arange(films) + 10.0)
-        seen = rng.random((records, films)) < np.minimum(
-            0.9, 30 * popularity / popularity.sum()
-        )
+        chance = np.minimum(0.9, 30 * popularity / popularity.sum())
+        seen = rng.random((records, films)) < chance
         liked = rng.normal(3.4, 0.6, films) + rng.normal(0, 0.8, seen.shape)
-        stars = np.where(seen, np.clip(np.rint(liked), 1, 5), NO_RATING).astype(np.int8)
-        out = rng.integers(0, FILM_RELEASE_DAYS, films) + np.rint(
-            rng.exponential(MEAN_RATING_DELAY_DAYS, seen.shape)
-        )
+        stars = np.where(seen, np.clip(np.rint(liked), 1, 5), NO_RATING)
+        released = rng.integers(0, FILM_RELEASE_DAYS, films)
+        delay = np.rint(rng.exponential(MEAN_RATING_DELAY_DAYS, seen.shape))
         # A film's ratings side by side: they are looked up film by film.
         return cls(
-            stars=np.asfortranarray(stars), days=np.asfortranarray(out.astype(np.int16))
+            stars=np.asfortranarray(stars.astype(np.int8)),
+            days=np.asfortranarray((released + delay).astype(np.int16)),
         )
 
 
@@ -87,22 +86,16 @@ def run_scoreboard_attack(
     True
     """
     rng = np.random.default_rng(seed)
-    ratings = Ratings.made(records, films, rng)
+    ratings = Ratings.simulate(records, films, rng)
     curves, facts, wrongly = [], {}, 0.0
     for case in KNOWLEDGE_CASES:
         shares = []
-        for many in known:
-            right, wrong = _identification_rates(ratings, case, many, targets, rng)
+        for count in known:
+            right, wrong = _identification_rates(ratings, case, count, targets, rng)
             shares.append(right)
             wrongly = max(wrongly, wrong)
-        curves.append(
-            Curve(
-                case.label,
-                tuple(
-                    (float(k), share) for k, share in zip(known, shares, strict=True)
-                ),
-            )
-        )
+        points = tuple(zip(map(float, known), shares, strict=True))
+        curves.append(Curve(case.label, points))
         facts[case.label] = dict(zip(map(str, known), shares, strict=True))
     best = curves[0].points
     return AttackFinding(
@@ -143,39 +136,48 @@ def run_scoreboard_attack(
 def _identification_rates(
     ratings: Ratings,
     case: RatingKnowledge,
-    many: int,
+    count: int,
     targets: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
     """Shares of targets named rightly and wrongly."""
-    able = np.flatnonzero((ratings.stars != NO_RATING).sum(axis=1) >= many)
-    chosen = rng.choice(able, min(targets, len(able)), replace=False)
-    support = (ratings.stars != NO_RATING).sum(axis=0)
+    has_rating = ratings.stars != NO_RATING
+    eligible = np.flatnonzero(has_rating.sum(axis=1) >= count)
+    chosen = rng.choice(eligible, min(targets, len(eligible)), replace=False)
+    support = has_rating.sum(axis=0)
     right = wrong = 0
     for target in chosen:
-        films = rng.choice(
-            np.flatnonzero(ratings.stars[target] != NO_RATING), many, replace=False
-        )
-        stars = ratings.stars[target, films].astype(np.float64)
-        days = ratings.days[target, films].astype(np.float64)
-        lost = rng.permutation(many)[: min(case.wrong, many - 1)]
-        stars[lost], days[lost] = (
-            rng.integers(1, 6, len(lost)),
-            rng.integers(0, FILM_RELEASE_DAYS, len(lost)),
-        )
-        if case.days is not None:
-            days = days + rng.integers(-case.days, case.days + 1, many)
-        scores = score_records(
-            ratings, films, stars, None if case.days is None else days, support
-        )
+        films = rng.choice(np.flatnonzero(has_rating[target]), count, replace=False)
+        stars, days = _recall_ratings(ratings, case, target, films, rng)
+        scores = score_records(ratings, films, stars, days, support)
         second, best = np.partition(scores, -2)[-2:]
         spread = scores.std()
+        # Nobody is named unless the best score stands out from the second.
         if spread > 0 and (best - second) / spread > MIN_RATING_ECCENTRICITY:
             if int(np.argmax(scores)) == target:
                 right += 1
             else:
                 wrong += 1
     return right / len(chosen), wrong / len(chosen)
+
+
+def _recall_ratings(
+    ratings: Ratings,
+    case: RatingKnowledge,
+    target: int,
+    films: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """What is known of somebody's ratings: some are wrong, and dates inexact or unknown."""
+    stars = ratings.stars[target, films].astype(np.float64)
+    days = ratings.days[target, films].astype(np.float64)
+    # At least one of them is right, or nothing was known at all.
+    mistaken = rng.permutation(len(films))[: min(case.wrong, len(films) - 1)]
+    stars[mistaken] = rng.integers(1, 6, len(mistaken))
+    days[mistaken] = rng.integers(0, FILM_RELEASE_DAYS, len(mistaken))
+    if case.days is None:
+        return stars, None
+    return stars, days + rng.integers(-case.days, case.days + 1, len(films))
 
 
 def score_records(
@@ -188,9 +190,8 @@ def score_records(
     """The score of every record against what is known."""
     scores = np.zeros(len(ratings.stars))
     for place, film in enumerate(films):
-        who = np.flatnonzero(
-            ratings.stars[:, film] != NO_RATING
-        )  # few have seen any one film
+        # Few have seen any one film.
+        who = np.flatnonzero(ratings.stars[:, film] != NO_RATING)
         alike = np.exp(-np.abs(ratings.stars[who, film] - stars[place]) / 1.5)
         if days is not None:
             alike += np.exp(-np.abs(ratings.days[who, film] - days[place]) / 30)
