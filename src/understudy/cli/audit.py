@@ -156,7 +156,7 @@ def audit_facts(found: Audit) -> dict[str, object]:
             "measured_by_spread": verdict.by_spread,
             "epsilon": verdict.epsilon,
             "epsilon_by_spread": verdict.epsilon_by_spread,
-            "violated": verdict.violated,
+            "violated": verdict.is_violated,
         },
         "one_run": (
             None

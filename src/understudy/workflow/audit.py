@@ -106,7 +106,7 @@ class Audit:
         one_run = self.canaries is not None and self.canaries.epsilon > float(
             self.budget.epsilon
         )
-        return self.verdict.violated or one_run
+        return self.verdict.is_violated or one_run
 
     def sentences(self) -> list[str]:
         """What a person reads."""

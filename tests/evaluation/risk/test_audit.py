@@ -184,7 +184,7 @@ def test_words():
         claimed_epsilon=1.0,
         delta=1e-9,
     )
-    assert said.violated
+    assert said.is_violated
     assert "VIOLATION at 1e-6" in said.sentence()
     assert (
         epsilon_of_loss(Accounting.ZCDP, 0.125, 1e-6)

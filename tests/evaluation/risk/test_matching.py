@@ -56,7 +56,7 @@ def test_by_hand() -> None:
     assert found.ties.tolist() == [1, 1, 1]
     # The second is taken for the first: 32 is within three years of 30 in both copies.
     assert found.right.tolist() == [True, False, True]
-    assert found.expected == 2
+    assert found.expected_count == 2
     assert found.true_rate == pytest.approx(2 / 3)
     assert found.false_rate == pytest.approx(1 / 3)
 
@@ -65,7 +65,7 @@ def test_ties_share_and_nobody_is_nobody() -> None:
     real = quasi([0, 0, 5], [30, 30, 1])
     found = match_targets(real, [quasi([0, 0, 6], [30, 30, 1])], np.array([0.0]))
     assert found.ties.tolist() == [2, 2, 0]
-    assert found.expected == pytest.approx(1)
+    assert found.expected_count == pytest.approx(1)
     assert found.true_rate == 0
     assert found.false_rate is None
 

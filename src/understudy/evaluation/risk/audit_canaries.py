@@ -7,12 +7,12 @@ probability at most
 
   P[B ≥ v] + 2mδ · max over i of (1/i) · P[v - i ≤ B < v],        B ~ Binomial(r, e^ε/(1 + e^ε)).
 
-The largest ε for which this is below α is refuted. Guesses are made where the score is
-most telling, for a few numbers of guesses that are fixed beforehand and share α. One
-run tells little: at ε = 1 it notices gross faults (no noise, a column left out of the
-account), not noise that is half of what it should be. That is what the white-box audit
-is for. And where δ is not well below α, a claim allows what could refute it, so nothing
-is refuted.
+The largest ε for which this is below α is refuted. Guesses are made about the canaries
+with the most extreme scores, for a few numbers of guesses that are fixed beforehand and
+share α. One run says little: at ε = 1 it notices gross faults (no noise, a column left
+out of the account), not noise that is half of what it should be. That is what the
+white-box audit is for. And if δ is not well below α, a claim allows what could refute
+it, so nothing is refuted.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from scipy import sparse
 
 from understudy.accounting.expected_error import noise_deviation
 from understudy.evaluation.risk.audit import FALSE_ALARM_RATE, Floats
-from understudy.measurements import Clique, Identity, Measurements
+from understudy.measurements import Clique, Identity, Measurement, Measurements
 
 CANARY_GUESS_SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
-"""Parts of the canaries that are guessed at, the most telling first."""
+"""Shares of the canaries that are guessed at, those with extreme scores first."""
 
 MAX_REFUTED_EPSILON = 60.0
 
@@ -40,20 +40,21 @@ Codes = Mapping[str, NDArray[np.int64]]
 def p_value(
     right: int, guesses: int, canaries: int, epsilon: float, delta: float
 ) -> float:
-    """Chance of so many right guesses under (ε, δ)-privacy, at most.
+    """Chance of this many right guesses or more under (ε, δ)-privacy, at most.
 
     >>> round(p_value(10, 10, 10, 0.0, 0.0) * 1024, 6)
     1.0
     """
-    from scipy.stats import (
-        binom,
-    )  # here, because only an audit needs it and it takes long to load
+    # Here, because only an audit needs it and it takes long to load.
+    from scipy.stats import binom
 
     q = 1 / (1 + exp(-epsilon))
     beyond = float(binom.sf(right - 1, guesses, q))
     if delta and right:
+        # P[v − i ≤ B < v] for i = 1, 2, …, v.
         below = np.cumsum(binom.pmf(np.arange(right - 1, -1, -1), guesses, q))
-        beyond += 2 * canaries * delta * float((below / np.arange(1, right + 1)).max())
+        largest = float((below / np.arange(1, right + 1)).max())
+        beyond += 2 * canaries * delta * largest
     return min(1.0, beyond)
 
 
@@ -65,7 +66,7 @@ def largest_refuted_epsilon(
     delta: float,
     alpha: float = FALSE_ALARM_RATE,
 ) -> float:
-    """The largest ε that so many right guesses refute; 0 where they refute none.
+    """The largest ε that this many right guesses refute; 0 if they refute none.
 
     >>> largest_refuted_epsilon(50, 100, 100, delta=0.0)
     0.0
@@ -75,11 +76,10 @@ def largest_refuted_epsilon(
     low, high = 0.0, MAX_REFUTED_EPSILON
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if p_value(right, guesses, canaries, middle, delta) < alpha
-            else (low, middle)
-        )
+        if p_value(right, guesses, canaries, middle, delta) < alpha:
+            low = middle
+        else:
+            high = middle
     return low
 
 
@@ -105,17 +105,21 @@ def choose_best_guesses(
     """
     order = np.argsort(scores, kind="stable")
     m = len(coins)
-    found = []
+    # The best of several tries counts, so they share the chance of a false alarm.
+    alpha_each = alpha / len(CANARY_GUESS_SHARES)
+    tries = []
     for share in CANARY_GUESS_SHARES:
         each = max(1, round(share * m / 2))
-        right = int(coins[order[m - each :]].sum() + (~coins[order[:each]]).sum())
+        right_inside = coins[order[m - each :]].sum()
+        right_outside = (~coins[order[:each]]).sum()
+        right = int(right_inside + right_outside)
         refuted = largest_refuted_epsilon(
-            right, 2 * each, m, delta=delta, alpha=alpha / len(CANARY_GUESS_SHARES)
+            right, 2 * each, m, delta=delta, alpha=alpha_each
         )
-        found.append(
+        tries.append(
             CanaryGuesses(canaries=m, guesses=2 * each, right=right, epsilon=refuted)
         )
-    return max(found, key=lambda g: g.epsilon)
+    return max(tries, key=lambda guesses: guesses.epsilon)
 
 
 def score_canaries(
@@ -128,46 +132,52 @@ def score_canaries(
     posterior mean of its coin, minus one half.
 
     What is measured, beyond the table's own exact counts `base`, is Σ coin · (canary's
-    cell) + noise; where a canary is out, the row in `others` stands in. Coins have mean
+    cell) + noise; if a canary is out, the row in `others` takes its place. Coins have mean
     ½ and variance ¼, noise its stated variance, so the mean is a ridge regression.
     """
     m = len(next(iter(canaries.values())))
+    # Of the prior: a coin's precision is 1/¼ = 4.
     gram, moment = 4.0 * np.eye(m), np.zeros(m)
     for measured in measurements:
-        if (
-            not measured.clique
-            or not measured.scale
-            or not all(isinstance(axis, Identity) for axis in measured.maps)
-        ):
+        is_plain = all(isinstance(axis, Identity) for axis in measured.maps)
+        if not measured.clique or not measured.scale or not is_plain:
             continue
-        sizes = measured.values.shape
-        cells = [(_cell_indices(canaries, measured.clique, sizes), 1.0)]
-        if others is not None:
-            cells.append((_cell_indices(others, measured.clique, sizes), -1.0))
-        at = np.concatenate([c for c, _ in cells])
-        sign = np.repeat([s for _, s in cells], m)
-        design = sparse.csr_array(
-            (sign, (at, np.tile(np.arange(m), len(cells)))),
-            shape=(measured.values.size, m),
-        )
-        left = (measured.values - base[measured.clique]).ravel().astype(np.float64)
-        if others is not None:
-            left -= np.bincount(cells[1][0], minlength=left.size)  # as if all were out
-        left -= design @ np.full(m, 0.5)
-        weight = 1 / max(noise_deviation(measured.law, measured.scale), 1e-3) ** 2
+        design, if_all_out = _canary_design(measured, canaries, others)
+        observed = (measured.values - base[measured.clique]).ravel().astype(np.float64)
+        residual = observed - if_all_out - design @ np.full(m, 0.5)
+        # A noise-free answer has no finite weight; this one is large enough.
+        deviation = max(noise_deviation(measured.law, measured.scale), 1e-3)
+        weight = 1 / deviation**2
         gram += weight * (design.T @ design).toarray()
-        moment += weight * (design.T @ left)
-    for shown in measurements.sparse:
-        cells_shown = {tuple(code) for code in shown.codes.tolist()}
-        rows = np.stack([canaries[name] for name in shown.clique], axis=1).tolist()
-        moment += np.array([float(tuple(row) in cells_shown) for row in rows])
+        moment += weight * (design.T @ residual)
+    for sparse_answer in measurements.sparse:
+        shown = {tuple(code) for code in sparse_answer.codes.tolist()}
+        columns = [canaries[name] for name in sparse_answer.clique]
+        rows = np.stack(columns, axis=1).tolist()
+        moment += np.array([float(tuple(row) in shown) for row in rows])
     return np.asarray(np.linalg.solve(gram, moment), np.float64)
+
+
+def _canary_design(
+    measured: Measurement, canaries: Codes, others: Codes | None
+) -> tuple[sparse.csr_array, Floats]:
+    """Cells × canaries: how an answer moves when a canary is in; and what the answer
+    would be, beyond the table's own counts, if all were out.
+    """
+    sizes, cells = measured.values.shape, measured.values.size
+    inside = _cell_indices(canaries, measured.clique, sizes)
+    m = len(inside)
+    shape, every = (cells, m), np.arange(m)
+    design = sparse.csr_array((np.ones(m), (inside, every)), shape=shape)
+    if others is None:
+        return design, np.zeros(cells)
+    outside = _cell_indices(others, measured.clique, sizes)
+    design = design - sparse.csr_array((np.ones(m), (outside, every)), shape=shape)
+    return design, np.bincount(outside, minlength=cells).astype(np.float64)
 
 
 def _cell_indices(
     codes: Codes, clique: Clique, sizes: Sequence[int]
 ) -> NDArray[np.int64]:
-    return np.asarray(
-        np.ravel_multi_index(tuple(codes[name] for name in clique), tuple(sizes)),
-        np.int64,
-    )
+    columns = tuple(codes[name] for name in clique)
+    return np.asarray(np.ravel_multi_index(columns, tuple(sizes)), np.int64)

@@ -1,5 +1,5 @@
-"""Classes: rows that agree on some columns. The measures of k-anonymity and ℓ-diversity
-are read off them; they are measures, not methods.
+"""Equivalence classes: rows that agree on some columns. k-anonymity and ℓ-diversity are
+computed from them, as measures of the real table and not as protection.
 
 Samarati, Sweeney, "Protecting privacy when disclosing information", 1998;
 Machanavajjhala et al., "ℓ-diversity", 2006.
@@ -18,9 +18,10 @@ from understudy.findings import BetterDirection, Finding, FindingPart, Unavailab
 from understudy.tables import Records
 
 MAX_UNIQUENESS_COLUMN_SETS = 30
-"""Sets of columns looked at for each number of columns."""
+"""Sets of columns tried for each number of columns."""
 
 SMALL_CLASS_ROWS = 5
+"""Rows below which a class counts as small; the usual k of data protection offices."""
 
 
 def equivalence_classes(
@@ -39,6 +40,7 @@ def equivalence_classes(
     key, top = np.zeros(sum(lengths), np.int64), 1
     for name in columns:
         size = tables[0].codec(name).size
+        # Numbers are packed densely again before they outgrow 64 bits.
         if top * size >= 2**62:
             key, top = _renumber_keys(key)
         key = key * size + np.concatenate([records.codes[name] for records in tables])
@@ -65,15 +67,15 @@ def assess_k_anonymity(
         if not records.rows:
             parts.append(FindingPart(name=word, reason="the table has no rows"))
             continue
-        found = class_sizes(equivalence_classes(quasi, records)[0])
+        sizes = class_sizes(equivalence_classes(quasi, records)[0])
         parts.append(
             FindingPart(
                 name=word,
-                value=float(found.min()),
+                value=float(sizes.min()),
                 facts={
-                    "unique": float(np.mean(found == 1)),
-                    "below_5": float(np.mean(found < SMALL_CLASS_ROWS)),
-                    "mean_inverse": float(np.mean(1 / found)),
+                    "unique": float(np.mean(sizes == 1)),
+                    "below_5": float(np.mean(sizes < SMALL_CLASS_ROWS)),
+                    "mean_inverse": float(np.mean(1 / sizes)),
                 },
             )
         )
@@ -99,7 +101,8 @@ def assess_l_diversity(
     for name in sensitive:
         ids = equivalence_classes(quasi, real)[0]
         both = equivalence_classes([*quasi, name], real)[0]
-        # Each class is met once for every value it holds.
+        # One row for every pair of a class and a value in it, so counting the classes
+        # of these rows counts their values.
         first = np.unique(both, return_index=True)[1]
         diverse = np.bincount(ids[first], minlength=int(ids.max()) + 1)
         parts.append(
@@ -142,34 +145,16 @@ def assess_uniqueness(
     """
     if not real.rows:
         raise Unavailable("the real table has no rows")
-    parts = []
-    for k in range(1, min(most, len(columns)) + 1):
-        chosen = _choose_column_sets(columns, k, rng)
-        alone, replicated = [], []
-        for names in chosen:
-            here, there = equivalence_classes(names, real, synthetic)
-            total = int(max(here.max(initial=0), there.max(initial=0))) + 1
-            single = class_sizes(here, total) == 1
-            alone.append(float(single.mean()))
-            replicated.append(
-                float(
-                    np.mean(single & (np.bincount(there, minlength=total)[here] == 1))
-                )
-            )
-        worst = chosen[int(np.argmax(alone))]
-        parts.append(
-            FindingPart(
-                name=f"{k} attribute{'s' if k > 1 else ''}",
-                value=float(np.mean(alone)),
-                columns=tuple(worst),
-                facts={
-                    "largest": float(np.max(alone)),
-                    "replicated": float(np.mean(replicated)),
-                    "sets": len(chosen),
-                    "of": comb(len(columns), k),
-                },
-            )
+    parts = [
+        _uniqueness_part(
+            real,
+            synthetic,
+            _choose_column_sets(columns, k, rng),
+            k,
+            comb(len(columns), k),
         )
+        for k in range(1, min(most, len(columns)) + 1)
+    ]
     if not parts:
         raise Unavailable("no column to look at")
     return Finding(
@@ -181,10 +166,40 @@ def assess_uniqueness(
         best=0.0,
         worst=1.0,
         note=(
-            "“replicated”: unique in the real table and met by exactly one synthetic"
-            " row. The columns named are the worst set."
+            "“replicated”: unique in the real table and equal to exactly one"
+            " synthetic row. The columns named are the worst set."
         ),
         parts=tuple(parts),
+    )
+
+
+def _uniqueness_part(
+    real: Records,
+    synthetic: Records,
+    column_sets: list[tuple[str, ...]],
+    k: int,
+    total_sets: int,
+) -> FindingPart:
+    """Unique rows on sets of k columns: the mean over the sets, and the worst of them."""
+    unique, replicated = [], []
+    for names in column_sets:
+        here, there = equivalence_classes(names, real, synthetic)
+        total = int(max(here.max(initial=0), there.max(initial=0))) + 1
+        is_alone = class_sizes(here, total) == 1
+        synthetic_sizes = np.bincount(there, minlength=total)[here]
+        unique.append(float(is_alone.mean()))
+        replicated.append(float(np.mean(is_alone & (synthetic_sizes == 1))))
+    worst = column_sets[int(np.argmax(unique))]
+    return FindingPart(
+        name=f"{k} attribute{'s' if k > 1 else ''}",
+        value=float(np.mean(unique)),
+        columns=tuple(worst),
+        facts={
+            "largest": float(np.max(unique)),
+            "replicated": float(np.mean(replicated)),
+            "sets": len(column_sets),
+            "of": total_sets,
+        },
     )
 
 

@@ -2,9 +2,9 @@
 or high risk, by how many others look like it.
 
 Low: at least k others have the same labels and numbers within the radius. Medium: at
-least k have the same labels, but not so near. High: not even that. This is about the
-real table and its quasi-identifiers, whatever the release; the match risk of each group
-says what a release makes of it.
+least k have the same labels, but not numbers as near. High: not even that. This is about
+the real table and its quasi-identifiers, whatever the release; the match risk of each
+group says what a release makes of it.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def assess_risk_groups(
         )
     if not targets.rows:
         raise Unavailable("the real table has no rows")
-    width = match_radii(targets.schema, quasi, radius)
+    radii = match_radii(targets.schema, quasi, radius)
     everybody = None if population is None else QuasiIdentifiers.of(population, quasi)
-    found = assign_risk_groups(
-        QuasiIdentifiers.of(targets, quasi), width, least=least, population=everybody
+    levels = assign_risk_groups(
+        QuasiIdentifiers.of(targets, quasi), radii, least=least, population=everybody
     )
-    shares = {group: float((found == group).mean()) for group in RiskLevel}
+    shares = {level: float((levels == level).mean()) for level in RiskLevel}
     numbers = [name for name in quasi if isinstance(targets.schema[name], Lattice)]
     return Finding(
         name="risk_groups",
@@ -66,21 +66,21 @@ def assess_risk_groups(
         note=(
             f"Fewer than {least} others have the same labels. Medium: {least} have, but"
             f" not numbers as near. Low: {least} match in both. It says whom to think"
-            " of, not what the release tells."
+            " of, not what the release reveals."
         ),
         parts=tuple(
             FindingPart(
-                name=f"{group.name.lower()} risk",
-                value=shares[group],
-                facts={"records": int((found == group).sum())},
+                name=f"{level.name.lower()} risk",
+                value=shares[level],
+                facts={"records": int((levels == level).sum())},
             )
-            for group in reversed(RiskLevel)
+            for level in reversed(RiskLevel)
         ),
         facts={
             "records": targets.rows,
             "of": targets.rows if population is None else population.rows,
             "least": least,
             "quasi_identifiers": list(quasi),
-            "radius": dict(zip(numbers, width.tolist(), strict=True)),
+            "radius": dict(zip(numbers, radii.tolist(), strict=True)),
         },
     )

@@ -1,10 +1,10 @@
-"""Attribute disclosure: what a release tells about people whose other values are known.
+"""Attribute disclosure: what a release reveals of people whose other values are known.
 
 Two attacks. The first takes the synthetic row nearest to somebody and reads the secret
 off it. The second asks for certainty: every synthetic row with somebody's
 quasi-identifiers has the same secret, and it is the true one (DiSCO: Raab, Nowok,
 Dibben, "Practical privacy metrics for synthetic data", 2024). Both are run on people in
-the data and on people who were not; what is right for these too is statistics, not a
+the table and on people who were not; what is right for these too is statistics, not a
 leak.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from understudy.evaluation.risk.classes import equivalence_classes
 from understudy.evaluation.risk.neighbours import NeighbourSpace, is_right_guess
 from understudy.evaluation.risk.rates import Rate, Risk
-from understudy.findings import Finding, FindingPart, Unavailable
+from understudy.findings import Fact, Finding, FindingPart, Unavailable
 from understudy.tables import Records
 
 
@@ -39,38 +39,27 @@ def assess_attribute_inference(
     _check_tables(members, control, synthetic)
     assert control is not None
     parts: list[FindingPart] = []
-    found: dict[str, Risk] = {}
+    risks: dict[str, Risk] = {}
     for secret in secrets:
-        aux = tuple(name for name in known or members.codes if name != secret)
-        if not aux:
-            parts.append(
-                FindingPart(
-                    name=secret,
-                    columns=(secret,),
-                    reason="nothing else is known about anybody",
-                )
-            )
+        others = tuple(name for name in known or members.codes if name != secret)
+        if not others:
+            reason = "nothing else is known about anybody"
+            parts.append(FindingPart(name=secret, columns=(secret,), reason=reason))
             continue
-        space = NeighbourSpace(synthetic, aux)
-        rates = []
-        for people in (members, control):
-            rows = synthetic.take(space.nearest(people)[:, 0])
-            rates.append(
-                Rate(int(is_right_guess(rows, people, secret).sum()), people.rows)
-            )
+        space = NeighbourSpace(synthetic, others)
+        risks[secret] = Risk(
+            _nearest_row_rate(space, members, secret),
+            _nearest_row_rate(space, control, secret),
+        )
+        # What somebody would guess who knows the release and nothing of the target.
         guess = int(np.bincount(synthetic.codes[secret]).argmax())
         naive = float(np.mean(members.codes[secret] == guess))
-        risk = Risk(*rates)
-        found[secret] = risk
-        facts = {**risk.facts(), "most_frequent": naive}
-        parts.append(
-            FindingPart(name=secret, columns=(secret,), value=risk.value, facts=facts)
-        )
+        parts.append(_secret_part(secret, risks[secret], most_frequent=naive))
     return _worst_finding(
         "attribute_inference",
         "Attribute inference by the nearest synthetic row",
         parts,
-        found,
+        risks,
         "(members − control)/(1 − control): what the release adds for those who were in"
         " it. The worst secret counts.",
     )
@@ -84,12 +73,14 @@ def is_disclosed_for_certain(
     """
     here, there = equivalence_classes(quasi, people, synthetic)
     total = int(max(here.max(initial=-1), there.max(initial=-1))) + 1
+    # One value only: the smallest and the largest of a class are the same. An empty
+    # class has neither, and its ends cross.
     low, high = np.full(total, np.iinfo(np.int64).max), np.full(total, -1)
     values = synthetic.codes[secret].astype(np.int64)
     np.minimum.at(low, there, values)
     np.maximum.at(high, there, values)
-    mine = people.codes[secret].astype(np.int64)
-    return np.asarray((low[here] == high[here]) & (low[here] == mine))
+    truth = people.codes[secret].astype(np.int64)
+    return np.asarray((low[here] == high[here]) & (low[here] == truth))
 
 
 def assess_disco(
@@ -111,29 +102,43 @@ def assess_disco(
     _check_tables(members, control, synthetic)
     assert control is not None
     parts: list[FindingPart] = []
-    found: dict[str, Risk] = {}
+    risks: dict[str, Risk] = {}
     for secret in secrets:
-        rates = [
-            Rate(
-                int(is_disclosed_for_certain(people, synthetic, quasi, secret).sum()),
-                people.rows,
-            )
-            for people in (members, control)
-        ]
-        inside = float(is_disclosed_for_certain(members, members, quasi, secret).mean())
-        risk = Risk(*rates)
-        found[secret] = risk
-        facts = {**risk.facts(), "in_the_original": inside}
-        parts.append(
-            FindingPart(name=secret, columns=(secret,), value=risk.value, facts=facts)
+        risks[secret] = Risk(
+            _certainty_rate(members, synthetic, quasi, secret),
+            _certainty_rate(control, synthetic, quasi, secret),
         )
+        own = _certainty_rate(members, members, quasi, secret)
+        parts.append(_secret_part(secret, risks[secret], in_the_original=own.value))
     return _worst_finding(
         "disco",
         "Secrets that a class of synthetic rows tells for certain (DiSCO)",
         parts,
-        found,
+        risks,
         "(members − control)/(1 − control). “in the original”: how often the real table"
-        " itself would tell.",
+        " itself would.",
+    )
+
+
+def _nearest_row_rate(space: NeighbourSpace, people: Records, secret: str) -> Rate:
+    nearest = space.rows.take(space.nearest(people)[:, 0])
+    right = int(is_right_guess(nearest, people, secret).sum())
+    return Rate(right, people.rows)
+
+
+def _certainty_rate(
+    people: Records, rows: Records, quasi: Sequence[str], secret: str
+) -> Rate:
+    disclosed = is_disclosed_for_certain(people, rows, quasi, secret)
+    return Rate(int(disclosed.sum()), people.rows)
+
+
+def _secret_part(secret: str, risk: Risk, **facts: Fact) -> FindingPart:
+    return FindingPart(
+        name=secret,
+        columns=(secret,),
+        value=risk.value,
+        facts={**risk.facts(), **facts},
     )
 
 
@@ -150,16 +155,18 @@ def _check_tables(
 
 
 def _worst_finding(
-    name: str, title: str, parts: list[FindingPart], found: dict[str, Risk], note: str
+    name: str, title: str, parts: list[FindingPart], risks: dict[str, Risk], note: str
 ) -> Finding:
-    if not found:
+    """The finding of several secrets; its value and interval are of the worst one."""
+    if not risks:
         raise Unavailable(parts[0].reason)
-    ranked = tuple(
-        sorted(
-            parts, key=lambda part: -(part.value if part.value is not None else -9.0)
-        )
-    )
-    worst = found[ranked[0].name]
+
+    def rank(part: FindingPart) -> float:
+        # Parts without a number come last; a risk is never below −1.
+        return 9.0 if part.value is None else -part.value
+
+    ranked = tuple(sorted(parts, key=rank))
+    worst = risks[ranked[0].name]
     return worst.to_finding(
-        name, title, family="attribute", note=note, parts=ranked, worst_of=len(found)
+        name, title, family="attribute", note=note, parts=ranked, worst_of=len(risks)
     )

@@ -3,14 +3,16 @@ agree, numbers within a radius.
 
 Reiter, Mitra, "Estimating risks of identification disclosure in partially synthetic
 data", 2009. In copy m the s rows that match record i's true values are equally likely
-to be i; averaged over M copies this gives P_ij. Where row j of every copy stands for
+to be i; averaged over M copies this gives P_ij. If row j of every copy stands for
 record j (partial synthesis), I_i = P_ii; c_i is the number of rows with the largest
 P_ij and T_i whether i is among them. Then
 
-    expected match risk Σ T_i/c_i,   true match rate Σ 1[c_i = 1, T_i = 1]/n,   false match rate Σ 1[c_i = 1, T_i = 0]/Σ 1[c_i = 1].
+    expected match risk   Σ T_i/c_i
+    true match rate       Σ 1[c_i = 1, T_i = 1]/n
+    false match rate      Σ 1[c_i = 1, T_i = 0]/Σ 1[c_i = 1]
 
-A record that nothing matches counts for nothing. Where rows stand for nobody (full
-synthesis), 1/s is the intruder's belief, right or wrong.
+A record that nothing matches adds nothing. If rows stand for nobody (full synthesis),
+1/s is the intruder's belief, right or wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +32,13 @@ MAX_TIE_DIFFERENCE = 1e-9
 """Two probabilities closer than this are a tie."""
 
 DEFAULT_RADIUS_SHARE = 0.025
-"""The radius of a number nobody gave one for, as a share of its declared range."""
+"""Default radius of a number, as a share of its declared range."""
+
+ALIGNED_MATCH_NOTE = "Mean chance of picking the right row."
+UNALIGNED_MATCH_NOTE = (
+    "Mean of 1/s over the s rows that match; rows stand for nobody, so a match is no"
+    " person."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +62,14 @@ class QuasiIdentifiers:
             name for name in columns if isinstance(records.schema[name], Lattice)
         ]
         labels = [name for name in columns if name not in numbers]
+        codes = [records.codes[name].astype(np.int64) for name in labels]
+        values = [records.numbers(name) for name in numbers]
+        # `stack` takes no empty list.
+        no_labels = np.zeros((records.rows, 0), np.int64)
+        no_numbers = np.zeros((records.rows, 0))
         return cls(
-            (
-                np.stack(
-                    [records.codes[name].astype(np.int64) for name in labels], axis=1
-                )
-                if labels
-                else np.zeros((records.rows, 0), np.int64)
-            ),
-            (
-                np.stack([records.numbers(name) for name in numbers], axis=1)
-                if numbers
-                else np.zeros((records.rows, 0))
-            ),
+            np.stack(codes, axis=1) if codes else no_labels,
+            np.stack(values, axis=1) if values else no_numbers,
         )
 
 
@@ -76,16 +79,16 @@ def match_radii(
     """The radius of every number among the columns: as given, or a fortieth of its
     declared range.
     """
-    found = []
+    radii = []
     for name in columns:
-        column = schema[name]
-        if not isinstance(column, Lattice):
+        if not isinstance(schema[name], Lattice):
             continue
         if given is not None and name in given:
-            found.append(float(given[name]))
-            continue
-        found.append(Records(schema, {}, {}).width(name) * DEFAULT_RADIUS_SHARE)
-    return np.array(found)
+            radii.append(float(given[name]))
+        else:
+            width = Records(schema, {}, {}).width(name)
+            radii.append(width * DEFAULT_RADIUS_SHARE)
+    return np.array(radii)
 
 
 class RadiusFinder:
@@ -93,6 +96,7 @@ class RadiusFinder:
 
     def __init__(self, rows: QuasiIdentifiers, radius: NDArray[np.float64]) -> None:
         self._rows, self._radius = rows, radius
+        # Rows are sorted by their labels once, so a search looks at one block alone.
         if rows.labels.shape[1]:
             kinds, kind = np.unique(rows.labels, axis=0, return_inverse=True)
         else:
@@ -116,19 +120,18 @@ class RadiusFinder:
         if not len(numbers):
             return block
         there = self._rows.numbers[block]
+        # A radius is inclusive; what rounding takes from it is given back.
+        rounding = 1e-9 * np.maximum(1.0, np.abs(numbers))
         with np.errstate(invalid="ignore"):
-            # A radius is inclusive; what rounding takes from it is given back.
-            close = np.abs(there - numbers) <= self._radius + 1e-9 * np.maximum(
-                1.0, np.abs(numbers)
-            )
+            close = np.abs(there - numbers) <= self._radius + rounding
         close |= np.isnan(there) & np.isnan(numbers)
         return block[close.all(axis=1)]
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """What an intruder believes of each target: `own` is I_i, `ties` c_i (0 where
-    nothing matches) and `right` T_i.
+    """What an intruder believes of each target: `own` is I_i, `ties` c_i (0 if nothing
+    matches) and `right` T_i; `belief` is the mean of 1/s.
     """
 
     own: NDArray[np.float64]
@@ -137,7 +140,7 @@ class Matches:
     belief: NDArray[np.float64]
 
     @property
-    def expected(self) -> float:
+    def expected_count(self) -> float:
         """Expected number of records found, Σ T_i/c_i."""
         return float(np.sum(np.where(self.right, 1 / np.maximum(self.ties, 1), 0.0)))
 
@@ -148,7 +151,7 @@ class Matches:
 
     @property
     def false_rate(self) -> float | None:
-        """Of those matched alone, the share matched wrongly; None where nobody is."""
+        """Of those matched alone, the share matched wrongly; None if there are none."""
         alone = self.ties == 1
         return float(np.mean(~self.right[alone])) if alone.any() else None
 
@@ -170,18 +173,18 @@ def match_targets(
     for i in range(n):
         chances: dict[int, float] = {}
         for finder in finders:
-            found = finder.rows_within(targets.labels[i], targets.numbers[i])
-            if not len(found):
+            rows = finder.rows_within(targets.labels[i], targets.numbers[i])
+            if not len(rows):
                 continue
-            belief[i] += 1 / len(found) / len(finders)
+            # Each of the s rows that match is as likely as the others, in each copy.
+            share = 1 / len(rows) / len(finders)
+            belief[i] += share
             if aligned:
-                for j in found.tolist():
-                    chances[j] = chances.get(j, 0.0) + 1 / len(found) / len(finders)
+                for j in rows.tolist():
+                    chances[j] = chances.get(j, 0.0) + share
         if chances:
-            top = max(chances.values())
-            best = [
-                j for j, chance in chances.items() if chance >= top - MAX_TIE_DIFFERENCE
-            ]
+            top = max(chances.values()) - MAX_TIE_DIFFERENCE
+            best = [j for j, chance in chances.items() if chance >= top]
             own[i], ties[i], right[i] = chances.get(i, 0.0), len(best), i in best
     return Matches(own, ties, right, belief)
 
@@ -208,24 +211,20 @@ def assign_risk_groups(
     the targets themselves.
     """
     people = targets if population is None else population
-    near, alike = (
-        RadiusFinder(people, radius),
-        RadiusFinder(
-            QuasiIdentifiers(people.labels, np.zeros((people.rows, 0))), np.zeros(0)
-        ),
-    )
-    found = np.empty(targets.rows, np.int64)
-    nothing = np.zeros(0)
+    no_numbers = np.zeros((people.rows, 0))
+    near = RadiusFinder(people, radius)
+    alike = RadiusFinder(QuasiIdentifiers(people.labels, no_numbers), np.zeros(0))
+    levels = np.empty(targets.rows, np.int64)
     for i in range(targets.rows):
-        if len(near.rows_within(targets.labels[i], targets.numbers[i])) - 1 >= least:
-            found[i] = RiskLevel.LOW
+        labels, numbers = targets.labels[i], targets.numbers[i]
+        # Everybody matches themselves, and does not count.
+        if len(near.rows_within(labels, numbers)) - 1 >= least:
+            levels[i] = RiskLevel.LOW
+        elif len(alike.rows_within(labels, np.zeros(0))) - 1 >= least:
+            levels[i] = RiskLevel.MEDIUM
         else:
-            found[i] = (
-                RiskLevel.MEDIUM
-                if len(alike.rows_within(targets.labels[i], nothing)) - 1 >= least
-                else RiskLevel.HIGH
-            )
-    return found
+            levels[i] = RiskLevel.HIGH
+    return levels
 
 
 def average_copies(copies: Sequence[QuasiIdentifiers]) -> QuasiIdentifiers:
@@ -240,12 +239,11 @@ def average_copies(copies: Sequence[QuasiIdentifiers]) -> QuasiIdentifiers:
     votes = (labels[:, None] == labels[None, :]).sum(axis=0)
     best = np.take_along_axis(labels, votes.argmax(axis=0)[None], axis=0)[0]
     numbers = np.stack([copy.numbers for copy in copies])
+    # Missing numbers are left out of the mean; if all are missing, so is the mean.
     known = ~np.isnan(numbers)
     total = np.where(known, numbers, 0.0).sum(axis=0)
-    return QuasiIdentifiers(
-        best,
-        np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan),
-    )
+    mean = total / np.maximum(known.sum(axis=0), 1)
+    return QuasiIdentifiers(best, np.where(known.any(axis=0), mean, np.nan))
 
 
 def assess_reidentification(
@@ -269,82 +267,111 @@ def assess_reidentification(
         )
     if not real.rows or any(not copy.rows for copy in copies):
         raise Unavailable("one of the tables has no rows")
-    lined = [align_rows(real, copy) for copy in copies]
-    aligned = all(copy is not None for copy in lined)
-    width = match_radii(real.schema, quasi, radius)
+    used, aligned = _align_copies(real, copies)
+    radii = match_radii(real.schema, quasi, radius)
     targets = QuasiIdentifiers.of(real, quasi)
-    used = [copy for copy in lined if copy is not None] if aligned else list(copies)
     tables = [QuasiIdentifiers.of(copy, quasi) for copy in used]
-    found = match_targets(targets, tables, width, aligned=aligned)
-    # A second attack on several copies takes their mean, which moves less from the
-    # truth than any of them.
-    joint = (
-        match_targets(targets, [average_copies(tables)], width)
-        if aligned and len(tables) > 1
-        else None
-    )
-    risk = found.own if aligned else found.belief
+    matches = match_targets(targets, tables, radii, aligned=aligned)
+    risk = matches.own if aligned else matches.belief
     others = None if population is None else QuasiIdentifiers.of(population, quasi)
-    belongs = assign_risk_groups(targets, width, least=least, population=others)
-    parts = []
-    for group in RiskLevel:
-        inside = belongs == group
-        name = f"{group.name.lower()} risk"
-        if not inside.any():
-            parts.append(FindingPart(name=name, value=0.0, facts={"records": 0}))
-            continue
-        parts.append(
-            FindingPart(
-                name=name,
-                value=float(risk[inside].mean()),
-                facts={"records": int(inside.sum()), "share": float(inside.mean())},
-            )
-        )
+    levels = assign_risk_groups(targets, radii, least=least, population=others)
+    parts = [_risk_level_part(level, risk, levels) for level in reversed(RiskLevel)]
+    title, note = "Match risk on quasi-identifiers", ALIGNED_MATCH_NOTE
+    if not aligned:
+        title, note = f"{title}: an intruder's belief", UNALIGNED_MATCH_NOTE
     numbers = [name for name in quasi if isinstance(real.schema[name], Lattice)]
     return Finding(
         name="match_risk",
-        title="Match risk on quasi-identifiers"
-        + ("" if aligned else ": an intruder's belief"),
+        title=title,
         family="identity",
         value=float(risk.mean()),
         better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
-        note=(
-            "Mean chance of picking the right row."
-            if aligned
-            else (
-                "Mean of 1/s over the s rows that match; rows stand for nobody, so a"
-                " match is no person."
-            )
-        ),
-        parts=tuple(reversed(parts)),
+        note=note,
+        parts=tuple(parts),
         facts={
             "aligned": aligned,
             "copies": len(copies),
-            "matched": float(np.mean(found.belief > 0)),
-            "expected_matches": found.expected if aligned else None,
-            "true_match_rate": found.true_rate if aligned else None,
-            "false_match_rate": found.false_rate if aligned else None,
-            "averaged_true_match_rate": None if joint is None else joint.true_rate,
-            "averaged_expected_matches": None if joint is None else joint.expected,
+            "matched": float(np.mean(matches.belief > 0)),
+            **_aligned_match_facts(targets, tables, radii, matches, aligned=aligned),
             "quasi_identifiers": list(quasi),
-            "radius": dict(zip(numbers, width.tolist(), strict=True)),
+            "radius": dict(zip(numbers, radii.tolist(), strict=True)),
             "least": least,
         },
     )
 
 
+def _align_copies(
+    real: Records, copies: Sequence[Records]
+) -> tuple[list[Records], bool]:
+    """The copies in the order of the real rows, if all of them can be; else as they
+    are.
+    """
+    aligned = [align_rows(real, copy) for copy in copies]
+    in_order = [copy for copy in aligned if copy is not None]
+    if len(in_order) == len(copies):
+        return in_order, True
+    return list(copies), False
+
+
+def _risk_level_part(
+    level: RiskLevel, risk: NDArray[np.float64], levels: NDArray[np.int64]
+) -> FindingPart:
+    """The mean match risk of the records at one level."""
+    inside = levels == level
+    name, count = f"{level.name.lower()} risk", int(inside.sum())
+    if not count:
+        return FindingPart(name=name, value=0.0, facts={"records": 0})
+    return FindingPart(
+        name=name,
+        value=float(risk[inside].mean()),
+        facts={"records": count, "share": float(inside.mean())},
+    )
+
+
+def _aligned_match_facts(
+    targets: QuasiIdentifiers,
+    tables: Sequence[QuasiIdentifiers],
+    radii: NDArray[np.float64],
+    matches: Matches,
+    *,
+    aligned: bool,
+) -> dict[str, float | None]:
+    """Expected matches and match rates, which only aligned copies have."""
+    facts: dict[str, float | None] = dict.fromkeys(
+        (
+            "expected_matches",
+            "true_match_rate",
+            "false_match_rate",
+            "averaged_true_match_rate",
+            "averaged_expected_matches",
+        )
+    )
+    if aligned:
+        facts["expected_matches"] = matches.expected_count
+        facts["true_match_rate"] = matches.true_rate
+        facts["false_match_rate"] = matches.false_rate
+    if aligned and len(tables) > 1:
+        # A second attack on several copies takes their mean, which moves less from the
+        # truth than any of them.
+        joint = match_targets(targets, [average_copies(tables)], radii)
+        facts["averaged_true_match_rate"] = joint.true_rate
+        facts["averaged_expected_matches"] = joint.expected_count
+    return facts
+
+
 def align_rows(real: Records, copy: Records) -> Records | None:
-    """The copy's rows in the order of the real ones, by key; None where the keys are
-    not the same.
+    """The copy's rows in the order of the real ones, by key; None if the keys are not
+    the same.
     """
     if real.keys is None or copy.keys is None or len(real.keys) != len(copy.keys):
         return None
     here, there = np.argsort(real.keys), np.argsort(copy.keys)
-    if not np.array_equal(real.keys[here], copy.keys[there]) or np.any(
-        np.diff(np.sort(real.keys)) == 0
-    ):
+    if not np.array_equal(real.keys[here], copy.keys[there]):
+        return None
+    # A key that occurs twice says not which of its rows stands for whom.
+    if np.any(np.diff(real.keys[here]) == 0):
         return None
     order = np.empty(len(here), np.int64)
     order[here] = there

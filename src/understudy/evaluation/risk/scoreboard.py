@@ -3,9 +3,10 @@ from the rest.
 
 Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Of
 somebody a few values are known, some of them wrong. A row's score is the sum, over the
-known values, of its likeness divided by the logarithm of how many rows have that value;
-a label is alike or not, a number by exp(−distance / a tenth of its range). The best row
-is named only where it beats the second by 1.5 standard deviations of all scores.
+known values, of its similarity divided by the logarithm of how many rows have that
+value; a label is equal or not, a number similar by exp(−distance / a tenth of its
+range). The best row is named only if it beats the second by 1.5 standard deviations of
+all scores.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from understudy.schema import Lattice
 from understudy.tables import Records
 
 MIN_ROW_ECCENTRICITY = 1.5
+"""Standard deviations by which the best score must exceed the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +34,14 @@ class RowScoreboard:
 
     def scores(self, target: Records, known: Sequence[str]) -> NDArray[np.float64]:
         """The score of every row against the known values of one target."""
-        found = np.zeros(self.rows.rows)
+        scores = np.zeros(self.rows.rows)
         for name in known:
             code = int(target.codes[name][0])
             support = int(np.sum(self.rows.codes[name] == code))
+            # A value that few rows have says more; below two the logarithm is no use.
             weight = 1 / np.log(max(2, support))
-            found += weight * self._similarities(target, name, code)
-        return found
+            scores += weight * self._similarities(target, name, code)
+        return scores
 
     def _similarities(
         self, target: Records, name: str, code: int
@@ -56,7 +59,7 @@ class RowScoreboard:
 def find_outstanding_row(
     scores: NDArray[np.float64], stands_out: float = MIN_ROW_ECCENTRICITY
 ) -> int | None:
-    """The row that stands out; None where none does.
+    """The row that stands out; None if none does.
 
     >>> find_outstanding_row(np.array([0.0, 0.0, 0.0, 5.0])), find_outstanding_row(np.array([1.0, 1.0, 0.0]))
     (3, None)
@@ -64,7 +67,9 @@ def find_outstanding_row(
     if len(scores) < 2 or scores.std() == 0:
         return None
     second, best = np.partition(scores, -2)[-2:]
-    return int(scores.argmax()) if (best - second) / scores.std() > stands_out else None
+    if (best - second) / scores.std() <= stands_out:
+        return None
+    return int(scores.argmax())
 
 
 def assess_scoreboard(
@@ -89,20 +94,10 @@ def assess_scoreboard(
     if not members.rows or synthetic.rows < 2:
         raise Unavailable("one of the tables has too few rows")
     known = min(known, len(columns))
-    board = RowScoreboard(synthetic)
+    attack = _ScoreboardAttack(RowScoreboard(synthetic), columns, known, wrong)
     rates, shown = [], []
     for people in (members.sample(targets, rng), control.sample(targets, rng)):
-        right = outstanding = 0
-        for i in range(people.rows):
-            target = people.take(slice(i, i + 1))
-            names = [columns[j] for j in rng.choice(len(columns), known, replace=False)]
-            row = find_outstanding_row(
-                board.scores(_replace_values(target, people, names, wrong, rng), names)
-            )
-            outstanding += row is not None
-            right += row is not None and all(
-                int(synthetic.codes[n][row]) == int(target.codes[n][0]) for n in columns
-            )
+        right, outstanding = attack.count_named(people, rng)
         rates.append(Rate(right, people.rows))
         shown.append(outstanding / people.rows)
     risk = Risk(*rates)
@@ -120,6 +115,38 @@ def assess_scoreboard(
         ),
         facts=risk.facts(),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _ScoreboardAttack:
+    """An attacker who knows a few values of a target, a share of them wrong."""
+
+    board: RowScoreboard
+    columns: Sequence[str]
+    known: int
+    wrong: float
+
+    def count_named(self, people: Records, rng: np.random.Generator) -> tuple[int, int]:
+        """For how many a row stands out that is theirs in every column, and for how
+        many any row does.
+        """
+        right = outstanding = 0
+        for i in range(people.rows):
+            target = people.take(slice(i, i + 1))
+            places = rng.choice(len(self.columns), self.known, replace=False)
+            names = [self.columns[place] for place in places]
+            recalled = _replace_values(target, people, names, self.wrong, rng)
+            row = find_outstanding_row(self.board.scores(recalled, names))
+            if row is not None:
+                outstanding += 1
+                right += self._is_theirs(row, target)
+        return right, outstanding
+
+    def _is_theirs(self, row: int, target: Records) -> bool:
+        codes = self.board.rows.codes
+        return all(
+            int(codes[name][row]) == int(target.codes[name][0]) for name in self.columns
+        )
 
 
 def _replace_values(

@@ -5,10 +5,10 @@ Article 29 Working Party, "Opinion 05/2014 on anonymisation techniques"; Giomi e
 2023.
 
 Singling out: a condition that fits exactly one synthetic row, on a few random columns,
-is tried on the real table. It singles somebody out where exactly one person fits.
-Linkability: somebody's values are split into two halves; where the nearest synthetic
-rows to both halves include the same row, the halves are linked. Both are run on the
-holdout too, on as many rows, for a rare value is rare everywhere.
+is tried on the real table. It singles somebody out if exactly one person fits.
+Linkability: somebody's values are split into two halves; if the nearest synthetic rows
+to both halves include the same row, the halves are linked. Both are run on the holdout
+too, on as many rows, for a rare value is rare everywhere.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from understudy.findings import Finding, FindingPart, Unavailable
 from understudy.tables import Records
 
 CONDITION_COLUMNS = 3
+"""Columns of one condition."""
+
 CONDITION_COLUMN_SETS = 20
-"""Sets of columns that conditions are about."""
+"""Random sets of columns that conditions are about."""
 
 
 def assess_singling_out(
@@ -50,23 +52,21 @@ def assess_singling_out(
     # Each synthetic row gives one condition at most, so that attacks do not repeat one
     # another.
     for chosen in _draw_column_sets(columns, known, rng):
-        in_release, in_here, in_there = equivalence_classes(
-            chosen, synthetic, here, there
+        classes = equivalence_classes(chosen, synthetic, here, there)
+        total = int(max(ids.max(initial=-1) for ids in classes)) + 1
+        in_release = classes[0]
+        release_sizes, here_sizes, there_sizes = (
+            np.bincount(ids, minlength=total) for ids in classes
         )
-        total = (
-            int(max(ids.max(initial=-1) for ids in (in_release, in_here, in_there))) + 1
-        )
-        counts = [
-            np.bincount(ids, minlength=total) for ids in (in_release, in_here, in_there)
-        ]
-        usable = rng.permutation(np.flatnonzero((counts[0][in_release] == 1) & fresh))
-        usable = usable[
-            : min(attacks - tried, max(1, attacks // CONDITION_COLUMN_SETS))
-        ]
+        is_alone = release_sizes[in_release] == 1
+        usable = rng.permutation(np.flatnonzero(is_alone & fresh))
+        # Every set of columns gets its share of the attacks.
+        most = min(attacks - tried, max(1, attacks // CONDITION_COLUMN_SETS))
+        usable = usable[:most]
         fresh[usable] = False
         tried += len(usable)
-        hits += int((counts[1][in_release[usable]] == 1).sum())
-        misses += int((counts[2][in_release[usable]] == 1).sum())
+        hits += int((here_sizes[in_release[usable]] == 1).sum())
+        misses += int((there_sizes[in_release[usable]] == 1).sum())
     if not tried:
         raise Unavailable("no condition on so few columns fits a single synthetic row")
     risk = Risk(Rate(hits, tried), Rate(misses, tried))
@@ -98,29 +98,22 @@ def assess_linkability(
     control = _require_control(members, control, synthetic)
     if len(columns) < 2:
         raise Unavailable("it takes two columns to link")
-    found: list[tuple[str, Risk]] = []
+    risks: list[tuple[str, Risk]] = []
     for _ in range(splits):
         order = [columns[i] for i in rng.permutation(len(columns))]
-        one, two = (
-            tuple(sorted(order[: len(order) // 2])),
-            tuple(sorted(order[len(order) // 2 :])),
-        )
-        rates = []
-        for people in (members, control):
-            first, second = (
-                NeighbourSpace(synthetic, half).nearest(people, near)
-                for half in (one, two)
-            )
-            linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
-            rates.append(Rate(int(linked.sum()), people.rows))
-        risk = Risk(*rates)
-        found.append((f"{', '.join(one)} | {', '.join(two)}", risk))
-    found.sort(key=lambda each: -each[1].value)
+        middle = len(order) // 2
+        halves = tuple(sorted(order[:middle])), tuple(sorted(order[middle:]))
+        spaces = [NeighbourSpace(synthetic, half) for half in halves]
+        rates = [_link_rate(spaces, people, near) for people in (members, control)]
+        name = " | ".join(", ".join(half) for half in halves)
+        risks.append((name, Risk(*rates)))
+    risks.sort(key=lambda each: -each[1].value)
     parts = tuple(
         FindingPart(name=name, value=risk.value, facts=risk.facts())
-        for name, risk in found
+        for name, risk in risks
     )
-    return found[0][1].to_finding(
+    _, worst = risks[0]
+    return worst.to_finding(
         "linkability",
         "Linkability of two halves of the columns",
         family="identity",
@@ -132,6 +125,13 @@ def assess_linkability(
         facts={"near": near},
         worst_of=splits,
     )
+
+
+def _link_rate(spaces: Sequence[NeighbourSpace], people: Records, near: int) -> Rate:
+    """For how many people both halves of the columns lead to a row in common."""
+    first, second = (space.nearest(people, near) for space in spaces)
+    is_linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
+    return Rate(int(is_linked.sum()), people.rows)
 
 
 def _draw_column_sets(
