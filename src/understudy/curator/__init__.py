@@ -1,5 +1,5 @@
-"""The door: charge, then measure, choose or discover. The only room where rows and
-noise meet.
+"""The curator: charge, then measure, choose or discover. The only package in which rows
+and noise meet.
 """
 
 from understudy.curator.context import MechanismContext, TableProtocol

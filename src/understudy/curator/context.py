@@ -1,4 +1,4 @@
-"""The room: what a mechanism needs to answer, in one place that never leaves it."""
+"""What a mechanism needs to answer: rows, payments, noise and the guarantee's terms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Draw = Callable[[Law, Fraction, tuple[int, ...]], NDArray[np.int64]]
 
 
 class TableProtocol(Protocol):
-    """The exact integers a table answers. They never leave this room without noise."""
+    """The exact integers a table answers. They never leave the curator without noise."""
 
     def rows(self) -> int:
         """Number of rows, after every unit is bounded."""
@@ -69,8 +69,8 @@ class TableProtocol(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MechanismContext:
-    """Rows, till and noise. `draw` can be replaced by tests, through this constructor
-    and nowhere else.
+    """Rows, payments and noise. `draw` can be replaced by tests, through this
+    constructor and nowhere else.
     """
 
     table: TableProtocol
@@ -87,13 +87,13 @@ class MechanismContext:
         return default_law(self.accounting)
 
     def scale(self, amount: Fraction, sensitivity: Sensitivity) -> Fraction:
-        """The smallest scale on the grid whose price is at most `amount`; refused here,
-        before the charge, where none is drawn so wide.
+        """The smallest noise scale on the grid that costs at most `amount`. One wider
+        than any that is drawn is refused here, before the charge.
         """
         scale = scale_for(self.law, amount, sensitivity, self.accounting)
         if scale > MAX_NOISE_SCALE:
             raise Refused(
-                "This part of the budget buys noise wider than any that is drawn"
+                "This part of the budget needs noise wider than any that is drawn"
                 " (2^50), so nothing was asked. Use a larger ε"
             )
         return scale
@@ -105,15 +105,16 @@ class MechanismContext:
         A scale of 0 is what `scale` gives for an answer on which all neighbours agree,
         such as the total under replace.
         """
-        return (
-            exact + self.draw(self.law, scale, exact.shape) if scale else exact.copy()
-        )
+        if not scale:
+            return exact.copy()
+        return exact + self.draw(self.law, scale, exact.shape)
 
     def unit_vector(self) -> Sensitivity:
         """How far one unit moves a histogram: `max_rows` rows that enter one cell each,
         and under replace leave another.
         """
         m = self.max_rows
+        # All m rows may be alike and share a cell: that is what L2 is largest for.
         if self.neighbours is Neighbours.ADD_REMOVE:
             return Sensitivity(
                 l1=Fraction(m), l2_squared=Fraction(m * m), l0=m, linf=Fraction(m)
@@ -134,11 +135,11 @@ def split_amount(
     >>> split_amount(Fraction(1), [1, 3], 2)
     [Fraction(1, 4), Fraction(3, 4)]
     """
-    exact = (
-        [Fraction(1)] * parts
-        if weights is None
-        else [Fraction(w).limit_denominator(10**6) for w in weights]
-    )
-    assert len(exact) == parts, "one weight for each part"
-    assert all(w > 0 for w in exact), "weights are positive"
-    return [amount * w / sum(exact) for w in exact]
+    exact = [Fraction(1)] * parts
+    if weights is not None:
+        # Short denominators: sums of thousands of them stay quick to compute.
+        exact = [Fraction(w).limit_denominator(10**6) for w in weights]
+    if len(exact) != parts or any(w <= 0 for w in exact):
+        raise Refused("Weights must be positive, one for each part. Nothing was spent")
+    total = sum(exact)
+    return [amount * w / total for w in exact]

@@ -1,7 +1,7 @@
-"""The curator. Rows, noise and account meet here and nowhere else.
+"""The curator. Rows, noise and the account meet here and nowhere else.
 
-Outside, this object is seen only through the narrow protocol in `synthesizers.base`: it
-answers what has a price and nothing more.
+A synthesizer sees this object only through its view (view.py), which answers what has a
+price and nothing more.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from understudy.schema.predicates.rules import BrokenRowPolicy
 
 
 class Curator:
-    """Answers what has a price. `share` is always a part of the budget handed over
-    (`hand_over`), exact.
+    """Answers questions that have a price. `share` is always an exact part of the
+    budget handed over (`hand_over`).
     """
 
     def __init__(self, context: MechanismContext, schema: Schema) -> None:
@@ -64,12 +64,12 @@ class Curator:
 
     @property
     def accounting(self) -> Accounting:
-        """What the run adds up."""
+        """How the run's privacy loss adds up."""
         return self._context.accounting
 
     @property
     def discovered_measurements(self) -> Measurements:
-        """What discovery bought already; free to use."""
+        """What discovery measured already; using it costs nothing."""
         return self._discovered
 
     @property
@@ -80,11 +80,9 @@ class Curator:
     @property
     def share_left(self) -> Fraction:
         """The share of what was handed over that is not spent yet."""
-        return (
-            self._context.payments.amount_left / self._handed
-            if self._handed
-            else Fraction(0)
-        )
+        if not self._handed:
+            return Fraction(0)
+        return self._context.payments.amount_left / self._handed
 
     @property
     def delta_left(self) -> Fraction:
@@ -103,8 +101,8 @@ class Curator:
         delta: Fraction,
         progress: Callable[[str, float], None],
     ) -> Schema:
-        """Close the schema: buy the types, values and bounds nobody declared, for
-        `share` of what is left. Free where all is declared.
+        """Close the schema: learn the types, values and bounds that were not declared,
+        for `share` of what is left. Free where all is declared.
         """
         whole = self._context.payments.amount_left
         closed = close.close_schema(
@@ -121,8 +119,8 @@ class Curator:
         return self._schema
 
     def _learn_extras(self, whole: Fraction) -> None:
-        """Buy what the schema asks for beyond its columns; then set aside rules that
-        what was learned leaves no row for.
+        """Learn what the schema asks for beyond its columns; then set aside rules that
+        no row under the learned domain can keep.
         """
         if self._schema.count_broken and self._schema.named_breaches:
             count, noise = extras.count_broken_rows(
@@ -148,6 +146,7 @@ class Curator:
             self._schema = extras.learn_map(
                 self._context, self._schema, rule, amount=whole * part
             )
+        # By the schema alone, which is public now: this costs nothing.
         self._schema, aside = drop_unsatisfiable_rules(self._schema)
         self.notes += [
             f"that no row can keep the rule {title}, which was set aside"
@@ -157,9 +156,9 @@ class Curator:
             self._context, table=self._context.table.with_schema(self._schema)
         )
 
-    def keep(self, bought: Measurements) -> None:
-        """Let a synthesizer find these among what is known already."""
-        self._discovered = self._discovered + bought
+    def keep(self, measured: Measurements) -> None:
+        """Let a synthesizer find these among what was measured already."""
+        self._discovered = self._discovered + measured
 
     def hand_over(self) -> None:
         """From here on, shares are parts of what is left now."""
@@ -216,11 +215,14 @@ class Curator:
         """The cells of a large marginal that are safely above zero, with noisy counts;
         uses the δ set aside for thresholds.
         """
-        amount, delta = self._amount_of_share(share), self._context.payments.delta_left
-        found = sparse_histogram.measure_sparse_cells(
-            self._context, tuple(clique), amount=amount, delta=delta, schema=self.schema
+        cells = sparse_histogram.measure_sparse_cells(
+            self._context,
+            tuple(clique),
+            amount=self._amount_of_share(share),
+            delta=self._context.payments.delta_left,
+            schema=self.schema,
         )
-        return Measurements((), (found,))
+        return Measurements((), (cells,))
 
     def errors(
         self,
@@ -246,7 +248,7 @@ class Curator:
         weights: Sequence[float] | None = None,
         penalties: Sequence[float] | None = None,
     ) -> Clique:
-        """One clique, chosen privately by a score that lives in this room."""
+        """One clique, chosen privately by one of the curator's own scores."""
         self._check_shapes(estimates)
         return select_marginal.choose_clique(
             self._context,
@@ -270,6 +272,7 @@ class Curator:
         )
 
     def _amount_of_share(self, share: Fraction | int) -> Fraction:
+        # A float's rounding would make the sum of all shares exceed the budget.
         if isinstance(share, float) or not 0 < share <= 1:
             raise Refused(
                 "A share is an exact fraction above 0 and at most 1. Nothing was spent"
@@ -289,31 +292,31 @@ class Curator:
     ) -> None:
         """Refuse before anything is paid what a score would refuse after."""
         for clique, estimate in estimates.items():
-            axes = (maps or {}).get(clique) or tuple(
-                Identity(n) for n in self._schema.sizes(clique)
-            )
-            fits = tuple(m.size for m in axes) == self._schema.sizes(clique)
-            if not fits or np.shape(estimate) != tuple(m.out for m in axes):
+            sizes = self._schema.sizes(clique)
+            axes = (maps or {}).get(clique) or tuple(Identity(n) for n in sizes)
+            fits = tuple(axis.size for axis in axes) == sizes
+            if not fits or np.shape(estimate) != tuple(axis.out for axis in axes):
                 raise Refused(
                     f"The estimate of {', '.join(clique)} has another shape than its"
                     " marginal. Nothing was spent"
                 )
 
     def _lattice(self, column: str) -> Lattice:
-        found = self._schema[column]
-        if not isinstance(found, Lattice):
+        described = self._schema[column]
+        if not isinstance(described, Lattice):
             raise Refused(
                 f"{column}: only numbers, dates and times have sums and quantiles."
                 " Nothing was spent"
             )
-        return found
+        return described
 
 
 def agreed_rows(
     table: TableProtocol, schema: Schema, neighbours: Neighbours
 ) -> int | None:
-    """The number of rows where all neighbours have as many: under replace, one row to
-    the unit, none left out.
+    """The number of rows where all neighbouring tables have the same: under replace,
+    one row to the unit, none left out.
     """
+    # A replaced unit may have fewer rows, and a replaced row may be one that is dropped.
     whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
     return table.rows() if neighbours is Neighbours.REPLACE and whole else None

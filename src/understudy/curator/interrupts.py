@@ -1,9 +1,9 @@
-"""The hold: Ctrl-C, a polite kill and a closed terminal wait while an answer is on its
-way from its charge to the ledger.
+"""Delayed interrupts: Ctrl-C, a polite kill and a closed terminal wait while an answer
+is on its way from its charge to the ledger.
 
-An answer that is cut off there is paid for and lost, and with it the whole run. Nobody
-means that by Ctrl-C, and the stretch takes a fraction of a second: rows are counted
-before it. What cannot wait (a power cut, kill -9) leaves what till.py says.
+An answer that is cut off there is paid for and lost, and with it the whole run. That is
+not what Ctrl-C is meant for, and the wait takes a fraction of a second: rows are counted
+before it. payment.py says what a power cut or kill -9, which cannot wait, leaves.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from understudy.signals import SignalHandler, find_heeded_signals
 
 @contextmanager
 def hold_signals() -> Iterator[None]:
-    """While this lasts signals wait; the first one then does what it would have done.
-    Other threads than the main one get none to hold.
-    """
+    """While this lasts signals wait; the first one then does what it would have done."""
     held: list[int] = []
 
     def defer_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         held.append(number)
+        # Whoever asks twice is told that the first one was noticed.
         if len(held) == 2:
             logging.getLogger("understudy").warning(
                 "understudy: stopping as soon as what is paid for is written down."
@@ -34,6 +33,7 @@ def hold_signals() -> Iterator[None]:
 
     before: dict[signal.Signals, SignalHandler] = {}
     try:
+        # Python delivers signals to the main thread, and lets it alone set handlers.
         if threading.current_thread() is threading.main_thread():
             for number, handler in find_heeded_signals().items():
                 before[number] = handler

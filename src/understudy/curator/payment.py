@@ -1,11 +1,11 @@
-"""The till: every answer is paid for here, in one order that a crash cannot change.
+"""Payments: every answer is paid for here, in one order that a crash cannot change.
 
     admit (the run's filter)  →  count (exact, may fail)  →  charge (durable)  →  draw
     →  store  →  answer
 
 Refused by the filter, or failed while counting: nothing was charged. Ctrl-C after the
-charge waits for the store (hold.py). Killed after the charge: it stands and no answer
-left the room. Killed after the store: only resuming the same run, asking the same
+charge waits for the store (interrupts.py). Killed after the charge: it stands and no answer
+left the curator. Killed after the store: only resuming the same run, asking the same
 question at the same step, gets that stored answer again. No path returns an answer that
 was not charged, and none returns a stored answer to a new run.
 """
@@ -34,7 +34,7 @@ Exact = TypeVar("Exact")
 
 
 class RunProtocol(Protocol):
-    """The part of a ledger's run that the till needs."""
+    """The part of a ledger's run that payments need."""
 
     def answer(self, step: int, digest: str) -> bytes | None:
         """The answer stored for this step and question, if there is one."""
@@ -47,7 +47,7 @@ class RunProtocol(Protocol):
 
 
 class Payments:
-    """Takes the money, then lets a mechanism draw."""
+    """Charges for an answer, then lets a mechanism draw it."""
 
     def __init__(
         self, run: RunProtocol, filter: Filter, *, depends_on: str = ""
@@ -84,10 +84,13 @@ class Payments:
         Counting is the part that takes long and can fail, so it comes before the
         charge: what fails there can be asked again for free.
         """
+        # The key says "context" in ledgers that are resumed: it stays.
         question = {"context": self._depends_on, "request": request}
         digest = hashlib.sha256(
             json.dumps(question, sort_keys=True, default=str).encode()
         ).hexdigest()
+        # Steps are counted in memory: a resumed run asks the same questions in the same
+        # order, and each finds its own stored answer.
         step, self._step = self._step, self._step + 1
         self._filter.admit(cost)
         self.charges.append((str(request["mechanism"]), cost))
@@ -105,12 +108,13 @@ class Payments:
 def fingerprint_array(array: NDArray[np.generic]) -> str:
     """A short name for an array in a request, so that requests stay small.
 
-    >>> fingerprint_array(np.zeros(3)) == fingerprint_array(np.zeros(3)), fingerprint_array(np.zeros(3)) == fingerprint_array(np.ones(3))
+    >>> zeros = fingerprint_array(np.zeros(3))
+    >>> zeros == fingerprint_array(np.zeros(3)), zeros == fingerprint_array(np.ones(3))
     (True, False)
     """
-    return hashlib.sha256(
-        f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()
-    ).hexdigest()
+    # Type and shape too: arrays of the same bytes may differ in them.
+    kind = f"{array.dtype}{array.shape}".encode()
+    return hashlib.sha256(kind + np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
 def _pack_answer(answer: NoisyAnswer) -> bytes:

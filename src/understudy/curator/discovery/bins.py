@@ -1,5 +1,5 @@
-"""Cutting: bins and grain of a column from the noisy counts of a descent.
-Post-processing: rows are not looked at, nothing is paid.
+"""Bins and grain of a column, cut from the noisy counts of a descent. Post-processing:
+no row is read and nothing is paid.
 
 Bins are what other columns are counted against, so there are few of them and each holds
 about as many rows: a single value with as many rows as a bin should have is a bin of
@@ -22,7 +22,7 @@ from understudy.schema import Lattice
 from understudy.schema.columns.calendar import snap_to_calendar
 
 WIDE_BIN_PART = 4
-"""One bin in so many goes to the widest places, whatever they hold."""
+"""One bin in this many goes to the widest places, whatever they hold."""
 
 ALIKE_DENSITY_SIGMAS = 1.25
 """Standard deviations by which two neighbouring densities may differ and be taken for
@@ -48,23 +48,17 @@ def cut_column(
     near.
     """
     smooth = tree.smooth()
-    starts = find_bin_starts(
-        _cut_at_fences(smooth, [*tree.leaves().edges.tolist(), *fences]),
-        most=most,
-        least=least,
-        fences=fences,
-    )
-    starts = np.array(
-        snap_to_calendar(
-            column, (*starts.tolist(), int(smooth.edges[-1])), keep=fences
-        )[:-1],
-        np.int64,
-    )
-    pieces = join_grain(_cut_at_fences(smooth, starts.tolist()), starts)
+    end = int(smooth.edges[-1])
+    # Smooth counts on the finest cells: bins may begin wherever a cell does.
+    finest = _cut_at_fences(smooth, [*tree.leaves().edges.tolist(), *fences])
+    starts = find_bin_starts(finest, most=most, least=least, fences=fences)
+    edges = snap_to_calendar(column, (*starts.tolist(), end), keep=fences)
+    starts = np.array(edges[:-1], np.int64)
+    begins, weights = join_grain(_cut_at_fences(smooth, starts.tolist()), starts)
     return replace(
         column,
-        bins=(*(int(s) for s in starts), int(smooth.edges[-1])),
-        grain=tuple((int(s), int(w)) for s, w in zip(*pieces, strict=True)),
+        bins=(*starts.tolist(), end),
+        grain=tuple(zip(begins.tolist(), weights.tolist(), strict=True)),
         learned=(*column.learned, "bins"),
     )
 
@@ -80,11 +74,14 @@ def find_bin_starts(
     """
     counts = np.maximum(leaves.counts, 0.0)
     total = float(counts.sum())
-    every, most = most, max(1, most - most // WIDE_BIN_PART)
-    target = max(total / most, least)
-    heavy = (leaves.widths == 1) & (counts >= target)
+    wide_bins = most // WIDE_BIN_PART
+    most = max(1, most - wide_bins)
+    # A single value with as many rows as a bin should have is a bin of its own; the
+    # other bins share what is left.
+    heavy = (leaves.widths == 1) & (counts >= max(total / most, least))
     rest = float(counts[~heavy].sum())
-    size = max(rest / max(1, most - int(heavy.sum())), total / (2 * most), least)
+    shared_size = rest / max(1, most - int(heavy.sum()))
+    size = max(shared_size, total / (2 * most), least)
     walls = {int(f) for f in fences}
     starts, held, closed = [int(leaves.edges[0])], 0.0, False
     for start, count, alone in zip(
@@ -98,9 +95,7 @@ def find_bin_starts(
             held = 0.0
         held, closed = held + count, alone
     joined = _join_small_bins(leaves, counts, starts, most, least, walls, heavy)
-    return _halve_wide_bins(
-        leaves, counts, joined, len(joined) + every // WIDE_BIN_PART, least
-    )
+    return _halve_wide_bins(leaves, counts, joined, len(joined) + wide_bins, least)
 
 
 def _join_small_bins(
@@ -119,16 +114,21 @@ def _join_small_bins(
     sizes = np.add.reduceat(counts, at).tolist()
     alone = np.logical_or.reduceat(heavy, at).tolist()
     while len(starts) > 1:
-        free = [i for i in range(1, len(starts)) if starts[i] not in walls]
-        small = [
-            i for i in free if min(sizes[i - 1], sizes[i]) < least or len(starts) > most
+        too_many = len(starts) > most
+        joinable = [
+            i
+            for i in range(1, len(starts))
+            if starts[i] not in walls
+            and (too_many or min(sizes[i - 1], sizes[i]) < least)
         ]
-        if not small:
+        if not joinable:
             break
-        i = min(
-            small, key=lambda i: (alone[i - 1] or alone[i], sizes[i - 1] + sizes[i])
-        )
-        if (alone[i - 1] or alone[i]) and len(starts) <= most:
+        # Bins of one heavy value come last, then the smallest pair.
+        ranks = [
+            (alone[i - 1] or alone[i], sizes[i - 1] + sizes[i], i) for i in joinable
+        ]
+        has_heavy, _, i = min(ranks)
+        if has_heavy and not too_many:
             break
         sizes[i - 1] += sizes.pop(i)
         alone[i - 1] = alone[i - 1] or alone[i]
@@ -147,8 +147,8 @@ def _halve_wide_bins(
     """The bins in which values could be furthest from where they were, cut in half as
     long as there are fewer than `most`.
 
-    How far is a bin's count times its width: mostly this cuts the tails, where a bin is
-    as wide as all others together.
+    How far that is in all is a bin's count times its width: mostly this cuts the tails,
+    where a bin is as wide as all others together.
     """
     before = np.concatenate([[0.0], np.cumsum(counts)])
     edges = np.append(starts, leaves.edges[-1]).tolist()
@@ -181,33 +181,37 @@ def join_grain(
     wall = np.isin(begin, starts)
     limit = ALIKE_DENSITY_SIGMAS
     while len(begin) > 1:
-        apart = width[:-1] + width[1:]
-        gap = np.abs(counts[:-1] * width[1:] - counts[1:] * width[:-1]) / apart
-        noise = (
-            np.sqrt(variance[:-1] * width[1:] ** 2 + variance[1:] * width[:-1] ** 2)
-            / apart
-        )
-        z = np.where(wall[1:], np.inf, gap / np.maximum(noise, 1e-9))
+        z = _density_gaps(counts, variance, width)
+        z[wall[1:]] = np.inf
         if len(begin) > MAX_LEARNED_GRAIN and z.min() > limit:
             limit = float(np.min(z[np.isfinite(z)], initial=np.inf)) * 1.25
         # Every pair that is more alike than the pairs beside it is joined at once; ties
         # go to the left.
-        beside = (
-            np.minimum(np.concatenate([[np.inf], z[:-1]]), np.inf),
-            np.concatenate([z[1:], [np.inf]]),
-        )
-        join = (z <= limit) & (z < beside[0]) & (z <= beside[1])
+        before = np.concatenate([[np.inf], z[:-1]])
+        behind = np.concatenate([z[1:], [np.inf]])
+        join = (z <= limit) & (z < before) & (z <= behind)
         if not join.any():
             break
-        keep = np.concatenate([[True], ~join])
-        at = np.flatnonzero(keep)
+        at = np.flatnonzero(np.concatenate([[True], ~join]))
         begin, wall = begin[at], wall[at]
         width, counts, variance = (
             np.add.reduceat(a, at) for a in (width, counts, variance)
         )
-    return begin, np.rint(
-        _shrink_to_even(counts, variance, width, np.flatnonzero(wall))
-    ).astype(np.int64)
+    weights = _shrink_to_even(counts, variance, width, np.flatnonzero(wall))
+    return begin, np.rint(weights).astype(np.int64)
+
+
+def _density_gaps(
+    counts: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    width: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """By how many standard deviations the densities of neighbouring cells differ."""
+    # Counts times the width of the other cell are equal where densities are.
+    gap = np.abs(counts[:-1] * width[1:] - counts[1:] * width[:-1])
+    noise = np.sqrt(variance[:-1] * width[1:] ** 2 + variance[1:] * width[:-1] ** 2)
+    apart = width[:-1] + width[1:]
+    return np.asarray((gap / apart) / np.maximum(noise / apart, 1e-9), np.float64)
 
 
 def _shrink_to_even(
@@ -223,11 +227,11 @@ def _shrink_to_even(
     bin's sum stays and an empty end stays empty.
     """
     pieces = np.diff(np.append(first, len(counts)))
-    within = np.repeat(np.add.reduceat(counts, first), pieces)
-    even = (
-        np.maximum(within, 0) * width / np.repeat(np.add.reduceat(width, first), pieces)
-    )
+    bin_counts = np.repeat(np.add.reduceat(counts, first), pieces)
+    bin_widths = np.repeat(np.add.reduceat(width, first), pieces)
+    even = np.maximum(bin_counts, 0) * width / bin_widths
     strength = np.add.reduceat((counts - even) ** 2 / variance, first)
+    # Positive-part James-Stein: 1 − (degrees of freedom) / χ², not below zero.
     kept = np.maximum(0, 1 - np.maximum(pieces - 1, 0) / np.maximum(strength, 1e-9))
     moved = even + np.repeat(kept, pieces) * (counts - even)
     parts = zip(np.split(moved, first[1:]), np.split(variance, first[1:]), strict=True)
@@ -248,6 +252,8 @@ def _project_non_negative(
     total = float(counts.sum())
     if total <= 1e-9 * float(np.abs(counts).sum()):
         return np.zeros_like(counts)
+    # The nearest by variance takes `level` variances from each: find the level at which
+    # the pieces that stay above zero keep the sum.
     order = np.argsort(-counts / variance, kind="stable")
     level = (np.cumsum(counts[order]) - total) / np.cumsum(variance[order])
     last = int(np.flatnonzero(counts[order] / variance[order] > level)[-1])

@@ -6,9 +6,9 @@ number of binary digits, which fits every column there is. Bins that stand out o
 noise are taken, and those next to them that seem to hold something. The second cuts the
 outermost two into pieces, and drops the outer pieces that seem to hold nothing. What
 lies outside is clipped, and clipping moves rows, while bounds too wide cost little: so
-far out, a lighter word is enough, and where values of many magnitudes lie on one side
-of zero, bounds reach to it. Rare extremes do not stand out, so they do not show: that
-is the point.
+weaker evidence is enough far out, and where values of many magnitudes lie on one side
+of zero, bounds reach to it. Rare extremes do not stand out of the noise and do not
+show, as privacy demands.
 
 Why it is private. Each row lies in at most one bin of each histogram, so one unit moves
 each by at most the sensitivity of a histogram; the two prices add up. The grids are
@@ -71,6 +71,7 @@ def learn_bounds(
     """Lattice indices between which nearly all of a column's values lie; None where
     nothing stands out.
     """
+    # Half the amount finds the magnitudes, half the places within the outermost two.
     counts, scale = _measure_histogram(context, column, MAGNITUDE_EDGES, amount / 2)
     occupied = np.flatnonzero(
         counts > stand_out_count(context.law, scale, cells=len(counts))
@@ -87,10 +88,9 @@ def learn_bounds(
         int(occupied[-1]),
         ADJACENT_BIN_SIGMAS * noise_deviation(context.law, scale),
     )
-    lower, upper = (
-        _split_range(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[first + 1]),
-        _split_range(MAGNITUDE_EDGES[last], MAGNITUDE_EDGES[last + 1]),
-    )
+    lower = _split_range(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[first + 1])
+    upper = _split_range(MAGNITUDE_EDGES[last], MAGNITUDE_EDGES[last + 1])
+    # One list of edges, so that one histogram asks about both ends.
     edges = tuple(dict.fromkeys(lower + upper))
     fine, scale = _measure_histogram(context, column, edges, amount / 2)
     noise = noise_deviation(context.law, scale)
@@ -159,9 +159,10 @@ def _measure_histogram(
 
 
 def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
-    """The count that noise alone exceeds in none of so many cells, but for a chance of
-    FALSE_ALARM.
+    """The count that noise alone exceeds in none of this many cells, but for a chance
+    of FALSE_ALARM_CHANCE.
     """
+    # Steps of an eighth: the count may be a little too large, never too small.
     at, law_tails = 1, tails_of_law(law, scale)
     while Fraction(law_tails.tail(at, 64)[1], 1 << 64) > FALSE_ALARM_CHANCE / cells:
         at += max(1, at // 8)
@@ -169,9 +170,7 @@ def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
 
 
 def _split_range(low: int, end: int) -> tuple[int, ...]:
-    """Edges that cut low ≤ x < end into equal pieces, as many as there are values at
-    most.
-    """
+    """Edges that cut low ≤ x < end into about equal pieces of a value or more."""
     width = end - low
     pieces = min(MAX_BOUND_PIECES, width)
     return tuple(low + width * i // pieces for i in range(pieces + 1))
@@ -179,9 +178,10 @@ def _split_range(low: int, end: int) -> tuple[int, ...]:
 
 def _count_empty_pieces(counts: NDArray[np.int64], noise: float) -> int:
     """How many outer pieces to drop: as many as can be before their sum stands out."""
-    for kept, total in enumerate(np.cumsum(counts)):
-        if total > OUTER_PIECE_SIGMAS * noise * math.sqrt(kept + 1):
-            return kept
+    for empty, total in enumerate(np.cumsum(counts)):
+        # The noise of a sum of n pieces is √n times that of one.
+        if total > OUTER_PIECE_SIGMAS * noise * math.sqrt(empty + 1):
+            return empty
     return len(counts)
 
 

@@ -1,5 +1,5 @@
-"""What else a schema may ask to have learned: how many rows each unit has, how many
-rows break a rule, and which value goes with which.
+"""What a schema may ask to have learned beyond its columns: how many rows each unit
+has, how many rows break a rule, days of the week, and which value goes with which.
 
 Why it is private. Each answer is a histogram of whole numbers plus exact noise, scaled
 to how far one unit can move it:
@@ -65,7 +65,7 @@ for it.
 """
 
 MAP_SHARE, MAPS_SHARE = Fraction(1, 20), Fraction(1, 5)
-"""Part of a run that buys one map, and that all of them may take together."""
+"""Part of a run that learns one map, and that all of them may take together."""
 
 MIN_MAP_SIGMAS = 2
 """Standard deviations above zero from which a count says which value goes with which.
@@ -82,16 +82,17 @@ def needs_sizes(schema: Schema) -> bool:
 
 
 def open_maps(schema: Schema) -> list[FunctionalDependency]:
-    """The rules whose map is still to be bought, between columns that have labels."""
+    """The rules whose map is still to be learned, between columns that have labels."""
+
+    def has_labels(name: str) -> bool:
+        return name in schema and isinstance(schema[name], Categorical | Boolean)
+
     return [
         rule
         for rule in schema.rules
         if isinstance(rule, FunctionalDependency)
         and rule.map is None
-        and all(
-            name in schema and isinstance(schema[name], Categorical | Boolean)
-            for name in rule.columns
-        )
+        and all(has_labels(name) for name in rule.columns)
     ]
 
 
@@ -114,10 +115,11 @@ def learn_unit_sizes(
         amount,
         context.table.sizes,
     )[0]
-    found = tuple(max(int(count), 0) for count in noisy)
-    if not any(found):
-        found = (1, *found[1:])
-    return replace(schema, unit=replace(schema.unit, sizes=found, learned=True))
+    sizes = tuple(max(int(count), 0) for count in noisy)
+    if not any(sizes):
+        # Sampling needs one size at least that occurs.
+        sizes = (1, *sizes[1:])
+    return replace(schema, unit=replace(schema.unit, sizes=sizes, learned=True))
 
 
 def count_broken_rows(
@@ -164,14 +166,10 @@ def learn_weekdays(
         amount,
         lambda: weekday_counts(column, *context.table.lattice(column.name)),
     )
-    found = tuple(max(int(count), 0) for count in noisy)
-    return schema.with_column(
-        replace(
-            column,
-            weekdays=found if any(found) else (),
-            learned=(*column.learned, "weekdays"),
-        )
-    )
+    counts = tuple(max(int(count), 0) for count in noisy)
+    learned = (*column.learned, "weekdays")
+    weekdays = counts if any(counts) else ()
+    return schema.with_column(replace(column, weekdays=weekdays, learned=learned))
 
 
 def _measure_histogram(
@@ -197,8 +195,8 @@ def learn_map(
     *,
     amount: Fraction,
 ) -> Schema:
-    """The schema with a rule's map bought; values that nothing clear was seen of stay
-    unmapped.
+    """The schema with a rule's map learned; values whose partner does not stand out of
+    the noise stay unmapped.
     """
     clique = (rule.source, rule.target)
     # Declared lists as long are refused before the run; learned ones may turn out so.
@@ -207,6 +205,7 @@ def learn_map(
     measured = marginals.measure_marginals(context, schema, [clique], amount=amount)[0]
     least = MIN_MAP_SIGMAS * noise_deviation(measured.law, measured.scale)
     source, target = schema.codecs[rule.source], schema.codecs[rule.target]
+    # Bins come first among the codes: unlisted and missing cells are left out.
     counts = measured.values[: len(source.bins), : len(target.bins)]
     pairs = {}
     if counts.size:
@@ -214,7 +213,6 @@ def learn_map(
         for code, label in enumerate(source.labels()[: len(source.bins)]):
             if counts[code, best[code]] > least:
                 pairs[label] = target.labels()[best[code]]
-    bought = replace(rule, map=pairs, learned=True)
-    return replace(
-        schema, rules=tuple(bought if one is rule else one for one in schema.rules)
-    )
+    learned = replace(rule, map=pairs, learned=True)
+    rules = tuple(learned if other is rule else other for other in schema.rules)
+    return replace(schema, rules=rules)

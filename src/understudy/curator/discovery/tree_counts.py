@@ -1,5 +1,5 @@
-"""A tree of noisy counts, and the cells it comes down to. Post-processing: rows are not
-looked at, nothing is paid.
+"""A tree of noisy counts, and the cells it comes down to. Post-processing: no row is
+read and nothing is paid.
 
 Counts of all levels are made to agree by least squares (Hay, Rastogi, Miklau, Suciu,
 "Boosting the accuracy of differentially private histograms through consistency", 2010).
@@ -19,16 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNEVEN_RUN_SIGMAS = 3.0
-"""Standard deviations by which the scatter of cells must exceed that of their noise to
-be believed.
+"""Standard deviations by which the scatter of cells must exceed that of their noise for
+them to stay apart.
 """
 
 GROUPED_ROOT_CELLS = 8
 """Cells of the first level that are looked at together."""
 
 PEAK_CELL_SIGMAS = 4.5
-"""Standard deviations by which a single cell must exceed an even spread to be believed.
-"""
+"""Standard deviations by which a single cell must exceed an even spread to be a peak."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +70,10 @@ class _LeafPiece:
 class CountTree:
     """Levels from coarse to fine, each count with noise of this variance.
 
-    >>> top = TreeLevel(np.array([0, 4]), np.array([4, 8]), np.zeros(2, np.int64), np.array([100, 3]))
-    >>> low = TreeLevel(np.arange(4), np.arange(1, 5), np.zeros(4, np.int64), np.array([0, 102, 2, 0]))
+    >>> root = np.zeros(4, np.int64)
+    >>> top = TreeLevel(np.array([0, 4]), np.array([4, 8]), root[:2], np.array([100, 3]))
+    >>> counts = np.array([0, 102, 2, 0])
+    >>> low = TreeLevel(np.arange(4), np.arange(1, 5), root, counts)
     >>> tree = CountTree((top, low), 1.0)
     >>> tree.leaves().edges.tolist(), tree.leaves().counts.round(1).tolist()
     ([0, 1, 2, 3, 4, 8], [-0.8, 101.2, 1.2, -0.8, 3.0])
@@ -89,8 +90,9 @@ class CountTree:
     def _consistent_counts(
         self,
     ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-        """Bottom-up, every count joined with the sum of its parts; top-down, parts made
-        to add up. And the variances on the way up.
+        """Counts that agree across levels, and their variances on the way up: from the
+        bottom, every count is averaged with the sum of its parts; from the top, parts
+        are made to add up.
         """
         joined: list[NDArray[np.float64]] = []
         spread: list[NDArray[np.float64]] = []
@@ -101,6 +103,7 @@ class CountTree:
                 below = self.levels[depth + 1].parent
                 sums = np.bincount(below, joined[0], len(counts))
                 errors = np.bincount(below, spread[0], len(counts))
+                # Inverse-variance weights; a cell without parts stays as it is.
                 weight = np.where(errors > 0, noise / (noise + errors), 0.0)
                 counts = counts + weight * (sums - counts)
                 noise = noise * (1 - weight)
@@ -110,10 +113,9 @@ class CountTree:
             parent = self.levels[depth].parent
             sums = np.bincount(parent, joined[depth], len(joined[depth - 1]))
             errors = np.bincount(parent, spread[depth], len(joined[depth - 1]))
-            joined[depth] = (
-                joined[depth]
-                + (joined[depth - 1] - sums)[parent] * spread[depth] / errors[parent]
-            )
+            # What is missing to the parent's count goes to the parts by their variance.
+            gap = (joined[depth - 1] - sums)[parent]
+            joined[depth] = joined[depth] + gap * spread[depth] / errors[parent]
         return joined, spread
 
     def leaves(self) -> TreeLeaves:
@@ -186,12 +188,8 @@ class CountTree:
         for level in self.levels[1:]:
             cells, first = np.unique(level.parent, return_index=True)
             last = np.append(first[1:], len(level.parent))
-            found.append(
-                {
-                    int(c): range(int(a), int(b))
-                    for c, a, b in zip(cells, first, last, strict=True)
-                }
-            )
+            parts = zip(cells.tolist(), first.tolist(), last.tolist(), strict=True)
+            found.append({cell: range(start, end) for cell, start, end in parts})
         return [*found, {}]
 
     def _join_even_cells(self, run: list[_LeafPiece]) -> list[_LeafPiece]:
@@ -201,27 +199,22 @@ class CountTree:
         if len(run) < 2:
             return run
         width = np.array([p.end - p.start for p in run], np.float64)
-        counts, noise = (
-            np.array([p.count for p in run]),
-            np.array([p.variance for p in run]),
-        )
-        gap = (counts - counts.sum() * width / width.sum()) / np.sqrt(noise)
+        counts = np.array([p.count for p in run])
+        noise = np.array([p.variance for p in run])
+        total = float(counts.sum())
+        gap = (counts - total * width / width.sum()) / np.sqrt(noise)
+        # Of an even run, the squared gaps are χ² with mean `free` and variance 2 `free`.
         free = len(run) - 1
-        if float(gap @ gap) - free > UNEVEN_RUN_SIGMAS * sqrt(2 * free):
-            peaks = gap > PEAK_CELL_SIGMAS
-            if not peaks.any():
-                return run
-            # Without its peaks a run may well be even.
-            return [
-                p
-                for part in _split_at_peaks(run, peaks)
-                for p in ([part[0]] if len(part) == 1 else self._join_even_cells(part))
-            ]
-        return [
-            _LeafPiece(
-                run[0].start, run[-1].end, float(counts.sum()), float(noise.sum())
-            )
-        ]
+        if float(gap @ gap) - free <= UNEVEN_RUN_SIGMAS * sqrt(2 * free):
+            return [_LeafPiece(run[0].start, run[-1].end, total, float(noise.sum()))]
+        peaks = gap > PEAK_CELL_SIGMAS
+        if not peaks.any():
+            return run
+        # Without its peaks a run may well be even.
+        joined: list[_LeafPiece] = []
+        for part in _split_at_peaks(run, peaks):
+            joined += part if len(part) == 1 else self._join_even_cells(part)
+        return joined
 
 
 def _split_at_peaks(

@@ -54,7 +54,7 @@ BEYOND_LATTICE = 2**63 - 1
 
 
 def level_widths(values: int) -> tuple[int, ...]:
-    """Widths of the cells, level by level, for a range of so many values.
+    """Widths of the cells, level by level, for a range of this many values.
 
     >>> level_widths(100), level_widths(1_000), level_widths(200_000)
     ((1,), (16, 1), (4096, 256, 16, 1))
@@ -64,10 +64,10 @@ def level_widths(values: int) -> tuple[int, ...]:
     width = 1
     while -(-values // width) > MAX_ROOT_CELLS:
         width *= 2
-    found = [width]
-    while found[-1] > 1:
-        found.append(max(1, found[-1] // CELL_FAN_OUT))
-    return tuple(found)
+    widths = [width]
+    while widths[-1] > 1:
+        widths.append(max(1, widths[-1] // CELL_FAN_OUT))
+    return tuple(widths)
 
 
 def descend_tree(
@@ -75,58 +75,74 @@ def descend_tree(
 ) -> CountTree:
     """Noisy counts of a column's values, for at most `amount`."""
     low, high = column.low, column.high
-    assert low is not None
-    assert high is not None
-    steps = level_widths(high - low + 1)
+    if low is None or high is None:
+        raise ValueError(f"{column.name}: a descent needs bounds")
+    widths = level_widths(high - low + 1)
     sensitivity = context.unit_vector()
-    scale = context.scale(amount / len(steps), sensitivity)
+    scale = context.scale(amount / len(widths), sensitivity)
     cost = price(context.law, scale, sensitivity, context.accounting)
     noise = noise_deviation(context.law, scale)
-    starts = np.array(
-        [low + i * steps[0] for i in range(-(-(high - low + 1) // steps[0]))], np.int64
-    )
-    levels: list[TreeLevel] = []
-    parent = np.zeros(len(starts), np.int64)
+    starts = np.array(range(low, high + 1, widths[0]), np.int64)
     ends = np.append(starts[1:], high + 1)
-    clipped = column.outside is OutOfBoundsPolicy.CLIP
-    below = above = 0
-    for depth, step in enumerate(steps):
-        if depth:
-            last = levels[-1]
-            total = float(levels[0].counts.sum())
-            chosen = np.flatnonzero(
-                last.counts > max(MIN_DESCENT_SIGMAS * noise, total / MAX_DESCENT_CELLS)
-            )
-            chosen = chosen[
-                np.argsort(-last.counts[chosen], kind="stable")[:MAX_DESCENT_CELLS]
-            ]
-            if chosen.size == 0:
-                break
-            chosen = np.sort(chosen)
-            number = -(-(last.ends - last.starts)[chosen] // step)
-            parent = np.repeat(chosen, number)
-            starts = last.starts[parent] + step * (
-                np.arange(len(parent)) - np.repeat(np.cumsum(number) - number, number)
-            )
-            ends = np.minimum(starts + step, last.ends[parent])
-        # Counted apart once, so that the schema can say how much lies beyond the bounds.
-        if depth == 0 and clipped:
-            outer_starts = np.concatenate(
-                [np.array([-BEYOND_LATTICE]), starts, np.array([high + 1])]
-            )
-            outer_ends = np.concatenate(
-                [np.array([low]), ends, np.array([BEYOND_LATTICE])]
-            )
-            counts = _measure_cells(
-                context, column, outer_starts, outer_ends, scale, cost
-            )
-            below, above, counts = int(counts[0]), int(counts[-1]), counts[1:-1].copy()
-            counts[0] += below
-            counts[-1] += above
-        else:
-            counts = _measure_cells(context, column, starts, ends, scale, cost)
+    parent = np.zeros(len(starts), np.int64)
+    counts, beyond = _measure_root(context, column, starts, ends, scale, cost)
+    levels = [TreeLevel(starts, ends, parent, counts)]
+    for width in widths[1:]:
+        chosen = _cells_to_cut(levels, noise)
+        if chosen.size == 0:
+            break
+        starts, ends, parent = _cut_cells(levels[-1], chosen, width)
+        counts = _measure_cells(context, column, starts, ends, scale, cost)
         levels.append(TreeLevel(starts, ends, parent, counts))
-    return CountTree(tuple(levels), max(noise**2, 1e-9), (below, above))
+    return CountTree(tuple(levels), max(noise**2, 1e-9), beyond)
+
+
+def _measure_root(
+    context: MechanismContext,
+    column: Lattice,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    scale: Fraction,
+    cost: Cost,
+) -> tuple[NDArray[np.int64], tuple[int, int]]:
+    """Noisy counts of the first level, and of what lies below and above the bounds
+    where it counts as the nearest bound.
+    """
+    if column.outside is not OutOfBoundsPolicy.CLIP:
+        return _measure_cells(context, column, starts, ends, scale, cost), (0, 0)
+    # Counted apart once, so that the schema can say how much lies beyond the bounds.
+    outer_starts = np.concatenate([[-BEYOND_LATTICE], starts, ends[-1:]])
+    outer_ends = np.concatenate([starts[:1], ends, [BEYOND_LATTICE]])
+    counts = _measure_cells(context, column, outer_starts, outer_ends, scale, cost)
+    below, above = int(counts[0]), int(counts[-1])
+    inside = counts[1:-1].copy()
+    inside[0] += below
+    inside[-1] += above
+    return inside, (below, above)
+
+
+def _cells_to_cut(levels: list[TreeLevel], noise: float) -> NDArray[np.intp]:
+    """The cells of the last level whose noisy counts stand out, in order."""
+    counts = levels[-1].counts
+    total = float(levels[0].counts.sum())
+    enough = max(MIN_DESCENT_SIGMAS * noise, total / MAX_DESCENT_CELLS)
+    standing = np.flatnonzero(counts > enough)
+    largest = np.argsort(-counts[standing], kind="stable")[:MAX_DESCENT_CELLS]
+    return np.sort(standing[largest])
+
+
+def _cut_cells(
+    level: TreeLevel, chosen: NDArray[np.intp], width: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Starts, ends and parents of the cells that the chosen ones are cut into."""
+    pieces = -(-(level.ends - level.starts)[chosen] // width)
+    parent = np.repeat(chosen, pieces)
+    # The place of each piece within its cell: 0, 1, … anew for every cell.
+    first_piece = np.repeat(np.cumsum(pieces) - pieces, pieces)
+    starts = level.starts[parent] + width * (np.arange(len(parent)) - first_piece)
+    # The last cell may be narrower: it ends with the range.
+    ends = np.minimum(starts + width, level.ends[parent])
+    return starts, ends, parent
 
 
 def _measure_cells(
@@ -138,6 +154,8 @@ def _measure_cells(
     cost: Cost,
 ) -> NDArray[np.int64]:
     """Noisy counts of cells that do not overlap."""
+    # Cells may leave gaps: all bins between the edges are counted, and those asked for
+    # are picked before any noise is drawn.
     edges = np.unique(np.concatenate([starts, ends]))
     asked = np.searchsorted(edges, starts)
     where = edges.tolist()

@@ -7,9 +7,9 @@ every kind of cell that stands out, so that one odd cell neither flips a type no
 
 Where words stand beside numbers, dates or times ("N" among incomes), the column is a
 list of labels at first, and what the other cells would make is kept. Once its labels
-are bought, a few words that account for all the votes of words are missing codes; and
+are learned, a few words that account for all the votes of words are missing codes; and
 where far fewer words than values would be lost, the values are kept too
-(`Elected.coded`). That looks at paid answers alone.
+(`ElectedColumn.with_missing_codes`). That is post-processing of noisy answers.
 
 Why it is private. A row has one cell in each of d columns, and each cell one vote: one
 row moves d counts by 1. A unit of m rows moves the votes by at most d·m in L1 and √d·m
@@ -105,7 +105,7 @@ class ElectedColumn:
 
         It is where these words account for the cells that are no values, or where the
         words they leave out are far fewer than the values that a list of labels would.
-        `labels` and their `counts` were bought, each count with noise of this
+        `labels` and their `counts` were measured, each count with noise of this
         deviation.
         """
         if self.beside is None:
@@ -115,14 +115,14 @@ class ElectedColumn:
             for label, count in zip(labels, counts, strict=True)
             if not _is_value(self.beside, label)
         ]
-        left_out = self.words - sum(count for _, count in words)
-        unlisted = self.values - (sum(counts) - sum(count for _, count in words))
-        accounted = bool(words) and left_out <= VOTE_NOISE_SIGMAS * hypot(
-            self.noise, noise * sqrt(len(words))
-        )
-        if len(words) > MAX_MISSING_CODES or not (
-            accounted or MIN_LOSS_RATIO * left_out < unlisted
-        ):
+        listed_words = sum(count for _, count in words)
+        left_out = self.words - listed_words
+        unlisted = self.values - (sum(counts) - listed_words)
+        # Both the vote and the sum of the words' counts are noisy.
+        error = hypot(self.noise, noise * sqrt(len(words)))
+        accounted = bool(words) and left_out <= VOTE_NOISE_SIGMAS * error
+        better = accounted or MIN_LOSS_RATIO * left_out < unlisted
+        if len(words) > MAX_MISSING_CODES or not better:
             return None
         codes = tuple(label for label, _ in words)
         learned = (
@@ -179,24 +179,26 @@ def learn_types(
 def _elect_column(
     column: UndeclaredColumn, ballots: NDArray[np.int64], noise: float
 ) -> ElectedColumn:
-    found, kernel = elect_type(ballots, noise), elect_lattice_type(ballots, noise)
-    typed = _with_type(column, found)
-    if found != TEXT_CANDIDATE or kernel is None:
+    elected = elect_type(ballots, noise)
+    lattice_type = elect_lattice_type(ballots, noise)
+    typed = _with_type(column, elected)
+    if elected != TEXT_CANDIDATE or lattice_type is None:
         return ElectedColumn(typed)
-    values = _with_type(column, kernel)
-    assert isinstance(values, Lattice)
-    kind = next(family for family in LATTICE_FAMILIES if kernel in family)
-    standing = _standing_candidates(ballots, noise)
-    words, inside = (
-        [TYPE_CANDIDATES.index(n) for n in standing if (n in kind) == own]
-        for own in (False, True)
+    beside = _with_type(column, lattice_type)
+    assert isinstance(beside, Lattice)
+    family = next(family for family in LATTICE_FAMILIES if lattice_type in family)
+    words: list[int] = []
+    values: list[int] = []
+    for candidate in _standing_candidates(ballots, noise):
+        place = TYPE_CANDIDATES.index(candidate)
+        (values if candidate in family else words).append(place)
+    return ElectedColumn(
+        typed,
+        beside,
+        words=float(ballots[words].sum()),
+        noise=noise * sqrt(len(words)),
+        values=float(ballots[values].sum()),
     )
-    cells = (
-        float(ballots[words].sum()),
-        noise * sqrt(len(words)),
-        float(ballots[inside].sum()),
-    )
-    return ElectedColumn(typed, values, *cells)
 
 
 def elect_type(ballots: NDArray[np.int64], noise: float) -> str:

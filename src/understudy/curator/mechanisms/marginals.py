@@ -39,7 +39,7 @@ from understudy.schema import Schema
 from understudy.schema.predicates.rules import BrokenRowPolicy
 
 MarginalPlan = tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]
-"""A marginal, the maps of its axes, the scale of its noise, and its price."""
+"""A marginal, the maps of its axes, the scale of its noise, and its privacy cost."""
 
 MAX_ANSWER_CELLS = 1 << 26
 """Cells of one answer: 8 bytes each, and a ledger holds 10⁹ bytes of it. Beyond, an
@@ -59,12 +59,10 @@ def measure_marginals(
     """Measure every clique once, for at most `amount` in all."""
     if not cliques:
         return Measurements()
-    chosen = maps or [
-        tuple(Identity(n) for n in schema.sizes(clique)) for clique in cliques
-    ]
+    axes_of_clique = maps or [_identity_axes(schema, clique) for clique in cliques]
     amounts = split_amount(amount, weights, len(cliques))
     plans: list[MarginalPlan] = []
-    for clique, axes, part in zip(cliques, chosen, amounts, strict=True):
+    for clique, axes, part in zip(cliques, axes_of_clique, amounts, strict=True):
         # The sensitivity is computed from the maps: they must be those applied.
         if tuple(m.size for m in axes) != schema.sizes(clique):
             raise Refused(
@@ -73,18 +71,16 @@ def measure_marginals(
             )
         sensitivity = _clique_sensitivity(context, schema, clique, axes)
         scale = context.scale(part, sensitivity)
-        plans.append(
-            (
-                clique,
-                axes,
-                scale,
-                price(context.law, scale, sensitivity, context.accounting),
-            )
-        )
-    found: list[Measurement] = []
+        cost = price(context.law, scale, sensitivity, context.accounting)
+        plans.append((clique, axes, scale, cost))
+    measured: list[Measurement] = []
     for batch in split_plans(plans):
-        found += _measure_batch(context, schema, batch)
-    return Measurements(tuple(found))
+        measured += _measure_batch(context, schema, batch)
+    return Measurements(tuple(measured))
+
+
+def _identity_axes(schema: Schema, clique: Clique) -> tuple[AxisMap, ...]:
+    return tuple(Identity(size) for size in schema.sizes(clique))
 
 
 def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
@@ -92,7 +88,7 @@ def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
     cells is public, and so is how they are split.
     """
     batches: list[list[MarginalPlan]] = []
-    room_left = 0
+    cells_left = 0
     for plan in plans:
         clique, axes, *_ = plan
         cells = math.prod(m.out for m in axes)
@@ -102,11 +98,11 @@ def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
                 f" have ({MAX_ANSWER_CELLS:,}). Ask for fewer columns at once, or"
                 " coarser bins. Nothing was asked"
             )
-        if cells > room_left:
+        if cells > cells_left:
             batches.append([])
-            room_left = MAX_ANSWER_CELLS
+            cells_left = MAX_ANSWER_CELLS
         batches[-1].append(plan)
-        room_left -= cells
+        cells_left -= cells
     return batches
 
 
@@ -120,31 +116,24 @@ def _measure_batch(
         "cliques": [[c, repr(a), s] for c, a, s, _ in plans],
     }
 
-    def draw_answers(tables: list[NDArray[np.int64]]) -> NoisyAnswer:
-        return {
-            f"{i}": _draw_noisy_counts(context, schema, clique, axes, scale, counts)
-            for i, ((clique, axes, scale, _), counts) in enumerate(
-                zip(plans, tables, strict=True)
-            )
-        }
+    def count_cliques() -> list[NDArray[np.int64]]:
+        return context.table.counts([clique for clique, *_ in plans])
 
-    answer = context.payments.pay(
-        request,
-        total,
-        lambda: context.table.counts([clique for clique, *_ in plans]),
-        draw_answers,
-    )
-    return [
-        Measurement(
-            clique,
-            axes,
-            answer[f"{i}"].astype(np.int64, copy=False),
-            context.law,
-            scale,
-            cost,
-        )
-        for i, (clique, axes, scale, cost) in enumerate(plans)
-    ]
+    def draw_answers(tables: list[NDArray[np.int64]]) -> NoisyAnswer:
+        answers: NoisyAnswer = {}
+        for i, (plan, counts) in enumerate(zip(plans, tables, strict=True)):
+            clique, axes, scale, _ = plan
+            answers[f"{i}"] = _draw_noisy_counts(
+                context, schema, clique, axes, scale, counts
+            )
+        return answers
+
+    answer = context.payments.pay(request, total, count_cliques, draw_answers)
+    measured = []
+    for i, (clique, axes, scale, cost) in enumerate(plans):
+        values = answer[f"{i}"].astype(np.int64, copy=False)
+        measured.append(Measurement(clique, axes, values, context.law, scale, cost))
+    return measured
 
 
 def _clique_sensitivity(
@@ -155,6 +144,7 @@ def _clique_sensitivity(
     agreed = whole and schema.zeros(clique) is None
     if context.neighbours is Neighbours.ADD_REMOVE or agreed:
         return moved
+    # A replaced unit may leave no counted row behind: then it was removed.
     gone = marginal_sensitivity(axes, Neighbours.ADD_REMOVE, max_rows=context.max_rows)
     return Sensitivity(
         l1=max(moved.l1, gone.l1),
@@ -181,6 +171,7 @@ def _draw_noisy_counts(
             )
     # asarray, because numpy makes a sum of arrays without axes a scalar.
     noisy = np.asarray(context.add_noise(np.asarray(exact, order="C"), scale))
+    # Through other maps a cell sums several, possible ones among them: it keeps noise.
     if zeros is not None and all(isinstance(m, Identity) for m in axes):
         noisy[zeros] = 0
     return noisy

@@ -46,12 +46,7 @@ def choose_quantiles(
             " bounds: learn"
         )
         raise Refused(f"{column.name}: a quantile needs bounds. {remedy}")
-    if not alphas or any(
-        not isinstance(a, Fraction)
-        or not 0 <= a <= 1
-        or a.denominator > MAX_QUANTILE_PARTS
-        for a in alphas
-    ):
+    if not alphas or not all(_is_exact_quantile(alpha) for alpha in alphas):
         raise Refused(
             f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most"
             f" {MAX_QUANTILE_PARTS:,} parts. Nothing was spent"
@@ -68,8 +63,10 @@ def choose_quantiles(
         "range": [low, high],
     }
 
-    def draw_indices(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> NoisyAnswer:
-        values, counts = found
+    def draw_indices(
+        exact: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ) -> NoisyAnswer:
+        values, counts = exact
         drawn = [
             quantile(
                 values,
@@ -85,9 +82,14 @@ def choose_quantiles(
         ]
         return {"indices": np.array(drawn, np.int64)}
 
-    return sorted(
-        int(i)
-        for i in context.payments.pay(
-            request, cost, lambda: context.table.lattice(column.name), draw_indices
-        )["indices"]
+    answer = context.payments.pay(
+        request, cost, lambda: context.table.lattice(column.name), draw_indices
     )
+    # Sorting is post-processing: noise may have put a higher quantile below a lower one.
+    return sorted(int(index) for index in answer["indices"])
+
+
+def _is_exact_quantile(alpha: object) -> bool:
+    if not isinstance(alpha, Fraction) or not 0 <= alpha <= 1:
+        return False
+    return alpha.denominator <= MAX_QUANTILE_PARTS

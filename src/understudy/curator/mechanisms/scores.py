@@ -1,8 +1,8 @@
 """Scores: how good a choice would be, as integers on a grid, each with the most that
 one unit can move it.
 
-A score lives here because it reads exact counts. It is a plain function of one marginal
-and a public estimate of it, in units of 1/GRID rows. `l1` compares the two, and
+A score is the curator's because it reads exact counts. It is a plain function of one
+marginal and a public estimate of it, in units of 1/SCORE_GRID rows. `l1` compares the two, and
 rounding happens to the estimate, on the public side, before any row is looked at. `R`,
 `I` and `F` ask how much the first column of a clique depends on the others, and look at
 the counts alone; they are defined on shares of the rows, so their sensitivity holds
@@ -80,7 +80,8 @@ class Score:
         `rows` is the number of rows where all neighbours agree on it, `shape` that of
         the candidate's marginal.
 
-        >>> CHOICE_SCORES["R"].sensitivity(Neighbours.REPLACE, 1, rows=1000, shape=(2, 5)) / SCORE_GRID
+        >>> score, shape = CHOICE_SCORES["R"], (2, 5)
+        >>> score.sensitivity(Neighbours.REPLACE, 1, rows=1000, shape=shape) / SCORE_GRID
         3.0029296875
         """
         if neighbours is Neighbours.ADD_REMOVE and self.add_remove is not None:
@@ -93,7 +94,8 @@ class Score:
                 " number of rows is public. Choose by l1, or use replace neighbours"
                 " with one row to the unit. Nothing was spent"
             )
-        assert shape is not None, "this score's sensitivity depends on the shape"
+        if shape is None:
+            raise TypeError(f"{self.name}: its sensitivity depends on the shape")
         if rows >= MAX_SCORE_ROWS:
             raise Refused(
                 f"{self.name}: this score takes fewer than {MAX_SCORE_ROWS:,} rows."
@@ -242,6 +244,7 @@ def score_determination(
     best = np.full(enough + 1, -1, np.int64)
     best[0] = 0
     for zero, one in table.T.tolist():
+        # best[k] is the largest K₁ with K₀ = k; each cell of P adds to one of the two.
         give_one = np.where(best >= 0, best + one, -1)
         give_zero = np.full_like(best, -1)
         shift = min(zero, enough)
@@ -249,9 +252,9 @@ def score_determination(
         give_zero[enough] = best[enough - shift :].max()
         best = np.maximum(give_one, give_zero)
     reached = np.flatnonzero(best >= 0)
-    doubled = np.maximum(rows - 2 * reached, 0) + np.maximum(
-        rows - 2 * best[reached], 0
-    )
+    short_of_zero = np.maximum(rows - 2 * reached, 0)
+    short_of_one = np.maximum(rows - 2 * best[reached], 0)
+    doubled = short_of_zero + short_of_one
     return -int(doubled.min()) * (SCORE_GRID // 2)
 
 
@@ -267,9 +270,9 @@ def _child_first(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _c_log_c(counts: NDArray[np.int64]) -> list[float]:
     """c·log₂c of the cells that hold anything."""
-    some = counts[counts > 0].astype(np.float64)
-    found: list[float] = (some * np.log2(some)).tolist()
-    return found
+    occupied = counts[counts > 0].astype(np.float64)
+    products: list[float] = (occupied * np.log2(occupied)).tolist()
+    return products
 
 
 CHOICE_SCORES = {
@@ -303,30 +306,45 @@ def check_score(score: Score, *, shape: TableShape = (3,), rows: int = 6) -> Non
         np.full(cells, SCORE_GRID),
         *rng.integers(-SCORE_GRID, rows * SCORE_GRID, (6, cells)),
     ]
-    for estimate in estimates if score.add_remove is not None else estimates[:1]:
-        values = {
-            dataset: score.of(
-                np.bincount(np.array(dataset, np.int64), minlength=cells).reshape(
-                    shape
-                ),
-                estimate.reshape(shape),
-            )
-            for size in range(rows + 1)
-            for dataset in combinations_with_replacement(range(cells), size)
-        }
-        for dataset, here in values.items():
-            for at in range(len(dataset)):
-                fewer = dataset[:at] + dataset[at + 1 :]
-                if score.add_remove is not None:
-                    _check_claim(
-                        score, "add_remove", abs(values[fewer] - here), score.add_remove
-                    )
-                claim = score.sensitivity(
-                    Neighbours.REPLACE, 1, rows=len(dataset), shape=shape
-                )
-                for entering in range(cells):
-                    moved = tuple(sorted((*fewer, entering)))
-                    _check_claim(score, "replace", abs(values[moved] - here), claim)
+    if score.add_remove is None:
+        # Scores of the counts alone are the same whatever the estimate.
+        estimates = estimates[:1]
+    for estimate in estimates:
+        values = _score_datasets(score, estimate.reshape(shape), rows)
+        for dataset in values:
+            _check_neighbours(score, values, dataset, shape)
+
+
+Dataset = tuple[int, ...]
+"""The cell of each row, in rising order."""
+
+
+def _score_datasets(
+    score: Score, estimate: NDArray[np.int64], rows: int
+) -> dict[Dataset, int]:
+    """The score of every dataset of at most this many rows."""
+    values = {}
+    for size in range(rows + 1):
+        for dataset in combinations_with_replacement(range(estimate.size), size):
+            counts = np.bincount(np.array(dataset, np.int64), minlength=estimate.size)
+            values[dataset] = score.of(counts.reshape(estimate.shape), estimate)
+    return values
+
+
+def _check_neighbours(
+    score: Score, values: dict[Dataset, int], dataset: Dataset, shape: TableShape
+) -> None:
+    """Check the claims between one dataset and those with a row less or another."""
+    here = values[dataset]
+    for at in range(len(dataset)):
+        fewer = dataset[:at] + dataset[at + 1 :]
+        if score.add_remove is not None:
+            moved = abs(values[fewer] - here)
+            _check_claim(score, "add_remove", moved, score.add_remove)
+        claim = score.sensitivity(Neighbours.REPLACE, 1, rows=len(dataset), shape=shape)
+        for entering in range(math.prod(shape)):
+            other = tuple(sorted((*fewer, entering)))
+            _check_claim(score, "replace", abs(values[other] - here), claim)
 
 
 def _check_claim(score: Score, relation: str, moved: int, claim: int) -> None:

@@ -36,7 +36,8 @@ from understudy.schema import Schema
 def cell_distances(
     counts: NDArray[np.int64], estimate: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """|count − estimate| of every cell, in grid units; one row moves each by at most GRID.
+    """|count − estimate| of every cell, in grid units; one row moves each by at most
+    SCORE_GRID.
 
     >>> cell_distances(np.array([3, 0]), np.array([SCORE_GRID, SCORE_GRID])).tolist()
     [2048, 1024]
@@ -60,6 +61,7 @@ def choose_cell(
         _candidate_cells(schema, c, e.size)
         for c, e in zip(cliques, rounded, strict=True)
     ]
+    # The candidates of all cliques in one row: where those of each end.
     ends = np.cumsum([cells.size for cells in open_cells])
     if not cliques or ends[-1] == 0:
         raise Refused(
@@ -78,32 +80,25 @@ def choose_cell(
 
     def compute_scores() -> NDArray[np.int64]:
         tables = context.table.counts(cliques)
-        every = zip(tables, rounded, open_cells, strict=True)
-        return np.concatenate(
-            [cell_distances(t, e).ravel()[cells] for t, e, cells in every]
-        )
+        scores = [
+            cell_distances(counts, estimate).ravel()[cells]
+            for counts, estimate, cells in zip(tables, rounded, open_cells, strict=True)
+        ]
+        return np.concatenate(scores)
 
     def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
         sensitivity = Fraction(context.max_rows * SCORE_GRID)
-        return {
-            "index": np.array(
-                exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
-            )
-        }
+        index = exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
+        return {"index": np.array(index)}
 
-    index = int(
-        context.payments.pay(
-            request,
-            price_choice(epsilon, context.accounting),
-            compute_scores,
-            draw_choice,
-        )["index"]
-    )
+    cost = price_choice(epsilon, context.accounting)
+    answer = context.payments.pay(request, cost, compute_scores, draw_choice)
+    index = int(answer["index"])
     at = int(np.searchsorted(ends, index, side="right"))
-    cell = int(open_cells[at][index - (int(ends[at - 1]) if at else 0)])
-    return cliques[at], tuple(
-        int(code) for code in np.unravel_index(cell, rounded[at].shape)
-    )
+    start = int(ends[at - 1]) if at else 0
+    cell = int(open_cells[at][index - start])
+    codes = np.unravel_index(cell, rounded[at].shape)
+    return cliques[at], tuple(int(code) for code in codes)
 
 
 def _candidate_cells(schema: Schema, clique: Clique, size: int) -> NDArray[np.int64]:

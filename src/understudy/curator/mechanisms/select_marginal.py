@@ -1,4 +1,4 @@
-"""Private choice and noisy distances: which marginal an estimate serves worst, and by
+"""Private selection and noisy distances: which marginal an estimate fits worst, and by
 how much.
 
 `choose_clique` is the exponential mechanism (McSherry, Talwar 2007) over a finite
@@ -62,21 +62,19 @@ def choose_clique(
     rule = CHOICE_SCORES[score]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
-    factors = (
-        np.ones(len(cliques), np.int64) if weights is None else _grid_weights(weights)
-    )
-    offsets = (
-        np.zeros(len(cliques), np.int64)
-        if penalties is None
-        else to_grid(np.array(penalties))
-    )
+    factors = np.ones(len(cliques), np.int64)
+    if weights is not None:
+        factors = _grid_weights(weights)
+    offsets = np.zeros(len(cliques), np.int64)
+    if penalties is not None:
+        offsets = to_grid(np.array(penalties))
     moves = [
         rule.sensitivity(context.neighbours, context.max_rows, rows=rows, shape=e.shape)
         for e in rounded
     ]
-    sensitivity = Fraction(
-        max(int(f) * moved for f, moved in zip(factors, moves, strict=True))
-    )
+    # The mechanism is calibrated to the score that one unit moves furthest.
+    weighted_moves = [int(f) * moved for f, moved in zip(factors, moves, strict=True)]
+    sensitivity = Fraction(max(weighted_moves))
     epsilon = choice_epsilon_for(amount, context.accounting)
     request = {
         "mechanism": "choice",
@@ -99,15 +97,11 @@ def choose_clique(
         return np.array(scores, np.int64)
 
     def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
-        return {
-            "index": np.array(
-                exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
-            )
-        }
+        index = exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
+        return {"index": np.array(index)}
 
-    answer = context.payments.pay(
-        request, price_choice(epsilon, context.accounting), compute_scores, draw_choice
-    )
+    cost = price_choice(epsilon, context.accounting)
+    answer = context.payments.pay(request, cost, compute_scores, draw_choice)
     return cliques[int(answer["index"])]
 
 
@@ -116,6 +110,7 @@ def _grid_weights(weights: Sequence[float]) -> NDArray[np.int64]:
     could make a score overflow.
     """
     numbers = np.array(weights, np.float64)
+    # Written so that NaN is refused too: it compares as false.
     if not 0 < numbers.min() <= numbers.max() < np.inf:
         raise Refused(
             "Weights of candidates must be positive numbers. Nothing was spent"
@@ -162,24 +157,23 @@ def measure_distances(
             [c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)
         ],
     }
+    # Only where there are maps: requests stored by earlier versions have none.
     if coarser:
         request["maps"] = [repr(coarser.get(c)) for c in cliques]
 
-    def compute_scores() -> NDArray[np.int64]:
-        tables = [
-            _apply_maps(t, coarser.get(c))
-            for c, t in zip(cliques, context.table.counts(cliques), strict=True)
-        ]
-        return np.array(
-            [rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64
-        )
+    def compute_distances() -> NDArray[np.int64]:
+        tables = context.table.counts(cliques)
+        distances = []
+        for clique, counts, estimate in zip(cliques, tables, rounded, strict=True):
+            mapped = _apply_maps(counts, coarser.get(clique))
+            distances.append(rule.of(mapped, estimate))
+        return np.array(distances, np.int64)
 
-    distances = context.payments.pay(
-        request,
-        cost,
-        compute_scores,
-        lambda exact: {"distances": context.add_noise(exact, scale)},
-    )["distances"]
+    def draw_distances(exact: NDArray[np.int64]) -> NoisyAnswer:
+        return {"distances": context.add_noise(exact, scale)}
+
+    answer = context.payments.pay(request, cost, compute_distances, draw_distances)
+    # What one distance costs by itself: several may be used apart from each other.
     each = price(
         context.law,
         scale,
@@ -188,7 +182,7 @@ def measure_distances(
     )
     return {
         c: Distance(c, int(d), SCORE_GRID, context.law, scale, each)
-        for c, d in zip(cliques, distances, strict=True)
+        for c, d in zip(cliques, answer["distances"], strict=True)
     }
 
 

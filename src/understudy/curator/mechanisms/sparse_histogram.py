@@ -106,11 +106,13 @@ def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) 
         return Fraction(law_tails.tail(at - count, bits)[1], 1 << bits)
 
     def is_safe(at: int) -> bool:
+        # One cell of m rows, or m cells of one row: the two worst cases of the proof.
         return all(
             (max_rows // count) * show_chance(count, at) <= delta
             for count in {1, max_rows}
         )
 
+    # The proof needs T ≥ m. Chances fall as T rises, so bisection finds the smallest.
     low, high = max_rows - 1, max_rows
     while not is_safe(high):
         low, high = high, 2 * high
@@ -125,7 +127,8 @@ def laplace_threshold(
 ) -> int:
     """The threshold of one (ε, δ) histogram whose unit is the row.
 
-    >>> laplace_threshold(epsilon=Fraction(1), delta=Fraction(1, 10**6), neighbours=Neighbours.REPLACE)
+    >>> one, tiny = Fraction(1), Fraction(1, 10**6)
+    >>> laplace_threshold(epsilon=one, delta=tiny, neighbours=Neighbours.REPLACE)
     27
     """
     moves = 1 if neighbours is Neighbours.ADD_REMOVE else 2
@@ -141,7 +144,7 @@ def learn_labels(
     most_bytes: int = MAX_LABEL_BYTES,
 ) -> tuple[tuple[str, ...], SparseMeasurement]:
     """The labels of a column that are safely above zero, and their noisy counts; no
-    more of them than fit in so many bytes.
+    more of them than fit in this many bytes.
     """
     scale, cost, at = _plan_histogram(
         context, amount, delta, f"{column}: its values have to be learned"
@@ -154,20 +157,14 @@ def learn_labels(
         "threshold": at,
     }
 
-    def draw_answer(found: tuple[list[str], NDArray[np.int64]]) -> NoisyAnswer:
-        names, counts = found
+    def draw_answer(exact: tuple[list[str], NDArray[np.int64]]) -> NoisyAnswer:
+        names, counts = exact
+        # Sorted, so that the order in which labels show says nothing about the rows.
         order = sorted(range(len(names)), key=names.__getitem__)
         noisy = context.add_noise(counts[np.array(order, np.intp)], scale)
         passed = [names[i] for i, count in zip(order, noisy, strict=True) if count > at]
         noisy = noisy[noisy > at]
-        sizes = np.array(
-            [
-                LABEL_OVERHEAD_BYTES
-                + len(json.dumps(name, ensure_ascii=False).encode())
-                for name in passed
-            ],
-            np.int64,
-        )
+        sizes = np.array([_label_bytes(name) for name in passed], np.int64)
         raised = fit_threshold(at, noisy, sizes, most_bytes)
         kept = [
             name for name, count in zip(passed, noisy, strict=True) if count > raised
@@ -195,13 +192,19 @@ def learn_labels(
     )
 
 
+def _label_bytes(label: str) -> int:
+    """Bytes that a label counts for."""
+    return LABEL_OVERHEAD_BYTES + len(json.dumps(label, ensure_ascii=False).encode())
+
+
 def fit_threshold(
     at: int, noisy: NDArray[np.int64], sizes: NDArray[np.int64], most_bytes: int
 ) -> int:
-    """The lowest threshold from `at` up above which all that shows fits in so many
+    """The lowest threshold from `at` up above which all that shows fits in this many
     bytes.
 
-    >>> fit_threshold(20, np.array([50, 30, 90]), np.array([4, 4, 4]), 8), fit_threshold(20, np.array([50, 30]), np.array([4, 4]), 8)
+    >>> counts, sizes = np.array([50, 30, 90]), np.array([4, 4, 4])
+    >>> fit_threshold(20, counts, sizes, 8), fit_threshold(20, counts[:2], sizes[:2], 8)
     (30, 20)
     """
     order = np.argsort(-noisy, kind="stable")
@@ -256,8 +259,8 @@ def measure_sparse_cells(
         "threshold": at,
     }
 
-    def draw_answer(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> NoisyAnswer:
-        codes, counts = found
+    def draw_answer(exact: tuple[NDArray[np.int64], NDArray[np.int64]]) -> NoisyAnswer:
+        codes, counts = exact
         possible = ~_is_impossible(schema, clique, codes)
         codes, counts = codes[possible], counts[possible]
         order = np.lexsort(codes.T[::-1])
@@ -330,12 +333,10 @@ def _plan_histogram(
     scale = context.scale(amount, sensitivity)
     paid = price(context.law, scale, sensitivity, context.accounting)
     # Laplace: δ₀ ≤ 1 − e^(−1/scale), by the bound 1 − e^(−x) ≥ x/(1 + x) for x > 0.
-    laplace = context.law is Law.DISCRETE_LAPLACE
-    chance = (
-        min(delta, 1 / (1 + scale))
-        if laplace
-        else delta / (1 + _exp_upper_bound(context.epsilon))
-    )
+    if context.law is Law.DISCRETE_LAPLACE:
+        chance = min(delta, 1 / (1 + scale))
+    else:
+        chance = delta / (1 + _exp_upper_bound(context.epsilon))
     at = threshold(
         law=context.law, scale=scale, delta=chance, max_rows=context.max_rows
     )

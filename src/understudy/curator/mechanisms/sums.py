@@ -73,9 +73,8 @@ def measure_sum(
         )
 
     def compute_exact() -> int:
-        return context.table.sum(
-            column.name, low, high
-        ) - origin * context.table.count_valid(column.name)
+        total = context.table.sum(column.name, low, high)
+        return total - origin * context.table.count_valid(column.name)
 
     return _measure_value(
         context,
@@ -94,6 +93,7 @@ def measure_mean(
     """The noisy mean of a bounded column: half the amount for the sum, half for the
     count.
     """
+    # Around the middle one row moves the sum least.
     low, high = _require_bounds(column)
     around = measure_sum(context, column, amount=amount / 2, origin=(low + high) // 2)
     count = _measure_value(
@@ -147,11 +147,6 @@ def _measure_value(
         # Text, because a sum may exceed 64 bits.
         return {"value": np.array(str(counted + noise))}
 
-    return Sum(
-        column,
-        int(str(context.payments.pay(request, cost, exact, draw_value)["value"])),
-        origin,
-        context.law,
-        scale,
-        cost,
-    )
+    answer = context.payments.pay(request, cost, exact, draw_value)
+    value = int(str(answer["value"]))
+    return Sum(column, value, origin, context.law, scale, cost)

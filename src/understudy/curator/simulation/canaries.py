@@ -1,5 +1,5 @@
-"""Planted rows: made-up tables to audit the curator on, and canaries beside the rows of
-a real one. They never leave this room.
+"""Canaries: made-up rows to audit the curator on, alone or beside those of a real
+table. They never leave the curator.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class EncodedRows:
 
     def __init__(self, schema: Schema, codes: Mapping[str, NDArray[np.int64]]) -> None:
         self._schema, self._codes = schema, codes
+        # An audit asks the same marginals thousands of times.
         self._kept: dict[Clique, NDArray[np.int64]] = {}
 
     def rows(self) -> int:
@@ -43,12 +44,10 @@ class EncodedRows:
             sizes = self._schema.sizes(clique)
             if not clique:
                 return np.array(self.rows(), np.int64)
-            flat = np.ravel_multi_index(
-                tuple(self._codes[name] for name in clique), sizes
-            )
-            self._kept[clique] = (
-                np.bincount(flat, minlength=prod(sizes)).reshape(sizes).astype(np.int64)
-            )
+            codes = tuple(self._codes[name] for name in clique)
+            flat = np.ravel_multi_index(codes, sizes)
+            counts = np.bincount(flat, minlength=prod(sizes))
+            self._kept[clique] = counts.reshape(sizes).astype(np.int64)
         return self._kept[clique]
 
 
@@ -64,21 +63,18 @@ class TableWithCanaries:
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique."""
-        return [
-            a + b
-            for a, b in zip(
-                self._table.counts(cliques), self._more.counts(cliques), strict=True
-            )
-        ]
+        own, more = self._table.counts(cliques), self._more.counts(cliques)
+        return [a + b for a, b in zip(own, more, strict=True)]
 
     def sparse_counts(
         self, clique: Clique
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes and counts of the cells that occur."""
         parts = [self._table.sparse_counts(clique), self._more.sparse_counts(clique)]
-        cells, place = np.unique(
-            np.concatenate([codes for codes, _ in parts]), axis=0, return_inverse=True
-        )
+        codes = np.concatenate([codes for codes, _ in parts])
+        times = np.concatenate([counts for _, counts in parts])
+        cells, place = np.unique(codes, axis=0, return_inverse=True)
         counts = np.zeros(len(cells), np.int64)
-        np.add.at(counts, place.reshape(-1), np.concatenate([n for _, n in parts]))
+        # numpy 2.0 gives the inverse a second axis; add.at, since a cell comes twice.
+        np.add.at(counts, place.reshape(-1), times)
         return cells.astype(np.int64), counts

@@ -1,7 +1,7 @@
-"""The rehearsal: the real curator on an imagined table. No rows, no ledger; every price
-is the real one.
+"""The dry run: the real curator on an imagined table. No rows and no ledger, but every
+privacy cost is the real one.
 
-A plan is what a rehearsal charged and what it measured. Because the same code asks and
+A plan is what a dry run charged and what it measured. Because the same code asks and
 pays, a plan cannot drift from the run.
 """
 
@@ -37,8 +37,8 @@ PLENTIFUL_COUNT = 10**12
 
 
 class DryRunTable:
-    """A table of imagined people, or of nobody. What discovery asks about stands out
-    plainly, so that sizes can be forecast.
+    """A table of imagined rows, or of none. What discovery asks about stands out of any
+    noise, so that sizes can be forecast.
     """
 
     def __init__(self, schema: Schema, people: int = 0) -> None:
@@ -46,7 +46,7 @@ class DryRunTable:
         self._people = people
 
     def rows(self) -> int:
-        """As many as are imagined."""
+        """As many rows as are imagined."""
         return self._people
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
@@ -73,26 +73,32 @@ class DryRunTable:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
-        """Everybody, or plenty where nobody is imagined, spread evenly between the
-        bounds; what is not known of these is assumed.
+        """All rows, or plenty where none are imagined, spread evenly between the
+        bounds; bounds that are not known are assumed.
         """
-        described = self._schema[column]
-        assert isinstance(described, Lattice)
-        low, end = described.low, None if described.high is None else described.high + 1
-        first = low if low is not None else 0 if end is None else end - ASSUMED_RANGE
-        wide = (first + ASSUMED_RANGE if end is None else end) - first
-        below = [
-            (self._people or PLENTIFUL_COUNT) * min(max(edge - first, 0), wide) // wide
-            for edge in edges
-        ]
+        first, end = self._assumed_range(column)
+        width, rows = end - first, self._people or PLENTIFUL_COUNT
+        # Counts below each edge, rounded down: their differences add up to all rows.
+        below = [rows * min(max(edge - first, 0), width) // width for edge in edges]
         return np.asarray(np.diff(below), np.int64)
+
+    def _assumed_range(self, column: str) -> tuple[int, int]:
+        """The lattice points of a column, from the first to behind the last."""
+        described = self._schema[column]
+        if not isinstance(described, Lattice):
+            raise TypeError(f"{column}: only numbers, dates and times have a lattice")
+        low, high = described.low, described.high
+        if high is None:
+            first = low if low is not None else 0
+            return first, first + ASSUMED_RANGE
+        return (low if low is not None else high + 1 - ASSUMED_RANGE), high + 1
 
     def sum(self, column: str, low: int, high: int) -> int:
         """Nothing to add up."""
         return 0
 
     def count_valid(self, column: str) -> int:
-        """No row, no value."""
+        """No row has a value."""
         return 0
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
@@ -102,17 +108,17 @@ class DryRunTable:
         return ballots
 
     def sizes(self) -> NDArray[np.int64]:
-        """Everybody has one row."""
-        found = np.zeros(self._schema.unit.max_rows, np.int64)
-        found[0] = self._people
-        return found
+        """Every unit has one row."""
+        histogram = np.zeros(self._schema.unit.max_rows, np.int64)
+        histogram[0] = self._people
+        return histogram
 
     def broken(self) -> int:
         """No row breaks a rule."""
         return 0
 
     def with_schema(self, schema: Schema) -> DryRunTable:
-        """The same people under another schema."""
+        """The same rows under another schema."""
         return DryRunTable(schema, self._people)
 
 

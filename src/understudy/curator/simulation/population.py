@@ -1,13 +1,13 @@
-"""An imagined population, to rehearse a run on: as many rows as the owner says, spread
-as surveys often are, known in closed form.
+"""An imagined population for dry runs: as many rows as the owner says, distributed as in
+many surveys, with marginals in closed form.
 
-Four kinds of people, unequally many; within a kind, columns are independent. Each
-column has a few common values and many rare ones, and the kinds differ in which values
-they lean to, in some columns more than in others. So some pairs of columns depend much
-on each other and some less, which is what a synthesizer that looks for dependence has
-to sort out. A table of very many columns is about several things: its columns belong to
-topics, each with kinds of its own, and those of two topics have nothing to do with each
-other. Nothing here comes from data: it follows from the schema.
+A mixture of four kinds of people, of unequal shares; within a kind, columns are
+independent. Each column has a few common values and many rare ones, and the kinds
+prefer different values, in some columns more than in others. So some pairs of columns
+depend strongly on each other and others weakly, which is what a synthesizer that
+selects by dependence has to sort out. In a table of very many columns, columns belong
+to topics, each with kinds of its own, and columns of two topics are independent.
+Nothing here comes from data: it follows from the schema.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ KIND_SHARES = np.array([0.4, 0.3, 0.2, 0.1])
 
 KIND_CONTRASTS = (1.0, 1.4, 0.9, 1.8)
 """How much the kinds differ in a column of four codes, in turn; in a column of more
-codes they differ more, as `_kind_contrast` has it. With less, fewer and smaller
-marginals are worth their noise than in surveys and registers, with more, too many are
-at a small ε: `benchmarks/plan.py` holds what a rehearsal chooses against what real
-tables lead to.
+codes they differ more, by `_kind_contrast`. With less, fewer and smaller marginals are
+worth their noise than in surveys and registers, with more, too many are at a small ε:
+`benchmarks/plan.py` compares what a dry run chooses with what real tables lead to.
 """
 
 MAX_TOPIC_COLUMNS = 32
@@ -44,10 +43,11 @@ together.
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """So many imagined rows under a schema.
+    """A number of imagined rows under a schema.
 
     >>> from understudy.schema import Boolean
-    >>> people = Population(Schema(columns=tuple(Boolean(name=n, nullable=False) for n in "ab")), 1000)
+    >>> columns = tuple(Boolean(name=name, nullable=False) for name in "ab")
+    >>> people = Population(Schema(columns=columns), 1000)
     >>> int(people.counts(("a", "b")).sum()), people.counts(()).tolist()
     (1000, 1000)
     """
@@ -58,24 +58,18 @@ class Population:
     @cached_property
     def _shares_by_kind(self) -> dict[str, NDArray[np.float64]]:
         """For every column, the distribution of its codes in each kind."""
-        found = {}
+        shares = {}
+        kind_phase = np.arange(len(KIND_SHARES))[:, None] / len(KIND_SHARES)
         for place, name in enumerate(self.schema):
             n = self.schema.codecs[name].size
             code = np.arange(n)
+            # Shares fall like 1/√rank; which codes are common differs by column.
             common = (1 + (code + 3 * place) % n) ** -0.5
-            lean = _kind_contrast(place, n)
-            turn = (
-                2
-                * math.pi
-                * (
-                    code[None, :] / n
-                    - np.arange(len(KIND_SHARES))[:, None] / len(KIND_SHARES)
-                )
-                + place
-            )
-            weights = common * np.exp(lean * np.cos(turn))
-            found[name] = weights / weights.sum(axis=1, keepdims=True)
-        return found
+            # Each kind prefers the codes around its own phase of a cosine.
+            phase = 2 * math.pi * (code[None, :] / n - kind_phase) + place
+            weights = common * np.exp(_kind_contrast(place, n) * np.cos(phase))
+            shares[name] = weights / weights.sum(axis=1, keepdims=True)
+        return shares
 
     @cached_property
     def _linked_columns(self) -> list[Clique]:
@@ -115,8 +109,8 @@ class Population:
 
     @cached_property
     def _topic_of_columns(self) -> dict[Clique, int]:
-        """What columns are about, those that are linked about the same; as many
-        columns, side by side, are about each thing.
+        """The topic of columns, the same for linked ones; topics have about as many
+        columns each, side by side.
         """
         many = -(-len(self.schema) // MAX_TOPIC_COLUMNS)
         places = {name: place for place, name in enumerate(self.schema)}
@@ -153,10 +147,10 @@ class Population:
 def _along_axis(
     shares: NDArray[np.float64], axis: int, axes: int
 ) -> NDArray[np.float64]:
-    """Shares by kind and code, laid along one of so many axes."""
-    return shares.reshape(
-        len(KIND_SHARES), *[-1 if other == axis else 1 for other in range(axes)]
-    )
+    """Shares by kind and code, laid along one axis of several."""
+    shape = [1] * axes
+    shape[axis] = -1
+    return shares.reshape(len(KIND_SHARES), *shape)
 
 
 def _marginal_along(
@@ -165,16 +159,14 @@ def _marginal_along(
     """What a table of linked columns says of those in a clique, laid along the clique's
     axes.
     """
-    kept = [name for name in clique if name in part]
-    table: NDArray[np.float64] = joint.sum(
-        axis=tuple(1 + axis for axis, name in enumerate(part) if name not in kept)
-    )
-    left = [name for name in part if name in kept]
-    table = table.transpose([0, *(1 + left.index(name) for name in kept)])
-    lengths = iter(table.shape[1:])
-    return table.reshape(
-        len(KIND_SHARES), *[next(lengths) if name in part else 1 for name in clique]
-    )
+    # Axis 0 is the kind; the axes of the columns follow it.
+    summed = tuple(1 + i for i, name in enumerate(part) if name not in clique)
+    table: NDArray[np.float64] = joint.sum(axis=summed)
+    remaining = [name for name in part if name in clique]
+    wanted = [name for name in clique if name in part]
+    table = table.transpose([0, *(1 + remaining.index(name) for name in wanted)])
+    length = dict(zip(wanted, table.shape[1:], strict=True))
+    return table.reshape(len(KIND_SHARES), *(length.get(name, 1) for name in clique))
 
 
 def _kind_contrast(place: int, size: int) -> float:
