@@ -117,7 +117,10 @@ class MechanismContext:
         # All m rows may be alike and share a cell: that is what L2 is largest for.
         if self.neighbours is Neighbours.ADD_REMOVE:
             return Sensitivity(
-                l1=Fraction(m), l2_squared=Fraction(m * m), l0=m, linf=Fraction(m)
+                l1=Fraction(m),
+                l2_squared=Fraction(m * m),
+                l0=m,
+                linf=Fraction(m),
             )
         return Sensitivity(
             l1=Fraction(2 * m),
@@ -128,7 +131,9 @@ class MechanismContext:
 
 
 def split_amount(
-    amount: Fraction, weights: Sequence[float] | None, parts: int
+    amount: Fraction,
+    weights: Sequence[float] | None,
+    parts: int,
 ) -> list[Fraction]:
     """An amount in parts by weight, exactly: the parts never add up to more.
 

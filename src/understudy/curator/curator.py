@@ -132,19 +132,27 @@ class Curator:
             )
         if extras.needs_sizes(self._schema):
             self._schema = extras.learn_unit_sizes(
-                self._context, self._schema, amount=whole * extras.SIZES_SHARE
+                self._context,
+                self._schema,
+                amount=whole * extras.SIZES_SHARE,
             )
         days = list(extras.open_weekdays(self._schema))
         for column in days:
             part = whole * min(extras.WEEKDAY_SHARE, extras.WEEKDAYS_SHARE / len(days))
             self._schema = extras.learn_weekdays(
-                self._context, self._schema, column, amount=part
+                self._context,
+                self._schema,
+                column,
+                amount=part,
             )
         maps = extras.open_maps(self._schema)
         for rule in maps:
             part = min(extras.MAP_SHARE, extras.MAPS_SHARE / len(maps))
             self._schema = extras.learn_map(
-                self._context, self._schema, rule, amount=whole * part
+                self._context,
+                self._schema,
+                rule,
+                amount=whole * part,
             )
         # By the schema alone, which is public now: this costs nothing.
         self._schema, aside = drop_unsatisfiable_rules(self._schema)
@@ -189,7 +197,9 @@ class Curator:
     def sum(self, column: str, *, share: Fraction | int) -> Sum:
         """The noisy sum of a bounded column, clipped to its bounds."""
         return sums.measure_sum(
-            self._context, self._lattice(column), amount=self._amount_of_share(share)
+            self._context,
+            self._lattice(column),
+            amount=self._amount_of_share(share),
         )
 
     def mean(self, column: str, *, share: Fraction | int) -> Mean:
@@ -197,11 +207,17 @@ class Curator:
         its count.
         """
         return sums.measure_mean(
-            self._context, self._lattice(column), amount=self._amount_of_share(share)
+            self._context,
+            self._lattice(column),
+            amount=self._amount_of_share(share),
         )
 
     def quantiles(
-        self, column: str, alphas: Sequence[Fraction], *, share: Fraction | int
+        self,
+        column: str,
+        alphas: Sequence[Fraction],
+        *,
+        share: Fraction | int,
     ) -> list[int]:
         """Lattice indices near the quantiles of a bounded column."""
         return quantiles.choose_quantiles(
@@ -236,7 +252,10 @@ class Curator:
         """
         self._check_shapes(estimates, maps)
         return select_marginal.measure_distances(
-            self._context, estimates, amount=self._amount_of_share(share), maps=maps
+            self._context,
+            estimates,
+            amount=self._amount_of_share(share),
+            maps=maps,
         )
 
     def choose(
@@ -268,7 +287,10 @@ class Curator:
         """
         self._check_shapes(estimates)
         return select_cell.choose_cell(
-            self._context, self._schema, estimates, amount=self._amount_of_share(share)
+            self._context,
+            self._schema,
+            estimates,
+            amount=self._amount_of_share(share),
         )
 
     def _amount_of_share(self, share: Fraction | int) -> Fraction:
@@ -312,7 +334,9 @@ class Curator:
 
 
 def agreed_rows(
-    table: TableProtocol, schema: Schema, neighbours: Neighbours
+    table: TableProtocol,
+    schema: Schema,
+    neighbours: Neighbours,
 ) -> int | None:
     """The number of rows where all neighbouring tables have the same: under replace,
     one row to the unit, none left out.

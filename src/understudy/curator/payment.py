@@ -50,7 +50,11 @@ class Payments:
     """Charges for an answer, then lets a mechanism draw it."""
 
     def __init__(
-        self, run: RunProtocol, filter: Filter, *, depends_on: str = ""
+        self,
+        run: RunProtocol,
+        filter: Filter,
+        *,
+        depends_on: str = "",
     ) -> None:
         """`depends_on` names what every answer of the run depends on, such as the schema:
         a run resumed under another one is refused.
@@ -91,7 +95,8 @@ class Payments:
         ).hexdigest()
         # Steps are counted in memory: a resumed run asks the same questions in the same
         # order, and each finds its own stored answer.
-        step, self._step = self._step, self._step + 1
+        step = self._step
+        self._step = self._step + 1
         self._filter.admit(cost)
         self.charges.append((str(request["mechanism"]), cost))
         stored = self._run.answer(step, digest)

@@ -109,7 +109,11 @@ class CuratorView:
     ) -> Clique:
         """One clique, chosen privately."""
         return self._choose(
-            estimates, share=share, score=score, weights=weights, penalties=penalties
+            estimates,
+            share=share,
+            score=score,
+            weights=weights,
+            penalties=penalties,
         )
 
     def choose_cell(

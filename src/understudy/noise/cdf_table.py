@@ -154,12 +154,18 @@ def build_cdf_table(law: Tails) -> CdfTable:
         high = low
     first = -len(under)
     return CdfTable(
-        tails=law, first=first, low=low, high=high, guide=_build_guide(first, low, high)
+        tails=law,
+        first=first,
+        low=low,
+        high=high,
+        guide=_build_guide(first, low, high),
     )
 
 
 def _build_guide(
-    first: int, low: NDArray[np.uint64], high: NDArray[np.uint64]
+    first: int,
+    low: NDArray[np.uint64],
+    high: NDArray[np.uint64],
 ) -> NDArray[Any]:
     """The noise for each head, where all 2^48 words that begin with it agree and none
     lies on an entry.

@@ -75,12 +75,10 @@ def exponential_mechanism(
     gaps = _score_gaps(scores[usable])
     levels = _proposal_levels(gaps, a)
     order = np.argsort(levels, kind="stable")
-    usable, weights, gaps, levels = (
-        usable[order],
-        weights[order],
-        gaps[order],
-        levels[order],
-    )
+    usable = usable[order]
+    weights = weights[order]
+    gaps = gaps[order]
+    levels = levels[order]
     depths, starts = np.unique(levels, return_index=True)
     ends = np.append(starts[1:], levels.size)
     masses = [
@@ -194,7 +192,10 @@ def _score_gaps(scores: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _exponent_per_step(
-    epsilon: Fraction, sensitivity: Fraction, grid: Fraction, monotone: bool
+    epsilon: Fraction,
+    sensitivity: Fraction,
+    grid: Fraction,
+    monotone: bool,
 ) -> Fraction:
     for name, number in (
         ("epsilon", epsilon),
@@ -225,12 +226,14 @@ def _locate_candidate(weights: NDArray[np.int64], at: int) -> int:
     """Index of the candidate that owns position `at` when candidates lie end to end,
     each as long as its weight.
     """
-    low, high = 0, weights.size
+    low = 0
+    high = weights.size
     while high - low > 1:
         middle = (low + high) // 2
         left = exact_sum(weights[low:middle])
         if at < left:
             high = middle
         else:
-            low, at = middle, at - left
+            low = middle
+            at = at - left
     return low

@@ -50,13 +50,17 @@ def enclose_exp_neg(x: Fraction, bits: int) -> IntegerBounds:
         term_lo = (term_lo * y_lo >> work) // j
         term_hi = -(-shift_rounding_up(term_hi * y_hi, work) // j)
         if j % 2:
-            lo, hi = lo - term_hi, hi - term_lo
+            lo = lo - term_hi
+            hi = hi - term_lo
         else:
-            lo, hi = lo + term_lo, hi + term_hi
+            lo = lo + term_lo
+            hi = hi + term_hi
     # The terms alternate and shrink: what is left out is at most the last one.
-    lo, hi = lo - term_hi, hi + term_hi
+    lo = lo - term_hi
+    hi = hi + term_hi
     for _ in range(halvings):
-        lo, hi = lo * lo >> work, shift_rounding_up(hi * hi, work)
+        lo = lo * lo >> work
+        hi = shift_rounding_up(hi * hi, work)
     return reduce_precision(lo, hi, work - bits)
 
 
@@ -65,7 +69,8 @@ def _approximate_arctan_inverse(n: int, work: int) -> tuple[int, int]:
     series, each term short by less than 2.
     """
     power = total = (1 << work) // n
-    j, sign = 1, -1
+    j = 1
+    sign = -1
     while power:
         power //= n * n
         j += 2
@@ -86,7 +91,8 @@ def enclose_pi(bits: int) -> IntegerBounds:
         _approximate_arctan_inverse(5, bits + guard),
         _approximate_arctan_inverse(239, bits + guard),
     )
-    middle, error = 16 * a - 4 * b, 16 * error_a + 4 * error_b
+    middle = 16 * a - 4 * b
+    error = 16 * error_a + 4 * error_b
     return reduce_precision(middle - error, middle + error, guard)
 
 
@@ -117,15 +123,19 @@ def enclose_normal_tail(x: Fraction, bits: int) -> IntegerBounds:
     # The series grows like exp(x²/2) < 2^(3x²/4) while φ shrinks: that many more bits
     # keep the product sharp.
     work = bits + int(square) + 32
-    numerator, denominator = square.numerator, square.denominator
+    numerator = square.numerator
+    denominator = square.denominator
     term_lo = (x.numerator << work) // x.denominator
     term_hi = term_lo + 1
-    sum_lo, sum_hi, odd = term_lo, term_hi, 1
+    sum_lo = term_lo
+    sum_hi = term_hi
+    odd = 1
     while term_hi > 1 or 2 * numerator > odd * denominator:
         odd += 2
         term_lo = term_lo * numerator // (denominator * odd)
         term_hi = -(-term_hi * numerator // (denominator * odd))
-        sum_lo, sum_hi = sum_lo + term_lo, sum_hi + term_hi
+        sum_lo = sum_lo + term_lo
+        sum_hi = sum_hi + term_hi
     # From here every ratio is below ½, so the rest is at most the last term.
     sum_hi += term_hi
     exp_lo, exp_hi = enclose_exp_neg(square / 2, work)

@@ -34,7 +34,10 @@ def round_to_lattice(value: Fraction, granularity: Fraction) -> int:
 
 
 def granular_scale(
-    *, epsilon: Fraction, sensitivity: Fraction, granularity: Fraction
+    *,
+    epsilon: Fraction,
+    sensitivity: Fraction,
+    granularity: Fraction,
 ) -> Fraction:
     """Scale of the noise in units of the granularity.
 
@@ -69,7 +72,9 @@ def granular_laplace(
     1
     """
     scale = granular_scale(
-        epsilon=epsilon, sensitivity=sensitivity, granularity=granularity
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        granularity=granularity,
     )
     noise = int(discrete_laplace(scale, 1, source=source)[0])
     return (round_to_lattice(value, granularity) + noise) * Fraction(granularity)

@@ -38,7 +38,10 @@ SMALLEST_GUESSED_TAIL = 1e-30
 
 
 def draw_without_table(
-    law: Law, scale: Fraction, n: int, source: BitSource
+    law: Law,
+    scale: Fraction,
+    n: int,
+    source: BitSource,
 ) -> NDArray[np.int64]:
     """`n` independent draws of `law`."""
     if law is Law.DISCRETE_GAUSSIAN:

@@ -92,13 +92,12 @@ def _evaluate_tails(x: NDArray[np.int64]) -> NDArray[np.int64]:
     apart = FIXED_POINT_BITS - ANCHOR_DENSITY_BITS
     anchor = x + (1 << apart - 1) >> apart
     u = x - (anchor << apart)
-    u_high, u_low = u >> FIXED_POINT_HALF_BITS, u & (1 << FIXED_POINT_HALF_BITS) - 1
+    u_high = u >> FIXED_POINT_HALF_BITS
+    u_low = u & (1 << FIXED_POINT_HALF_BITS) - 1
     total: NDArray[np.int64] = coefficients[TAIL_SERIES_POWERS][anchor]
     for n in reversed(range(TAIL_SERIES_POWERS)):
-        high, low = (
-            total >> FIXED_POINT_HALF_BITS,
-            total & (1 << FIXED_POINT_HALF_BITS) - 1,
-        )
+        high = total >> FIXED_POINT_HALF_BITS
+        low = total & (1 << FIXED_POINT_HALF_BITS) - 1
         total = high * u_high + (
             high * u_low + low * u_high + (low * u_low >> FIXED_POINT_HALF_BITS)
             >> FIXED_POINT_HALF_BITS
@@ -123,7 +122,8 @@ def _anchor_coefficients() -> NDArray[np.int64]:
         at = Fraction(i, 1 << ANCHOR_DENSITY_BITS)
         density = enclose_exp_neg(at * at / 2, bits)[0] * norm >> bits
         column = [enclose_normal_tail(at, bits)[0] >> spare]
-        before, here = 0, -1
+        before = 0
+        here = -1
         for n in range(TAIL_SERIES_POWERS):
             column.append(
                 (density * here >> n * ANCHOR_DENSITY_BITS + spare) // factorial(n + 1)

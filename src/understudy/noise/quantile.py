@@ -69,7 +69,9 @@ def quantile(
         runs.scores,
         epsilon=epsilon,
         sensitivity=quantile_sensitivity(
-            alpha=alpha, neighbours=neighbours, max_rows=max_rows
+            alpha=alpha,
+            neighbours=neighbours,
+            max_rows=max_rows,
         ),
         grid=Fraction(1, alpha.denominator),
         base=runs.lengths,
@@ -109,7 +111,10 @@ def median(
 
 
 def quantile_sensitivity(
-    *, alpha: Fraction, neighbours: Neighbours, max_rows: int = 1
+    *,
+    alpha: Fraction,
+    neighbours: Neighbours,
+    max_rows: int = 1,
 ) -> Fraction:
     """How far one unit can move any lattice point's score.
 
@@ -163,7 +168,9 @@ def score_runs(
         raise Refused(
             "counts are one non-negative integer for each value. Nothing was chosen."
         )
-    p, q, n = alpha.numerator, alpha.denominator, exact_sum(counts)
+    p = alpha.numerator
+    q = alpha.denominator
+    n = exact_sum(counts)
     if n * q >= 2**62:
         raise Refused(
             "this quantile is too finely divided for this many rows; use fewer"

@@ -57,11 +57,15 @@ def draw_reference(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
             domain = dp.vector_domain(dp.atom_domain(T="i64"))
             if law is Law.DISCRETE_LAPLACE:
                 measurement = dp.m.make_laplace(
-                    domain, dp.l1_distance(T="i64"), scale=float(scale)
+                    domain,
+                    dp.l1_distance(T="i64"),
+                    scale=float(scale),
                 )
             else:
                 measurement = dp.m.make_gaussian(
-                    domain, dp.l2_distance(T="i64"), scale=float(scale)
+                    domain,
+                    dp.l2_distance(T="i64"),
+                    scale=float(scale),
                 )
         finally:
             if not was_enabled:

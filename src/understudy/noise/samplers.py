@@ -52,7 +52,10 @@ class NoiseBackend(StrEnum):
 
 
 def discrete_laplace(
-    scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE
+    scale: Fraction,
+    size: Shape,
+    *,
+    source: BitSource = OS_SOURCE,
 ) -> NDArray[np.int64]:
     """P(k) ∝ exp(-|k|/scale).
 
@@ -63,7 +66,10 @@ def discrete_laplace(
 
 
 def rounded_gaussian(
-    scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE
+    scale: Fraction,
+    size: Shape,
+    *,
+    source: BitSource = OS_SOURCE,
 ) -> NDArray[np.int64]:
     """round(N(0, scale²)).
 
@@ -74,7 +80,10 @@ def rounded_gaussian(
 
 
 def discrete_gaussian(
-    scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE
+    scale: Fraction,
+    size: Shape,
+    *,
+    source: BitSource = OS_SOURCE,
 ) -> NDArray[np.int64]:
     """P(k) ∝ exp(-k²/(2 scale²)).
 
@@ -97,7 +106,9 @@ def draw_noise(
     >>> draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=NoiseBackend.OPENDP).shape
     (3,)
     """
-    law, backend, scale = Law(law), NoiseBackend(backend), check_scale(scale)
+    law = Law(law)
+    backend = NoiseBackend(backend)
+    scale = check_scale(scale)
     shape = (size,) if isinstance(size, int) else size
     n = prod(shape)
     if backend is NoiseBackend.OPENDP:

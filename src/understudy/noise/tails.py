@@ -82,7 +82,9 @@ class LaplaceTails:
         t_lo, t_hi = enclose_exp_neg(1 / self.scale, work)
         p_lo, p_hi = enclose_exp_neg((k + 1) / self.scale, work)
         return reduce_precision(
-            (p_lo << work) // (one + t_hi), -((-p_hi << work) // (one + t_lo)), 16
+            (p_lo << work) // (one + t_hi),
+            -((-p_hi << work) // (one + t_lo)),
+            16,
         )
 
     def run(self, bits: int) -> list[IntegerBounds]:
@@ -91,7 +93,9 @@ class LaplaceTails:
         """
         t_lo, t_hi = enclose_exp_neg(1 / self.scale, bits)
         low, high = self.tail(0, bits)
-        error, growth, stop = high - low, t_hi - t_lo + 1, 1 << (bits - NOISE_WORD_BITS)
+        error = high - low
+        growth = t_hi - t_lo + 1
+        stop = 1 << (bits - NOISE_WORD_BITS)
         bounds = [(low, high)]
         while low >= stop:
             low = low * t_lo >> bits
@@ -156,7 +160,8 @@ class _GaussianWeights:
 
     def __init__(self, sigma: Fraction, bits: int) -> None:
         self.bits = bits
-        self.low, self.error = 1 << bits, 0
+        self.low = 1 << bits
+        self.error = 0
         self._ratio, high = enclose_exp_neg(1 / (2 * sigma * sigma), bits)
         self._ratio_error = high - self._ratio
         self._shrink, high = enclose_exp_neg(1 / (sigma * sigma), bits)
@@ -193,10 +198,12 @@ def _enclose_gaussian_tails(scale: Fraction, bits: int) -> list[IntegerBounds]:
         errors.append(weight.error)
         weight.advance()
     # suffix[k] encloses Σ_{j>k} w_j
-    low, high = 0, weight.bound_rest()
+    low = 0
+    high = weight.bound_rest()
     suffix = [(low, high)]
     for w, e in zip(reversed(lows), reversed(errors), strict=True):
-        low, high = low + w, high + w + e
+        low = low + w
+        high = high + w + e
         suffix.append((low, high))
     suffix.reverse()
     one = 1 << work

@@ -50,7 +50,8 @@ class BoundedRows:
     @cached_property
     def bounded_relation(self) -> str:
         """The relation that holds the rows of every unit, as many as each may have."""
-        source, unit = self.source, self.unit
+        source = self.source
+        unit = self.unit
         if unit.id is None:
             return source.relation
         described = {column.name for column in self._schema.columns}
@@ -93,7 +94,8 @@ class BoundedRows:
         """Rows by the rules, each with its id. The queries of the rules know cells
         only, so the id travels under a cell's name that no column has.
         """
-        cells, id_cell = self._cell_names, f"x{len(self.source.names)}"
+        cells = self._cell_names
+        id_cell = f"x{len(self.source.names)}"
         renamed = (
             f"(SELECT {', '.join(cells)}, unit AS {id_cell} FROM"
             f" {self.bounded_relation})"

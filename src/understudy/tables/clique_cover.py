@@ -28,7 +28,9 @@ def count_cells(clique: Clique, sizes: Mapping[str, int]) -> int:
 
 
 def cover_cliques(
-    cliques: Sequence[Clique], sizes: Mapping[str, int], limit: int = MAX_COVER_CELLS
+    cliques: Sequence[Clique],
+    sizes: Mapping[str, int],
+    limit: int = MAX_COVER_CELLS,
 ) -> list[Clique]:
     """Few cliques of at most `limit` cells such that each clique asked for lies within
     one; a larger one stays as it is.

@@ -86,12 +86,19 @@ class Tally:
                 job.result()
 
     def _count_clique(
-        self, clique: Clique, table: NDArray[np.int64], columns: CodedColumns, rows: int
+        self,
+        clique: Clique,
+        table: NDArray[np.int64],
+        columns: CodedColumns,
+        rows: int,
     ) -> None:
         block = max(COUNT_BLOCK_ROWS, min(len(table), 2**22))
         for start in range(0, rows, block):
             fused = fuse_codes(
-                clique, self.sizes, columns, slice(start, min(start + block, rows))
+                clique,
+                self.sizes,
+                columns,
+                slice(start, min(start + block, rows)),
             )
             if len(table) <= 2 * len(fused):
                 table += np.bincount(fused, minlength=len(table))
@@ -154,7 +161,10 @@ def _check_clique(clique: Clique, sizes: Mapping[str, int]) -> None:
 
 
 def fuse_codes(
-    clique: Clique, sizes: Mapping[str, int], columns: CodedColumns, rows: slice
+    clique: Clique,
+    sizes: Mapping[str, int],
+    columns: CodedColumns,
+    rows: slice,
 ) -> NDArray[np.integer]:
     """Mixed-radix number of each row's cell, first column slowest, in the smallest type
     that is quick to count.
@@ -178,7 +188,10 @@ def fuse_codes(
 
 
 def marginal(
-    table: NDArray[np.int64], have: Clique, want: Clique, sizes: Mapping[str, int]
+    table: NDArray[np.int64],
+    have: Clique,
+    want: Clique,
+    sizes: Mapping[str, int],
 ) -> NDArray[np.int64]:
     """Sum a flat table over the columns not wanted; axes in the order wanted."""
     kept = [name for name in have if name in want]
@@ -193,7 +206,9 @@ def _repeated_column(clique: Clique) -> str:
 
 
 def count_sparse(
-    clique: Clique, sizes: Mapping[str, int], batches: Iterable[CodedColumns]
+    clique: Clique,
+    sizes: Mapping[str, int],
+    batches: Iterable[CodedColumns],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The cells that occur, in rising order, and their counts; the domain may be larger
     than any machine word.
@@ -223,7 +238,9 @@ def count_sparse(
 
 
 def _iter_keys(
-    words: list[Clique], sizes: Mapping[str, int], batches: Iterable[CodedColumns]
+    words: list[Clique],
+    sizes: Mapping[str, int],
+    batches: Iterable[CodedColumns],
 ) -> Iterator[NDArray[np.int64]]:
     """The cells of rows as machine words, block by block."""
     for batch in batches:

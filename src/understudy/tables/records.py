@@ -143,6 +143,8 @@ def join_batches(
         # bound: as its code does.
         valued = codes[name] < len(codec.bins)
         places[name] = np.where(
-            valued, np.maximum(shifted, 1) + (described.low - 1), ABSENT_PLACE
+            valued,
+            np.maximum(shifted, 1) + (described.low - 1),
+            ABSENT_PLACE,
         )
     return Records(schema, codes, places, columns[-1] if keyed else None)

@@ -117,7 +117,10 @@ class RowCodes:
         layers = QueryLayers()
         select = [
             code_sql(
-                layers, codec, source.stored_column(name), source.engine.create_enum
+                layers,
+                codec,
+                source.stored_column(name),
+                source.engine.create_enum,
             )
             for name, codec in self.find_codecs(names).items()
         ]

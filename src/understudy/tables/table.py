@@ -59,7 +59,11 @@ class Table:
     """
 
     def __init__(
-        self, source: TableSource, schema: Schema, *, rows: BoundedRows | None = None
+        self,
+        source: TableSource,
+        schema: Schema,
+        *,
+        rows: BoundedRows | None = None,
     ) -> None:
         for column in schema.columns:
             needed = column.is_modelled or column.name == schema.unit.id
@@ -78,7 +82,8 @@ class Table:
         """
         if schema == self.schema:
             return self
-        own, other = self.schema.unit, schema.unit
+        own = self.schema.unit
+        other = schema.unit
         if (own.id, own.max_rows) != (other.id, other.max_rows):
             return Table(self._rows.source, schema)
         described = Table(self._rows.source, schema, rows=self._rows)
@@ -260,7 +265,8 @@ class Table:
         """
         names = list(self.schema) if columns is None else list(columns)
         lattice = [name for name in names if isinstance(self.schema[name], Lattice)]
-        layers, engine = QueryLayers(), self._rows.source.engine
+        layers = QueryLayers()
+        engine = self._rows.source.engine
         select = [
             code_sql(layers, codec, self._stored_column(name), engine.create_enum)
             for name, codec in self._codes.find_codecs(names).items()
@@ -312,7 +318,9 @@ class Table:
 
 
 def _bin_values(
-    positions: NDArray[np.int64], times: NDArray[np.int64], edges: Sequence[int]
+    positions: NDArray[np.int64],
+    times: NDArray[np.int64],
+    edges: Sequence[int],
 ) -> NDArray[np.int64]:
     """Counts of values, added up in bins."""
     bins = np.searchsorted(np.array(edges, np.int64), positions, side="right") - 1

@@ -64,7 +64,11 @@ def cut_column(
 
 
 def find_bin_starts(
-    leaves: TreeLeaves, *, most: int, least: float, fences: Sequence[int] = ()
+    leaves: TreeLeaves,
+    *,
+    most: int,
+    least: float,
+    fences: Sequence[int] = (),
 ) -> NDArray[np.int64]:
     """Where each bin begins.
 
@@ -83,9 +87,14 @@ def find_bin_starts(
     shared_size = rest / max(1, most - int(heavy.sum()))
     size = max(shared_size, total / (2 * most), least)
     walls = {int(f) for f in fences}
-    starts, held, closed = [int(leaves.edges[0])], 0.0, False
+    starts = [int(leaves.edges[0])]
+    held = 0.0
+    closed = False
     for start, count, alone in zip(
-        leaves.edges[:-1].tolist(), counts.tolist(), heavy.tolist(), strict=True
+        leaves.edges[:-1].tolist(),
+        counts.tolist(),
+        heavy.tolist(),
+        strict=True,
     ):
         # A bin ends before a cell that would carry it further from its size than it is
         # now.
@@ -93,7 +102,8 @@ def find_bin_starts(
         if start > starts[-1] and (alone or closed or full or start in walls):
             starts.append(start)
             held = 0.0
-        held, closed = held + count, alone
+        held = held + count
+        closed = alone
     joined = _join_small_bins(leaves, counts, starts, most, least, walls, heavy)
     return _halve_wide_bins(leaves, counts, joined, len(joined) + wide_bins, least)
 
@@ -157,7 +167,8 @@ def _halve_wide_bins(
         return np.asarray(np.interp(at, leaves.edges, before), np.float64)
 
     while len(edges) <= most:
-        held, wide = np.diff(count_below(edges)), np.diff(edges)
+        held = np.diff(count_below(edges))
+        wide = np.diff(edges)
         far = np.where((held >= least) & (wide > 1), held * wide, 0.0)
         i = int(np.argmax(far))
         if far[i] == 0:
@@ -176,8 +187,10 @@ def join_grain(
     """Where each piece of grain begins, and its weight: cells of a bin, joined as long
     as noise explains their difference.
     """
-    begin, width = leaves.edges[:-1], leaves.widths.astype(np.float64)
-    counts, variance = leaves.counts.copy(), leaves.variance.copy()
+    begin = leaves.edges[:-1]
+    width = leaves.widths.astype(np.float64)
+    counts = leaves.counts.copy()
+    variance = leaves.variance.copy()
     wall = np.isin(begin, starts)
     limit = ALIKE_DENSITY_SIGMAS
     while len(begin) > 1:
@@ -193,7 +206,8 @@ def join_grain(
         if not join.any():
             break
         at = np.flatnonzero(np.concatenate([[True], ~join]))
-        begin, wall = begin[at], wall[at]
+        begin = begin[at]
+        wall = wall[at]
         width, counts, variance = (
             np.add.reduceat(a, at) for a in (width, counts, variance)
         )

@@ -66,7 +66,10 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 
 
 def learn_bounds(
-    context: MechanismContext, column: str, *, amount: Fraction
+    context: MechanismContext,
+    column: str,
+    *,
+    amount: Fraction,
 ) -> tuple[int, int] | None:
     """Lattice indices between which nearly all of a column's values lie; None where
     nothing stands out.
@@ -79,7 +82,10 @@ def learn_bounds(
     if occupied.size == 0:
         # The price is the same whatever the rows say: else it would tell of them.
         _measure_histogram(
-            context, column, tuple(range(MAX_BOUND_PIECES + 1)), amount / 2
+            context,
+            column,
+            tuple(range(MAX_BOUND_PIECES + 1)),
+            amount / 2,
         )
         return None
     first, last = _widen_range(
@@ -121,7 +127,10 @@ def _extend_to_zero(first: int, last: int, low: int, high: int) -> tuple[int, in
 
 
 def _widen_range(
-    counts: NDArray[np.int64], first: int, last: int, enough: float
+    counts: NDArray[np.int64],
+    first: int,
+    last: int,
+    enough: float,
 ) -> tuple[int, int]:
     """From the outermost bins that stand out, one bin after the other outward as long
     as it holds enough.
@@ -137,7 +146,10 @@ def _widen_range(
 
 
 def _measure_histogram(
-    context: MechanismContext, column: str, edges: tuple[int, ...], amount: Fraction
+    context: MechanismContext,
+    column: str,
+    edges: tuple[int, ...],
+    amount: Fraction,
 ) -> tuple[NDArray[np.int64], Fraction]:
     """Noisy counts of a column's lattice indices by bin, and the scale of the noise."""
     sensitivity = context.unit_vector()
@@ -163,7 +175,8 @@ def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
     of FALSE_ALARM_CHANCE.
     """
     # Steps of an eighth: the count may be a little too large, never too small.
-    at, law_tails = 1, tails_of_law(law, scale)
+    at = 1
+    law_tails = tails_of_law(law, scale)
     while Fraction(law_tails.tail(at, 64)[1], 1 << 64) > FALSE_ALARM_CHANCE / cells:
         at += max(1, at // 8)
     return at
@@ -187,7 +200,8 @@ def _count_empty_pieces(counts: NDArray[np.int64], noise: float) -> int:
 
 def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
     """The column with learned bounds; a bound that the owner declared stands."""
-    low, high = max(low, 1 - MAX_LATTICE_INDEX), min(high, MAX_LATTICE_INDEX - 1)
+    low = max(low, 1 - MAX_LATTICE_INDEX)
+    high = min(high, MAX_LATTICE_INDEX - 1)
     if column.low is not None:
         low = column.low
         high = max(high, low)
@@ -199,11 +213,17 @@ def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
         low, high = _clip_to_dtype(column, low, high)
     if isinstance(column, Integer):
         return replace(
-            column, min=low * column.step, max=high * column.step, learned=learned
+            column,
+            min=low * column.step,
+            max=high * column.step,
+            learned=learned,
         )
     if isinstance(column, Real):
         return replace(
-            column, min=low * column.step, max=high * column.step, learned=learned
+            column,
+            min=low * column.step,
+            max=high * column.step,
+            learned=learned,
         )
     assert isinstance(column, Date | Datetime)
     earliest, latest = _calendar_range(column)
@@ -235,5 +255,6 @@ def _calendar_range(column: Date | Datetime) -> tuple[int, int]:
         return FIRST_DAY, LAST_DAY
     # Two days less at either end, so that a time zone cannot lead beyond the calendar.
     step = column.resolution.total_seconds()
-    first, last = (FIRST_DAY + 2) * 86_400, (LAST_DAY - 2) * 86_400
+    first = (FIRST_DAY + 2) * 86_400
+    last = (LAST_DAY - 2) * 86_400
     return int(first / step), int(last / step)

@@ -118,7 +118,9 @@ class _Closing:
         if not undeclared:
             return
         for elected in learn_types(
-            self.context, undeclared, amount=self.amount * VOTE_SHARE
+            self.context,
+            undeclared,
+            amount=self.amount * VOTE_SHARE,
         ):
             self.schema = self.schema.with_column(elected.column)
             self.elected[elected.column.name] = elected
@@ -138,7 +140,8 @@ class _Closing:
                 values = self._learn_values(column, listing, lists)
                 if values is None:
                     continue
-                column, part = values, part - listing
+                column = values
+                part = part - listing
             assert isinstance(column, Lattice)
             self._learn_column_bounds(column, part)
 
@@ -159,7 +162,10 @@ class _Closing:
         return VALUES_WEIGHT + BOUNDS_WEIGHT
 
     def _learn_values(
-        self, column: Categorical, amount: Fraction, lists: int
+        self,
+        column: Categorical,
+        amount: Fraction,
+        lists: int,
     ) -> Lattice | None:
         """Learn a column's labels. Where they turn out to be missing codes beside
         values: the column of these values, if its bounds are still open.
@@ -202,7 +208,10 @@ def _with_values(column: Categorical, labels: tuple[str, ...]) -> Column:
     while other in labels or other in column.missing or other in column.unfold:
         other += "_"
     listed = replace(
-        column, values=labels, other=other, learned=(*column.learned, "values")
+        column,
+        values=labels,
+        other=other,
+        learned=(*column.learned, "values"),
     )
     return listed if labels else _as_lost(listed)
 

@@ -100,12 +100,18 @@ def sizes_sensitivity(neighbours: Neighbours) -> Sensitivity:
     """How far one unit moves the histogram of rows per unit."""
     moved = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     return Sensitivity(
-        l1=Fraction(moved), l2_squared=Fraction(moved), l0=moved, linf=Fraction(1)
+        l1=Fraction(moved),
+        l2_squared=Fraction(moved),
+        l0=moved,
+        linf=Fraction(1),
     )
 
 
 def learn_unit_sizes(
-    context: MechanismContext, schema: Schema, *, amount: Fraction
+    context: MechanismContext,
+    schema: Schema,
+    *,
+    amount: Fraction,
 ) -> Schema:
     """The schema with how many units have 1, 2, … rows: noisy counts, none below zero."""
     noisy = _measure_histogram(
@@ -130,7 +136,10 @@ def count_broken_rows(
     """
     m = context.max_rows
     reach = Sensitivity(
-        l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m)
+        l1=Fraction(m),
+        l2_squared=Fraction(m * m),
+        l0=1,
+        linf=Fraction(m),
     )
     noisy, scale = _measure_histogram(
         context,
@@ -183,7 +192,10 @@ def _measure_histogram(
     cost = price(context.law, scale, sensitivity, context.accounting)
     request = {"mechanism": what, "law": context.law, "scale": scale}
     answer = context.payments.pay(
-        request, cost, count, lambda exact: {"counts": context.add_noise(exact, scale)}
+        request,
+        cost,
+        count,
+        lambda exact: {"counts": context.add_noise(exact, scale)},
     )
     return answer["counts"].astype(np.int64, copy=False), scale
 
@@ -204,7 +216,8 @@ def learn_map(
         return schema
     measured = marginals.measure_marginals(context, schema, [clique], amount=amount)[0]
     least = MIN_MAP_SIGMAS * noise_deviation(measured.law, measured.scale)
-    source, target = schema.codecs[rule.source], schema.codecs[rule.target]
+    source = schema.codecs[rule.source]
+    target = schema.codecs[rule.target]
     # Bins come first among the codes: unlisted and missing cells are left out.
     counts = measured.values[: len(source.bins), : len(target.bins)]
     pairs = {}

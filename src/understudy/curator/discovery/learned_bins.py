@@ -68,7 +68,10 @@ def learn_bins(
     before = context.payments.amount_left
     bins_amount = column_amount * len(columns)
     noise, pair_noise = _expected_noise(
-        context, column_amount, before - bins_amount, len(schema)
+        context,
+        column_amount,
+        before - bins_amount,
+        len(schema),
     )
     for done, column in enumerate(columns):
         progress("bins", done / len(columns))
@@ -89,7 +92,10 @@ def learn_bins(
 
 
 def _expected_noise(
-    context: MechanismContext, column_amount: Fraction, rest: Fraction, width: int
+    context: MechanismContext,
+    column_amount: Fraction,
+    rest: Fraction,
+    width: int,
 ) -> tuple[float, float]:
     """Standard deviations of the noise on a bin's own count, and on a cell of a pair."""
     one_unit = context.unit_vector()
@@ -103,7 +109,12 @@ def _expected_noise(
 
 
 def _bin_column(
-    column: Lattice, schema: Schema, tree: CountTree, *, noise: float, pair_noise: float
+    column: Lattice,
+    schema: Schema,
+    tree: CountTree,
+    *,
+    noise: float,
+    pair_noise: float,
 ) -> Lattice:
     rows = max(float(tree.levels[0].counts.sum()), 1.0)
     most = MAX_LONE_COLUMN_BINS
@@ -118,7 +129,11 @@ def _bin_column(
         # Bins that all lie between the rules' cut points would follow no density.
         fences = ()
     binned = cut_column(
-        column, tree, most=most, least=MIN_BIN_SIGMAS * noise, fences=fences
+        column,
+        tree,
+        most=most,
+        least=MIN_BIN_SIGMAS * noise,
+        fences=fences,
     )
     clips = column.outside is OutOfBoundsPolicy.CLIP
     return replace(binned, note=_clipping_note(tree) if clips else "")

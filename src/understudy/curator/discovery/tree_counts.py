@@ -133,7 +133,9 @@ class CountTree:
         roots = len(self.levels[0].starts)
         for first in range(0, roots, GROUPED_ROOT_CELLS):
             pieces += self._gather_pieces(
-                0, range(first, min(first + GROUPED_ROOT_CELLS, roots)), simplify
+                0,
+                range(first, min(first + GROUPED_ROOT_CELLS, roots)),
+                simplify,
             )
         edges = [piece.start for piece in pieces] + [pieces[-1].end]
         return TreeLeaves(

@@ -71,10 +71,14 @@ def level_widths(values: int) -> tuple[int, ...]:
 
 
 def descend_tree(
-    context: MechanismContext, column: Lattice, *, amount: Fraction
+    context: MechanismContext,
+    column: Lattice,
+    *,
+    amount: Fraction,
 ) -> CountTree:
     """Noisy counts of a column's values, for at most `amount`."""
-    low, high = column.low, column.high
+    low = column.low
+    high = column.high
     if low is None or high is None:
         raise ValueError(f"{column.name}: a descent needs bounds")
     widths = level_widths(high - low + 1)
@@ -114,7 +118,8 @@ def _measure_root(
     outer_starts = np.concatenate([[-BEYOND_LATTICE], starts, ends[-1:]])
     outer_ends = np.concatenate([starts[:1], ends, [BEYOND_LATTICE]])
     counts = _measure_cells(context, column, outer_starts, outer_ends, scale, cost)
-    below, above = int(counts[0]), int(counts[-1])
+    below = int(counts[0])
+    above = int(counts[-1])
     inside = counts[1:-1].copy()
     inside[0] += below
     inside[-1] += above
@@ -132,7 +137,9 @@ def _cells_to_cut(levels: list[TreeLevel], noise: float) -> NDArray[np.intp]:
 
 
 def _cut_cells(
-    level: TreeLevel, chosen: NDArray[np.intp], width: int
+    level: TreeLevel,
+    chosen: NDArray[np.intp],
+    width: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Starts, ends and parents of the cells that the chosen ones are cut into."""
     pieces = -(-(level.ends - level.starts)[chosen] // width)

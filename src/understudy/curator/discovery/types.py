@@ -98,7 +98,10 @@ class ElectedColumn:
     values: float = 0.0
 
     def with_missing_codes(
-        self, labels: Sequence[str], counts: Sequence[int], noise: float
+        self,
+        labels: Sequence[str],
+        counts: Sequence[int],
+        noise: float,
     ) -> Lattice | None:
         """The column of values with the words among its labels as missing codes, if
         that is the better reading; else nothing.
@@ -129,7 +132,9 @@ class ElectedColumn:
             (*self.beside.learned, "missing codes") if codes else self.beside.learned
         )
         return replace(
-            self.beside, missing=(*self.beside.missing, *codes), learned=learned
+            self.beside,
+            missing=(*self.beside.missing, *codes),
+            learned=learned,
         )
 
 
@@ -145,13 +150,19 @@ def _is_value(column: Lattice, label: str) -> bool:
 
 
 def learn_types(
-    context: MechanismContext, columns: Sequence[UndeclaredColumn], *, amount: Fraction
+    context: MechanismContext,
+    columns: Sequence[UndeclaredColumn],
+    *,
+    amount: Fraction,
 ) -> list[ElectedColumn]:
     """Each column with the type its cells elected."""
     one = context.unit_vector()
     d = len(columns)
     sensitivity = Sensitivity(
-        l1=d * one.l1, l2_squared=d * one.l2_squared, l0=d * one.l0, linf=one.linf
+        l1=d * one.l1,
+        l2_squared=d * one.l2_squared,
+        l0=d * one.l0,
+        linf=one.linf,
     )
     scale = context.scale(amount, sensitivity)
     names = [c.name for c in columns]
@@ -177,7 +188,9 @@ def learn_types(
 
 
 def _elect_column(
-    column: UndeclaredColumn, ballots: NDArray[np.int64], noise: float
+    column: UndeclaredColumn,
+    ballots: NDArray[np.int64],
+    noise: float,
 ) -> ElectedColumn:
     elected = elect_type(ballots, noise)
     lattice_type = elect_lattice_type(ballots, noise)

@@ -107,7 +107,9 @@ def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
 
 
 def _measure_batch(
-    context: MechanismContext, schema: Schema, plans: Sequence[MarginalPlan]
+    context: MechanismContext,
+    schema: Schema,
+    plans: Sequence[MarginalPlan],
 ) -> list[Measurement]:
     total = sum((cost for *_, cost in plans), Cost(context.accounting, Fraction(0)))
     request = {
@@ -124,7 +126,12 @@ def _measure_batch(
         for i, (plan, counts) in enumerate(zip(plans, tables, strict=True)):
             clique, axes, scale, _ = plan
             answers[f"{i}"] = _draw_noisy_counts(
-                context, schema, clique, axes, scale, counts
+                context,
+                schema,
+                clique,
+                axes,
+                scale,
+                counts,
             )
         return answers
 
@@ -137,7 +144,10 @@ def _measure_batch(
 
 
 def _clique_sensitivity(
-    context: MechanismContext, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]
+    context: MechanismContext,
+    schema: Schema,
+    clique: Clique,
+    axes: tuple[AxisMap, ...],
 ) -> Sensitivity:
     moved = marginal_sensitivity(axes, context.neighbours, max_rows=context.max_rows)
     whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
@@ -167,7 +177,9 @@ def _draw_noisy_counts(
     for axis, map_ in enumerate(axes):
         if not isinstance(map_, Identity):
             exact = np.moveaxis(
-                np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis
+                np.tensordot(map_.matrix(), exact, axes=(1, axis)),
+                0,
+                axis,
             )
     # asarray, because numpy makes a sum of arrays without axes a scalar.
     noisy = np.asarray(context.add_noise(np.asarray(exact, order="C"), scale))

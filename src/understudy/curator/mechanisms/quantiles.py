@@ -51,7 +51,8 @@ def choose_quantiles(
             f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most"
             f" {MAX_QUANTILE_PARTS:,} parts. Nothing was spent"
         )
-    low, high = column.low, column.high
+    low = column.low
+    high = column.high
     epsilon = choice_epsilon_for(amount / len(alphas), context.accounting)
     one = price_choice(epsilon, context.accounting)
     cost = Cost(context.accounting, one.amount * len(alphas))
@@ -83,7 +84,10 @@ def choose_quantiles(
         return {"indices": np.array(drawn, np.int64)}
 
     answer = context.payments.pay(
-        request, cost, lambda: context.table.lattice(column.name), draw_indices
+        request,
+        cost,
+        lambda: context.table.lattice(column.name),
+        draw_indices,
     )
     # Sorting is post-processing: noise may have put a higher quantile below a lower one.
     return sorted(int(index) for index in answer["indices"])

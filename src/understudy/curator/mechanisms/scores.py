@@ -320,7 +320,9 @@ Dataset = tuple[int, ...]
 
 
 def _score_datasets(
-    score: Score, estimate: NDArray[np.int64], rows: int
+    score: Score,
+    estimate: NDArray[np.int64],
+    rows: int,
 ) -> dict[Dataset, int]:
     """The score of every dataset of at most this many rows."""
     values = {}
@@ -332,7 +334,10 @@ def _score_datasets(
 
 
 def _check_neighbours(
-    score: Score, values: dict[Dataset, int], dataset: Dataset, shape: TableShape
+    score: Score,
+    values: dict[Dataset, int],
+    dataset: Dataset,
+    shape: TableShape,
 ) -> None:
     """Check the claims between one dataset and those with a row less or another."""
     here = values[dataset]

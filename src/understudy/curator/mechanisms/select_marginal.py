@@ -91,7 +91,11 @@ def choose_clique(
         scores = [
             int(f) * (rule.of(counts, estimate) - int(o))
             for counts, estimate, f, o in zip(
-                tables, rounded, factors, offsets, strict=True
+                tables,
+                rounded,
+                factors,
+                offsets,
+                strict=True,
             )
         ]
         return np.array(scores, np.int64)
@@ -193,6 +197,8 @@ def _apply_maps(
     for axis, map_ in enumerate(axes or ()):
         if not isinstance(map_, Identity):
             counts = np.moveaxis(
-                np.tensordot(map_.matrix(), counts, axes=(1, axis)), 0, axis
+                np.tensordot(map_.matrix(), counts, axes=(1, axis)),
+                0,
+                axis,
             )
     return np.asarray(counts, np.int64)

@@ -113,9 +113,11 @@ def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) 
         )
 
     # The proof needs T ≥ m. Chances fall as T rises, so bisection finds the smallest.
-    low, high = max_rows - 1, max_rows
+    low = max_rows - 1
+    high = max_rows
     while not is_safe(high):
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_safe(middle) else (middle, high)
@@ -123,7 +125,10 @@ def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) 
 
 
 def laplace_threshold(
-    *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbours: Neighbours,
 ) -> int:
     """The threshold of one (ε, δ) histogram whose unit is the row.
 
@@ -147,7 +152,10 @@ def learn_labels(
     more of them than fit in this many bytes.
     """
     scale, cost, at = _plan_histogram(
-        context, amount, delta, f"{column}: its values have to be learned"
+        context,
+        amount,
+        delta,
+        f"{column}: its values have to be learned",
     )
     request = {
         "mechanism": "values",
@@ -176,7 +184,10 @@ def learn_labels(
         }
 
     answer = context.payments.pay(
-        request, cost, lambda: context.table.labels(column), draw_answer
+        request,
+        cost,
+        lambda: context.table.labels(column),
+        draw_answer,
     )
     shown = unpack_labels(answer)
     codes = np.arange(len(shown), dtype=np.int64)[:, None]
@@ -198,7 +209,10 @@ def _label_bytes(label: str) -> int:
 
 
 def fit_threshold(
-    at: int, noisy: NDArray[np.int64], sizes: NDArray[np.int64], most_bytes: int
+    at: int,
+    noisy: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    most_bytes: int,
 ) -> int:
     """The lowest threshold from `at` up above which all that shows fits in this many
     bytes.
@@ -228,7 +242,8 @@ def unpack_labels(answer: NoisyAnswer) -> tuple[str, ...]:
     """The texts of an answer; earlier versions stored them as an array of texts."""
     if "labels" in answer:
         return tuple(str(label) for label in answer["labels"])
-    text, ends = answer["text"].tobytes(), answer["ends"].tolist()
+    text = answer["text"].tobytes()
+    ends = answer["ends"].tolist()
     return tuple(
         text[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)
     )
@@ -249,7 +264,10 @@ def measure_sparse_cells(
     before, or less.
     """
     scale, cost, at = _plan_histogram(
-        context, amount, delta, "a sparse histogram shows only cells above a threshold"
+        context,
+        amount,
+        delta,
+        "a sparse histogram shows only cells above a threshold",
     )
     request = {
         "mechanism": "cells",
@@ -262,10 +280,12 @@ def measure_sparse_cells(
     def draw_answer(exact: tuple[NDArray[np.int64], NDArray[np.int64]]) -> NoisyAnswer:
         codes, counts = exact
         possible = ~_is_impossible(schema, clique, codes)
-        codes, counts = codes[possible], counts[possible]
+        codes = codes[possible]
+        counts = counts[possible]
         order = np.lexsort(codes.T[::-1])
         noisy = context.add_noise(counts[order], scale)
-        codes, noisy = codes[order][noisy > at], noisy[noisy > at]
+        codes = codes[order][noisy > at]
+        noisy = noisy[noisy > at]
         sizes = np.full(len(noisy), codes.itemsize * (len(clique) + 1), np.int64)
         raised = fit_threshold(at, noisy, sizes, MAX_SPARSE_ANSWER_BYTES)
         return {
@@ -275,7 +295,10 @@ def measure_sparse_cells(
         }
 
     answer = context.payments.pay(
-        request, cost, lambda: context.table.sparse_counts(clique), draw_answer
+        request,
+        cost,
+        lambda: context.table.sparse_counts(clique),
+        draw_answer,
     )
     codes: NDArray[np.int64] = answer["codes"].astype(np.int64).reshape(-1, len(clique))
     above = int(answer.get("threshold", np.array(at)))
@@ -291,7 +314,9 @@ def measure_sparse_cells(
 
 
 def _is_impossible(
-    schema: Schema | None, clique: Clique, codes: NDArray[np.int64]
+    schema: Schema | None,
+    clique: Clique,
+    codes: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
     """Which cells of a clique the schema declares impossible."""
     if schema is None:
@@ -320,7 +345,10 @@ def check_epsilon(epsilon: Fraction, accounting: Accounting) -> None:
 
 
 def _plan_histogram(
-    context: MechanismContext, amount: Fraction, delta: Fraction, why: str
+    context: MechanismContext,
+    amount: Fraction,
+    delta: Fraction,
+    why: str,
 ) -> tuple[Fraction, Cost, int]:
     """Scale, price and threshold of one histogram."""
     if delta <= 0:
@@ -338,7 +366,10 @@ def _plan_histogram(
     else:
         chance = delta / (1 + _exp_upper_bound(context.epsilon))
     at = threshold(
-        law=context.law, scale=scale, delta=chance, max_rows=context.max_rows
+        law=context.law,
+        scale=scale,
+        delta=chance,
+        max_rows=context.max_rows,
     )
     return scale, Cost(paid.accounting, paid.amount, delta), at
 

@@ -59,7 +59,11 @@ class Mean:
 
 
 def measure_sum(
-    context: MechanismContext, column: Lattice, *, amount: Fraction, origin: int = 0
+    context: MechanismContext,
+    column: Lattice,
+    *,
+    amount: Fraction,
+    origin: int = 0,
 ) -> Sum:
     """The noisy sum of a bounded column."""
     low, high = _require_bounds(column)
@@ -88,7 +92,10 @@ def measure_sum(
 
 
 def measure_mean(
-    context: MechanismContext, column: Lattice, *, amount: Fraction
+    context: MechanismContext,
+    column: Lattice,
+    *,
+    amount: Fraction,
 ) -> Mean:
     """The noisy mean of a bounded column: half the amount for the sum, half for the
     count.

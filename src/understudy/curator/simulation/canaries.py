@@ -19,7 +19,8 @@ class EncodedRows:
     """Rows given as codes: a made-up table, or canaries to put beside a real one."""
 
     def __init__(self, schema: Schema, codes: Mapping[str, NDArray[np.int64]]) -> None:
-        self._schema, self._codes = schema, codes
+        self._schema = schema
+        self._codes = codes
         # An audit asks the same marginals thousands of times.
         self._kept: dict[Clique, NDArray[np.int64]] = {}
 
@@ -55,7 +56,8 @@ class TableWithCanaries:
     """A table and some rows more, counted together; for a closed schema."""
 
     def __init__(self, table: TableProtocol, more: EncodedRows) -> None:
-        self._table, self._more = table, more
+        self._table = table
+        self._more = more
 
     def rows(self) -> int:
         """How many."""
@@ -63,7 +65,8 @@ class TableWithCanaries:
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique."""
-        own, more = self._table.counts(cliques), self._more.counts(cliques)
+        own = self._table.counts(cliques)
+        more = self._more.counts(cliques)
         return [a + b for a, b in zip(own, more, strict=True)]
 
     def sparse_counts(

@@ -77,7 +77,8 @@ class DryRunTable:
         bounds; bounds that are not known are assumed.
         """
         first, end = self._assumed_range(column)
-        width, rows = end - first, self._people or PLENTIFUL_COUNT
+        width = end - first
+        rows = self._people or PLENTIFUL_COUNT
         # Counts below each edge, rounded down: their differences add up to all rows.
         below = [rows * min(max(edge - first, 0), width) // width for edge in edges]
         return np.asarray(np.diff(below), np.int64)
@@ -87,7 +88,8 @@ class DryRunTable:
         described = self._schema[column]
         if not isinstance(described, Lattice):
             raise TypeError(f"{column}: only numbers, dates and times have a lattice")
-        low, high = described.low, described.high
+        low = described.low
+        high = described.high
         if high is None:
             first = low if low is not None else 0
             return first, first + ASSUMED_RANGE

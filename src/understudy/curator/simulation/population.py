@@ -132,7 +132,9 @@ class Population:
             for part in asked:
                 if self._topic_of_columns[part] == topic:
                     share = share * _marginal_along(
-                        self._joint_by_kind[part], part, clique
+                        self._joint_by_kind[part],
+                        part,
+                        clique,
                     )
             expected = expected * share.sum(axis=0)
         zeros = self.schema.zeros(clique) if clique else None
@@ -145,7 +147,9 @@ class Population:
 
 
 def _along_axis(
-    shares: NDArray[np.float64], axis: int, axes: int
+    shares: NDArray[np.float64],
+    axis: int,
+    axes: int,
 ) -> NDArray[np.float64]:
     """Shares by kind and code, laid along one axis of several."""
     shape = [1] * axes
@@ -154,7 +158,9 @@ def _along_axis(
 
 
 def _marginal_along(
-    joint: NDArray[np.float64], part: Clique, clique: Clique
+    joint: NDArray[np.float64],
+    part: Clique,
+    clique: Clique,
 ) -> NDArray[np.float64]:
     """What a table of linked columns says of those in a clique, laid along the clique's
     axes.

@@ -66,7 +66,9 @@ class CellSummary:
 
 
 def count_ballots(
-    source: TableSource, name: str, codes: tuple[str, ...] = MISSING_CODES
+    source: TableSource,
+    name: str,
+    codes: tuple[str, ...] = MISSING_CODES,
 ) -> dict[str, int]:
     """How many cells vote for each type; these codes mean missing."""
     layers = QueryLayers()
@@ -107,7 +109,9 @@ def elect_draft_type(ballots: dict[str, int]) -> str | None:
 
 
 def summarise_cells(
-    source: TableSource, name: str, codes: tuple[str, ...] = MISSING_CODES
+    source: TableSource,
+    name: str,
+    codes: tuple[str, ...] = MISSING_CODES,
 ) -> CellSummary:
     """What the cells of a column look like, where these codes mean missing."""
     layers = QueryLayers()

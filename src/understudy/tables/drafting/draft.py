@@ -163,7 +163,10 @@ def _is_number_type(elected: str | None) -> bool:
 
 
 def _draft_number(
-    source: TableSource, name: str, elected: str, look: CellSummary
+    source: TableSource,
+    name: str,
+    elected: str,
+    look: CellSummary,
 ) -> Column:
     step = STEP_CANDIDATES.get(elected, Fraction(1, 10**DEFAULT_FLOAT_DECIMALS))
     if step < 1:
@@ -173,7 +176,10 @@ def _draft_number(
 
 
 def _draft_time(
-    source: TableSource, name: str, elected: str, look: CellSummary
+    source: TableSource,
+    name: str,
+    elected: str,
+    look: CellSummary,
 ) -> Column:
     common: dict[str, Any] = {"name": name, "missing": look.missing}
     if elected == "date":

@@ -54,7 +54,8 @@ def query_texts(source: TableSource, name: str) -> str | None:
     """A query of a column's texts, empty cells as none; None for a type that stands for
     no text.
     """
-    layers, stored = QueryLayers(), source.stored_column(name)
+    layers = QueryLayers()
+    stored = source.stored_column(name)
     found = texts_sql(layers, stored)
     if not found:
         return None

@@ -142,7 +142,9 @@ def days_sql(layers: QueryLayers, stored: StoredColumn) -> str | None:
 
 
 def moment_sql(
-    layers: QueryLayers, column: Datetime, stored: StoredColumn
+    layers: QueryLayers,
+    column: Datetime,
+    stored: StoredColumn,
 ) -> str | None:
     """The microseconds of a moment of a column, in UTC where it has a zone; None where
     the stored type holds none.
@@ -243,7 +245,8 @@ def moment_texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
             f"printf('%s%02d:%02d', CASE WHEN {minutes} < 0 THEN '-' ELSE '+' END,"
             f" abs({minutes}) // 60, abs({minutes}) % 60)"
         )
-    day, clock = f"strftime(make_timestamp({wall}), '%Y-%m-%d')", clock_text_sql(wall)
+    day = f"strftime(make_timestamp({wall}), '%Y-%m-%d')"
+    clock = clock_text_sql(wall)
     long = [f"{day} || '{between}' || {clock} || {offset}" for between in (" ", "T")]
     if stored.type in INSTANT_TYPES:
         return long

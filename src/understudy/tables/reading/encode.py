@@ -40,7 +40,10 @@ DUCKDB_CODE_TYPES = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}
 
 
 def code_sql(
-    layers: QueryLayers, codec: Codec, stored: StoredColumn, listing: EnumCreator
+    layers: QueryLayers,
+    codec: Codec,
+    stored: StoredColumn,
+    listing: EnumCreator,
 ) -> str:
     """A cell's code, never NULL, in the smallest type that holds it."""
     if isinstance(codec.bins, LabelLookup):
@@ -122,7 +125,10 @@ def is_empty_sql(stored: StoredColumn) -> str:
 
 
 def _label_code_sql(
-    layers: QueryLayers, codec: Codec, stored: StoredColumn, listing: EnumCreator
+    layers: QueryLayers,
+    codec: Codec,
+    stored: StoredColumn,
+    listing: EnumCreator,
 ) -> str:
     """The code of a text that is a missing code, or else a label, or else an alias of
     one, or else of the unlisted.
@@ -205,7 +211,8 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
         if not whens:
             return str(codec.default)
         return f"CASE {' '.join(whens)} ELSE {codec.default} END"
-    value, grid = reading.value, reading.grid
+    value = reading.value
+    grid = reading.grid
     whens += [
         f"WHEN {condition} THEN {codec.missing_code(j)}"
         for condition, j in _missing_code_conditions(column, stored, reading)
@@ -214,7 +221,8 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
     if isinstance(grid, DoubleGrid):
         absent += f" OR NOT isfinite({value})"
     if column.outside is OutOfBoundsPolicy.MISSING:
-        low, end = grid.least(edges[0]), grid.least(edges[-1])
+        low = grid.least(edges[0])
+        end = grid.least(edges[-1])
         absent += f" OR {value} < {low} OR {value} >= {end}"
     return (
         f"CASE {' '.join(whens)} WHEN {absent} THEN {codec.default} ELSE"
@@ -223,7 +231,9 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
 
 
 def _missing_code_conditions(
-    column: Lattice, stored: StoredColumn, reading: NumberReading
+    column: Lattice,
+    stored: StoredColumn,
+    reading: NumberReading,
 ) -> Iterator[tuple[str, int]]:
     """For each missing code that is a value of the column's type: when a stored number
     is that value, and its place.
@@ -251,7 +261,10 @@ def _double_code(column: Lattice, spelling: str) -> tuple[str | None, int | None
 
 
 def _whole_code(
-    column: Lattice, j: int, stored: StoredColumn, grid: WholeGrid
+    column: Lattice,
+    j: int,
+    stored: StoredColumn,
+    grid: WholeGrid,
 ) -> tuple[str | None, int | None]:
     """The whole number a missing code is stored as, if it is one on this grid, and the
     place of the code it stands for.

@@ -48,7 +48,8 @@ class Grid(ABC):
             if low == high:
                 return str(low)
             middle = (low + high + 1) // 2
-            below, above = bisect_edges(low, middle - 1), bisect_edges(middle, high)
+            below = bisect_edges(low, middle - 1)
+            above = bisect_edges(middle, high)
             return (
                 f"CASE WHEN {value} < {literals[middle]} THEN {below} ELSE {above} END"
             )
@@ -80,7 +81,8 @@ class WholeGrid(Grid):
             return _unless_null_sql(value, _clip_index_sql(value))
         far = min(math.ceil(MAX_INDEX_MAGNITUDE / self.unit) + 1, OVERLONG_NUMBER)
         near = f"LEAST(GREATEST(CAST({value} AS HUGEINT), {-far}), {far})"
-        up, down = self.unit.numerator, self.unit.denominator
+        up = self.unit.numerator
+        down = self.unit.denominator
         if self.nearest:
             rounded = _round_half_up_sql(f"abs({near})", up, down)
             return _unless_null_sql(

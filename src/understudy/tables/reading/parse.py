@@ -67,7 +67,9 @@ class NumberReading:
 
 
 def number_reading(
-    layers: QueryLayers, column: Lattice, stored: StoredColumn
+    layers: QueryLayers,
+    column: Lattice,
+    stored: StoredColumn,
 ) -> NumberReading | None:
     """A cell of a number, date, moment or time column; None where the stored type never
     holds one.
@@ -75,7 +77,8 @@ def number_reading(
     if isinstance(column, Integer | Real):
         return _quantity_reading(layers, column, stored)
     if isinstance(column, Date):
-        value, unit = days_sql(layers, stored), Fraction(1)
+        value = days_sql(layers, stored)
+        unit = Fraction(1)
     else:
         assert isinstance(column, Datetime | Time)
         if isinstance(column, Datetime):
@@ -93,7 +96,8 @@ def texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
     """The texts a cell may stand for, the likeliest first; none for a type that stands
     for no text.
     """
-    cell, kind = stored.cell, stored.type
+    cell = stored.cell
+    kind = stored.type
     if kind in TEXT_TYPES:
         text = text_sql(layers, stored)
         return [_unguard_sql(text), text] if stored.guarded else [text]
@@ -144,9 +148,13 @@ def _unguard_sql(text: str) -> str:
 
 
 def _quantity_reading(
-    layers: QueryLayers, column: Integer | Real, stored: StoredColumn
+    layers: QueryLayers,
+    column: Integer | Real,
+    stored: StoredColumn,
 ) -> NumberReading | None:
-    cell, kind, step = stored.cell, stored.type, Fraction(column.step)
+    cell = stored.cell
+    kind = stored.type
+    step = Fraction(column.step)
     if kind in WHOLE_TYPES:
         return NumberReading(cell, WholeGrid(1 / step, nearest=True))
     if kind == "UHUGEINT":
@@ -195,7 +203,10 @@ def _decimal_places(number: Fraction) -> int:
 
 
 def _parse_quantity(
-    layers: QueryLayers, column: Integer | Real, stored: StoredColumn, step: Fraction
+    layers: QueryLayers,
+    column: Integer | Real,
+    stored: StoredColumn,
+    step: Fraction,
 ) -> NumberReading:
     """A number's text as a whole number of 10^-places, the digits beyond cut off.
 
@@ -207,9 +218,12 @@ def _parse_quantity(
     ]
     # Enough decimals for half a step, and for missing codes to be told from values.
     places = max(
-        _decimal_places(step / 2), *(_decimal_places(number) for number in spelled), 0
+        _decimal_places(step / 2),
+        *(_decimal_places(number) for number in spelled),
+        0,
     )
-    text, n = text_sql(layers, stored), trimmed_text_sql(layers, stored)
+    text = text_sql(layers, stored)
+    n = trimmed_text_sql(layers, stored)
     # Nearly all numbers are short; how a text can be read is decided once, the long way
     # only where it is needed.
     kind = layers.read(
@@ -257,5 +271,7 @@ def _parse_quantity(
     rest = f"CASE {kind} WHEN 2 THEN {beyond[0]} WHEN 3 THEN {beyond[1]} END"
     cut = f"COALESCE(regexp_matches({rest}, '[1-9]'), false)" if spelled else None
     return NumberReading(
-        value, WholeGrid(Fraction(1, 10**places) / step, nearest=True), cut
+        value,
+        WholeGrid(Fraction(1, 10**places) / step, nearest=True),
+        cut,
     )

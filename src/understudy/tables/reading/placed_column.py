@@ -70,7 +70,10 @@ class PlacedColumn:
 
 
 def place_column(
-    layers: QueryLayers, column: Column, stored: StoredColumn, listing: EnumCreator
+    layers: QueryLayers,
+    column: Column,
+    stored: StoredColumn,
+    listing: EnumCreator,
 ) -> PlacedColumn:
     """A column of a relation, its place read once per row."""
     if isinstance(column, Lattice):
@@ -88,7 +91,10 @@ def place_column(
 
 
 def _place_index_sql(
-    layers: QueryLayers, column: Lattice, stored: StoredColumn, listing: EnumCreator
+    layers: QueryLayers,
+    column: Lattice,
+    stored: StoredColumn,
+    listing: EnumCreator,
 ) -> str:
     raw = clipped = layers.read(index_sql(layers, column, stored))
     if column.low is not None:

@@ -92,7 +92,9 @@ class PredicateCompiler:
                 return self._compile_comparison(name, operator, literal)
             case ColumnComparison(name, operator, ColumnName() as other):
                 return self._compile_column_comparison(
-                    name.column, operator, other.column
+                    name.column,
+                    operator,
+                    other.column,
                 )
         raise TypeError(f"{type(predicate).__name__} is no predicate")
 
@@ -130,7 +132,10 @@ class PredicateCompiler:
         return f"({present} AND {'NOT ' if negated else ''}{member})"
 
     def _compile_comparison(
-        self, name: ColumnName, operator: Operator, literal: Literal
+        self,
+        name: ColumnName,
+        operator: Operator,
+        literal: Literal,
     ) -> str:
         cell = self._cells[name.column]
         value = scale_value_of(cell.column, literal)
@@ -159,9 +164,13 @@ class PredicateCompiler:
         )
 
     def _compile_column_comparison(
-        self, left: str, operator: Operator, right: str
+        self,
+        left: str,
+        operator: Operator,
+        right: str,
     ) -> str:
-        here, there = self._cells[left], self._cells[right]
+        here = self._cells[left]
+        there = self._cells[right]
         if family_of_column(here.column) != family_of_column(there.column):
             return FALSE_SQL
         if isinstance(here.column, Lattice):
@@ -176,7 +185,8 @@ class PredicateCompiler:
                 here.rank_sql(order),
                 there.rank_sql(order),
             )
-        one, two = here.label_text_sql(), there.label_text_sql()
+        one = here.label_text_sql()
+        two = there.label_text_sql()
         return _where_present(f"{one} {operator} {two}", one, two)
 
     def _compile_sum(
@@ -192,7 +202,8 @@ class PredicateCompiler:
         # All terms over one denominator: the sum is then one of whole numbers.
         steps = [weight * unit for (weight, _), unit in zip(terms, units, strict=True)]
         scale = math.lcm(constant.denominator, *(step.denominator for step in steps))
-        factors, bound = [int(step * scale) for step in steps], int(constant * scale)
+        factors = [int(step * scale) for step in steps]
+        bound = int(constant * scale)
         largest = sum(abs(factor) for factor in factors) * 2**63 + abs(bound)
         if largest >= _MAX_SUM_MAGNITUDE:
             return FALSE_SQL

@@ -122,7 +122,9 @@ def _is_multiple(vote: str, candidate: str) -> bool:
 
 
 def vote_sql(
-    layers: QueryLayers, stored: StoredColumn, missing: tuple[str, ...]
+    layers: QueryLayers,
+    stored: StoredColumn,
+    missing: tuple[str, ...],
 ) -> str:
     """The place among the candidates of the one a cell votes for.
 
@@ -234,5 +236,7 @@ def _shorten_float_text(stored: StoredColumn) -> StoredColumn:
         f" CAST({cell} AS VARCHAR) END)"
     )
     return StoredColumn(
-        f"(CASE WHEN isnan({cell}) THEN NULL ELSE {text} END)", "VARCHAR", None
+        f"(CASE WHEN isnan({cell}) THEN NULL ELSE {text} END)",
+        "VARCHAR",
+        None,
     )

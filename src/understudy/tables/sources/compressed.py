@@ -49,7 +49,9 @@ def refuse_packed_bomb(path: Path) -> None:
     """
     if compression_of_path(path) == "none":
         return
-    line, size, failed = 1, 0, ""
+    line = 1
+    size = 0
+    failed = ""
     with path.open("rb") as raw:
         try:
             with _open_unpacked(path, raw) as file:

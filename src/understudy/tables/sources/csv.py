@@ -65,14 +65,19 @@ class PreparedCsv:
 
 
 def prepare_csv(
-    path: Path, how: Dialect, copy: Path, *, anyway: bool = False
+    path: Path,
+    how: Dialect,
+    copy: Path,
+    *,
+    anyway: bool = False,
 ) -> PreparedCsv:
     """The file as it is where DuckDB reads it by our rules, else (or anyway) a copy of
     it, written to `copy`.
     """
     if not anyway and _is_readable_as_is(path, how):
         return PreparedCsv(path, how.header, compression_of_path(path))
-    delimiter, columns = how.delimiter.encode(), len(how.names)
+    delimiter = how.delimiter.encode()
+    columns = len(how.names)
     find_lines = sound_lines_finder(delimiter) if how.lines else find_short_lines_end
     splitter = RowSplitter(delimiter, how.lines, columns, find_lines)
     parts = splitter.split_chunks(decode_file(path, how))
@@ -123,7 +128,8 @@ class _CleanScan:
         self._quoted_cells = re.compile(cell)
         self._alone = alone
         self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._held, self._start = b"", 0
+        self._held = b""
+        self._start = 0
         self._line_bytes = 0
 
     def accept_chunk(self, chunk: bytes) -> bool:

@@ -69,7 +69,8 @@ def skip_rows(parts: Iterable[CsvPart], count: int) -> Iterator[CsvPart]:
         if isinstance(part, bytes):
             rest = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             while count and (rest := rest.lstrip(b"\n")):
-                rest, count = rest.partition(b"\n")[2], count - 1
+                rest = rest.partition(b"\n")[2]
+                count = count - 1
             yield rest
         elif count:
             count -= bool(part)
@@ -78,7 +79,11 @@ def skip_rows(parts: Iterable[CsvPart], count: int) -> Iterator[CsvPart]:
 
 
 def write_copy(
-    parts: Iterable[CsvPart], path: Path, delimiter: bytes, *, columns: int
+    parts: Iterable[CsvPart],
+    path: Path,
+    delimiter: bytes,
+    *,
+    columns: int,
 ) -> None:
     """Write rows of at most so many columns, so that every reader reads them alike."""
     quote_odd_cells = _build_quoter(delimiter)
@@ -147,7 +152,8 @@ def _write_row(cells: list[bytes], delimiter: bytes) -> bytes:
         and plain.count(delimiter) < max(len(cells), 1)
     ):
         return (plain or b'""') + b"\n"
-    written, size = [], 0
+    written = []
+    size = 0
     for cell in cells:
         size += len(cell)
         kept = (

@@ -79,7 +79,11 @@ def detect_dialect(
         )
     if not isinstance(header, bool):
         return Dialect(
-            delimiter or ",", encoding, tuple(header), header=False, lines=lines
+            delimiter or ",",
+            encoding,
+            tuple(header),
+            header=False,
+            lines=lines,
         )
     text, line, separator = _find_header_line(path, text)
     delimiter = delimiter or separator or _guess_delimiter(text, lines)
@@ -150,7 +154,10 @@ def _check_delimiter(delimiter: str | None) -> None:
 
 
 def _check_size_and_encoding(
-    where: str, names: tuple[str, ...], size: int, encoding: str
+    where: str,
+    names: tuple[str, ...],
+    size: int,
+    encoding: str,
 ) -> None:
     """A header of sensible size that is text in the encoding of the file. It is public,
     so its refusal says nothing about any row.

@@ -35,7 +35,10 @@ def quoted_cell_pattern(lines: int) -> bytes:
 
 
 def read_records(
-    chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None = None
+    chunks: Iterator[bytes],
+    delimiter: bytes,
+    lines: int,
+    most: int | None = None,
 ) -> Iterator[list[bytes]]:
     """The cells of each row; a blank line has none. This is what the rules mean."""
     cuts = -1 if most is None or lines else most
@@ -72,8 +75,10 @@ class RowSplitter:
         self._quoted = re.compile(
             rb" *+%s *+(?=[%s])" % (quoted_cell_pattern(lines), edge)
         )
-        self._opening, self._edges = re.compile(rb' *+"'), re.compile(rb"[%s]" % edge)
-        self._breaks, self._spaces = re.compile(rb"[\r\n]"), re.compile(rb" *+")
+        self._opening = re.compile(rb' *+"')
+        self._edges = re.compile(rb"[%s]" % edge)
+        self._breaks = re.compile(rb"[\r\n]")
+        self._spaces = re.compile(rb" *+")
         self._buffer = bytearray()
         self._cells: list[bytes] = []
         self._position = 0
@@ -135,7 +140,8 @@ class RowSplitter:
         """What stands between the quotes of the next cell, None where it is bare, and
         where the cell ends: None where that is yet to come.
         """
-        buffer, start = self._buffer, self._position
+        buffer = self._buffer
+        start = self._position
         is_rest = self._most is not None and len(self._cells) >= self._most
         quoted = None
         if self._searched == start and not is_rest:
@@ -149,7 +155,9 @@ class RowSplitter:
             end = quoted.end()
         else:
             end = _find_edge(
-                self._breaks if is_rest else self._edges, buffer, self._searched
+                self._breaks if is_rest else self._edges,
+                buffer,
+                self._searched,
             )
         # The edge is yet to come, or the line feed that a carriage return belongs to.
         if end + 2 > len(buffer) and (more or end == len(buffer)):

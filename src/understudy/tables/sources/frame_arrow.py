@@ -27,7 +27,9 @@ def frame_of_polars(data: Any) -> Frame:
     columns = [
         _to_readable_series(series, pl).alias(short)
         for short, series in zip(
-            short_names(len(names)), data.get_columns(), strict=True
+            short_names(len(names)),
+            data.get_columns(),
+            strict=True,
         )
     ]
     schema = nw.from_native(data).collect_schema()

@@ -30,7 +30,10 @@ def frame_of_pandas(data: Any) -> Frame:
     pd = import_module("pandas")
 
     names = check_names(list(data.columns), "the frame")
-    columns, dtypes, zones, hidden = {}, {}, {}, {}
+    columns = {}
+    dtypes = {}
+    zones = {}
+    hidden = {}
     for position, (short, name) in enumerate(
         zip(short_names(len(names)), names, strict=True)
     ):

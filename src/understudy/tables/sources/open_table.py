@@ -105,12 +105,15 @@ def _open_frame(data: Any) -> TableSource:
 
 
 def _read_physical(
-    engine: Engine, frame: RepeatableStream, kinds: dict[str, str]
+    engine: Engine,
+    frame: RepeatableStream,
+    kinds: dict[str, str],
 ) -> dict[str, str]:
     """Read a frame's cells as they are stored; the types that they then have."""
     physical = engine.physical(frame.source)
     engine.register("frame", physical)
-    stored, select = {}, []
+    stored = {}
+    select = []
     for i, (name, format) in enumerate(zip(kinds, physical.formats, strict=True)):
         reading = reading_of_format(f"x{i}", format, kinds[name])
         stored[name] = reading.type
@@ -148,7 +151,8 @@ def _ledger_beside(path: Path) -> Path:
 
 
 def _open_csv(paths: list[Path], dialects: list[Dialect]) -> TableSource:
-    path, dialect = paths[0], dialects[0]
+    path = paths[0]
+    dialect = dialects[0]
     where = f"{path.name}:{dialect.line}" if dialect.header else path.name
     names = check_names(list(dialect.names), where)
     for other, its_dialect in zip(paths, dialects, strict=True):

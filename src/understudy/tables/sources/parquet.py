@@ -243,7 +243,9 @@ def _read_parquet_sql(listed: str) -> str:
 
 
 def _read_schema_columns(
-    engine: Engine, path: Path, doing: str
+    engine: Engine,
+    path: Path,
+    doing: str,
 ) -> list[list[SchemaElement]]:
     """The lines of a file's schema, column by column."""
     query = (
@@ -336,7 +338,8 @@ def _refuse_bomb(engine: Engine, path: Path, doing: str) -> None:
         "SELECT num_rows FROM"
         f" parquet_file_metadata({quoting.text_literal(quoting.literal_path(path))})"
     )
-    rows, size = int(engine.run(query, doing=doing)[0][0]), path.stat().st_size
+    rows = int(engine.run(query, doing=doing)[0][0])
+    size = path.stat().st_size
     if min(rows, values, unpacked, packed) < 0 or (
         max(rows, values) > FREE_STATED_CELLS
         and max(rows, values) > MAX_CELLS_PER_BYTE * size

@@ -92,7 +92,8 @@ class TableSource:
         makes them a name in `known` or a label of a schema. Use it in place of this
         one.
         """
-        wanted, renamed = set(known) - set(self.names), {}
+        wanted = set(known) - set(self.names)
+        renamed = {}
         for name in self.names:
             plain = unguard_formula(name)
             renamed[name] = plain if plain in wanted else name
@@ -128,7 +129,8 @@ class TableSource:
         """Read these columns to the end once, so that a file that cannot be read is
         refused before anything is paid for.
         """
-        failed, wanted = "", list(names)
+        failed = ""
+        wanted = list(names)
         try:
             self._read_to_end(wanted)
         except TableError as error:

@@ -74,13 +74,17 @@ ArrowStream._fields_ = [
     (
         "get_schema",
         ctypes.CFUNCTYPE(
-            ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema)
+            ctypes.c_int,
+            ctypes.POINTER(ArrowStream),
+            ctypes.POINTER(ArrowSchema),
         ),
     ),
     (
         "get_next",
         ctypes.CFUNCTYPE(
-            ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowArray)
+            ctypes.c_int,
+            ctypes.POINTER(ArrowStream),
+            ctypes.POINTER(ArrowArray),
         ),
     ),
     ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowStream))),
@@ -143,7 +147,9 @@ def _read_dtypes(stream: ArrowStream) -> list[np.dtype[np.unsignedinteger]]:
 
 
 def _copy_column(
-    child: ArrowArray, parent: ArrowArray, dtype: np.dtype[np.unsignedinteger]
+    child: ArrowArray,
+    parent: ArrowArray,
+    dtype: np.dtype[np.unsignedinteger],
 ) -> NDArray[np.unsignedinteger]:
     if child.null_count > 0:
         raise StreamError("a code is missing")

@@ -23,7 +23,9 @@ from understudy.tables.sql.physical import physical_format
 
 ARROW_BYTE_FORMATS = (b"z", b"Z", b"vz")
 GET_SCHEMA_FUNCTION: Any = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema)
+    ctypes.c_int,
+    ctypes.POINTER(ArrowStream),
+    ctypes.POINTER(ArrowSchema),
 )
 CAPSULE_DESTRUCTOR: Any = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 RELEASE_SCHEMA_FUNCTION: Any = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))
@@ -40,7 +42,8 @@ class PhysicalStream:
         self.formats = self._read_formats()
 
     def _read_formats(self) -> tuple[bytes, ...]:
-        stream, schema = self._take_stream(), ArrowSchema()
+        stream = self._take_stream()
+        schema = ArrowSchema()
         if stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)):
             raise StreamError("the stream broke off")
         try:
@@ -78,15 +81,20 @@ class PhysicalStream:
         self._held.append(stream.get_schema)
         _streams_in_capsules[ctypes.addressof(stream)] = stream
         return _new_capsule(
-            ctypes.addressof(stream), STREAM_CAPSULE_NAME, _drop_callback
+            ctypes.addressof(stream),
+            STREAM_CAPSULE_NAME,
+            _drop_callback,
         )
 
     def _take_stream(self) -> ArrowStream:
         """A stream of the source, taken out of its capsule."""
         capsule = self._source.__arrow_c_stream__()
-        given, taken = stream_in(capsule), ArrowStream()
+        given = stream_in(capsule)
+        taken = ArrowStream()
         ctypes.memmove(
-            ctypes.byref(taken), ctypes.byref(given), ctypes.sizeof(ArrowStream)
+            ctypes.byref(taken),
+            ctypes.byref(given),
+            ctypes.sizeof(ArrowStream),
         )
         # The interface's way to move a stream: the one given counts as released.
         given.release = type(given.release)()
@@ -98,7 +106,8 @@ class PhysicalStream:
         """
         made = ArrowSchema()
         made.format = format = physical_format(declared.format, nested=depth > 1)
-        made.name, made.flags = declared.name, declared.flags
+        made.name = declared.name
+        made.flags = declared.flags
         # Metadata may name an extension type, which no longer holds for bytes or for
         # cells that are read otherwise.
         kept = (
@@ -158,5 +167,8 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
 _new_capsule = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, CAPSULE_DESTRUCTOR
+    ctypes.py_object,
+    ctypes.c_void_p,
+    ctypes.c_char_p,
+    CAPSULE_DESTRUCTOR,
 )(("PyCapsule_New", ctypes.pythonapi))

@@ -61,7 +61,10 @@ class Engine:
         scratch = Scratch(Path(tempfile.gettempdir()))
         self.directory = scratch.rows
         self._close = weakref.finalize(
-            self, _dispose_engine, connections := [], scratch
+            self,
+            _dispose_engine,
+            connections := [],
+            scratch,
         )
         scratch.make()
         self._connection = duckdb.connect(

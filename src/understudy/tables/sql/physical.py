@@ -121,7 +121,8 @@ def native_moment_reading(cell: str, kind: str) -> CellReading:
     """
     make = "make_timestamp" if kind == "TIMESTAMP" else "make_timestamptz"
     far = MAX_MOMENT_SECONDS * 10**6
-    least, most = f"{make}(-{far})", f"{make}({far})"
+    least = f"{make}(-{far})"
+    most = f"{make}({far})"
     return CellReading(
         f"CASE WHEN {cell} < {least} THEN {least} WHEN {cell} > {most} THEN {most} ELSE"
         f" {cell} END",
@@ -181,7 +182,8 @@ def decimal_bytes_reading(cell: str, width: int, scale: int) -> CellReading:
     """
     # By its hexadecimal digits: DuckDB reads no bytes as a number. A negative one is
     # flipped bit by bit to get at its size.
-    kind, digits = f"DECIMAL({width},{scale})", f"hex({cell})"
+    kind = f"DECIMAL({width},{scale})"
+    digits = f"hex({cell})"
     negative = f"left({digits}, 1) >= '8'"
     flipped = f"translate({digits}, '0123456789ABCDEF', 'FEDCBA9876543210')"
     size = f"ltrim(CASE WHEN {negative} THEN {flipped} ELSE {digits} END, '0')"
