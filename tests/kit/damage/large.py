@@ -14,28 +14,38 @@ import resource
 import signal
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kit.damage import damage, sizes
 from kit.damage.worker import peak
 from understudy.cli.root import run
 from understudy.errors import UnderstudyError
 from understudy.models import ProductModel
+from understudy.models.rules.repair_values import broken_rows
 from understudy.models.rules.satisfiability import refuse_contradictions
+from understudy.models.rules.structural_zeros import forbidden_rows
 from understudy.releases import Guarantee, Release
+from understudy.releases.output.frames.decoding import decode_chunks
 from understudy.releases.release import load
-from understudy.schema import Schema, dump_schema
+from understudy.schema import DecodedCells, Schema, dump_schema
+from understudy.schema.columns.code_layout import EMPTY_STATE
 from understudy.schema.disclosed import describe_declared
 from understudy.schema.formats import load_format
+from understudy.workflow.plan import plan
 
 SECONDS = 5.0
 MEGABYTES = 500
 SPACE = 8 << 30
-SEARCHED_RULES = 1
-"""Rules among which contradictions are searched for: a run does that on its owner's
-schema, and takes seconds for many long ones.
-"""
+TIED_ROWS = 500
+"""Rows that are sampled under rules that tie their columns."""
+
+PLANNED_ROWS = 1000
+"""Rows of the runs that are planned for columns of very many bins."""
 
 
 def use_schema(path: Path) -> str | None:
@@ -62,14 +72,55 @@ def _sample(schema: Schema) -> None:
     row was read.
     """
     try:
-        if len(schema.rules) <= SEARCHED_RULES:
-            refuse_contradictions(schema)
+        refuse_contradictions(schema)
         model = ProductModel.uniform(schema, 100.0)
         use_release(
             Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
         )
     except UnderstudyError:
         pass
+
+
+def tied(path: Path) -> str | None:
+    """Read a schema whose rules tie its columns; refuse contradictions as a run does,
+    before anything is spent, or sample rows. Every row keeps every rule.
+    """
+    schema = Schema.load(path)
+    try:
+        refuse_contradictions(schema)
+    except UnderstudyError as error:
+        said = str(error)
+        return said if said.endswith("Nothing was spent") else f"unclear\n{said}"
+    model = ProductModel.uniform(schema, 100.0)
+    rng = np.random.default_rng(0)
+    codes = model.sample(TIED_ROWS, rng)
+    assert not forbidden_rows(schema, codes, TIED_ROWS).any()
+    (chunk,) = _decoded(schema, codes)
+    assert not broken_rows(schema, chunk, TIED_ROWS).any()
+    return None
+
+
+def _decoded(
+    schema: Schema, codes: Mapping[str, NDArray[np.integer]]
+) -> list[dict[str, DecodedCells]]:
+    """The values of a few rows, on their lattices."""
+    chunks = decode_chunks(schema, codes, np.random.default_rng(0))
+    return [
+        {
+            name: DecodedCells(cells.index, np.where(cells.null, EMPTY_STATE, 0))
+            for name, cells in chunk.items()
+        }
+        for chunk in chunks
+    ]
+
+
+def planned(path: Path) -> str | None:
+    """Plan a run by a schema alone, with as many imagined rows."""
+    try:
+        plan(Schema.load(path), epsilon=1, rows=PLANNED_ROWS)
+    except UnderstudyError as error:
+        return str(error)
+    return None
 
 
 def use_release(release: Release) -> None:
@@ -105,18 +156,29 @@ def counted(path: Path) -> str | None:
 
 def case(kind: str, number: int, folder: Path) -> dict[str, object]:
     """What one file takes."""
+    makers: dict[str, Callable[[int], tuple[str, bytes]]] = {
+        "schema": sizes.schema_file,
+        "rules": sizes.rules_file,
+        "bins": sizes.bins_file,
+        "release": sizes.release_file,
+    }
     if kind == "ledger":
         name, data = sizes.ledger_file(number, folder)
     else:
-        name, data = {"schema": sizes.schema_file, "release": sizes.release_file}[kind](
-            number
-        )
+        name, data = makers[kind](number)
     path = folder / f"{number}-{name}"
     path.write_bytes(data)
     del data
     before = resident()
     began = process_time()
-    said = {"schema": use_schema, "release": released, "ledger": counted}[kind](path)
+    users: dict[str, Callable[[Path], str | None]] = {
+        "schema": use_schema,
+        "rules": tied,
+        "bins": planned,
+        "release": released,
+        "ledger": counted,
+    }
+    said = users[kind](path)
     assert said is None or "\n" not in said, said
     path.unlink()
     return {

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kit.damage.interlocking import interlocking_schema
 from kit.releases import builders
 from kit.releases.hostile import rezip, unzip
 from understudy.accounting.budget import Budget
@@ -262,6 +263,24 @@ def schema_file(seed: int) -> tuple[str, bytes]:
         return "s.yaml", nested(rng)
     words = foreign(rng) if rng.random() < 0.25 else schema_words(rng)
     return rng.choice(("s.yaml", "s.json")), json.dumps(words).encode()[:MOST_BYTES]
+
+
+def rules_file(seed: int) -> tuple[str, bytes]:
+    """A schema of up to several hundred rules that tie its columns."""
+    return "s.json", json.dumps(interlocking_schema(seed)).encode()
+
+
+def bins_file(seed: int) -> tuple[str, bytes]:
+    """A schema with columns of up to 100,000 bins."""
+    rng = random.Random(f"bins {seed}")
+    counts = [
+        rng.choice((2, 3000, 20_000, 100_000)) for _ in range(rng.choice((1, 2, 4)))
+    ]
+    columns = {
+        f"c{i}": {"type": "integer", "min": 0, "max": 10**6, "bins": count}
+        for i, count in enumerate([100_000, *counts])
+    }
+    return "s.json", json.dumps({"columns": columns}).encode()
 
 
 def release_file(seed: int) -> tuple[str, bytes]:

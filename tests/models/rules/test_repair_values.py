@@ -155,7 +155,7 @@ rules: ["if town = 'Zug' then tax < 10"]
     assert not broken_rows(schema, made, 3).any()
 
 
-def test_without_a_row_to_take_from_a_witness_serves_and_without_one_it_is_refused():
+def test_without_a_row_to_take_from_one_is_searched_for_or_it_is_refused():
     schema = replace(
         Schema.parse(
             "columns: {a: {type: integer, min: 0, max: 999, bins: 2, nullable: false}}"
@@ -166,13 +166,10 @@ def test_without_a_row_to_take_from_a_witness_serves_and_without_one_it_is_refus
     rng = np.random.default_rng(0)
     rows = {"a": schema.codecs["a"].decode(codes["a"], rng)}
     redraw = lambda name, here: schema.codecs[name].decode(codes[name][here], rng).index  # noqa: E731
-    witness = {"a": DecodedCells(np.array([777]), np.zeros(1, np.uint8))}
-    made = repair_broken_values(
-        schema, codes, rows, rng, redraw=redraw, witness=lambda: witness
-    )
+    made = repair_broken_values(schema, codes, rows, rng, redraw=redraw)
     assert made["a"].index.tolist() == [777]
     with pytest.raises(Refused, match="no row was found"):
-        repair_broken_values(schema, codes, rows, rng, redraw=redraw)
+        repair_broken_values(schema, codes, rows, rng, redraw=redraw, searches=False)
 
 
 def test_numbers_near_the_limit_do_not_wrap():

@@ -18,7 +18,8 @@ leaves each value in its bin.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +28,17 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import Refused
-from understudy.models.rules.structural_zeros import Flags, draw_donors
+from understudy.models.rules.domains import OutOfSteps
+from understudy.models.rules.row_finder import (
+    MAX_REPLACEMENT_STEPS,
+    RowFinder,
+    all_rules,
+)
+from understudy.models.rules.structural_zeros import (
+    MAX_SEARCHED_ROWS,
+    Flags,
+    draw_donors,
+)
 from understudy.schema import BinEdges, DecodedCells, Lattice, Predicate, Schema
 from understudy.schema.predicates.ast import (
     And,
@@ -54,6 +65,11 @@ REDRAW_ROUNDS = 12
 MOVE_ROUNDS = 40
 """Rounds of moving values inside their bins."""
 
+MAX_FULL_ROUNDS_PREDICATES = 100
+"""Forbidden predicates up to which all rounds are made. Beyond, their number shrinks in
+proportion, so that the work stays the same.
+"""
+
 DecodedRows = dict[str, DecodedCells]
 RedrawValues = Callable[[str, NDArray[np.int64]], NDArray[np.int64]]
 """New lattice indices of a column, inside their bins, for some rows."""
@@ -76,13 +92,13 @@ def repair_broken_values(
     redraw: RedrawValues,
     pinned: Collection[str] = (),
     inside: bool = False,
-    witness: Callable[[], Mapping[str, DecodedCells] | None] = lambda: None,
+    searches: bool = True,
 ) -> DecodedRows:
-    """The same rows with every rule kept; `pinned` columns keep their values. `witness`
-    gives a row to fall back on.
+    """The same rows with every rule kept; `pinned` columns keep their values.
 
     With `inside`, values are moved inside their bins alone, and rows for which that is
-    not enough stay as they are.
+    not enough stay as they are. Without `searches`, no row is looked for beyond those
+    that there are, and it is refused where none of them keeps the rules.
     """
     made = dict(rows)
     count = len(next(iter(made.values())).index) if made else 0
@@ -90,74 +106,132 @@ def repair_broken_values(
     if not bad.any():
         return made
     ruled = sorted(set().union(*(p.columns for p in schema.forbidden_predicates)))
-    made |= {
-        name: DecodedCells(made[name].index.copy(), made[name].state.copy())
-        for name in ruled
-    }
+    for name in ruled:
+        made[name] = DecodedCells(made[name].index.copy(), made[name].state.copy())
     free = [
         name
         for name in ruled
         if name not in pinned and isinstance(schema.codecs[name].bins, BinEdges)
     ]
-    for turn in range(REDRAW_ROUNDS + MOVE_ROUNDS):
+    for moves in _repair_rounds(len(schema.forbidden_predicates)):
         here = np.flatnonzero(bad)
-        some = {
+        part = {
             name: DecodedCells(made[name].index[here], made[name].state[here])
             for name in ruled
         }
-        if turn < REDRAW_ROUNDS or turn % 8 == 0:
-            for name in free:
-                fresh = redraw(name, here)
-                some[name].index[:] = np.where(
-                    has_value(some[name]), fresh, some[name].index
-                )
-        if turn >= REDRAW_ROUNDS:
-            box = {name: _bin_limits(schema, name, codes[name][here]) for name in free}
-            for predicate in rng.permutation(
-                np.array(schema.forbidden_predicates, object)
-            ):
-                _falsify_predicate(
-                    predicate,
-                    _RepairState(schema, some, box, rng),
-                    np.ones(here.size, np.bool_),
-                )
+        if moves is not RepairMove.SHIFT:
+            _redraw_values(part, free, here, redraw)
+        if moves is not RepairMove.REDRAW:
+            _shift_values(schema, part, free, codes, here, rng)
         for name in free:
-            made[name].index[here] = some[name].index
-        bad[here] = broken_rows(schema, some, here.size)
+            made[name].index[here] = part[name].index
+        bad[here] = broken_rows(schema, part, here.size)
         if not bad.any():
             return made
     if not inside:
-        _replace_broken_rows(made, ruled, bad, rng, witness)
+        _replace_broken_rows(schema, made, ruled, bad, rng, searches=searches)
     return made
 
 
+class RepairMove(Enum):
+    """What a round of repair does with the values of broken rows."""
+
+    REDRAW = "draws them again inside their bins"
+    SHIFT = "moves them inside their bins"
+    BOTH = "draws them again, then moves them"
+
+
+def _repair_rounds(predicates: int) -> list[RepairMove]:
+    """What each round does: fewer rounds where there are hundreds of rules to look at."""
+    share = min(1.0, MAX_FULL_ROUNDS_PREDICATES / max(predicates, 1))
+    redraws, moves = math.ceil(REDRAW_ROUNDS * share), math.ceil(MOVE_ROUNDS * share)
+    shifts = [
+        RepairMove.BOTH if turn % 8 == 0 else RepairMove.SHIFT
+        for turn in range(REDRAW_ROUNDS, REDRAW_ROUNDS + moves)
+    ]
+    return [*[RepairMove.REDRAW] * redraws, *shifts]
+
+
+def _redraw_values(
+    rows: DecodedRows,
+    free: Sequence[str],
+    here: NDArray[np.int64],
+    redraw: RedrawValues,
+) -> None:
+    for name in free:
+        fresh = redraw(name, here)
+        cells = rows[name]
+        cells.index[:] = np.where(has_value(cells), fresh, cells.index)
+
+
+def _shift_values(
+    schema: Schema,
+    rows: DecodedRows,
+    free: Sequence[str],
+    codes: Mapping[str, NDArray[np.integer]],
+    here: NDArray[np.int64],
+    rng: Generator,
+) -> None:
+    """Move values inside their bins, one rule after the other, in a random order."""
+    box = {name: _bin_limits(schema, name, codes[name][here]) for name in free}
+    state = _RepairState(schema, rows, box, rng)
+    everywhere = np.ones(here.size, np.bool_)
+    for predicate in rng.permutation(np.array(schema.forbidden_predicates, object)):
+        _falsify_predicate(predicate, state, everywhere)
+
+
 def _replace_broken_rows(
+    schema: Schema,
     made: DecodedRows,
     ruled: list[str],
     bad: Flags,
     rng: Generator,
-    witness: Callable[[], Mapping[str, DecodedCells] | None],
+    *,
+    searches: bool,
 ) -> None:
+    """Give broken rows the values of one that keeps every rule: of these rows, or else
+    of such as are found by search, as like them as can be.
+    """
+    if bad.all() and searches:
+        _search_values(schema, made, bad)
     here = np.flatnonzero(bad)
     source = draw_donors([], bad, here, rng)
-    if np.all(source >= 0):
-        for name in ruled:
-            made[name].index[here], made[name].state[here] = (
-                made[name].index[source],
-                made[name].state[source],
-            )
-        return
-    one = witness()
-    if one is None:
+    if np.any(source < 0):
         raise Refused(
             f"{', '.join(ruled)}: no row was found that keeps every rule of the schema."
             " Loosen its rules"
         )
     for name in ruled:
-        made[name].index[here], made[name].state[here] = (
-            one[name].index[0],
-            one[name].state[0],
-        )
+        made[name].index[here] = made[name].index[source]
+        made[name].state[here] = made[name].state[source]
+
+
+def _search_values(schema: Schema, made: DecodedRows, bad: Flags) -> None:
+    """Replace broken rows by rows that keep every rule, until the steps of the search
+    are used up; at least by the row that was found before anything was spent.
+    """
+    try:
+        finder = RowFinder(schema, all_rules(schema))
+    except OutOfSteps:
+        return
+    finder.refill(MAX_REPLACEMENT_STEPS)
+    for row in range(min(bad.size, MAX_SEARCHED_ROWS)):
+        found = finder.find_like(made, row)
+        if found is not None:
+            _put_row(made, row, found)
+            bad[row] = False
+        if finder.is_exhausted:
+            break
+    if bad.all():
+        found = finder.find_row()
+        if found is not None:
+            _put_row(made, 0, found)
+            bad[0] = False
+
+
+def _put_row(made: DecodedRows, row: int, found: Mapping[str, DecodedCells]) -> None:
+    for name, cells in found.items():
+        made[name].index[row], made[name].state[row] = cells.index[0], cells.state[0]
 
 
 def _bin_limits(

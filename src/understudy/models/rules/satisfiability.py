@@ -1,56 +1,25 @@
-"""Witnesses: a row that keeps every rule, found before anything is spent, or the rule
-that no row can keep.
+"""A row that keeps every rule, found before anything is spent, or the rules that no row
+can keep.
 
-The search is the one that keeps rules in sampled rows
-(models/rules/structural_zeros.py, models/rules/repair_values.py), on rows drawn evenly
-from bins that are cut where the rules speak of a value. It ends with a row or without
-one. A schema for which none is found is refused: rules so tight that a search over
-thousands of rows meets no row at all would leave nothing to sample either.
+A found row does more than prove that there is one: sampling falls back on it where rows
+cannot be repaired, so a run that began with it never ends in a row that breaks a rule,
+nor in an error. That is why a schema is refused also where the search ends undecided
+(models/rules/row_search.py).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-
-import numpy as np
 
 from understudy.errors import Refused, SchemaError
-from understudy.models.rules.repair_values import repair_broken_values
-from understudy.models.rules.structural_zeros import keep_possible
-from understudy.schema import (
-    Column,
-    DecodedCells,
-    Lattice,
-    NeverRule,
-    Predicate,
-    Rule,
-    Schema,
-)
-from understudy.schema.predicates.ast import (
-    And,
-    ColumnComparison,
-    ColumnName,
-    IfThen,
-    In,
-    InCombinations,
-    IsMissing,
-    Literal,
-    Not,
-    Or,
-)
-from understudy.schema.predicates.comparable import scale_step_of, scale_value_of
-from understudy.schema.predicates.on_values import has_value
+from understudy.models.rules.domains import OutOfSteps
+from understudy.models.rules.row_finder import RowFinder, all_rules
+from understudy.models.rules.row_search import SearchAnswer
+from understudy.schema import DecodedCells, NeverRule, Rule, Schema
 
-WITNESS_ROWS = 400
-"""Rows that look for one that keeps every rule, at once."""
-
-MAX_WITNESS_CUTS = 100
-"""Values of a column that bins are cut at, at most."""
-
-WITNESS_BINS = 12
+MAX_NAMED_RULES, MAX_TITLE_CHARACTERS = 6, 120
+"""How many rules a message names, and how much of each it quotes."""
 
 
 def find_row(
@@ -60,54 +29,19 @@ def find_row(
     a value; None where none is found.
 
     >>> from understudy.schema import Schema
-    >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a + b = 17, a < b]"
+    >>> page = '''
+    ... columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}
+    ... rules: [a + b = 17, a < b]
+    ... '''
     >>> row = find_row(Schema.parse(page), filled=("a", "b"))
     >>> int(row["a"].index[0]), int(row["b"].index[0])
     (8, 9)
     """
-    rules = (
-        *schema.rules,
-        *(NeverRule(predicate=IsMissing(ColumnName(name))) for name in filled),
-    )
-    ruled = set().union(filled, *(p.columns for p in schema.forbidden_predicates))
-    columns = tuple(
-        _cut_at_literals(schema[name], schema.forbidden_predicates)
-        for name in schema
-        if name in ruled
-    )
-    kept = tuple(rule for rule in rules if rule.columns <= ruled)
-    trial = Schema(
-        columns=columns,
-        impossible=tuple(p for p in schema.impossible if p.columns <= ruled),
-        rules=kept,
-    )
-    rng = np.random.default_rng(0)
-    codes = {
-        name: rng.integers(0, codec.size, WITNESS_ROWS).astype(codec.dtype)
-        for name, codec in trial.codecs.items()
-    }
     try:
-        codes = keep_possible(trial, codes, WITNESS_ROWS, rng)
-        rows = {name: trial.codecs[name].decode(codes[name], rng) for name in trial}
-        made = repair_broken_values(
-            trial,
-            codes,
-            rows,
-            rng,
-            redraw=lambda name, here: (
-                trial.codecs[name].decode(codes[name][here], rng).index
-            ),
-        )
-    except Refused:
+        finder = RowFinder(schema, all_rules(schema), filled)
+    except OutOfSteps:
         return None
-    # A row without missing values says more.
-    best = int(
-        np.argmax(sum(has_value(cells).astype(np.int64) for cells in made.values()))
-    )
-    return {
-        name: DecodedCells(cells.index[best : best + 1], cells.state[best : best + 1])
-        for name, cells in made.items()
-    }
+    return finder.find_row(filled)
 
 
 def refuse_contradictions(schema: Schema) -> None:
@@ -115,63 +49,95 @@ def refuse_contradictions(schema: Schema) -> None:
     still to be learned is left alone.
 
     >>> from understudy.schema import Schema
-    >>> page = "columns: {a: {type: integer, min: 5, max: 9}, b: {type: integer, min: 0, max: 3}}\\nrules: [a <= b]"
+    >>> page = '''
+    ... columns: {a: {type: integer, min: 5, max: 9}, b: {type: integer, min: 0, max: 3}}
+    ... rules: [a <= b]
+    ... '''
     >>> refuse_contradictions(Schema.parse(page))
     Traceback (most recent call last):
     understudy.errors.SchemaError: rule a <= b: no row can keep it. Loosen the rule, or the bounds of a, b. Nothing was spent
     """
-    rules = [
-        rule
-        for rule in _all_rules(schema)
-        if all(n in schema and schema[n].is_closed for n in rule.columns)
-    ]
-    if not rules or _find_filled(schema, rules) is not None:
+    rules = [rule for rule in all_rules(schema) if _is_about_known(schema, rule)]
+    if not rules:
         return
-    for rule in rules:
-        # A condition that never holds may be about missing cells alone; the others are
-        # about values, and must leave some.
-        if _find_filled(schema, [rule]) is None:
+    try:
+        finder = RowFinder(schema, rules)
+    except OutOfSteps:
+        raise _undecided_error(rules) from None
+    numbers = range(len(finder.rules))
+    # As many steps as sampling has for the same search: what is found here will be
+    # found there.
+    finder.refill()
+    if finder.decide(numbers, valued=True) is SearchAnswer.FOUND:
+        return
+    finder.refill()
+    for number in numbers:
+        if finder.decide([number], valued=True) is SearchAnswer.IMPOSSIBLE:
+            rule = finder.rules[number]
             where = ", ".join(sorted(rule.columns))
             raise SchemaError(
-                f"rule {rule.title}: no row can keep it. Loosen the rule, or the bounds"
-                f" of {where}. Nothing was spent"
+                f"rule {_short_title(rule)}: no row can keep it. Loosen the rule, or"
+                f" the bounds of {where}. Nothing was spent"
             )
-    if (
-        len(rules) < 2
-        or find_row(replace(schema, impossible=(), rules=tuple(rules))) is not None
-    ):
+    finder.refill()
+    answer = finder.decide(numbers, valued=False)
+    if answer is SearchAnswer.FOUND:
         return
-    # More rules leave fewer rows, so the first rule too many is found by halves.
-    fine, broken = 1, len(rules)
-    while broken - fine > 1:
-        middle = (fine + broken) // 2
-        if (
-            find_row(replace(schema, impossible=(), rules=tuple(rules[:middle])))
-            is None
-        ):
-            broken = middle
-        else:
-            fine = middle
-    last = rules[broken - 1]
-    others = [r.title for r in rules[: broken - 1]]
+    if answer is SearchAnswer.UNDECIDED:
+        raise _undecided_error(finder.rules)
+    finder.refill()
+    *others, last = (finder.rules[number] for number in _find_contradiction(finder))
     raise SchemaError(
-        f"rule {last.title}: no row can keep it together with {'; '.join(others)}."
-        " Loosen one. Nothing was spent"
+        f"rule {_short_title(last)}: no row can keep it together with"
+        f" {_name_rules(others)}. Loosen one. Nothing was spent"
     )
 
 
-def _find_filled(
-    schema: Schema, rules: Sequence[Rule]
-) -> Mapping[str, DecodedCells] | None:
-    """A row that keeps these rules, with a value in every column of those that are
-    about values.
+def _find_contradiction(finder: RowFinder) -> list[int]:
+    """Rules that no row can keep together, where all of them are known to be such: as
+    few as the steps allow, the last of them behind all others.
+
+    More rules leave fewer rows, so the first rule too many is found by halves. The
+    others of its contradiction are found in the same way among those before it.
     """
-    filled = set().union(
-        *(rule.columns for rule in rules if not isinstance(rule, NeverRule))
+    core: list[int] = []
+    rest = list(range(len(finder.rules)))
+    while rest and len(core) <= MAX_NAMED_RULES:
+        if core and finder.decide(core, valued=False) is SearchAnswer.IMPOSSIBLE:
+            return core
+        fine, broken = 0, len(rest)
+        while broken - fine > 1:
+            middle = (fine + broken) // 2
+            answer = finder.decide([*rest[:middle], *core], valued=False)
+            if answer is SearchAnswer.IMPOSSIBLE:
+                broken = middle
+            else:
+                fine = middle
+        core.insert(0, rest[broken - 1])
+        rest = rest[: broken - 1]
+    return [*rest, *core]
+
+
+def _undecided_error(rules: Sequence[Rule]) -> Refused:
+    return Refused(
+        f"The {len(rules):,} rules of the schema tie its columns so much that no row"
+        " which keeps them all was found, so none could be promised. Remove some rules,"
+        f" or make them simpler: {_name_rules(rules)}. Nothing was spent"
     )
-    return find_row(
-        replace(schema, impossible=(), rules=tuple(rules)), filled=sorted(filled)
-    )
+
+
+def _name_rules(rules: Sequence[Rule]) -> str:
+    """The titles of some rules; of many, the first."""
+    named = "; ".join(_short_title(rule) for rule in rules[:MAX_NAMED_RULES])
+    more = len(rules) - MAX_NAMED_RULES
+    return f"{named}; and {more:,} more" if more > 0 else named
+
+
+def _short_title(rule: Rule) -> str:
+    title = rule.title
+    if len(title) <= MAX_TITLE_CHARACTERS:
+        return title
+    return title[: MAX_TITLE_CHARACTERS - 1] + "…"
 
 
 def drop_unsatisfiable_rules(schema: Schema) -> tuple[Schema, list[str]]:
@@ -201,43 +167,6 @@ def _is_learned_rule(schema: Schema, rule: Rule) -> bool:
     )
 
 
-def _all_rules(schema: Schema) -> list[Rule]:
-    return [
-        *(NeverRule(predicate=predicate) for predicate in schema.impossible),
-        *schema.rules,
-    ]
-
-
-def _cut_at_literals(column: Column, predicates: Collection[Predicate]) -> Column:
-    """The column with bins that begin where a rule speaks of a value, so that every
-    such rule is decided by the bin.
-    """
-    column = replace(column, constant=False)  # one row has nobody to agree with
-    if not isinstance(column, Lattice) or column.low is None or column.high is None:
-        return column
-    low, high = column.low, column.high
-    pieces = min(WITNESS_BINS, high - low + 1)
-    edges = {low + (high - low + 1) * i // pieces for i in range(pieces + 1)}
-    for literal in list(_literals_about(column.name, predicates))[:MAX_WITNESS_CUTS]:
-        found = scale_value_of(column, literal)
-        if isinstance(found, Fraction):
-            place = math.floor(found / scale_step_of(column))
-            edges |= {edge for edge in (place, place + 1) if low < edge <= high}
-    return replace(column, bins=tuple(sorted(edges)), grain=())
-
-
-def _literals_about(name: str, predicates: Collection[Predicate]) -> Iterator[Literal]:
-    for predicate in predicates:
-        match predicate:
-            case And(left, right) | Or(left, right) | IfThen(left, right):
-                yield from _literals_about(name, (left, right))
-            case Not(part):
-                yield from _literals_about(name, (part,))
-            case ColumnComparison(ColumnName(column), _, Literal() as literal) if (
-                column == name
-            ):
-                yield literal
-            case In(ColumnName(column), values) if column == name:
-                yield from values
-            case InCombinations(names, rows) if ColumnName(name) in names:
-                yield from (row[names.index(ColumnName(name))] for row in rows)
+def _is_about_known(schema: Schema, rule: Rule) -> bool:
+    """Whether everything that a rule is about is declared."""
+    return all(name in schema and schema[name].is_closed for name in rule.columns)

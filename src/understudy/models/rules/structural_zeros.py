@@ -5,7 +5,11 @@ A model over all columns gives impossible cells no mass. One that treats columns
 cannot see them, so its rows are repaired: a row that cannot be exchanges one code with
 another row, if both are possible afterwards. Every column keeps its counts. Where no
 exchange is left, a row takes the codes of a possible one in the columns that have
-rules, and where there is none, codes are drawn evenly from what is possible.
+rules, and where there is none, rows are searched for that keep every rule and are as
+like the ones that were drawn as can be (models/rules/row_finder.py).
+
+The work is bounded whatever the rules are, and does not grow with the rows: hundreds of
+rules that tie hundreds of columns are tried for a second, not for an hour.
 
 What is decided here is the cell. Rules that are finer than the bins are kept when
 values are drawn (models/rules/repair_values.py).
@@ -24,6 +28,12 @@ from numpy.typing import NDArray
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.model import Codes
+from understudy.models.rules.domains import OutOfSteps
+from understudy.models.rules.row_finder import (
+    MAX_REPLACEMENT_STEPS,
+    RowFinder,
+    all_rules,
+)
 from understudy.schema import Predicate, Schema
 from understudy.schema.predicates.on_cells import surely_true_rows
 
@@ -41,10 +51,18 @@ rules of two columns get all rounds for ten columns. Hundreds of rules that tie 
 of columns would otherwise be tried for an hour, for three rows as for a million.
 """
 
+CODES_PER_LOOKUP = 1000
+"""Codes of a column that a predicate without a table is evaluated for in about the time
+of a lookup in one.
+"""
+
 STALLED_REPAIR_SHARE, STALLED_REPAIR_ROWS = 0.99, 1000
 """A round that leaves more than this share of the impossible rows, and more than these,
 is the last.
 """
+
+MAX_SEARCHED_ROWS = 4096
+"""Rows that are searched for one by one; others copy them."""
 
 Masks = Mapping[Clique, NDArray[np.bool_]]
 Flags = NDArray[np.bool_]
@@ -98,10 +116,14 @@ class _RuleGroup:
 
     @cached_property
     def width(self) -> int:
-        """Columns that are looked up to tell how many rules some rows break."""
-        return sum(map(len, self.masks)) + sum(
-            len(predicate.columns) for predicate in self.unmasked_predicates
-        )
+        """Columns that are looked up to tell how many rules some rows break; a column
+        of very many codes counts as several where no table is held.
+        """
+        lookups = sum(map(len, self.masks))
+        for predicate in self.unmasked_predicates:
+            for name in predicate.columns:
+                lookups += 1 + self.schema.codecs[name].size // CODES_PER_LOOKUP
+        return lookups
 
     def faults(
         self, codes: Mapping[str, NDArray[np.integer]], rows: int
@@ -181,16 +203,18 @@ def keep_possible(
     [(0, 0), (0, 1), (1, 0), (1, 0)]
     """
     made: Codes | None = None
+    left = np.zeros(rows, np.bool_)
     for group in _rule_groups(schema):
         faults = group.faults(codes, rows)
         if faults.any():
-            made = (
-                {name: column.copy() for name, column in codes.items()}
-                if made is None
-                else made
-            )
-            _repair_rows(group, made, faults, rng, fixed)
-    return codes if made is None else made
+            if made is None:
+                made = {name: column.copy() for name, column in codes.items()}
+            left |= _repair_rows(group, made, faults, rng, fixed)
+    if made is None:
+        return codes
+    if left.any():
+        _replace_rows(schema, made, left, rng, fixed)
+    return made
 
 
 def _repair_rows(
@@ -199,8 +223,10 @@ def _repair_rows(
     faults: NDArray[np.int16],
     rng: Generator,
     fixed: Collection[str],
-) -> None:
-    """Make every row keep the rules of one group, which no other group can undo."""
+) -> Flags:
+    """Make rows keep the rules of one group, which no other group can undo; which rows
+    are left is returned.
+    """
     free = [name for name in codes if name not in fixed and name in group.columns]
     work = 0
     for _ in range(MAX_REPAIR_ROUNDS):
@@ -209,7 +235,7 @@ def _repair_rows(
             _exchange_column(group, codes, name, faults, rng)
             work += RULE_LOOKUPS_PER_EXCHANGE * group.width
             if not faults.any():
-                return
+                return faults > 0
             if work > MAX_EXCHANGE_WORK:
                 break
         if work > MAX_EXCHANGE_WORK or int(faults.sum()) > max(
@@ -217,9 +243,8 @@ def _repair_rows(
         ):
             break
     bad = faults > 0
-    _copy_donors(group, codes, bad, rng, fixed)
-    if bad.any():
-        _redraw_codes(group, codes, bad, rng, fixed)
+    _copy_donors(sorted(group.columns), codes, bad, rng, fixed)
+    return bad
 
 
 def _exchange_column(
@@ -278,13 +303,16 @@ def _swap_if_better(
 
 
 def _copy_donors(
-    group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]
+    names: Sequence[str],
+    codes: Codes,
+    bad: Flags,
+    rng: Generator,
+    fixed: Collection[str],
 ) -> None:
-    """Rows that are left take over what a possible row with the same fixed codes has in
-    the columns of the group.
+    """Bad rows take over what another row with the same fixed codes has in some
+    columns.
     """
     here = np.flatnonzero(bad)
-    names = sorted(group.columns)
     source = draw_donors(
         [codes[name] for name in names if name in fixed], bad, here, rng
     )
@@ -294,42 +322,69 @@ def _copy_donors(
     bad[here] = False
 
 
-def _redraw_codes(
-    group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]
+def _replace_rows(
+    schema: Schema, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]
 ) -> None:
-    """New codes for the rows that are left, one set of columns after the other, until
-    every declaration is satisfied.
+    """New codes for rows beside which no possible one was drawn: searched for as long
+    as there are steps, then copied from those that were found.
     """
-    free_names = sorted(group.columns - set(fixed))
-    for _ in range(MAX_REPAIR_ROUNDS):
-        for clique, zeros in group.masks.items():
-            free = [i for i, name in enumerate(clique) if name not in fixed]
-            for row in np.flatnonzero(
-                zeros[tuple(codes[name] for name in clique)] & bad
-            ):
-                pinned = tuple(
-                    slice(None) if i in free else int(codes[clique[i]][row])
-                    for i in range(len(clique))
-                )
-                choices = np.argwhere(~zeros[pinned])
-                if not free or not len(choices):
-                    raise Refused(
-                        "What is given leaves no possible row: the schema declares"
-                        " every completion impossible"
-                    )
-                for i, code in zip(
-                    free, choices[rng.integers(len(choices))], strict=True
-                ):
-                    codes[clique[i]][row] = code
-        bad[:] = group.faults(codes, bad.size) > 0
-        if not bad.any():
-            return
-        for name in free_names if group.unmasked_predicates else ():
-            codes[name][bad] = rng.integers(
-                0, group.schema.codecs[name].size, int(bad.sum())
-            )
-    columns = ", ".join(sorted(group.columns))
-    raise Refused(
-        f"{columns}: what is declared impossible leaves hardly a row possible. Loosen"
-        " it in the schema"
+    try:
+        finder = RowFinder(schema, all_rules(schema))
+    except OutOfSteps:
+        raise _no_row_error(schema, fixed) from None
+    kept = [name for name in finder.columns if name in fixed]
+    _search_rows(finder, codes, bad, rng, kept)
+    _copy_donors(list(finder.columns), codes, bad, rng, kept)
+    if not bad.any():
+        return
+    # The row that was found before anything was spent, where nothing else is asked for.
+    row = None if kept else finder.find_row()
+    if row is None:
+        raise _no_row_error(schema, kept)
+    for name, code in finder.codes_of(row).items():
+        codes[name][bad] = code
+    bad[:] = False
+
+
+def _search_rows(
+    finder: RowFinder, codes: Codes, bad: Flags, rng: Generator, kept: Sequence[str]
+) -> None:
+    """Replace bad rows by rows that keep every rule, the first of each combination of
+    kept codes in front, until the steps are used up.
+    """
+    here = np.flatnonzero(bad)
+    if kept:
+        keys = np.column_stack([codes[name][here] for name in kept])
+        first = np.unique(keys, axis=0, return_index=True)[1]
+        here = here[np.concatenate([first, np.delete(np.arange(here.size), first)])]
+    here = here[:MAX_SEARCHED_ROWS]
+    codecs = finder.schema.codecs
+    cells = {
+        name: codecs[name].decode(codes[name][here], rng) for name in finder.columns
+    }
+    finder.refill(MAX_REPLACEMENT_STEPS)
+    for place, row in enumerate(here):
+        allowed = {
+            name: finder.allow_code(name, int(codes[name][row])) for name in kept
+        }
+        found = finder.find_like(cells, place, allowed)
+        if found is None:
+            if finder.is_exhausted:
+                return
+            continue
+        for name, code in finder.codes_of(found).items():
+            codes[name][row] = code
+        bad[row] = False
+
+
+def _no_row_error(schema: Schema, fixed: Collection[str]) -> Refused:
+    if fixed:
+        return Refused(
+            "What is given leaves no possible row: the schema declares every completion"
+            " impossible"
+        )
+    ruled = set().union(*(p.columns for p in schema.forbidden_predicates))
+    return Refused(
+        f"{', '.join(sorted(ruled))}: no row was found that keeps every rule of the"
+        " schema. Loosen its rules"
     )

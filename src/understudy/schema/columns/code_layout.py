@@ -122,6 +122,41 @@ class CodeLayout:
         edges = self.bins.edges if isinstance(self.bins, BinEdges) else ()
         return np.array(edges, np.int64)
 
+    # The arrays below are made once: with 100,000 codes, making them anew for every rule
+    # and every batch of rows would take longer than all the rest.
+    @cached_property
+    def is_value(self) -> NDArray[np.bool_]:
+        """Which codes are values; `other` is one, missing codes are not."""
+        return np.arange(self.size) < len(self.bins) + self.has_other
+
+    @cached_property
+    def is_ranked(self) -> NDArray[np.bool_]:
+        """Which codes are bins or listed labels."""
+        return np.arange(self.size) < len(self.bins)
+
+    @cached_property
+    def first_indices(self) -> NDArray[np.int64]:
+        """The first lattice index of each bin, or the rank of each label; 0 for codes
+        behind them.
+        """
+        ranks = np.arange(self.size, dtype=np.int64)
+        ends = self.edges[:-1] if isinstance(self.bins, BinEdges) else ranks
+        return self._pad_behind_values(ends)
+
+    @cached_property
+    def last_indices(self) -> NDArray[np.int64]:
+        """The last lattice index of each bin, or the rank of each label; 0 for codes
+        behind them.
+        """
+        if isinstance(self.bins, BinEdges):
+            return self._pad_behind_values(self.edges[1:] - 1)
+        return self.first_indices
+
+    def _pad_behind_values(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        padded = np.zeros(self.size, np.int64)
+        padded[: len(self.bins)] = ends[: len(self.bins)]
+        return padded
+
     @property
     def is_binned(self) -> bool:
         """Whether some code stands for several values of a lattice."""

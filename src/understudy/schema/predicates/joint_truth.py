@@ -42,7 +42,6 @@ from understudy.schema.predicates.kleene import (
     compare_range_with_bound,
     compare_ranges,
     is_value_code,
-    pad_to_codes,
     truth_from_flags,
     undecided_truth,
 )
@@ -103,7 +102,7 @@ def truth_of_sum(
         if column_ranges is None:
             return truth_from_flags(np.zeros_like(valued), valued)
         ranges.append(column_ranges)
-    ends, bound = _sum_ranges(predicate, ranges, codecs, axes)
+    ends, bound = _sum_ranges(predicate, ranges, axes)
     surely, possibly = compare_range_with_bound(ends, predicate.operator, bound)
     return truth_from_flags(valued & surely, valued & possibly)
 
@@ -111,7 +110,6 @@ def truth_of_sum(
 def _sum_ranges(
     predicate: LinearComparison,
     ranges: Sequence[CodeRanges],
-    codecs: Mapping[str, Codec],
     axes: TableAxes,
 ) -> tuple[Range, int]:
     """The range of a weighted sum and the constant it is compared with, both as whole
@@ -129,23 +127,15 @@ def _sum_ranges(
     for factor, column_ranges in zip(factors, ranges, strict=True):
         magnitude += abs(factor) * column_ranges.magnitude
     dtype = exact_integer_dtype(magnitude)
-    low, high = np.zeros((), dtype), np.zeros((), dtype)
+    low: NDArray[Any] = np.zeros((), dtype)
+    high: NDArray[Any] = np.zeros((), dtype)
     for (_, name), factor, ends in zip(predicate.terms, factors, ranges, strict=True):
-        first, last = ends.low.astype(dtype), ends.high.astype(dtype)
+        first = axes.align_table([name.column], ends.first).astype(dtype)
+        last = axes.align_table([name.column], ends.last).astype(dtype)
         smallest, largest = (first, last) if factor > 0 else (last, first)
-        low = low + _align_numbers(name, factor * smallest, codecs, axes)
-        high = high + _align_numbers(name, factor * largest, codecs, axes)
+        low = low + factor * smallest
+        high = high + factor * largest
     return (low, high), bound
-
-
-def _align_numbers(
-    name: ColumnName,
-    numbers: NDArray[Any],
-    codecs: Mapping[str, Codec],
-    axes: TableAxes,
-) -> NDArray[Any]:
-    size = codecs[name.column].size
-    return axes.align_table([name.column], pad_to_codes(numbers, size))
 
 
 def compare_columns(
@@ -170,11 +160,12 @@ def compare_columns(
         )
         return undecided
     unit = math.lcm(left_ranges.unit.denominator, right_ranges.unit.denominator)
-    left_ends = _align_range(left, left_ranges, unit, codecs, axes)
-    right_ends = _align_range(right, right_ranges, unit, codecs, axes)
+    left_ends = _align_range(left, left_ranges, unit, axes)
+    right_ends = _align_range(right, right_ranges, unit, axes)
     surely, possibly = compare_ranges(left_ends, operator, right_ends)
-    ranked = _align_ranked(left, left_ranges, codecs, axes) & _align_ranked(
-        right, right_ranges, codecs, axes
+    # Missing codes and `other` have no place in the order.
+    ranked = axes.align_table([left.column], here.is_ranked) & axes.align_table(
+        [right.column], there.is_ranked
     )
     return truth_from_flags(ranked & surely, ranked & possibly)
 
@@ -183,7 +174,6 @@ def _align_range(
     name: ColumnName,
     ranges: CodeRanges,
     unit: int,
-    codecs: Mapping[str, Codec],
     axes: TableAxes,
 ) -> Range:
     """The ends of a column's codes as whole numbers, `unit` of them to one on the
@@ -191,22 +181,9 @@ def _align_range(
     """
     factor = int(ranges.unit * unit)
     dtype = exact_integer_dtype(factor * ranges.magnitude)
-    low, high = ranges.low.astype(dtype), ranges.high.astype(dtype)
-    return (
-        _align_numbers(name, factor * low, codecs, axes),
-        _align_numbers(name, factor * high, codecs, axes),
-    )
-
-
-def _align_ranked(
-    name: ColumnName,
-    ranges: CodeRanges,
-    codecs: Mapping[str, Codec],
-    axes: TableAxes,
-) -> NDArray[np.bool_]:
-    """Which codes have a range; missing codes and `other` have none."""
-    size = codecs[name.column].size
-    return axes.align_table([name.column], np.arange(size) < len(ranges))
+    first = axes.align_table([name.column], ranges.first).astype(dtype)
+    last = axes.align_table([name.column], ranges.last).astype(dtype)
+    return factor * first, factor * last
 
 
 def _compare_labels(

@@ -40,7 +40,7 @@ def truth_from_flags(surely: CodeFlags, possibly: CodeFlags) -> TruthArray:
 
 def is_value_code(codec: Codec) -> CodeFlags:
     """Which codes are values; `other` is one, missing codes are not."""
-    return np.arange(codec.size) < len(codec.bins) + codec.has_other
+    return codec.is_value
 
 
 def undecided_truth(codec: Codec) -> TruthArray:
@@ -62,22 +62,35 @@ def pad_to_codes(table: NDArray[Any], size: int) -> NDArray[Any]:
 @dataclass(frozen=True)
 class CodeRanges:
     """The first and the last value of each code of an ordered column, as whole
-    multiples of `unit` on the scale of its family.
+    multiples of `unit` on the scale of its family. Codes behind the first `ranks` have
+    no place in the order, and 0 here.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    ranks: int
     unit: Fraction
 
     def __len__(self) -> int:
-        return len(self.low)
+        return self.ranks
+
+    @property
+    def low(self) -> NDArray[np.int64]:
+        """The first value of each code that has a place in the order."""
+        return self.first[: self.ranks]
+
+    @property
+    def high(self) -> NDArray[np.int64]:
+        """The last value of each such code."""
+        return self.last[: self.ranks]
 
     @property
     def magnitude(self) -> int:
         """The largest distance of an end from 0, in units."""
-        return max(
-            abs(int(self.low.min(initial=0))), abs(int(self.high.max(initial=0)))
-        )
+        if not self.ranks:
+            return 0
+        # Codes are in order, so the extremes stand at the ends.
+        return max(abs(int(self.low[0])), abs(int(self.high[-1])))
 
 
 def code_ranges(codec: Codec) -> CodeRanges | None:
@@ -90,13 +103,15 @@ def code_ranges(codec: Codec) -> CodeRanges | None:
     column = codec.column
     if isinstance(codec.bins, BinEdges):
         assert isinstance(column, Lattice)
-        return CodeRanges(codec.edges[:-1], codec.edges[1:] - 1, scale_step_of(column))
+        unit = scale_step_of(column)
+        return CodeRanges(
+            codec.first_indices, codec.last_indices, len(codec.bins), unit
+        )
     order = label_order_of(column)
     if not order:
         return None
     # An ordered label is a range of one value: its rank.
-    ranks = np.arange(len(order), dtype=np.int64)
-    return CodeRanges(ranks, ranks, Fraction(1))
+    return CodeRanges(codec.first_indices, codec.last_indices, len(order), Fraction(1))
 
 
 Range = tuple[NDArray[Any], NDArray[Any]]

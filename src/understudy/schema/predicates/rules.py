@@ -41,7 +41,7 @@ from understudy.schema.predicates.ast import (
 )
 from understudy.schema.predicates.comparable import check_predicate, family_of_column
 
-_OPPOSITE_OPERATORS = {
+OPPOSITE_OPERATORS = {
     Operator.EQUAL: Operator.UNEQUAL,
     Operator.UNEQUAL: Operator.EQUAL,
     Operator.LESS: Operator.AT_LEAST,
@@ -124,7 +124,7 @@ def _opposite_test(predicate: Predicate) -> Predicate:
         case IsMissing() | In() | InCombinations():
             return replace(predicate, negated=not predicate.negated)
         case LinearComparison() | ColumnComparison():
-            return replace(predicate, operator=_OPPOSITE_OPERATORS[predicate.operator])
+            return replace(predicate, operator=OPPOSITE_OPERATORS[predicate.operator])
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 

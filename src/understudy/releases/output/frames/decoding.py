@@ -13,7 +13,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.models.rules.repair_values import repair_broken_values
-from understudy.models.rules.satisfiability import find_row
 from understudy.releases.output.frames.cells import ColumnCells, cells_from_decoded
 from understudy.releases.output.frames.generated_keys import KeyGenerator, key_column
 from understudy.schema import BinEdges, Column, DecodedCells, Lattice, Schema
@@ -107,7 +106,8 @@ class _RowDecoder:
             self.rng,
             redraw=partial(self._redraw_column, codes),
             pinned=set(self.pins or ()),
-            witness=self._find_witness,
+            # A row that is searched for has no given values.
+            searches=self.pins is None,
         )
 
     def _decode_column(self, name: str, codes: NDArray[np.integer]) -> DecodedCells:
@@ -136,10 +136,6 @@ class _RowDecoder:
     ) -> NDArray[np.int64]:
         """New values of some rows, inside the bins that they are in."""
         return self._decode_column(name, codes[name][rows]).index
-
-    def _find_witness(self) -> Mapping[str, DecodedCells] | None:
-        """Some row that keeps all rules; none that has given values is known."""
-        return find_row(self.schema) if self.pins is None else None
 
 
 def _key_cells(column: Column, key: NDArray[np.int64]) -> ColumnCells:
