@@ -1,7 +1,7 @@
 """What a release consists of, checked: everything that may leave the building, with
 exactly one guarantee on it.
 
-Nothing in it was derived from the rows except by measurements that were paid for: no
+Nothing in it was derived from the rows except by measurements that were charged: no
 exact number of rows, no hash of them, no path, no timing. What can be done with it
 (sampling, answering, saving) is in releases/release.py.
 """

@@ -263,7 +263,7 @@ class Release(ReleaseContents):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever uses it should know, as the command line says it after a run:
+        """What a user of it should know, as the command line says it after a run:
         the run's notices, and warnings about the budget and about columns that carry no
         information.
         """

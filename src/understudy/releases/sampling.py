@@ -31,7 +31,7 @@ MAX_SAMPLE_ROWS = 10**12
 MAX_UNASKED_CELLS = 2 * 10**9
 """Rows times columns that are sampled if the caller names no number: 100 million rows
 of 20 columns, 10 GB of CSV or of memory. A release of a few kilobytes may estimate any
-number of rows, and whoever samples it need not know which.
+number of rows, which its user need not know.
 """
 
 _MAX_GIVEN_CELLS = 10_000_000

@@ -28,10 +28,10 @@ from understudy.releases.warnings import list_warnings as list_warnings
 from understudy.text import format_count, format_percent, join_first_names, join_words
 
 DISCOVERY_STEPS = frozenset({"types", "values", "bounds", "bins"})
-"""Steps of a statement that paid for what the schema left open."""
+"""Steps of a statement that learned what the schema left open."""
 
 SELECTION_STEPS = frozenset({"choice", "errors"})
-"""Steps that paid for deciding what to measure."""
+"""Steps that decided what to measure."""
 
 _LEARNED_NOUNS = (
     ("type", "type", "types"),

@@ -44,7 +44,7 @@ from understudy.schema.predicates.ast import Predicate
 BASIS_MEASURED = "measured"
 BASIS_MODEL_IN_INTERVAL = "from the model, within what was measured"
 BASIS_MODEL_ALONE = "from the model: not measured"
-BASIS_IMPOSSIBLE = "nobody can be meant"
+BASIS_IMPOSSIBLE = "no row can be meant"
 """How an estimate was made, in words."""
 
 _ROUNDING_SLACK = 1e-9

@@ -75,7 +75,7 @@ class DegenerateColumn:
 class CatchAllShares:
     """The share of rows in each place where cells go that do not fit."""
 
-    untold: float
+    unplaced: float
     """`other` and missing together."""
     other: float
     first: float
@@ -87,7 +87,7 @@ class CatchAllShares:
         """The shares of one column, from the share of each of its codes."""
         values = len(codec.bins)
         return cls(
-            untold=float(shares[values:].sum()),
+            unplaced=float(shares[values:].sum()),
             other=0.0 if codec.other is None else float(shares[codec.other]),
             first=float(shares[0]) if values else 0.0,
             last=float(shares[values - 1]) if values else 0.0,
@@ -96,7 +96,7 @@ class CatchAllShares:
     @property
     def largest(self) -> float:
         """The largest share of any one place."""
-        return max(self.untold, self.first, self.last)
+        return max(self.unplaced, self.first, self.last)
 
 
 def find_degenerate_columns(evidence: Evidence) -> dict[str, DegenerateColumn]:
@@ -133,9 +133,10 @@ def degenerate_column_lines(
 
 def _judge_released_column(evidence: Evidence, name: str) -> DegenerateColumn | None:
     if evidence.schema[name].is_lost:
-        # The run itself says that nothing stood out; labels may be misspelt numbers.
-        labels = isinstance(evidence.schema[name], Categorical)
-        return DegenerateColumn(LOST_LABELS_TEXT if labels else "", lost=True)
+        # The run itself warns that nothing exceeded the noise; labels may besides be
+        # misspelt numbers.
+        has_labels = isinstance(evidence.schema[name], Categorical)
+        return DegenerateColumn(LOST_LABELS_TEXT if has_labels else "", lost=True)
     codec, shares = evidence.schema.codecs[name], evidence.shares(name)
     if CatchAllShares.of(codec, shares).largest < MIN_BOUND_BIN_SHARE:
         return None  # spares most columns the error bound
@@ -161,8 +162,8 @@ def _judge_column(
     codec: Codec, shares: NDArray[np.float64], error: float
 ) -> DegenerateColumn | None:
     catch_all = CatchAllShares.of(codec, shares)
-    if _exceeds_noise(catch_all.untold, MIN_CATCH_ALL_SHARE, error):
-        return _judge_untold(codec, catch_all, error)
+    if _exceeds_noise(catch_all.unplaced, MIN_CATCH_ALL_SHARE, error):
+        return _judge_unplaced(codec, catch_all, error)
     if len(codec.bins) < 2:
         return None
     if _is_clipped_by_declaration(codec):
@@ -172,13 +173,13 @@ def _judge_column(
     return _judge_first_value(codec, catch_all, error)
 
 
-def _judge_untold(
+def _judge_unplaced(
     codec: Codec, catch_all: CatchAllShares, error: float
 ) -> DegenerateColumn | None:
     """A column whose rows are nearly all `other` or missing."""
-    is_alone = _is_rest_noise(catch_all.untold, error)
+    is_alone = _is_rest_noise(catch_all.unplaced, error)
     # Which of the two holds most rows decides what the owner should look at.
-    if codec.other is None or 2 * catch_all.other < catch_all.untold:
+    if codec.other is None or 2 * catch_all.other < catch_all.unplaced:
         return DegenerateColumn(EMPTY_COLUMN_TEXT, is_alone)
     column = codec.column
     assert isinstance(column, Categorical)

@@ -123,7 +123,7 @@ def file_column_of(cells: ColumnCells) -> FileColumn:
 
 
 def _is_pandas_dtype(dtype: str) -> bool:
-    """Whether pandas may have to be told this name, because cells do not show it."""
+    """Whether a file must state this name for pandas, because cells do not show it."""
     patterns = (_PANDAS_EXTENSION_DTYPE, _NUMPY_DENSE_DTYPE)
     return any(pattern.fullmatch(dtype) for pattern in patterns)
 
