@@ -1,5 +1,5 @@
-"""The YAML page a person edits: a schema's plain data with comments on what is public,
-what will be paid for, what to fill in.
+"""The YAML file that a person edits: a schema's plain data with comments that say what
+is public, what will be learned, and what to fill in.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from understudy.schema.yaml.keys import LEARN_WORD
 from understudy.schema.yaml.writer import column_to_dict, schema_to_dict
 
 MAX_YAML_LINE_WIDTH = 100
+
+# YAML reads a key of up to 1,024 characters on its line; longer ones need the explicit
+# form (`? key`). Escapes and quotation marks count too.
 MAX_YAML_KEY_CHARACTERS = 800
-"""YAML takes a key on its own line only up to 1,024 characters; longer ones get the
-explicit form.
-"""
 
 SCHEMA_PAGE_HEADER = """\
 # What this table looks like. Everything written here counts as public, by your
@@ -29,9 +29,11 @@ SCHEMA_PAGE_HEADER = """\
 """
 
 _LEARN_COMMENT = "will be learned at a price; or fill in"
+_LEARNED_COMMENT = "learned, and paid for"
 _BARE_TEXT_REGEX = re.compile(
     r"[A-Za-z_][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*", re.ASCII
 )
+# Some reader of YAML takes each of these words for something other than a text.
 _YAML_RESERVED_WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 _BARE_NUMBER_REGEX = re.compile(CELL_NUMBER_PATTERN, re.ASCII)
 _BARE_DATE_OR_SPAN_REGEX = re.compile(
@@ -56,36 +58,36 @@ def dump_schema(schema: Schema) -> str:
         values: learn  # will be learned at a price; or fill in, as in [a, b]
     """
     plain = schema_to_dict(schema)
-    parts = [SCHEMA_PAGE_HEADER.rstrip("\n"), f"version: {plain['version']}"]
+    lines = [SCHEMA_PAGE_HEADER.rstrip("\n"), f"version: {plain['version']}"]
     if "unit" in plain:
-        parts += [
-            "",
-            "unit:  # whom the guarantee protects",
-            *_mapping_lines(plain["unit"], 1),
-        ]
+        lines += ["", "unit:  # whom the guarantee protects"]
+        lines += _mapping_lines(plain["unit"], 1)
     if "rows" in plain:
-        parts += ["", f"rows: {plain['rows']}  # public"]
-    parts += ["", "columns:" if schema.columns else "columns: {}"]
+        lines += ["", f"rows: {plain['rows']}  # public"]
+    lines += ["", "columns:" if schema.columns else "columns: {}"]
     for column in schema.columns:
-        parts += _nested_lines(column.name, list(_column_lines(column)), 1)
+        lines += _nested_lines(column.name, list(_column_lines(column)), 1)
+    lines += _condition_lines(plain)
+    return "\n".join(lines) + "\n"
+
+
+def _condition_lines(plain: dict[str, Any]) -> list[str]:
+    """The impossible conditions, the rules, and what becomes of rows that break them."""
+    lines: list[str] = []
     if "impossible" in plain:
-        parts += ["", "impossible:  # public: holds for no row"]
-        parts += [f"  - {_quote_text(condition)}" for condition in plain["impossible"]]
+        lines += ["", "impossible:  # public: holds for no row"]
+        lines += [f"  - {_quote_text(condition)}" for condition in plain["impossible"]]
     if "rules" in plain:
-        parts += ["", "rules:  # public: hold for every row"]
+        lines += ["", "rules:  # public: hold for every row"]
         for rule in plain["rules"]:
-            parts += _rule_lines(rule)
+            lines += _rule_lines(rule)
     if "broken" in plain:
-        parts += [
-            "",
-            f"broken: {plain['broken']}  # what becomes of rows that break a rule",
-        ]
+        comment = "what becomes of rows that break a rule"
+        lines += ["", f"broken: {plain['broken']}  # {comment}"]
     if "count_broken" in plain:
-        parts += [
-            "",
-            "count_broken: true  # how many break one will be learned at a price",
-        ]
-    return "\n".join(parts) + "\n"
+        comment = "how many break one will be learned at a price"
+        lines += ["", f"count_broken: true  # {comment}"]
+    return lines
 
 
 def _rule_lines(rule: str | dict[str, Any]) -> list[str]:
@@ -94,130 +96,103 @@ def _rule_lines(rule: str | dict[str, Any]) -> list[str]:
         return [f"  - {_quote_text(rule)}"]
     lines: list[str] = []
     for key, value in rule.items():
-        if isinstance(value, dict):
-            lines += (
-                _nested_lines(key, _mapping_lines(value, 3), 2)
-                if value
-                else [f"    {key}: {{}}"]
-            )
+        if value == {}:
+            lines.append(f"    {key}: {{}}")
+        elif isinstance(value, dict):
+            lines += _nested_lines(key, _mapping_lines(value, 3), 2)
         elif key == "allowed":
-            lines += [
-                f"    {key}:",
-                *(
-                    f"      - [{', '.join(_scalar_text(cell) for cell in one)}]"
-                    for one in value
-                ),
-            ]
+            rows = [", ".join(map(_scalar_text, values)) for values in value]
+            lines += [f"    {key}:", *(f"      - [{row}]" for row in rows)]
         else:
-            note = (
-                "will be learned at a price; or fill in, as in {a: b}"
-                if (key, value) == ("map", LEARN_WORD)
-                else None
-            )
-            lines += _entry_lines(key, value, 2, note)
+            is_learned = key == "map" and value == LEARN_WORD
+            comment = f"{_LEARN_COMMENT}, as in {{a: b}}" if is_learned else None
+            lines += _entry_lines(key, value, 2, comment)
     return ["  -", *lines]
 
 
 def _column_lines(column: Column) -> Iterator[str]:
     comments = _column_comments(column)
     for key, value in column_to_dict(column).items():
-        comment = comments.get(key)
-        if key == "unfold" and isinstance(value, dict):
-            yield from _nested_lines(key, _mapping_lines(value, 3), 2)
-        elif isinstance(value, dict):
-            nested = [
-                line
-                for level, groups in value.items()
-                for line in _nested_lines(level, _mapping_lines(groups, 4), 3)
-            ]
-            yield from _nested_lines(key, nested, 2)
+        if not isinstance(value, dict):
+            yield from _entry_lines(key, value, 2, comments.get(key))
+        elif key == "levels":
+            yield from _key_lines(key, 2)
+            for level, groups in value.items():
+                yield from _nested_lines(level, _mapping_lines(groups, 4), 3)
         else:
-            yield from _entry_lines(key, value, 2, comment)
+            yield from _nested_lines(key, _mapping_lines(value, 3), 2)
 
 
 def _column_comments(column: Column) -> dict[str, str]:
-    """What each line is, in the three states everything has: public, paid for (or to
-    be), refused.
-    """
+    """The comment on each key: public, learned or to be learned, or never released."""
     if isinstance(column, UndeclaredColumn):
         return {"type": f"{_LEARN_COMMENT}, as in integer"}
     if isinstance(column, Text):
         return {"type": "dropped: free text is never released"}
     if isinstance(column, Identifier):
-        return {
-            "type": (
-                f"{'replaced by fresh keys' if column.generate else 'dropped'}:"
-                " identifiers are never released"
-            )
-        }
+        fate = "replaced by fresh keys" if column.generate else "dropped"
+        return {"type": f"{fate}: identifiers are never released"}
+    comments = dict.fromkeys(_PUBLIC_KEYS, "public")
+    for fact, keys in _KEYS_BY_LEARNED_FACT.items():
+        if fact in column.learned:
+            comments |= dict.fromkeys(keys, _LEARNED_COMMENT)
     plain = column_to_dict(column)
-    dropped = {}
+    for key, example in _LEARN_EXAMPLES.items():
+        if plain.get(key) == LEARN_WORD:
+            comments[key] = _LEARN_COMMENT + example
     if not column.use:
-        dropped = {"use": "dropped by your choice"}
+        comments["use"] = "dropped by your choice"
     elif column.role is Role.DIRECT_IDENTIFIER:
-        dropped = {"role": "dropped: direct identifiers are never released"}
-    states = dict.fromkeys(
-        ("values", "min", "max", "bins", "nullable", "missing", "unfold"), "public"
-    )
-    if "values" in column.learned:
-        states["values"] = "learned, and paid for"
-    if "bounds" in column.learned:
-        states |= dict.fromkeys(("min", "max"), "learned, and paid for")
-    if "missing codes" in column.learned:
-        states["missing"] = "learned, and paid for"
-    if "bins" in column.learned:
-        states |= dict.fromkeys(("bins", "grain"), "learned, and paid for")
-    examples = {
-        "weekdays": " seven weights from Monday",
-        "values": ", as in [a, b]",
-        "bounds": " min and max",
-        "min": "",
-        "max": "",
-    }
-    states |= {
-        key: _LEARN_COMMENT + example
-        for key, example in examples.items()
-        if plain.get(key) == LEARN_WORD
-    }
-    return (
-        {"type": "learned, and paid for" if "type" in column.learned else "public"}
-        | states
-        | dropped
-    )
+        comments["role"] = "dropped: direct identifiers are never released"
+    return comments
+
+
+_PUBLIC_KEYS = (
+    "type", "values", "min", "max", "bins", "nullable", "missing", "unfold",
+)  # fmt: skip
+_KEYS_BY_LEARNED_FACT = {
+    "type": ("type",),
+    "values": ("values",),
+    "bounds": ("min", "max"),
+    "missing codes": ("missing",),
+    "bins": ("bins", "grain"),
+}
+_LEARN_EXAMPLES = {
+    "weekdays": " seven weights from Monday",
+    "values": ", as in [a, b]",
+    "bounds": " min and max",
+    "min": "",
+    "max": "",
+}
 
 
 def _nested_lines(key: str, lines: list[str], depth: int) -> list[str]:
-    """A key and the block behind it."""
+    """A key and the block below it."""
     return [*_key_lines(key, depth), *lines]
 
 
 def _key_lines(key: str, depth: int) -> list[str]:
     pad, text = "  " * depth, _quote_text(key)
-    return (
-        [f"{pad}{text}:"]
-        if len(text) <= MAX_YAML_KEY_CHARACTERS
-        else [f"{pad}? {text}", f"{pad}:"]
-    )
+    if len(text) > MAX_YAML_KEY_CHARACTERS:
+        return [f"{pad}? {text}", f"{pad}:"]
+    return [f"{pad}{text}:"]
 
 
 def _mapping_lines(plain: dict[str, Any], depth: int) -> list[str]:
-    return [
-        line
-        for key, value in plain.items()
-        for line in _entry_lines(key, value, depth, None)
-    ]
+    lines: list[str] = []
+    for key, value in plain.items():
+        lines += _entry_lines(key, value, depth, None)
+    return lines
 
 
 def _entry_lines(key: str, value: object, depth: int, comment: str | None) -> list[str]:
-    """A key and its value in one line, or in several where a list is long."""
+    """A key and its value in one line, or in several if a list is long."""
     note = f"  # {comment}" if comment else ""
+    exact = key in _EXACT_VALUE_KEYS
     *before, head = _key_lines(key, depth)
     if not isinstance(value, list):
-        return [
-            *before,
-            f"{head} {_scalar_text(value, exact=key in _EXACT_VALUE_KEYS)}{note}",
-        ]
-    items = [_scalar_text(item, exact=key in _EXACT_VALUE_KEYS) for item in value]
+        return [*before, f"{head} {_scalar_text(value, exact=exact)}{note}"]
+    items = [_scalar_text(item, exact=exact) for item in value]
     if len(head) + sum(len(item) + 2 for item in items) <= MAX_YAML_LINE_WIDTH:
         return [*before, f"{head} [{', '.join(items)}]{note}"]
     return [*before, f"{head}{note}", *_wrap_items(items, "  " * (depth + 1))]
@@ -241,32 +216,34 @@ def _scalar_text(value: object, *, exact: bool = False) -> str:
     if isinstance(value, int):
         return str(value)
     text = str(value)
-    if exact and (
-        _BARE_NUMBER_REGEX.fullmatch(text) or _BARE_DATE_OR_SPAN_REGEX.fullmatch(text)
-    ):
+    # Elsewhere 0.10 and 2024-12-31 are labels, and quotation marks keep other readers
+    # from turning them into numbers and dates.
+    if exact and _is_bare_value(text):
         return text
     return _quote_text(text)
 
 
+def _is_bare_value(text: str) -> bool:
+    if _BARE_NUMBER_REGEX.fullmatch(text):
+        return True
+    return _BARE_DATE_OR_SPAN_REGEX.fullmatch(text) is not None
+
+
 def _quote_text(text: str) -> str:
-    """A text as YAML takes it: bare where that is safe for every reader, else in double
+    """A text as YAML takes it: bare if that is safe for every reader, else in double
     quotes with escapes.
     """
-    if (
-        len(text) <= MAX_YAML_LINE_WIDTH
-        and _BARE_TEXT_REGEX.fullmatch(text)
-        and text.lower() not in _YAML_RESERVED_WORDS
-    ):
+    is_reserved = text.lower() in _YAML_RESERVED_WORDS
+    is_short = len(text) <= MAX_YAML_LINE_WIDTH
+    if is_short and not is_reserved and _BARE_TEXT_REGEX.fullmatch(text):
         return text
-    return "".join(_escape_character(c) for c in json.dumps(text, ensure_ascii=False))
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(map(_escape_character, quoted))
 
 
 def _escape_character(character: str) -> str:
-    """Characters that JSON leaves bare and YAML does not."""
+    """Escape a character that JSON leaves bare and YAML does not."""
     if character == " " or character.isprintable():
         return character
-    return (
-        f"\\u{ord(character):04x}"
-        if ord(character) < 0x10000
-        else f"\\U{ord(character):08x}"
-    )
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -1,11 +1,11 @@
-"""Schema files: a YAML page on disk, or the same words as plain data inside a release.
+"""Schema files: YAML on disk, or the same keys as plain data inside a release.
 
     version: 1
     columns:
       age: {type: integer, min: 0, max: 90}
       sex: {type: categorical, values: [F, M]}
 
-Reading builds nothing but a schema, and every error says file, line and column.
+Reading builds nothing but a schema, and every error names the file and the line.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def load_schema_file(path: str | os.PathLike[str]) -> Schema:
     """Read a schema file."""
     where = DocumentSource(os.fspath(path))
     try:
+        # One byte more than allowed, so that a larger file is refused unread.
         with Path(path).open("rb") as file:
             content = file.read(MAX_SCHEMA_FILE_BYTES + 1)
         text = content.decode("utf-8-sig")
@@ -80,8 +81,8 @@ def schema_from_dict(plain: object) -> Schema:
 
 
 def json_schema() -> dict[str, Any]:
-    """The published JSON Schema of schema files, for editors that complete and check as
-    you type.
+    """The published JSON Schema of schema files, with which editors complete and check
+    as you type.
 
     >>> json_schema()["title"]
     'Understudy schema'

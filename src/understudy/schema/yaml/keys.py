@@ -1,5 +1,5 @@
-"""The words of a schema file: which keys each type of column has, and how values are
-written in it.
+"""The keys of a schema file, by type of column, and how lengths of time and exact
+numbers are written in it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date, Datetime,
 
 SCHEMA_FILE_VERSION = 1
 LEARN_WORD = "learn"
+"""In place of a value: the curator learns it inside the privacy budget."""
 
 SCHEMA_FILE_KEYS = (
     "version",
@@ -119,23 +120,25 @@ def span_text(span: timedelta) -> str:
 
 
 def parse_span(text: str) -> timedelta | None:
-    """The length of time a text spells.
+    """The length of time that a text spells; None if it spells none.
 
     >>> parse_span("1h"), parse_span("100 ms"), parse_span("soon")
     (datetime.timedelta(seconds=3600), datetime.timedelta(microseconds=100000), None)
     """
-    found = _SPAN_REGEX.fullmatch(text.strip())
-    if found is None:
+    match = _SPAN_REGEX.fullmatch(text.strip())
+    if match is None:
         return None
-    unit = "day" if found[2] in ("d", "days") else found[2]
+    count, unit = int(match[1]), match[2]
+    if unit in ("d", "days"):
+        unit = "day"
     try:
-        return int(found[1]) * _SPAN_MICROSECONDS[unit] * MICROSECOND_SPAN
+        return count * _SPAN_MICROSECONDS[unit] * MICROSECOND_SPAN
     except OverflowError:
         return None
 
 
 def fraction_text(number: Fraction) -> str:
-    """An exact number: a decimal where there is one, else a ratio.
+    """An exact number: a decimal if one holds it, else a ratio.
 
     >>> fraction_text(Fraction(1, 8)), fraction_text(Fraction(1, 3))
     ('0.125', '1/3')
@@ -144,7 +147,7 @@ def fraction_text(number: Fraction) -> str:
 
 
 def parse_fraction(text: str) -> Fraction | None:
-    """The number a text spells, as a decimal or as a ratio.
+    """The number that a text spells, as a decimal or as a ratio; None if it spells none.
 
     >>> parse_fraction("0.10"), parse_fraction("1/3"), parse_fraction("1/0")
     (Fraction(1, 10), Fraction(1, 3), None)

@@ -1,5 +1,5 @@
-"""The rules of a schema file, read and written: conditions, lists of combinations, maps
-from one column to another.
+"""The rules of a schema file, read and written: conditions, lists of combinations, and
+maps from one column to another.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from understudy.schema.yaml.keys import LEARN_WORD, RULE_KEYS
 from understudy.schema.yaml.nodes import DocumentNode, DocumentSource
 from understudy.schema.yaml.section import Section
 
+# A rule is known by its keys alone, beside `name` and `learned`.
 _RULE_KIND_BY_KEYS = {
     ("always",): "always",
     ("impossible",): "impossible",
@@ -30,7 +31,7 @@ _RULE_KIND_BY_KEYS = {
 
 
 def read_condition(node: DocumentNode, source: DocumentSource, where: str) -> Predicate:
-    """A condition, or what is wrong with it and on which line."""
+    """A condition; an error names its line."""
     if node.text is None:
         raise source.error(
             node.line,
@@ -53,40 +54,39 @@ def read_rules(file: Section) -> list[tuple[int | None, Rule]]:
 
 
 def _read_rule(node: DocumentNode, source: DocumentSource) -> Rule:
+    # A text alone is a condition that always holds.
     if node.entries is None:
         return AlwaysRule(predicate=read_condition(node, source, "rules"))
     section = Section(node, source, "rules: ", "it")
     section.check_keys(RULE_KEYS)
-    name = section.text("name") or ""
-    kind = _RULE_KIND_BY_KEYS.get(
-        tuple(sorted(set(section.entries) - {"name", "learned"}))
-    )
     try:
-        match kind:
-            case "always" | "impossible":
-                condition = section.get(kind)
-                if condition is None:
-                    raise section.error(kind, f"`{kind}` must be a condition")
-                predicate = read_condition(condition, source, "rules")
-                return (
-                    AlwaysRule(name=name, predicate=predicate)
-                    if kind == "always"
-                    else NeverRule(name=name, predicate=predicate)
-                )
-            case "allowed":
-                return AllowedCombinations(
-                    name=name,
-                    names=section.texts("columns") or (),
-                    combinations=_read_combinations(section),
-                )
-            case "map":
-                return _read_map(name, section)
+        return _read_rule_section(section)
     except SchemaError as error:
+        # An error about the text of the rule has its line already.
         if str(error).startswith(source.name):
             raise
-        raise source.error(
-            section.line_of_message(str(error)), f"rules: {error}"
-        ) from None
+        line = section.line_of_message(str(error))
+        raise source.error(line, f"rules: {error}") from None
+
+
+def _read_rule_section(section: Section) -> Rule:
+    name = section.text("name") or ""
+    keys = set(section.entries) - {"name", "learned"}
+    match _RULE_KIND_BY_KEYS.get(tuple(sorted(keys))):
+        case "always":
+            predicate = _read_condition_key(section, "always")
+            return AlwaysRule(name=name, predicate=predicate)
+        case "impossible":
+            predicate = _read_condition_key(section, "impossible")
+            return NeverRule(name=name, predicate=predicate)
+        case "allowed":
+            return AllowedCombinations(
+                name=name,
+                names=section.texts("columns") or (),
+                combinations=_read_combinations(section),
+            )
+        case "map":
+            return _read_map(name, section)
     raise section.error(
         None,
         "a rule is a condition (`always` or `impossible`), `columns` with `allowed`, or"
@@ -94,26 +94,30 @@ def _read_rule(node: DocumentNode, source: DocumentSource) -> Rule:
     )
 
 
+def _read_condition_key(section: Section, key: str) -> Predicate:
+    condition = section.get(key)
+    if condition is None:
+        raise section.error(key, f"`{key}` must be a condition")
+    return read_condition(condition, section.source, "rules")
+
+
 def _read_combinations(section: Section) -> tuple[tuple[str, ...], ...]:
     node = section.get("allowed")
-    if (
-        node is None
-        or node.items is None
-        or any(item.items is None for item in node.items)
-    ):
+    items = () if node is None else node.items
+    if node is None or items is None or any(item.items is None for item in items):
         raise section.error(
             "allowed",
             "`allowed` must be a list of lists such as [[north, 1], [south, 2]]",
         )
-    found = []
-    for item in node.items:
-        assert item.items is not None
-        if any(value.text is None for value in item.items):
+    combinations = []
+    for item in items:
+        values = item.items or ()
+        if any(value.text is None for value in values):
             raise section.source.error(
                 item.line, "rules: `allowed` must list single values"
             )
-        found.append(tuple(value.written for value in item.items))
-    return tuple(found)
+        combinations.append(tuple(value.written for value in values))
+    return tuple(combinations)
 
 
 def _read_map(name: str, section: Section) -> FunctionalDependency:
@@ -137,7 +141,8 @@ def _read_map(name: str, section: Section) -> FunctionalDependency:
 
 
 def rule_to_plain(rule: Rule) -> str | dict[str, Any]:
-    """A rule in the words of a schema file; a nameless condition is its text alone.
+    """A rule under the keys of a schema file; a condition without a name is its text
+    alone.
 
     >>> rule_to_plain(AlwaysRule(predicate=parse_predicate("start <= end")))
     'start <= end'
@@ -151,10 +156,8 @@ def rule_to_plain(rule: Rule) -> str | dict[str, Any]:
         case NeverRule(predicate=predicate):
             return plain | {"impossible": str(predicate)}
         case AllowedCombinations(names=names, combinations=combinations):
-            return plain | {
-                "columns": list(names),
-                "allowed": [list(one) for one in combinations],
-            }
+            allowed = [list(values) for values in combinations]
+            return plain | {"columns": list(names), "allowed": allowed}
         case FunctionalDependency(
             source=source, target=target, map=pairs, learned=learned
         ):
