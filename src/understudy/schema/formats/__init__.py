@@ -1,4 +1,6 @@
-"""Other tools' descriptions of tables, read and written: nothing is dropped in silence."""
+"""Other tools' descriptions of tables, imported and exported; whatever is left out is
+noted.
+"""
 
 from understudy.schema.formats.catalogue import (
     FOREIGN_FORMATS,

@@ -1,9 +1,9 @@
-"""The catalogue of formats: which there are, how each is told from the others, and the
-way in and out.
+"""The catalogue of formats: which there are, how each is recognised, and how schemas are
+imported and exported.
 
 What a file states becomes public by being used, whoever wrote it. A file that was made
-by looking at the rows (its smallest and largest values, its list of categories) tells
-about the rows: replace such words by `learn` before you use it.
+from the rows (their smallest and largest values, their categories) reveals something
+about them: replace such values by `learn` before you use it.
 """
 
 from __future__ import annotations
@@ -42,41 +42,68 @@ class SchemaFormat:
     tables: Callable[[DocumentNode], list[tuple[str, DocumentNode]]] | None = None
 
 
-FOREIGN_FORMATS = {
-    known.name: known
-    for known in (
-        SchemaFormat(
-            name="csvw", title="CSV on the Web, with csvw-eo's words", yaml=False,
-            matches=csvw.matches_tree, read=csvw.read_table, write=csvw.export_schema, tables=csvw.list_tables,
-        ),
-        SchemaFormat(
-            name="frictionless", title="Frictionless Table Schema", yaml=False,
-            matches=frictionless.matches_tree, read=frictionless.read_table,
-        write=frictionless.export_schema, tables=frictionless.list_tables,
-        ),
-        SchemaFormat(
-            name="sdv", title="SDV metadata", yaml=False,
-            matches=sdv.matches_tree, read=sdv.read_table, write=sdv.export_schema, tables=sdv.list_tables,
-        ),
-        SchemaFormat(
-            name="dpsynth", title="dpsynth domain", yaml=True,
-            matches=dpsynth.matches_tree, read=dpsynth.read_table, write=dpsynth.export_schema,
-        ),
-        SchemaFormat(name="nist", title="NIST data dictionary", yaml=False, matches=nist.matches_tree, read=nist.read_table),
-        SchemaFormat(
-            name="smartnoise", title="SmartNoise SQL metadata", yaml=True,
-            matches=smartnoise.matches_tree, read=smartnoise.read_table, write=smartnoise.export_schema, tables=smartnoise.list_tables,
-        ),
-    )
-}  # fmt: skip
+_KNOWN_FORMATS = (
+    SchemaFormat(
+        name="csvw",
+        title="CSV on the Web, with csvw-eo's words",
+        yaml=False,
+        matches=csvw.matches_tree,
+        read=csvw.read_table,
+        write=csvw.export_schema,
+        tables=csvw.list_tables,
+    ),
+    SchemaFormat(
+        name="frictionless",
+        title="Frictionless Table Schema",
+        yaml=False,
+        matches=frictionless.matches_tree,
+        read=frictionless.read_table,
+        write=frictionless.export_schema,
+        tables=frictionless.list_tables,
+    ),
+    SchemaFormat(
+        name="sdv",
+        title="SDV metadata",
+        yaml=False,
+        matches=sdv.matches_tree,
+        read=sdv.read_table,
+        write=sdv.export_schema,
+        tables=sdv.list_tables,
+    ),
+    SchemaFormat(
+        name="dpsynth",
+        title="dpsynth domain",
+        yaml=True,
+        matches=dpsynth.matches_tree,
+        read=dpsynth.read_table,
+        write=dpsynth.export_schema,
+    ),
+    SchemaFormat(
+        name="nist",
+        title="NIST data dictionary",
+        yaml=False,
+        matches=nist.matches_tree,
+        read=nist.read_table,
+    ),
+    # Last: any mapping four levels deep with a `type` looks like SmartNoise's.
+    SchemaFormat(
+        name="smartnoise",
+        title="SmartNoise SQL metadata",
+        yaml=True,
+        matches=smartnoise.matches_tree,
+        read=smartnoise.read_table,
+        write=smartnoise.export_schema,
+        tables=smartnoise.list_tables,
+    ),
+)
+
+FOREIGN_FORMATS = {known.name: known for known in _KNOWN_FORMATS}
 """The formats of other tools, in the order in which a file is tried against them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedSchema:
-    """A schema that came from another tool's file, and what to know about it: what was
-    left out, what was assumed.
-    """
+    """A schema from another tool's file, with notes on what was left out or assumed."""
 
     schema: Schema
     format: str
@@ -85,7 +112,7 @@ class ImportedSchema:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportedSchema:
-    """A schema in another tool's words, and what those words cannot say."""
+    """A schema in another tool's format, with notes on what the format cannot express."""
 
     document: dict[str, Any]
     notes: tuple[str, ...]
@@ -94,11 +121,12 @@ class ExportedSchema:
 def read_format(
     document: object, format: str | None = None, *, table: str | None = None
 ) -> ImportedSchema:
-    """The schema that another tool's metadata describe, given as what a JSON or YAML
-    reader makes of them.
+    """The schema that another tool's metadata describe, given as a JSON or YAML reader
+    returns them.
 
-    >>> found = read_format({"age": {"min_value": 18, "max_value": 90, "dtype": "int"}})
-    >>> found.format, found.schema["age"].max
+    >>> age = {"min_value": 18, "max_value": 90, "dtype": "int"}
+    >>> imported = read_format({"age": age})
+    >>> imported.format, imported.schema["age"].max
     ('dpsynth', 90)
     """
     source = DocumentSource("schema")
@@ -109,19 +137,19 @@ def write_format(schema: Schema, format: str) -> ExportedSchema:
     """A schema as another tool's metadata, ready for a JSON or YAML writer.
 
     >>> from understudy.schema import Integer
-    >>> out = write_format(Schema(columns=(Integer(name="age", min=18, max=90, missing=("-7",)),)), "sdv")
-    >>> out.document["tables"]["table"]["columns"]["age"]
+    >>> age = Integer(name="age", min=18, max=90, missing=("-7",))
+    >>> exported = write_format(Schema(columns=(age,)), "sdv")
+    >>> exported.document["tables"]["table"]["columns"]["age"]
     {'sdtype': 'numerical', 'range_min': 18, 'range_max': 90, 'decimal_places': 0}
-    >>> out.notes
+    >>> exported.notes
     ('column "age": `missing` cannot be said in this format and is left out',)
     """
     known = _require_format(format)
     if known.write is None:
-        written = ", ".join(
-            name for name, one in FOREIGN_FORMATS.items() if one.write is not None
-        )
+        writable = [one.name for one in FOREIGN_FORMATS.values() if one.write]
         raise SchemaError(
-            f"{known.title}: is only read here, not written. Choose one of {written}"
+            f"{known.title}: is only read here, not written. Choose one of"
+            f" {', '.join(writable)}"
         )
     notes: list[str] = []
     document = known.write(schema_to_dict(schema), notes)
@@ -139,28 +167,26 @@ def load_format(
 def save_format(
     schema: Schema, path: str | os.PathLike[str], format: str
 ) -> tuple[str, ...]:
-    """Write a schema as another tool's file, whole or not at all; what that format
-    cannot say.
+    """Write a schema as another tool's file, whole or not at all; the notes say what the
+    format cannot express.
     """
     if format == OWN_FORMAT:
         write_private_text(dump_schema(schema), Path(path))
         return ()
-    out = write_format(schema, format)
-    write_private_text(
-        dump_document(out.document, as_yaml=_require_format(format).yaml), Path(path)
-    )
-    return out.notes
+    exported = write_format(schema, format)
+    as_yaml = _require_format(format).yaml
+    write_private_text(dump_document(exported.document, as_yaml=as_yaml), Path(path))
+    return exported.notes
 
 
 def detect_format(tree: DocumentNode) -> str | None:
-    """Whose words a tree speaks; None where nobody's."""
+    """The format of a tree; None if none is recognised."""
     if tree.entries is None:
         return None
-    found = next(
-        (known.name for known in FOREIGN_FORMATS.values() if known.matches(tree)), None
-    )
-    columns = any(entry.key == "columns" for entry in tree.entries)
-    return OWN_FORMAT if found is None and columns else found
+    for known in FOREIGN_FORMATS.values():
+        if known.matches(tree):
+            return known.name
+    return OWN_FORMAT if tree.child("columns") is not None else None
 
 
 def _require_format(format: str) -> SchemaFormat:
@@ -204,15 +230,15 @@ def _choose_table(
     """The one table of a file, or the one that was asked for."""
     if known.tables is None:
         return tree
-    found = known.tables(tree)
+    tables = known.tables(tree)
     if table is not None:
-        found = [(name, node) for name, node in found if name == table]
-        if len(found) != 1:
+        tables = [(name, node) for name, node in tables if name == table]
+        if len(tables) != 1:
             raise source.error(None, "it describes no table, or several, of that name")
-    if not found:
+    if not tables:
         raise source.error(None, f"no table was found. Is it {known.title}?")
-    if len(found) > 1:
+    if len(tables) > 1:
         raise source.error(
-            None, f"it describes {len(found)} tables. Name one with --table"
+            None, f"it describes {len(tables)} tables. Name one with --table"
         )
-    return found[0][1]
+    return tables[0][1]

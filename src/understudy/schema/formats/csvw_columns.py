@@ -11,6 +11,7 @@ from understudy.schema.formats.csvw_rules import (
     read_dependencies,
 )
 from understudy.schema.formats.draft import (
+    MAX_QUOTED_CHARACTERS,
     SchemaDraft,
     TrackedSection,
     label_column,
@@ -55,9 +56,6 @@ _CSVW_ISO_FORMATS = (
     "HH:mm:ss",
     "HH:mm",
 )
-
-# An error or note quotes no more of a name that somebody else chose.
-_MAX_QUOTED_CHARACTERS = 40
 
 
 def read_column(
@@ -187,7 +185,7 @@ def _column_of_datatype(
     if base in _CSVW_ANY_TYPES:
         return {}
     if base not in _CSVW_TEXT_TYPES:
-        shown = base[:_MAX_QUOTED_CHARACTERS]
+        shown = base[:MAX_QUOTED_CHARACTERS]
         words.note(f"datatype {shown} cannot be released, so it is left out")
         return {"type": "text"}
     return label_column(words, name)

@@ -1,6 +1,4 @@
-"""Documents: JSON and YAML files of other tools, read into trees and written whole or
-not at all.
-"""
+"""JSON and YAML files of other tools, read into document trees and written as text."""
 
 from __future__ import annotations
 
@@ -23,11 +21,12 @@ from understudy.schema.yaml.nodes import (
     from_yaml,
 )
 
+# Deeper than any tree may be, so that the tree's own limit reports it.
 _MAX_PLAIN_DEPTH = 20
 
 
 def read_tree(path: Path) -> tuple[DocumentNode, DocumentSource]:
-    """The tree of a file, JSON where it begins as JSON does, else YAML."""
+    """The tree of a file: JSON if it begins as JSON does, else YAML."""
     source = DocumentSource(os.fspath(path))
     try:
         with path.open("rb") as file:
@@ -50,6 +49,7 @@ def read_tree(path: Path) -> tuple[DocumentNode, DocumentSource]:
 
 def parse_tree(text: str, source: DocumentSource) -> DocumentNode:
     """The tree of a text. Numbers stay as they are written, so that 0.10 is one tenth."""
+    # YAML may begin with a bracket too, so only a .json file must be JSON.
     if text.lstrip()[:1] in ("{", "["):
         try:
             return from_json(text, source)
@@ -62,24 +62,22 @@ def parse_tree(text: str, source: DocumentSource) -> DocumentNode:
 
 
 def plain_tree(document: object, source: DocumentSource) -> DocumentNode:
-    """The tree of what a JSON or YAML reader gave; dates become their texts again."""
+    """The tree of what a JSON or YAML reader gave; dates become texts again."""
     return from_plain(_dates_to_texts(document, 0), source)
 
 
 def _dates_to_texts(value: object, depth: int) -> object:
     if depth > _MAX_PLAIN_DEPTH:
-        return value  # the limit of trees refuses it
+        return value
     if isinstance(value, datetime):
         return value.isoformat(" ")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
         return {key: _dates_to_texts(inner, depth + 1) for key, inner in value.items()}
-    return (
-        [_dates_to_texts(inner, depth + 1) for inner in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    if isinstance(value, list | tuple):
+        return [_dates_to_texts(inner, depth + 1) for inner in value]
+    return value
 
 
 def dump_document(document: Mapping[str, Any], *, as_yaml: bool) -> str:

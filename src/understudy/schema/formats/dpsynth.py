@@ -19,9 +19,19 @@ from understudy.schema.formats.draft import (
 from understudy.schema.yaml.keys import LEARN_WORD
 from understudy.schema.yaml.nodes import DocumentEntry, DocumentNode
 
-_DPSYNTH_CATEGORICAL_KEYS = ("possible_values", "out_of_domain_index")
-_DPSYNTH_NUMERICAL_KEYS = ("min_value", "max_value", "clip_to_range")
-_DPSYNTH_OPEN_KEYS = ("default_value", "public_possible_values")
+_DPSYNTH_OWN_KEYS = {
+    "possible_values",
+    "out_of_domain_index",
+    "min_value",
+    "max_value",
+    "clip_to_range",
+    "default_value",
+    "public_possible_values",
+    "max_tokens",
+}
+"""Keys by which a file is known to be dpsynth's."""
+
+# The first that is no value of the column stands for missing cells.
 _DPSYNTH_UNKNOWN_WORDS = ("Unknown", "(unknown)", "<OOD>")
 _DPSYNTH_KINDS = {
     "CategoricalAttribute": "categorical",
@@ -33,27 +43,16 @@ _DPSYNTH_KINDS = {
 
 def matches_tree(root: DocumentNode) -> bool:
     """Columns at the top, and at least one of them in dpsynth's words."""
-    entries = root.entries or ()
-    found = {key.key for entry in entries for key in entry.node.entries or ()}
-    kinds = {
-        k.node.text
-        for entry in entries
-        for k in entry.node.entries or ()
-        if k.key == "type"
-    }
-    return all(
-        entry.node.entries is not None or entry.node.kind == "nothing"
-        for entry in entries
-    ) and bool(
-        found
-        & {
-            *_DPSYNTH_CATEGORICAL_KEYS,
-            *_DPSYNTH_NUMERICAL_KEYS,
-            *_DPSYNTH_OPEN_KEYS,
-            "max_tokens",
-        }
-        or kinds & set(_DPSYNTH_KINDS)
-    )
+    is_known = False
+    for column in root.entries or ():
+        if column.node.entries is None and column.node.kind != "nothing":
+            return False
+        keys = {entry.key for entry in column.node.entries or ()}
+        kind = column.node.child("type")
+        names_kind = kind is not None and kind.text in _DPSYNTH_KINDS
+        if names_kind or keys & _DPSYNTH_OWN_KEYS:
+            is_known = True
+    return is_known
 
 
 def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
@@ -63,11 +62,9 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
 
 
 def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
-    node = (
-        entry.node
-        if entry.node.kind != "nothing"
-        else DocumentNode(entry.line, entries=())
-    )
+    node = entry.node
+    if node.kind == "nothing":
+        node = DocumentNode(entry.line, entries=())
     with TrackedSection(node, draft, f'column "{entry.key}": ', "it") as words:
         named = words.text("type")
         if named is not None and named not in _DPSYNTH_KINDS:
@@ -78,29 +75,28 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
         note = words.text("description")
         match kind:
             case "categorical":
-                said = _read_categories(words)
+                fields = _read_categories(words)
             case "numerical":
-                low, high = words.exact("min_value"), words.exact("max_value")
-                whole = words.choice("dtype", ("int", "float")) == "int"
-                said = (
-                    {"type": "integer", "min": low, "max": high}
-                    if whole
-                    else real_column(words, low, high)
-                )
-                if words.flag("clip_to_range") is False:
-                    said["outside"] = "missing"
-                words.skip_keys(
-                    "interval_handling"
-                )  # how its own bins become numbers again
+                fields = _read_numerical(words)
             case "open":
-                said = {
-                    "type": "categorical",
-                    "values": LEARN_WORD,
-                    "other": words.text("default_value"),
-                }
+                other = words.text("default_value")
+                fields = {"type": "categorical", "values": LEARN_WORD, "other": other}
             case _:
-                said = {"type": "text"}
-        draft.column(entry.key, entry.line, **said, note=note)
+                fields = {"type": "text"}
+        draft.column(entry.key, entry.line, **fields, note=note)
+
+
+def _read_numerical(words: TrackedSection) -> dict[str, Any]:
+    low, high = words.exact("min_value"), words.exact("max_value")
+    if words.choice("dtype", ("int", "float")) == "int":
+        fields: dict[str, Any] = {"type": "integer", "min": low, "max": high}
+    else:
+        fields = real_column(words, low, high)
+    if words.flag("clip_to_range") is False:
+        fields["outside"] = "missing"
+    # How dpsynth turns its own bins into numbers again.
+    words.skip_keys("interval_handling")
+    return fields
 
 
 def _guess_kind(words: TrackedSection) -> str:
@@ -112,8 +108,8 @@ def _guess_kind(words: TrackedSection) -> str:
 
 
 def _read_categories(words: TrackedSection) -> dict[str, Any]:
-    """Listed values; the one that stands for all others comes to be `other`, and a
-    listed null is the missing cell.
+    """Listed values; the one that stands for all others becomes `other`, and a listed
+    null is the missing cell.
     """
     items = words.items_of("possible_values")
     values = [item.written for item in items if item.kind != "nothing"]
@@ -127,21 +123,21 @@ def _read_categories(words: TrackedSection) -> dict[str, Any]:
             "out_of_domain_index",
             "`out_of_domain_index` points beyond `possible_values`",
         )
-    place = items[at or 0] if items else None
-    nullable = None if len(values) < len(items) else False
-    if place is None or place.kind == "nothing":
-        return {"type": "categorical", "values": values, "nullable": nullable}
-    values.remove(place.written)
+    catch_all = items[at or 0] if items else None
+    has_null = len(values) < len(items)
+    fields: dict[str, Any] = {
+        "type": "categorical",
+        "values": values,
+        "nullable": None if has_null else False,
+    }
+    if catch_all is None or catch_all.kind == "nothing":
+        return fields
+    values.remove(catch_all.written)
     if at is None:
         words.note(
             "values that are not listed go to the first one, so it becomes `other`"
         )
-    return {
-        "type": "categorical",
-        "values": values,
-        "other": place.written,
-        "nullable": nullable,
-    }
+    return fields | {"other": catch_all.written}
 
 
 def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -168,11 +164,13 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
                     " is left out"
                 )
                 return None
-            clip = page.take("outside") != "missing"
-            dtype = "int" if kind == "integer" else "float"
             return {
-                "type": "NumericalAttribute", "min_value": low, "max_value": high, "clip_to_range": clip, "dtype": dtype,
-            }  # fmt: skip
+                "type": "NumericalAttribute",
+                "min_value": low,
+                "max_value": high,
+                "clip_to_range": page.take("outside") != "missing",
+                "dtype": "int" if kind == "integer" else "float",
+            }
         case "categorical":
             return _export_categories(page)
         case "boolean":
@@ -181,12 +179,11 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
                 " first of them"
             )
             page.take("nullable")
-            spelled = [
-                str((page.take(side) or [side])[0]) for side in ("false", "true")
-            ]
+            false = page.take("false") or ["false"]
+            true = page.take("true") or ["true"]
             return {
                 "type": "CategoricalAttribute",
-                "possible_values": spelled,
+                "possible_values": [str(false[0]), str(true[0])],
                 "out_of_domain_index": 0,
             }
         case "text":
@@ -198,19 +195,13 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
 def _export_categories(page: ExportSection) -> dict[str, Any]:
     values, other = page.take("values"), page.take("other")
     if values is None:
-        return {"type": "OpenSetCategoricalAttribute"} | (
-            {} if other is None else {"default_value": other}
-        )
-    # The first of the list takes whatever is not in it: `other`, or a word for the
-    # missing cell.
+        words = {"type": "OpenSetCategoricalAttribute"}
+        return words if other is None else words | {"default_value": other}
+    # The first value takes whatever is not listed: `other`, or a word for missing cells.
     if page.take("nullable") is not False:
-        word = (
-            other
-            if other is not None
-            else next(word for word in _DPSYNTH_UNKNOWN_WORDS if word not in values)
-        )
-        page.note(f'missing cells have no place of their own, and go to "{word}"')
-        other = word
+        if other is None:
+            other = next(word for word in _DPSYNTH_UNKNOWN_WORDS if word not in values)
+        page.note(f'missing cells have no place of their own, and go to "{other}"')
     first = [other] if other is not None else []
     return {
         "type": "CategoricalAttribute",

@@ -31,6 +31,9 @@ from understudy.schema.yaml.section import Section
 # enough for money and shares, and a note tells the owner.
 DEFAULT_FORMAT_DECIMALS = 2
 
+# A note quotes no more of a name that somebody else chose.
+MAX_QUOTED_CHARACTERS = 40
+
 
 class TrackedSection(Section):
     """A mapping of another tool's file. A key that was never asked for is noted when the

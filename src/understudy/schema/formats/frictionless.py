@@ -13,18 +13,24 @@ from understudy.schema.formats.draft import (
     ExportSection,
     SchemaDraft,
     TrackedSection,
-    json_number,
+    export_bounds,
     label_column,
     real_column,
     split_sections,
 )
-from understudy.schema.yaml.keys import LEARN_WORD
 from understudy.schema.yaml.nodes import DocumentNode
 
 _FRICTIONLESS_TYPE_NAMES = {
-    "categorical": "string", "boolean": "boolean", "integer": "integer", "real": "number", "date": "date",
-    "datetime": "datetime", "time": "time", "text": "string", "identifier": "string",
-}  # fmt: skip
+    "categorical": "string",
+    "boolean": "boolean",
+    "integer": "integer",
+    "real": "number",
+    "date": "date",
+    "datetime": "datetime",
+    "time": "time",
+    "text": "string",
+    "identifier": "string",
+}
 _FRICTIONLESS_OPAQUE_TYPES = (
     "object",
     "list",
@@ -48,23 +54,29 @@ _FRICTIONLESS_TYPES = (
 )
 
 
+# Texts in these formats identify something, or are no text at all.
+_FRICTIONLESS_PERSONAL_FORMATS = ("email", "uri", "uuid", "binary")
+
+
 def matches_tree(root: DocumentNode) -> bool:
     """It has fields, or resources that have a schema."""
-    return any(table.child("fields") is not None for _, table in list_tables(root))
+    tables = [table for _, table in list_tables(root)]
+    return any(table.child("fields") is not None for table in tables)
 
 
 def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
     """The tables of a data package by name; a schema or a resource is its own table."""
     resources = root.child("resources")
     if resources is None or resources.items is None:
-        inner = root.child("schema")
-        return [("table", root if inner is None else inner)]
-    found = []
-    for at, resource in enumerate(resources.items):
+        schema = root.child("schema")
+        return [("table", root if schema is None else schema)]
+    tables = []
+    for number, resource in enumerate(resources.items):
         name, schema = resource.child("name"), resource.child("schema")
         if schema is not None:
-            found.append(((name.text if name is not None else None) or str(at), schema))
-    return found
+            title = None if name is None else name.text
+            tables.append((title or str(number), schema))
+    return tables
 
 
 def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
@@ -80,90 +92,103 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
 def _read_field(
     node: DocumentNode, draft: SchemaDraft, missing: tuple[str, ...], keys: set[str]
 ) -> None:
-    found = TrackedSection(node, draft, what="a field")
-    name = found.text("name")
+    """Read one field; `missing` are the table's missing codes, `keys` its keys."""
+    field = TrackedSection(node, draft, what="a field")
+    name = field.text("name")
     if not name:
-        raise found.error("name", "a field has no name. Give every field a name")
+        raise field.error("name", "a field has no name. Give every field a name")
     with TrackedSection(node, draft, f'column "{name}": ', "it") as words:
-        words.skip_keys("name", "example", "rdfType")
+        words.skip_keys("name", "example", "rdfType", "title")
         note = words.text("description") or words.text("title")
-        words.skip_keys("title")
         kind = words.choice("type", _FRICTIONLESS_TYPES) or "any"
-        limits = words.within("constraints") or TrackedSection(
-            DocumentNode(None, entries=()), draft
-        )
-        with limits:
-            said = _column_of_field(words, limits, name, kind)
-            if limits.flag("required"):
-                said["nullable"] = False
-            unique = limits.flag("unique")
-        if (name in keys or unique) and said.get("type") != "identifier":
+        no_limits = TrackedSection(DocumentNode(None, entries=()), draft)
+        with words.within("constraints") or no_limits as limits:
+            fields = _column_of_field(words, limits, name, kind)
+            required, unique = limits.flag("required"), limits.flag("unique")
+        if (name in keys or unique) and fields.get("type") != "identifier":
             words.note("it is a key, so it is left out of releases")
-            said = {"type": "identifier"}
-        own = _read_missing_codes(words)
-        codes = [code for code in (missing if own is None else own) if code != ""]
-        if "values" in said and said["values"] != LEARN_WORD:
-            said["values"] = [value for value in said["values"] if value not in codes]
-        if said.get("type") == "identifier":
-            said.pop("nullable", None)
-        draft.column(name, node.line, **said, missing=codes or None, note=note)
+            fields = {"type": "identifier"}
+        own_missing = _read_missing_codes(words)
+        listed_codes = missing if own_missing is None else own_missing
+        codes = [code for code in listed_codes if code != ""]
+        # A missing code may be listed among the values too; here it is one or the other.
+        if isinstance(fields.get("values"), list):
+            fields["values"] = [v for v in fields["values"] if v not in codes]
+        if required and fields.get("type") != "identifier":
+            fields["nullable"] = False
+        draft.column(name, node.line, **fields, missing=codes or None, note=note)
 
 
 def _column_of_field(
     words: TrackedSection, limits: TrackedSection, name: str, kind: str
 ) -> dict[str, Any]:
-    listed = limits.texts("enum")
-    categories = words.get("categories")
-    if listed is None and categories is not None:
-        listed = _read_labelled_values(words, "categories", categories)
+    """The fields of the column that a type with its constraints describes."""
+    values = _read_values(words, limits)
     ordered = words.flag("categoriesOrdered")
     pattern = words.text("format")
     if pattern == "default":
         pattern = None
     if kind == "boolean":
-        words.skip_keys("format")
         true, false = words.texts("trueValues"), words.texts("falseValues")
         return {
             "type": "boolean",
             "true": true and list(true),
             "false": false and list(false),
         }
-    if listed is not None:
-        for key in ("minimum", "maximum"):
-            limits.skip_keys(key)
-        return {"type": "categorical", "values": list(listed), "ordered": ordered}
+    if values is not None:
+        limits.skip_keys("minimum", "maximum")
+        return {"type": "categorical", "values": list(values), "ordered": ordered}
     if kind in ("date", "datetime", "time"):
-        pattern = None if pattern is None else pattern.removeprefix("fmt:")
-        moments.warn_of_pattern(words, pattern)
-        low, high = (
-            moments.read_bound(limits, key, kind, pattern)
-            for key in ("minimum", "maximum")
-        )
-        return {"type": kind, "min": low, "max": high}
+        return _moment_column(words, limits, kind, pattern)
     if kind in ("integer", "year", "number"):
-        for key in ("decimalChar", "groupChar", "bareNumber"):
-            if words.get(key) is not None:
-                words.note(
-                    f"`{key}`: only plain numbers such as 1234.5 are read; other"
-                    " spellings count as missing"
-                )
-        low, high = limits.exact("minimum"), limits.exact("maximum")
-        return (
-            real_column(words, low, high)
-            if kind == "number"
-            else {"type": "integer", "min": low, "max": high}
-        )
+        return _number_column(words, limits, kind)
     if kind in _FRICTIONLESS_OPAQUE_TYPES:
         words.note(f"type {kind} cannot be released, so it is left out")
         return {"type": "text"}
-    if pattern in ("email", "uri", "uuid", "binary"):
+    if pattern in _FRICTIONLESS_PERSONAL_FORMATS:
         words.note(f"texts of format {pattern} are left out of releases")
         return {"type": "identifier"}
     return {} if kind == "any" else label_column(words, name)
 
 
+def _read_values(
+    words: TrackedSection, limits: TrackedSection
+) -> tuple[str, ...] | None:
+    """The listed values: constraints before categories."""
+    listed, categories = limits.texts("enum"), words.get("categories")
+    if listed is not None or categories is None:
+        return listed
+    return _read_labelled_values(words, "categories", categories)
+
+
+def _moment_column(
+    words: TrackedSection, limits: TrackedSection, kind: str, pattern: str | None
+) -> dict[str, Any]:
+    if pattern is not None:
+        pattern = pattern.removeprefix("fmt:")
+    moments.warn_of_pattern(words, pattern)
+    low = moments.read_bound(limits, "minimum", kind, pattern)
+    high = moments.read_bound(limits, "maximum", kind, pattern)
+    return {"type": kind, "min": low, "max": high}
+
+
+def _number_column(
+    words: TrackedSection, limits: TrackedSection, kind: str
+) -> dict[str, Any]:
+    for key in ("decimalChar", "groupChar", "bareNumber"):
+        if words.get(key) is not None:
+            words.note(
+                f"`{key}`: only plain numbers such as 1234.5 are read; other"
+                " spellings count as missing"
+            )
+    low, high = limits.exact("minimum"), limits.exact("maximum")
+    if kind == "number":
+        return real_column(words, low, high)
+    return {"type": "integer", "min": low, "max": high}
+
+
 def _read_missing_codes(words: TrackedSection) -> tuple[str, ...] | None:
-    """Texts that mean missing; none are said where the key is not there."""
+    """Texts that mean missing; None if the key is not there."""
     node = words.get("missingValues")
     return None if node is None else _read_labelled_values(words, "missingValues", node)
 
@@ -176,19 +201,19 @@ def _read_labelled_values(
     """
     if node.items is None:
         raise words.error(key, f"`{key}` must be a list")
-    found = []
+    values = []
     for item in node.items:
         value = item if item.entries is None else item.child("value")
         if value is None or value.text is None:
             raise words.error(
                 key, f"`{key}` must list single values, or mappings with a `value` each"
             )
-        found.append(value.written)
+        values.append(value.written)
     if any(item.entries is not None for item in node.items):
         words.note(
             f"the labels of `{key}` are left out; its values are what cells hold"
         )
-    return tuple(found)
+    return tuple(values)
 
 
 def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -208,32 +233,36 @@ def _export_field(kind: str, page: ExportSection) -> dict[str, Any]:
     note = page.take("note")
     if note is not None:
         words["description"] = note
-    if kind == "categorical":
-        values = page.take("values")
-        if values is not None:
-            limits["enum"] = values
-        if page.take("ordered") and values is not None:
-            words |= {"categories": values, "categoriesOrdered": True}
-    elif kind == "boolean":
-        for side in ("true", "false"):
-            spelled = page.take(side)
-            if spelled is not None:
-                words[f"{side}Values"] = spelled
-    elif kind in ("integer", "real", "date", "datetime", "time"):
-        for ours, theirs in (("min", "minimum"), ("max", "maximum")):
-            bound = page.take(ours)
-            if bound is not None:
-                limits[theirs] = (
-                    json_number(bound) if kind in ("integer", "real") else str(bound)
-                )
-        page.take("bounds")
-    elif kind in ("text", "identifier"):
-        page.note(
-            f"type {kind} becomes a string, and that it is never released is left out"
-        )
+    match kind:
+        case "categorical":
+            _export_categories(page, words, limits)
+        case "boolean":
+            for side in ("true", "false"):
+                spellings = page.take(side)
+                if spellings is not None:
+                    words[f"{side}Values"] = spellings
+        case "integer" | "real" | "date" | "datetime" | "time":
+            limits |= export_bounds(kind, page, "minimum", "maximum")
+        case "text" | "identifier":
+            page.note(
+                f"type {kind} becomes a string, and that it is never released is left"
+                " out"
+            )
     if page.take("nullable") is False:
         limits["required"] = True
     missing = page.take("missing")
     if missing:
+        # A list replaces the default, which is the empty text.
         words["missingValues"] = ["", *missing]
     return words | ({"constraints": limits} if limits else {})
+
+
+def _export_categories(
+    page: ExportSection, words: dict[str, Any], limits: dict[str, Any]
+) -> None:
+    values, ordered = page.take("values"), page.take("ordered")
+    if values is None:
+        return
+    limits["enum"] = values
+    if ordered:
+        words |= {"categories": values, "categoriesOrdered": True}

@@ -1,5 +1,5 @@
-"""JSON into trees that remember their lines, so that an error about a JSON file says
-where, as one about a YAML file does.
+"""JSON into document trees that remember their lines, so that an error about a JSON
+file names its line as one about a YAML file does.
 
 Numbers stay as they are written: 0.10 is one tenth. The limits are those of
 schema/yaml/nodes.py.
@@ -29,101 +29,117 @@ _JSON_WORD_REGEX = re.compile(
 
 
 def from_json(text: str, source: DocumentSource) -> DocumentNode:
-    """The tree of a JSON document; JSONDecodeError where it is none.
+    """The tree of a JSON document; JSONDecodeError if it is none.
 
     >>> from_json('{"age":\\n  {"min": 0.10}}', DocumentSource("people.json")).entries[0].node.line
     2
     """
     reader = _JsonTreeReader(text, source)
-    node, at = reader.value(reader.skip_blanks(0), 0)
-    if reader.skip_blanks(at) < len(text):
-        raise JSONDecodeError("Extra data", text, reader.skip_blanks(at))
+    reader.skip_blanks()
+    node = reader.read_value(0)
+    reader.skip_blanks()
+    if reader.at < len(text):
+        raise JSONDecodeError("Extra data", text, reader.at)
     return node
 
 
 class _JsonTreeReader:
+    """Reads values from left to right; `at` is where the next character stands."""
+
     def __init__(self, text: str, source: DocumentSource) -> None:
         self.text = text
         self.source = source
+        self.at = 0
         self.nodes = 0
-        self.breaks = [found.start() for found in re.finditer("\n", text)]
+        self.breaks = [match.start() for match in re.finditer("\n", text)]
 
-    def skip_blanks(self, at: int) -> int:
-        """Where the next character that is no blank stands."""
-        found = _JSON_BLANKS_REGEX.match(self.text, at)
-        return at if found is None else found.end()
+    def skip_blanks(self) -> None:
+        match = _JSON_BLANKS_REGEX.match(self.text, self.at)
+        assert match is not None, "no blanks are blanks too"
+        self.at = match.end()
 
-    def line(self, at: int) -> int:
-        return bisect_right(self.breaks, at - 1) + 1
+    def next_character(self) -> str:
+        """The next character; nothing at the end."""
+        return self.text[self.at : self.at + 1]
 
-    def value(self, at: int, depth: int) -> tuple[DocumentNode, int]:
-        """What stands here, and where it ends."""
+    def line(self) -> int:
+        return bisect_right(self.breaks, self.at - 1) + 1
+
+    def read_value(self, depth: int) -> DocumentNode:
         self.nodes += 1
-        line = self.line(at)
+        line = self.line()
         if self.nodes > MAX_SCHEMA_FILE_NODES or depth > MAX_SCHEMA_FILE_DEPTH:
             raise self.source.error(line, "too large or nested too deep for a schema")
-        first = self.text[at : at + 1]
-        if first == "{":
-            return self.mapping(at, depth)
-        if first == "[":
-            items = []
-            for place in self.parts(at, "]"):
-                node, end = self.value(place, depth + 1)
-                items.append(node)
-                self.at = end
-            return DocumentNode(line, items=tuple(items)), self.at
-        if first == '"':
-            said, end = scanstring(self.text, at + 1, True)
-            return DocumentNode(line, text=said, written=said), end
-        found = _JSON_WORD_REGEX.match(self.text, at)
-        if found is None:
-            raise JSONDecodeError("Expecting value", self.text, at)
-        word = found[0]
-        return (
-            DocumentNode(line)
-            if word == "null"
-            else DocumentNode(line, text=word, written=word)
-        ), found.end()
+        match self.next_character():
+            case "{":
+                return self.read_mapping(depth)
+            case "[":
+                items = [self.read_value(depth + 1) for _ in self.parts("]")]
+                return DocumentNode(line, items=tuple(items))
+            case '"':
+                text = self.read_string()
+                return DocumentNode(line, text=text, written=text)
+        word = self.read_word()
+        if word == "null":
+            return DocumentNode(line)
+        return DocumentNode(line, text=word, written=word)
 
-    def mapping(self, at: int, depth: int) -> tuple[DocumentNode, int]:
+    def read_string(self) -> str:
+        text, end = scanstring(self.text, self.at + 1, True)
+        self.at = end
+        return str(text)
+
+    def read_word(self) -> str:
+        """A number as it is written, or true, false or null."""
+        match = _JSON_WORD_REGEX.match(self.text, self.at)
+        if match is None:
+            raise JSONDecodeError("Expecting value", self.text, self.at)
+        self.at = match.end()
+        return match[0]
+
+    def read_mapping(self, depth: int) -> DocumentNode:
+        line = self.line()
         entries: dict[str, DocumentEntry] = {}
-        for place in self.parts(at, "}"):
-            if self.text[place : place + 1] != '"':
-                raise JSONDecodeError(
-                    "Expecting property name enclosed in double quotes",
-                    self.text,
-                    place,
-                )
-            key, end = scanstring(self.text, place + 1, True)
-            colon = self.skip_blanks(end)
-            if self.text[colon : colon + 1] != ":":
-                raise JSONDecodeError("Expecting ':' delimiter", self.text, colon)
-            node, end = self.value(self.skip_blanks(colon + 1), depth + 1)
-            if key in entries:
+        for _ in self.parts("}"):
+            entry = self.read_entry(depth + 1)
+            if entry.key in entries:
                 raise self.source.error(
-                    self.line(place),
-                    f"`{key}` stands here twice; the first is in line"
-                    f" {entries[key].line}",
+                    entry.line,
+                    f"`{entry.key}` stands here twice; the first is in line"
+                    f" {entries[entry.key].line}",
                 )
-            entries[key] = DocumentEntry(key, self.line(place), node)
-            self.at = end
-        return DocumentNode(self.line(at), entries=tuple(entries.values())), self.at
+            entries[entry.key] = entry
+        return DocumentNode(line, entries=tuple(entries.values()))
 
-    def parts(self, at: int, closing: str) -> Iterator[int]:
-        """Where each part of a list or mapping begins; `at` is left behind the closing
-        bracket.
+    def read_entry(self, depth: int) -> DocumentEntry:
+        if self.next_character() != '"':
+            problem = "Expecting property name enclosed in double quotes"
+            raise JSONDecodeError(problem, self.text, self.at)
+        line = self.line()
+        key = self.read_string()
+        self.skip_blanks()
+        if self.next_character() != ":":
+            raise JSONDecodeError("Expecting ':' delimiter", self.text, self.at)
+        self.at += 1
+        self.skip_blanks()
+        return DocumentEntry(key, line, self.read_value(depth))
+
+    def parts(self, closing: str) -> Iterator[None]:
+        """Stop at the beginning of each part of a list or mapping, and after the closing
+        bracket. The caller reads the part before it asks for the next.
         """
-        self.at = self.skip_blanks(at + 1)
-        if self.text[self.at : self.at + 1] == closing:
+        self.at += 1
+        self.skip_blanks()
+        if self.next_character() == closing:
             self.at += 1
             return
         while True:
-            yield self.at
-            end = self.skip_blanks(self.at)
-            mark = self.text[end : end + 1]
-            if mark == closing:
-                self.at = end + 1
+            yield
+            self.skip_blanks()
+            if self.next_character() == closing:
+                self.at += 1
                 return
-            if mark != ",":
-                raise JSONDecodeError("Expecting ',' delimiter", self.text, end)
-            self.at = self.skip_blanks(end + 1)
+            if self.next_character() != ",":
+                raise JSONDecodeError("Expecting ',' delimiter", self.text, self.at)
+            self.at += 1
+            self.skip_blanks()

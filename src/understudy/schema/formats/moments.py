@@ -1,4 +1,4 @@
-"""Dates and times in other tools' patterns (`%d/%m/%Y`), turned into the one form that
+"""Dates and times in other tools' patterns (`%d/%m/%Y`), converted to the ISO form that
 schemas and tables read.
 """
 
@@ -10,44 +10,45 @@ from typing import Any
 from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
 from understudy.schema.formats.draft import TrackedSection
 
-_DAY_DIRECTIVES = frozenset("aAwdbBmyYjUWxGuV")
-_CLOCK_DIRECTIVES = frozenset("HIpMSfXzZ")
+# Directives of strftime; %c stands for a date and a clock.
+_DAY_DIRECTIVES = frozenset("aAwdbBmyYjUWxGuVFcD")
+_CLOCK_DIRECTIVES = frozenset("HIpMSfXzZTcR")
 _ISO_PATTERNS = frozenset({
-    "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M",
-    "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%F", "%T", "%F %T",
+    "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f",
+    "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ",
+    "%Y-%m-%dT%H:%M:%S.%f", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%F", "%T", "%F %T",
 })  # fmt: skip
 """Patterns whose texts a table reads as they are."""
 
+# A longer text or pattern is no date, and strptime would compile it all the same.
+_MAX_PATTERN_CHARACTERS = 100
+
 
 def kind_of_pattern(pattern: str) -> str | None:
-    """Whether a pattern writes dates, times of day or moments; None where it writes
-    none of them.
+    """Whether a pattern writes dates, times of day or moments; None if it writes none
+    of them.
 
-    >>> kind_of_pattern("%d.%m.%Y"), kind_of_pattern("%H:%M"), kind_of_pattern("%Y-%m-%d %H:%M"), kind_of_pattern("on")
-    ('date', 'time', 'datetime', None)
+    >>> kind_of_pattern("%d.%m.%Y"), kind_of_pattern("%H:%M"), kind_of_pattern("on")
+    ('date', 'time', None)
     """
-    codes = {pattern[i + 1] for i, c in enumerate(pattern[:-1]) if c == "%"}
-    day, clock = (
-        bool(codes & (_DAY_DIRECTIVES | {"F", "c", "D"})),
-        bool(codes & (_CLOCK_DIRECTIVES | {"T", "c", "R"})),
-    )
-    return "datetime" if day and clock else "date" if day else "time" if clock else None
+    directives = {pattern[i + 1] for i, c in enumerate(pattern[:-1]) if c == "%"}
+    has_day = not directives.isdisjoint(_DAY_DIRECTIVES)
+    has_clock = not directives.isdisjoint(_CLOCK_DIRECTIVES)
+    if has_day:
+        return "datetime" if has_clock else "date"
+    return "time" if has_clock else None
 
 
 def resolution_of_pattern(pattern: str) -> str:
     """The finest step that a pattern writes."""
-    return (
-        "1us"
-        if "%f" in pattern
-        else "1min"
-        if "%M" in pattern and "%S" not in pattern
-        else "1s"
-    )
+    if "%f" in pattern:
+        return "1us"
+    return "1min" if "%M" in pattern and "%S" not in pattern else "1s"
 
 
 def to_iso_text(text: str, kind: str, pattern: str | None) -> str | None:
-    """A date, moment or time in the schema's form; None where the text is none, or not
-    written by the pattern.
+    """A date, moment or time in the schema's form; None if the text is none, or not
+    written in the pattern.
 
     >>> to_iso_text("31/12/2024", "date", "%d/%m/%Y"), to_iso_text("2024-02-30", "date", None)
     ('2024-12-31', None)
@@ -59,15 +60,15 @@ def to_iso_text(text: str, kind: str, pattern: str | None) -> str | None:
     }
     if readers[kind](text) is not None:
         return text
-    if pattern is None or len(text) > 100 or len(pattern) > 100:
+    if pattern is None or max(len(text), len(pattern)) > _MAX_PATTERN_CHARACTERS:
         return None
     try:
-        found = datetime.strptime(text, pattern)
+        moment = datetime.strptime(text, pattern)
     except (ValueError, OverflowError, TypeError):
         return None
     if kind == "date":
-        return found.date().isoformat()
-    return found.time().isoformat() if kind == "time" else found.isoformat(" ")
+        return moment.date().isoformat()
+    return moment.time().isoformat() if kind == "time" else moment.isoformat(" ")
 
 
 def read_bound(
@@ -77,16 +78,14 @@ def read_bound(
     text = words.text(key)
     if text is None:
         return None
-    found = to_iso_text(text, kind, pattern)
-    if found is None:
+    iso_text = to_iso_text(text, kind, pattern)
+    if iso_text is None:
         raise words.error(key, f"`{key}` is no {kind} that its format writes")
-    return found
+    return iso_text
 
 
 def warn_of_pattern(words: TrackedSection, pattern: str | None) -> None:
-    """Say so where the table's own cells, if they are texts, will not be read by this
-    pattern.
-    """
+    """Note if texts in this pattern will not be read as dates in the table's cells."""
     if pattern is not None and pattern not in _ISO_PATTERNS:
         words.note(
             "its texts are written in a pattern of their own, and here only texts such"

@@ -25,13 +25,13 @@ _NIST_COLUMN_KEYS = {"description", "values", "details", "link"}
 
 def matches_tree(root: DocumentNode) -> bool:
     """Every column has a description or codes, and nothing else."""
-    entries = root.entries or ()
-    keys = [{entry.key for entry in column.node.entries or ()} for column in entries]
-    return (
-        bool(entries)
-        and all(found and found <= _NIST_COLUMN_KEYS for found in keys)
-        and any("values" in k for k in keys)
-    )
+    keys_of_columns = []
+    for column in root.entries or ():
+        keys = {entry.key for entry in column.node.entries or ()}
+        if not keys or not keys <= _NIST_COLUMN_KEYS:
+            return False
+        keys_of_columns.append(keys)
+    return any("values" in keys for keys in keys_of_columns)
 
 
 def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
@@ -47,17 +47,15 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
         codes = words.within("values")
         if codes is None:
             words.note("no codes are listed, so its values are learned at a price")
-            said: dict[str, Any] = {"type": "categorical", "values": LEARN_WORD}
+            fields: dict[str, Any] = {"type": "categorical", "values": LEARN_WORD}
         elif "min" in codes.entries or "max" in codes.entries:
-            said = _read_range(codes)
+            fields = _read_range(codes)
         else:
-            said = {
-                "type": "categorical",
-                "values": [key for key in codes.entries if key != ""],
-            }
+            values = [key for key in codes.entries if key != ""]
+            fields = {"type": "categorical", "values": values}
         if codes is not None and "" not in codes.entries:
-            said["nullable"] = False
-        draft.column(entry.key, entry.line, **said, note=note)
+            fields["nullable"] = False
+        draft.column(entry.key, entry.line, **fields, note=note)
 
 
 def _read_range(codes: TrackedSection) -> dict[str, Any]:
@@ -66,33 +64,35 @@ def _read_range(codes: TrackedSection) -> dict[str, Any]:
         raise codes.error(
             "min", "codes with `min` need `max` too, and the other way round"
         )
-    beside = {
-        key: parse_fraction(key)
-        for key in codes.entries
-        if key not in ("min", "max", "")
-    }
-    coded = sorted((code, key) for key, code in beside.items() if code is not None)
-    for (
-        code,
-        key,
-    ) in (
-        coded
-    ):  # a code next to the range widens it, and the next one may be next to that
-        if low - 1 <= code <= high + 1:
-            low, high = min(low, code), max(high, code)
-            del beside[key]
-    for code, key in reversed(coded):
-        if key in beside and low - 1 <= code < low:
-            low = code
-            del beside[key]
-    missing = list(beside) or None
-    if Fraction(low).denominator == Fraction(high).denominator == 1:
-        return {
-            "type": "integer",
-            "min": int(low),
-            "max": int(high),
-            "missing": missing,
-        }
-    texts = fraction_text(low), fraction_text(high)
-    most = max(len(text.partition(".")[2]) for text in texts)
-    return real_column(codes, *texts, decimals=most) | {"missing": missing}
+    others = [key for key in codes.entries if key not in ("min", "max", "")]
+    low, high, missing = _widen_range(low, high, others)
+    fields: dict[str, Any]
+    if low.denominator == high.denominator == 1:
+        fields = {"type": "integer", "min": int(low), "max": int(high)}
+    else:
+        texts = fraction_text(low), fraction_text(high)
+        decimals = max(len(text.partition(".")[2]) for text in texts)
+        fields = real_column(codes, *texts, decimals=decimals)
+    return fields | {"missing": missing or None}
+
+
+def _widen_range(
+    low: Fraction, high: Fraction, codes: list[str]
+) -> tuple[Fraction, Fraction, list[str]]:
+    """The range with all codes that are next to it, and the codes that are not."""
+    numbers = {code: parse_fraction(code) for code in codes}
+    known = sorted(
+        (number, code) for code, number in numbers.items() if number is not None
+    )
+    inside = set()
+    # A code that widens the range may bring the next one next to it: upwards first,
+    # then downwards.
+    for number, code in known:
+        if low - 1 <= number <= high + 1:
+            low, high = min(low, number), max(high, number)
+            inside.add(code)
+    for number, code in reversed(known):
+        if low - 1 <= number < low:
+            low = number
+            inside.add(code)
+    return low, high, [code for code in codes if code not in inside]

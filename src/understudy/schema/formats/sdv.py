@@ -6,14 +6,16 @@ SDV documentation, "Metadata JSON".
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from understudy.schema.formats import moments
 from understudy.schema.formats.draft import (
+    MAX_QUOTED_CHARACTERS,
     ExportSection,
     SchemaDraft,
     TrackedSection,
-    json_number,
+    export_bounds,
     label_column,
     real_column,
     split_sections,
@@ -26,19 +28,19 @@ _SDV_DATETIME_PATTERNS = {
     "datetime": "%Y-%m-%d %H:%M:%S",
     "time": "%H:%M:%S",
 }
+# SDV's moments have no offset and no fraction of a second.
+_SDV_MOMENT_CHARACTERS = len("2024-12-31 13:45:59")
+
 _SDV_SKIPPED_KEYS = ("relationships", "METADATA_SPEC_VERSION")
 
 
 def matches_tree(root: DocumentNode) -> bool:
     """It says its version, or a column has an `sdtype`."""
-    keys = {entry.key for entry in root.entries or ()}
-    columns = (
-        column for _, table in list_tables(root) for column in _column_entries(table)
-    )
-    return "METADATA_SPEC_VERSION" in keys or any(
-        any(entry.key == "sdtype" for entry in column.node.entries or ())
-        for column in columns
-    )
+    if root.child("METADATA_SPEC_VERSION") is not None:
+        return True
+    tables = [table for _, table in list_tables(root)]
+    columns = chain.from_iterable(map(_column_entries, tables))
+    return any(column.node.child("sdtype") is not None for column in columns)
 
 
 def _column_entries(table: DocumentNode) -> tuple[DocumentEntry, ...]:
@@ -86,35 +88,36 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft, *, key: bool) -> None
         if kind is None:
             raise words.error(None, "it has no `sdtype`")
         nullable = None if words.flag("range_is_nullable") is not False else False
-        match kind:
-            case "numerical":
-                said = _read_numerical(words)
-            case "datetime":
-                said = _read_datetime(words)
-            case "categorical" | "ordinal":
-                said = _read_categories(words, ordered=kind == "ordinal")
-            case "boolean":
-                said = {"type": "boolean"}
-            case "id":
-                said = {"type": "identifier"}
-            case _:
-                said = _read_personal(words, entry.key, kind)
-        if key and said["type"] != "identifier":
+        fields = _column_of_sdtype(words, entry.key, kind)
+        if key and fields["type"] != "identifier":
             words.note("it is a key, so it is left out of releases")
-            said = {"type": "identifier"}
-        draft.column(
-            entry.key,
-            entry.line,
-            **said,
-            nullable=None if said["type"] == "identifier" else nullable,
-        )
+            fields = {"type": "identifier"}
+        if fields["type"] == "identifier":
+            nullable = None
+        draft.column(entry.key, entry.line, **fields, nullable=nullable)
+
+
+def _column_of_sdtype(words: TrackedSection, name: str, kind: str) -> dict[str, Any]:
+    match kind:
+        case "numerical":
+            return _read_numerical(words)
+        case "datetime":
+            return _read_datetime(words)
+        case "categorical" | "ordinal":
+            return _read_categories(words, ordered=kind == "ordinal")
+        case "boolean":
+            return {"type": "boolean"}
+        case "id":
+            return {"type": "identifier"}
+    return _read_personal(words, name, kind)
 
 
 def _read_numerical(words: TrackedSection) -> dict[str, Any]:
     low, high = words.exact("range_min"), words.exact("range_max")
     decimals = words.whole("decimal_places")
-    form = words.text("computer_representation") or ""
-    if decimals == 0 or (decimals is None and form.lower().startswith(("int", "uint"))):
+    form = (words.text("computer_representation") or "").lower()
+    is_stored_whole = form.startswith(("int", "uint"))
+    if decimals == 0 or (decimals is None and is_stored_whole):
         return {"type": "integer", "min": low, "max": high}
     return real_column(words, low, high, decimals)
 
@@ -127,20 +130,18 @@ def _read_datetime(words: TrackedSection) -> dict[str, Any]:
             "datetime_format", "`datetime_format` writes neither days nor hours"
         )
     moments.warn_of_pattern(words, pattern)
-    said: dict[str, Any] = {"type": kind}
+    fields: dict[str, Any] = {"type": kind}
     if pattern is not None and kind != "date":
-        said["resolution"] = moments.resolution_of_pattern(pattern)
-    low, high = (
-        moments.read_bound(words, key, kind, pattern)
-        for key in ("range_min", "range_max")
-    )
-    return said | {"min": low, "max": high}
+        fields["resolution"] = moments.resolution_of_pattern(pattern)
+    low = moments.read_bound(words, "range_min", kind, pattern)
+    high = moments.read_bound(words, "range_max", kind, pattern)
+    return fields | {"min": low, "max": high}
 
 
 def _read_categories(words: TrackedSection, *, ordered: bool) -> dict[str, Any]:
     values = words.texts("range_values")
-    many = words.flag("high_cardinality")
-    if values is not None and many:
+    has_many = words.flag("high_cardinality")
+    if values is not None and has_many:
         raise words.error(
             "high_cardinality",
             "`high_cardinality` contradicts `range_values`. Remove one of them",
@@ -157,8 +158,8 @@ def _read_categories(words: TrackedSection, *, ordered: bool) -> dict[str, Any]:
 
 
 def _read_personal(words: TrackedSection, name: str, kind: str) -> dict[str, Any]:
-    """A kind of column that means something about people (`email`), or `unknown`: left
-    out unless it is said not to be personal.
+    """A column of a kind that describes people (`email`), or `unknown`: left out unless
+    it is declared not to be personal.
     """
     if words.flag("pii") is False:
         return label_column(words, name)
@@ -168,7 +169,8 @@ def _read_personal(words: TrackedSection, name: str, kind: str) -> dict[str, Any
             " to release it"
         )
         return {"type": "text"}
-    words.note(f"sdtype {kind[:40]} counts as personal, so it is left out of releases")
+    shown = kind[:MAX_QUOTED_CHARACTERS]
+    words.note(f"sdtype {shown} counts as personal, so it is left out of releases")
     return {"type": "identifier"}
 
 
@@ -193,17 +195,9 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any]:
     match kind:
         case "integer" | "real":
             words: dict[str, Any] = {"sdtype": "numerical"}
-            places = 0 if kind == "integer" else page.take("decimals")
-            bounds = {
-                "range_min": json_number(page.take("min")),
-                "range_max": json_number(page.take("max")),
-            }
-            page.take("bounds")
-            return words | {
-                k: v
-                for k, v in {**bounds, "decimal_places": places}.items()
-                if v is not None
-            }
+            words |= export_bounds(kind, page, "range_min", "range_max")
+            decimals = 0 if kind == "integer" else page.take("decimals")
+            return words if decimals is None else words | {"decimal_places": decimals}
         case "date" | "datetime" | "time":
             return _export_moment(kind, page)
         case "categorical":
@@ -224,10 +218,8 @@ def _export_moment(kind: str, page: ExportSection) -> dict[str, Any]:
     pattern = _SDV_DATETIME_PATTERNS[kind]
     if page.words.get("resolution") == "1s":
         page.take("resolution")
+    bounds = export_bounds(kind, page, "range_min", "range_max")
     words: dict[str, Any] = {"sdtype": "datetime", "datetime_format": pattern}
-    for ours, theirs in (("min", "range_min"), ("max", "range_max")):
-        bound = page.take(ours)
-        if bound is not None:
-            words[theirs] = str(bound)[: len("2024-12-31 13:45:59")]
-    page.take("bounds")
+    for key, bound in bounds.items():
+        words[key] = bound[:_SDV_MOMENT_CHARACTERS]
     return words
