@@ -224,6 +224,7 @@ def _has_bins(column: Column) -> bool:
     )
 
 
+# In the order of the lines under a guarantee.
 _PUBLIC_FACTS: dict[str, Callable[[Column], bool]] = {
     "the values of {columns}": _has_values,
     "the levels of {columns}": _has_levels,

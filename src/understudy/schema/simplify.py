@@ -90,7 +90,8 @@ def _normalise_comparison(
     terms: tuple[tuple[Fraction, ColumnName], ...]
     match predicate:
         case ColumnComparison(left, operator, ColumnName() as right):
-            terms, constant = ((Fraction(1), left), (Fraction(-1), right)), Fraction(0)
+            terms = ((Fraction(1), left), (Fraction(-1), right))
+            constant = Fraction(0)
         case LinearComparison(terms, operator, constant):
             pass
         case _:

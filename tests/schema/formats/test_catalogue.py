@@ -196,3 +196,11 @@ def test_a_column_called_learn_keeps_its_name(name: str) -> None:
     schema = Schema.parse("columns: {learn: {type: integer, min: 0, max: 1}}")
     document = write_format(schema, name).document
     assert [*read_format(document, name).schema] == ["learn"]
+
+
+@pytest.mark.parametrize("name", ["csvw", "dpsynth"])
+def test_spellings_that_a_format_cannot_say_are_noted(name: str) -> None:
+    words = "{type: boolean, true: [ja, oui], false: [nein]}"
+    notes = write_format(Schema.parse(f"columns: {{a: {words}}}"), name).notes
+    assert any("only the first spelling of true" in note for note in notes)
+    assert not any("spelling of false" in note for note in notes)

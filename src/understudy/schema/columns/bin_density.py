@@ -79,7 +79,8 @@ class BinDensity:
         """A lattice index in each of these bins."""
         piece = self._draw_pieces(bins, rng)
         widths = np.diff(self.edges)
-        index, width = self.edges[piece], widths[piece]
+        index = self.edges[piece]
+        width = widths[piece]
         if np.all(widths > 1):
             return index + self._draw_offsets(piece, width, rng)
         # A piece of one value needs no random numbers.
@@ -98,9 +99,11 @@ class BinDensity:
         several = pieces_per_bin[bins] > 1
         if not several.any():
             return piece
-        first, end = self.first[bins[several]], self.first[bins[several] + 1]
+        first = self.first[bins[several]]
+        end = self.first[bins[several] + 1]
         cumulative = np.concatenate([[0.0], np.cumsum(self.masses)])
-        low, high = cumulative[first], cumulative[end]
+        low = cumulative[first]
+        high = cumulative[end]
         mass = low + rng.random(len(low)) * (high - low)
         drawn = np.searchsorted(cumulative, mass, side="right") - 1
         # Rounding may put a mass at the very end into the next bin.
@@ -123,14 +126,16 @@ class BinDensity:
         >>> BinDensity.of(np.array([0, 10]), np.array([3.0])).below(0, 4)
         0.4
         """
-        first, end = int(self.first[bin_]), int(self.first[bin_ + 1])
+        first = int(self.first[bin_])
+        end = int(self.first[bin_ + 1])
         beside = int(np.searchsorted(self.edges, index, side="right")) - 1
         piece = min(max(beside, first), end - 1)
         masses: NDArray[Any] = self.masses[first:end]
         # A bin without any mass is spread by width.
         if masses.sum() <= 0:
             masses = np.diff(self.edges)[first:end]
-        low, high = self.edges[piece], self.edges[piece + 1]
+        low = self.edges[piece]
+        high = self.edges[piece + 1]
         inside = self._piece_share_below(piece, float((index - low) / (high - low)))
         at = piece - first
         below = float((masses[:at].sum() + inside * masses[at]) / masses.sum())
@@ -140,7 +145,8 @@ class BinDensity:
         """The part of a piece that lies before the fraction x of its length: the
         mixture of the distribution functions of the three order statistics.
         """
-        a, b = float(self.left[piece]), float(self.right[piece])
+        a = float(self.left[piece])
+        b = float(self.right[piece])
         smallest = 1 - (1 - x) ** 3
         middle = 3 * x**2 - 2 * x**3
         largest = x**3
@@ -152,9 +158,12 @@ class BinDensity:
         """How far into its piece each value lies."""
         u, v, w = np.ascontiguousarray(rng.random((len(piece), 3)).T)
         pick = rng.random(len(piece)) * 3
-        a, b = self.left[piece], self.right[piece]
-        less, more = np.minimum(u, v), np.maximum(u, v)
-        smallest, largest = np.minimum(less, w), np.maximum(more, w)
+        a = self.left[piece]
+        b = self.right[piece]
+        less = np.minimum(u, v)
+        more = np.maximum(u, v)
+        smallest = np.minimum(less, w)
+        largest = np.maximum(more, w)
         middle = np.maximum(less, np.minimum(more, w))
         not_smallest = np.where(pick < 3 - b, middle, largest)
         fraction = np.where(pick < a, smallest, not_smallest)
@@ -170,12 +179,15 @@ def _edge_heights(
     count = len(heights)
     if count < 2:
         return heights.copy(), heights.copy()
-    low, high = heights[:-1], heights[1:]
-    left_widths, right_widths = widths[:-1], widths[1:]
+    low = heights[:-1]
+    high = heights[1:]
+    left_widths = widths[:-1]
+    right_widths = widths[1:]
     # Between two pieces the density is the mean of theirs, nearer to the narrower one.
     mean = (low * right_widths + high * left_widths) / (left_widths + right_widths)
     shared = np.minimum(mean, MAX_EDGE_TO_MEAN_RATIO * np.minimum(low, high))
-    left, right = np.concatenate([[0.0], shared]), np.concatenate([shared, [0.0]])
+    left = np.concatenate([[0.0], shared])
+    right = np.concatenate([shared, [0.0]])
     spike_right = (right_widths == 1) & (high > SPIKE_TO_NEIGHBOUR_RATIO * low)
     spike_left = (left_widths == 1) & (low > SPIKE_TO_NEIGHBOUR_RATIO * high)
     free_left = np.concatenate([[True], spike_left])

@@ -98,7 +98,8 @@ def _count_calendar_lines(column: Lattice, unit: str, low: int, high: int) -> in
     if isinstance(column, Datetime) and unit == "hour":
         step = column.resolution // MICROSECOND_SPAN
         return high * step // _HOUR_MICROSECONDS - low * step // _HOUR_MICROSECONDS
-    first, last = _date_at_index(column, low), _date_at_index(column, high)
+    first = _date_at_index(column, low)
+    last = _date_at_index(column, high)
     if unit in _MONTHS_PER_UNIT:
         months = 12 * (last.year - first.year) + last.month - first.month
         return months // _MONTHS_PER_UNIT[unit] + 1
@@ -116,7 +117,8 @@ def _calendar_lines(column: Lattice, unit: str, low: int, high: int) -> Iterator
     elif isinstance(column, Datetime) and unit == "hour":
         yield from _hour_lines(column, low, high)
     elif isinstance(column, Date | Datetime) and unit != "hour":
-        first, last = _date_at_index(column, low), _date_at_index(column, high)
+        first = _date_at_index(column, low)
+        last = _date_at_index(column, high)
         for day in _unit_start_dates(unit, first, last):
             # A date counts as midnight in a column of moments.
             yield column.index_of(day)
@@ -128,7 +130,8 @@ def _calendar_lines(column: Lattice, unit: str, low: int, high: int) -> Iterator
 
 def _hour_lines(column: Datetime, low: int, high: int) -> Iterator[int]:
     step = column.resolution // MICROSECOND_SPAN
-    first, last = low * step // _HOUR_MICROSECONDS, high * step // _HOUR_MICROSECONDS
+    first = low * step // _HOUR_MICROSECONDS
+    last = high * step // _HOUR_MICROSECONDS
     for hour in range(first, last + 1):
         # Rounded up: the first lattice point that is not before the hour.
         yield -(-(hour * _HOUR_MICROSECONDS) // step)
@@ -208,7 +211,8 @@ def _nearest_calendar_line(
 ) -> int:
     assert column.low is not None
     assert column.high is not None
-    low, high = max(column.low, index - reach), min(column.high, index + reach)
+    low = max(column.low, index - reach)
+    high = min(column.high, index + reach)
     lines = _calendar_lines(column, unit, low, high)
     near = [line for line in lines if low <= line <= high]
     return min(near, key=lambda line: abs(line - index), default=index)

@@ -275,7 +275,8 @@ def parse_moment(text: str) -> datetime | None:
 def _parse_offset(text: str) -> timezone:
     if text == "Z":
         return UTC
-    hours, minutes = int(text[1:3]), int(text[3:].lstrip(":") or 0)
+    hours = int(text[1:3])
+    minutes = int(text[3:].lstrip(":") or 0)
     if minutes > 59:
         raise ValueError("an hour has 60 minutes")
     offset = timedelta(hours=hours, minutes=minutes)

@@ -189,7 +189,8 @@ class CodeLayout:
     def _bin_label(self, code: int) -> str:
         assert isinstance(self.bins, BinEdges)
         assert isinstance(self.column, Lattice)
-        low, high = self.bins.edges[code], self.bins.edges[code + 1] - 1
+        low = self.bins.edges[code]
+        high = self.bins.edges[code + 1] - 1
         first = str(self.column.value_at(low))
         return first if low == high else f"{first} to {self.column.value_at(high)}"
 

@@ -98,7 +98,8 @@ class Codec(CodeLayout):
             return len(self.bins) - 1, self.non_value_states[beyond]
         if isinstance(self.bins, LabelLookup):
             return code, VALUE_STATE
-        low, high = self.bins.edges[code], self.bins.edges[code + 1] - 1
+        low = self.bins.edges[code]
+        high = self.bins.edges[code + 1] - 1
         index = self._index(to_plain_cell(value))
         # In a column that is not nullable, a cell that is no value counts as the first
         # code, and so as its first value.

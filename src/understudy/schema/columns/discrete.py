@@ -217,7 +217,8 @@ class Boolean(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         # Spellings are compared in lower case, as cells are.
-        false, true = _lower_words(self.false), _lower_words(self.true)
+        false = _lower_words(self.false)
+        true = _lower_words(self.true)
         if false & true:
             raise SchemaError(
                 f'column "{self.name}": a spelling stands for both true and false'

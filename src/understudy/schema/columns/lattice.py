@@ -134,7 +134,8 @@ class Lattice(Column, ABC):
             )
 
     def _check_grain(self) -> None:
-        edges, starts = self.bins, tuple(start for start, _ in self.grain)
+        edges = self.bins
+        starts = tuple(start for start, _ in self.grain)
         if edges is None or starts[0] != edges[0] or not _is_rising(starts):
             raise SchemaError(
                 f'column "{self.name}": `grain` needs `bins`, and must rise from min'

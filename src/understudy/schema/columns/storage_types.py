@@ -15,6 +15,8 @@ from fractions import Fraction
 from understudy.schema.columns.base import Column
 
 _SQL_INTEGER_BITS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64}
+# Names of numpy, pandas and polars (int8, UInt16), of DuckDB (UTINYINT), and of pandas
+# on Arrow.
 _INTEGER_DTYPE_REGEX = re.compile(
     r"(u?)(?:int(8|16|32|64)|(tinyint|smallint|integer|bigint))(?:\[pyarrow\])?",
     re.IGNORECASE,
@@ -45,7 +47,8 @@ def dtype_range(dtype: str | None) -> tuple[Fraction, Fraction] | None:
         half = 2 ** (bits - 1)
         return Fraction(-half), Fraction(half - 1)
     if match := _DECIMAL_DTYPE_REGEX.fullmatch(dtype):
-        digits, decimals = int(match[1]), int(match[2])
+        digits = int(match[1])
+        decimals = int(match[2])
         largest = Fraction(10**digits - 1, 10**decimals)
         return -largest, largest
     return None
@@ -97,6 +100,7 @@ def storage_to_declare(column: Column, stated: str | None) -> str | None:
     """
     if stated is None or stated.lower() in _DEFAULT_DTYPES:
         return None
+    # A float type says that a cell was empty, if the column holds whole numbers.
     own_families = _FAMILIES_BY_COLUMN_TYPE.get(column.type, set())
     return stated if _dtype_family(stated) in own_families else None
 

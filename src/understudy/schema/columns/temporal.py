@@ -14,6 +14,7 @@ from understudy.schema.columns.lattice import Lattice
 
 EPOCH_DATE = date(1970, 1, 1)
 EPOCH_MOMENT = datetime(1970, 1, 1)
+# The finest step of Python's moments.
 MICROSECOND_SPAN = timedelta(microseconds=1)
 
 

@@ -56,7 +56,8 @@ def _clock_changes(
     """
     clocks = ZoneInfo(zone)
     week_start = first_week * _WEEK_SECONDS
-    starts, offsets = [week_start], [_seconds_ahead(clocks, week_start)]
+    starts = [week_start]
+    offsets = [_seconds_ahead(clocks, week_start)]
     # A change that is undone within the same week is not seen.
     for week in range(first_week, last_week):
         week_end = (week + 1) * _WEEK_SECONDS

@@ -215,6 +215,7 @@ def _import_tree(
         raise source.error(
             tree.line, f"must be a mapping of keys to values, not {tree.kind}"
         )
+    # Every format is read into a draft, and the draft as any schema file is.
     draft = SchemaDraft(source)
     known.read(_choose_table(tree, source, known, table), draft)
     if not draft.columns:

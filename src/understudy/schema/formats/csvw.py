@@ -106,6 +106,7 @@ def _read_contributions(
     max_rows = table.whole("maxContributions")
     if unit is not None:
         draft.unit = {"id": unit, "max_rows": 1 if max_rows is None else max_rows}
+    # Without a unit the row is protected, and a bound of one row says so.
     elif max_rows not in (None, 1):
         raise table.error(
             "maxContributions",
@@ -133,7 +134,8 @@ def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     """A schema as a CSVW table with csvw-eo's words."""
     file, pages = split_sections(plain, notes)
     unit = ExportSection(file.take("unit") or {}, notes, "unit: ")
-    unit_id, rows = unit.take("id"), file.take("rows")
+    unit_id = unit.take("id")
+    rows = file.take("rows")
     table: dict[str, Any] = {"@context": [CSVW_CONTEXT], "@type": "Table"}
     if unit_id is not None:
         table |= {"privacyUnit": unit_id, "maxContributions": unit.take("max_rows", 1)}
@@ -151,6 +153,7 @@ def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
             column["rowDependencies"] = dependencies[name]
         columns.append(column)
         page.close()
+    # What no writer took is noted when its section is closed.
     unit.close()
     file.close()
     return table | {"tableSchema": {"columns": columns}}
@@ -183,11 +186,11 @@ def _export_type(kind: str, page: ExportSection) -> dict[str, Any]:
                 return {}
             return {"keyValues": values, "exhaustiveKeys": page.take("other") is None}
         case "boolean":
-            true, false = page.take("true"), page.take("false")
-            if not (true and false):
+            true = page.take_spelling("true")
+            false = page.take_spelling("false")
+            if true is None or false is None:
                 return {}
-            pattern = f"{true[0]}|{false[0]}"
-            return {"datatype": {"base": "boolean", "format": pattern}}
+            return {"datatype": {"base": "boolean", "format": f"{true}|{false}"}}
         case "integer" | "real" | "date" | "datetime" | "time":
             return export_bounds(kind, page, "minimum", "maximum")
         case "text" | "identifier":

@@ -140,7 +140,8 @@ def _read_datatype(words: TrackedSection, name: str) -> dict[str, Any]:
         return _column_of_datatype(words, name, datatype)
     with TrackedSection(node, words.draft, words.where, "`datatype`") as inner:
         inner.skip_keys("@id", "@type", "dc:title", "dc:description")
-        base, pattern = inner.text("base") or "string", inner.text("format")
+        base = inner.text("base") or "string"
+        pattern = inner.text("format")
         datatype = _CsvwDatatype(base, pattern, *_read_bounds(words, inner))
         return _column_of_datatype(words, name, datatype)
 
@@ -223,7 +224,8 @@ def _read_public_values(words: TrackedSection) -> dict[str, Any] | None:
     """Public values: a list of keys, or partitions that hold one value each. If they
     are not all values, the rest goes to `other`.
     """
-    listed, exhaustive = words.texts("keyValues"), words.flag("exhaustiveKeys")
+    listed = words.texts("keyValues")
+    exhaustive = words.flag("exhaustiveKeys")
     values = list(listed or ())
     if listed is None:
         values = _read_partitions(words, "partitionValue")
@@ -267,7 +269,8 @@ def _read_bins(
             " left out"
         )
         return None
-    first, last = _order_key(low, kind), _order_key(high, kind)
+    first = _order_key(low, kind)
+    last = _order_key(high, kind)
     # What is wrong with a bound is reported about the bound, when the column is built.
     if first is None or last is None:
         return None

@@ -87,7 +87,8 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
 
 
 def _read_numerical(words: TrackedSection) -> dict[str, Any]:
-    low, high = words.exact("min_value"), words.exact("max_value")
+    low = words.exact("min_value")
+    high = words.exact("max_value")
     if words.choice("dtype", ("int", "float")) == "int":
         fields: dict[str, Any] = {"type": "integer", "min": low, "max": high}
     else:
@@ -157,7 +158,8 @@ def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
 def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
     match kind:
         case "integer" | "real":
-            low, high = json_number(page.take("min")), json_number(page.take("max"))
+            low = json_number(page.take("min"))
+            high = json_number(page.take("max"))
             if low is None or high is None:
                 page.note(
                     "it has no bounds, which a numerical attribute needs, so the column"
@@ -179,11 +181,11 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
                 " first of them"
             )
             page.take("nullable")
-            false = page.take("false") or ["false"]
-            true = page.take("true") or ["true"]
+            false = page.take_spelling("false") or "false"
+            true = page.take_spelling("true") or "true"
             return {
                 "type": "CategoricalAttribute",
-                "possible_values": [str(false[0]), str(true[0])],
+                "possible_values": [false, true],
                 "out_of_domain_index": 0,
             }
         case "text":
@@ -193,7 +195,8 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
 
 
 def _export_categories(page: ExportSection) -> dict[str, Any]:
-    values, other = page.take("values"), page.take("other")
+    values = page.take("values")
+    other = page.take("other")
     if values is None:
         words = {"type": "OpenSetCategoricalAttribute"}
         return words if other is None else words | {"default_value": other}

@@ -222,6 +222,17 @@ class ExportSection:
         is_learned = isinstance(word, str) and word == LEARN_WORD
         return default if is_learned else word
 
+    def take_spelling(self, key: str) -> str | None:
+        """The first of several spellings, for a format that has one; that the others are
+        left out is noted.
+        """
+        spellings = self.take(key)
+        if not spellings:
+            return None
+        if len(spellings) > 1:
+            self.note(f"only the first spelling of {key} can be said in this format")
+        return str(spellings[0])
+
     def note(self, text: str) -> None:
         """Tell the owner what the format expresses otherwise."""
         self.notes.append(f"{self.where}{text}")

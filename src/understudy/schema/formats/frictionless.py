@@ -72,7 +72,8 @@ def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
         return [("table", root if schema is None else schema)]
     tables = []
     for number, resource in enumerate(resources.items):
-        name, schema = resource.child("name"), resource.child("schema")
+        name = resource.child("name")
+        schema = resource.child("schema")
         if schema is not None:
             title = None if name is None else name.text
             tables.append((title or str(number), schema))
@@ -104,7 +105,9 @@ def _read_field(
         no_limits = TrackedSection(DocumentNode(None, entries=()), draft)
         with words.within("constraints") or no_limits as limits:
             fields = _column_of_field(words, limits, name, kind)
-            required, unique = limits.flag("required"), limits.flag("unique")
+            required = limits.flag("required")
+            unique = limits.flag("unique")
+        # Values that are all different tell rows apart, so they identify.
         if (name in keys or unique) and fields.get("type") != "identifier":
             words.note("it is a key, so it is left out of releases")
             fields = {"type": "identifier"}
@@ -129,13 +132,15 @@ def _column_of_field(
     if pattern == "default":
         pattern = None
     if kind == "boolean":
-        true, false = words.texts("trueValues"), words.texts("falseValues")
+        true = words.texts("trueValues")
+        false = words.texts("falseValues")
         return {
             "type": "boolean",
             "true": true and list(true),
             "false": false and list(false),
         }
     if values is not None:
+        # Bounds beside a list of values say nothing more.
         limits.skip_keys("minimum", "maximum")
         return {"type": "categorical", "values": list(values), "ordered": ordered}
     if kind in ("date", "datetime", "time"):
@@ -155,7 +160,8 @@ def _read_values(
     words: TrackedSection, limits: TrackedSection
 ) -> tuple[str, ...] | None:
     """The listed values: constraints before categories."""
-    listed, categories = limits.texts("enum"), words.get("categories")
+    listed = limits.texts("enum")
+    categories = words.get("categories")
     if listed is not None or categories is None:
         return listed
     return _read_labelled_values(words, "categories", categories)
@@ -181,7 +187,8 @@ def _number_column(
                 f"`{key}`: only plain numbers such as 1234.5 are read; other"
                 " spellings count as missing"
             )
-    low, high = limits.exact("minimum"), limits.exact("maximum")
+    low = limits.exact("minimum")
+    high = limits.exact("maximum")
     if kind == "number":
         return real_column(words, low, high)
     return {"type": "integer", "min": low, "max": high}
@@ -260,7 +267,8 @@ def _export_field(kind: str, page: ExportSection) -> dict[str, Any]:
 def _export_categories(
     page: ExportSection, words: dict[str, Any], limits: dict[str, Any]
 ) -> None:
-    values, ordered = page.take("values"), page.take("ordered")
+    values = page.take("values")
+    ordered = page.take("ordered")
     if values is None:
         return
     limits["enum"] = values

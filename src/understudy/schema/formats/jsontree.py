@@ -11,6 +11,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from json import JSONDecodeError
+
+# The standard library's own scanner, which knows all escapes.
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from understudy.schema.yaml.nodes import (
@@ -51,6 +53,7 @@ class _JsonTreeReader:
         self.source = source
         self.at = 0
         self.nodes = 0
+        # Lines are looked up for every value, so they are not counted each time.
         self.breaks = [match.start() for match in re.finditer("\n", text)]
 
     def skip_blanks(self) -> None:

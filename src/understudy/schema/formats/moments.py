@@ -58,6 +58,7 @@ def to_iso_text(text: str, kind: str, pattern: str | None) -> str | None:
         "datetime": parse_moment,
         "time": parse_time,
     }
+    # An ISO text is taken as it is, whatever the pattern.
     if readers[kind](text) is not None:
         return text
     if pattern is None or max(len(text), len(pattern)) > _MAX_PATTERN_CHARACTERS:

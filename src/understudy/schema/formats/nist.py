@@ -59,7 +59,8 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
 
 
 def _read_range(codes: TrackedSection) -> dict[str, Any]:
-    low, high = codes.number("min"), codes.number("max")
+    low = codes.number("min")
+    high = codes.number("max")
     if low is None or high is None:
         raise codes.error(
             "min", "codes with `min` need `max` too, and the other way round"
@@ -89,7 +90,8 @@ def _widen_range(
     # then downwards.
     for number, code in known:
         if low - 1 <= number <= high + 1:
-            low, high = min(low, number), max(high, number)
+            low = min(low, number)
+            high = max(high, number)
             inside.add(code)
     for number, code in reversed(known):
         if low - 1 <= number < low:

@@ -89,6 +89,7 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft, *, key: bool) -> None
             raise words.error(None, "it has no `sdtype`")
         nullable = None if words.flag("range_is_nullable") is not False else False
         fields = _column_of_sdtype(words, entry.key, kind)
+        # A key tells rows apart, whatever its type.
         if key and fields["type"] != "identifier":
             words.note("it is a key, so it is left out of releases")
             fields = {"type": "identifier"}
@@ -113,7 +114,8 @@ def _column_of_sdtype(words: TrackedSection, name: str, kind: str) -> dict[str, 
 
 
 def _read_numerical(words: TrackedSection) -> dict[str, Any]:
-    low, high = words.exact("range_min"), words.exact("range_max")
+    low = words.exact("range_min")
+    high = words.exact("range_max")
     decimals = words.whole("decimal_places")
     form = (words.text("computer_representation") or "").lower()
     is_stored_whole = form.startswith(("int", "uint"))
@@ -148,6 +150,7 @@ def _read_categories(words: TrackedSection, *, ordered: bool) -> dict[str, Any]:
         )
     if words.text("order_by") == "numerical_value":
         ordered = True
+    # `order` lists the same values again, in their order.
     order = words.texts("order")
     listed = values if order is None else order
     return {
@@ -209,6 +212,7 @@ def _export_column(kind: str, page: ExportSection) -> dict[str, Any]:
         case "identifier":
             return {"sdtype": "id"}
         case "text":
+            # Marked as personal, so that no reader releases it.
             return {"sdtype": "unknown", "pii": True}
     page.note("its type is not stated, so it is unknown here too")
     return {"sdtype": "unknown", "pii": False}

@@ -80,7 +80,8 @@ def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
 
 
 def _read_unit(table: TrackedSection, draft: SchemaDraft, unit_ids: list[str]) -> None:
-    by_row, max_rows = table.flag("row_privacy"), table.whole("max_ids")
+    by_row = table.flag("row_privacy")
+    max_rows = table.whole("max_ids")
     if len(unit_ids) > 1:
         raise draft.source.error(
             table.node.line,

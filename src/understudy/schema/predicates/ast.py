@@ -112,6 +112,7 @@ class ColumnComparison(Predicate):
     right: Operand
 
     def __post_init__(self) -> None:
+        # Such a comparison is true or false of all values: a slip.
         if self.left == self.right:
             raise SchemaError(f'column "{self.left.column}" is compared with itself')
 

@@ -63,7 +63,8 @@ def _count_listed(
     codec: Codec, values: set[ScaleValue | None]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many values of each code are listed, and how many values it has."""
-    hits, width = np.zeros(codec.size, np.int64), np.ones(codec.size, np.int64)
+    hits = np.zeros(codec.size, np.int64)
+    width = np.ones(codec.size, np.int64)
     if not isinstance(codec.bins, BinEdges):
         codes = codes_by_label(codec)
         hits[[codes[value] for value in values if value in codes]] = 1
@@ -97,7 +98,8 @@ def compare_with_constant(
     codec: Codec, operator: Operator, literal: Literal
 ) -> TruthArray:
     """Truth of an order between a column and a constant, for each code."""
-    ranges, value = code_ranges(codec), scale_value_of(codec.column, literal)
+    ranges = code_ranges(codec)
+    value = scale_value_of(codec.column, literal)
     if ranges is not None and isinstance(value, str):
         rank = codec.places.get(value, len(ranges))
         value = Fraction(rank) if rank < len(ranges) else None

@@ -64,6 +64,7 @@ def family_of_column(column: Column) -> str | None:
     match column:
         case Integer() | Real():
             return "number"
+        # A date is a wall-clock time at midnight; an instant has an offset as well.
         case Date():
             return "wall clock"
         case Datetime():
@@ -148,7 +149,8 @@ def integer_bound(operator: Operator, position: Fraction) -> int:
     Whole numbers below 2.5 are those below 3; those up to 2.5 are those up to 2. A
     bound beyond every lattice index is moved to the nearest 64-bit one that is.
 
-    >>> integer_bound(Operator.LESS, Fraction(5, 2)), integer_bound(Operator.AT_MOST, Fraction(5, 2))
+    >>> half = Fraction(5, 2)
+    >>> integer_bound(Operator.LESS, half), integer_bound(Operator.AT_MOST, half)
     (3, 2)
     """
     rounds_down = operator in (Operator.AT_MOST, Operator.MORE)
@@ -172,6 +174,7 @@ def check_predicate(predicate: Predicate, columns: Mapping[str, Column]) -> None
     Learned types and values are not checked: whatever the curator finds, an answer that
     was paid for must not end in an error.
     """
+    # Sorted, so that the same mistake gives the same message.
     for column in sorted(predicate.columns - set(columns)):
         raise SchemaError(
             f'column "{column}" is not in the schema. Labels stand in single quotes:'
@@ -201,10 +204,12 @@ def _check_test(predicate: Predicate, columns: Mapping[str, Column]) -> None:
             for _, name in terms:
                 _check_addend(columns[name.column])
         case ColumnComparison(name, operator, Literal() as literal):
-            column, ordering = columns[name.column], operator.needs_order
+            column = columns[name.column]
+            ordering = operator.needs_order
             _check_constant(column, literal, ordering=ordering)
         case ColumnComparison(name, operator, ColumnName() as other):
-            left, right = columns[name.column], columns[other.column]
+            left = columns[name.column]
+            right = columns[other.column]
             _check_pair(left, right, ordering=operator.needs_order)
 
 
@@ -249,6 +254,7 @@ def _check_constant(column: Column, literal: Literal, *, ordering: bool) -> None
         _check_order(column)
     if not isinstance(column, Categorical) or column.values is None:
         return
+    # A learned list may lack a value that the owner knows of.
     if "values" not in column.learned and literal.value not in column.value_set:
         raise SchemaError(f'column "{column.name}": {literal} is not one of its values')
 

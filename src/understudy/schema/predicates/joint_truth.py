@@ -61,7 +61,8 @@ def truth_of_combinations(
     shape = len(names), len(predicate.rows)
     codes = np.array([code for column in placed for code, _ in column], np.int64)
     widths = np.array([width for column in placed for _, width in column], np.int64)
-    codes, widths = codes.reshape(shape), widths.reshape(shape)
+    codes = codes.reshape(shape)
+    widths = widths.reshape(shape)
     inside = np.all(codes >= 0, axis=0)
     single = np.all(widths[:, inside] == 1, axis=0)
     marks = truth_from_flags(single, np.ones_like(single))
@@ -122,7 +123,8 @@ def _sum_ranges(
     constant = predicate.constant
     # Over a common denominator every step is whole, so the sum is exact.
     unit = math.lcm(constant.denominator, *(step.denominator for step in steps))
-    factors, bound = [int(step * unit) for step in steps], int(constant * unit)
+    factors = [int(step * unit) for step in steps]
+    bound = int(constant * unit)
     magnitude = abs(bound)
     for factor, column_ranges in zip(factors, ranges, strict=True):
         magnitude += abs(factor) * column_ranges.magnitude
@@ -146,12 +148,14 @@ def compare_columns(
     axes: TableAxes,
 ) -> TruthArray:
     """Truth of a comparison of two columns, for each pair of codes."""
-    here, there = codecs[left.column], codecs[right.column]
+    here = codecs[left.column]
+    there = codecs[right.column]
     comparable = family_of_column(here.column) == family_of_column(there.column)
     labelled = not isinstance(here.bins, BinEdges)
     if comparable and labelled and not operator.needs_order:
         return _compare_labels(left, operator, right, codecs, axes)
-    left_ranges, right_ranges = code_ranges(here), code_ranges(there)
+    left_ranges = code_ranges(here)
+    right_ranges = code_ranges(there)
     same_order = label_order_of(here.column) == label_order_of(there.column)
     if not comparable or not same_order or left_ranges is None or right_ranges is None:
         undecided: TruthArray = np.minimum(

@@ -158,5 +158,6 @@ def _compare_equality(
     single = (low1 == high1) & (low2 == high2) & (low1 == low2)
     overlap = (low1 <= high2) & (low2 <= high1)
     # Comparisons of Python's own numbers give arrays of objects; ~ needs truth values.
-    surely, possibly = np.asarray(single, np.bool_), np.asarray(overlap, np.bool_)
+    surely = np.asarray(single, np.bool_)
+    possibly = np.asarray(overlap, np.bool_)
     return (surely, possibly) if equal else (~possibly, ~surely)

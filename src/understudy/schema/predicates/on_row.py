@@ -154,6 +154,7 @@ def _compare_operands(
     here = row.scale_value(name)
     if isinstance(right, Literal):
         there = row.constant(name, right)
+    # A learned type may leave two columns that share no scale.
     elif family_of_column(column) != family_of_column(row.codec_of(right).column):
         return False
     else:

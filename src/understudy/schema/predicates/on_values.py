@@ -78,7 +78,8 @@ def true_rows(
         case ColumnComparison(name, operator, ColumnName() as other):
             return _compare_columns(name.column, operator, other.column, codecs, rows)
         case ColumnComparison(name, operator, Literal() as literal):
-            codec, cells = codecs[name.column], rows[name.column]
+            codec = codecs[name.column]
+            cells = rows[name.column]
             return _compare_with_constant(codec, cells, operator, literal)
     return _rows_passing_test(predicate, codecs, rows)
 
@@ -91,7 +92,8 @@ def _rows_passing_test(
         case IsMissing(name, negated):
             return np.equal(has_value(rows[name.column]), negated)
         case In(name, values, negated):
-            codec, cells = codecs[name.column], rows[name.column]
+            codec = codecs[name.column]
+            cells = rows[name.column]
             return _is_listed(codec, cells, values, negated=negated)
         case InCombinations(names, combinations, negated):
             listed = _is_listed_combination(names, combinations, codecs, rows)
@@ -186,7 +188,8 @@ def place_of_literal(codec: Codec, literal: Literal) -> int | None:
 
 
 def _find_literal_place(codec: Codec, literal: Literal) -> int | None:
-    column, value = codec.column, scale_value_of(codec.column, literal)
+    column = codec.column
+    value = scale_value_of(codec.column, literal)
     if value is None:
         return None
     if isinstance(value, Fraction):
@@ -255,7 +258,8 @@ def _rank_among(
 def _compare_with_constant(
     codec: Codec, cells: DecodedCells, operator: Operator, literal: Literal
 ) -> RowFlags:
-    column, value = codec.column, scale_value_of(codec.column, literal)
+    column = codec.column
+    value = scale_value_of(codec.column, literal)
     if not operator.needs_order:
         # A constant of another family differs from nothing and equals nothing.
         if value is None:
@@ -282,7 +286,8 @@ def _compare_columns(
     codecs: Mapping[str, Codec],
     rows: DecodedByColumn,
 ) -> RowFlags:
-    here, there = codecs[left], codecs[right]
+    here = codecs[left]
+    there = codecs[right]
     if family_of_column(here.column) != family_of_column(there.column):
         return _no_rows(rows[left])
     complete = has_value(rows[left]) & has_value(rows[right])
@@ -314,7 +319,8 @@ def _compare_label_order(
     order = label_order_of(codecs[left].column)
     if not order or order != label_order_of(codecs[right].column):
         return _no_rows(rows[left])
-    here, there = rows[left], rows[right]
+    here = rows[left]
+    there = rows[right]
     ranked = np.equal(here.state, VALUE_STATE) & np.equal(there.state, VALUE_STATE)
     return ranked & compare_arrays(here.index, operator, there.index)
 

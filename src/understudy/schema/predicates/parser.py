@@ -94,7 +94,8 @@ class _PredicateToken:
 
 
 def _split_tokens(text: str) -> list[_PredicateToken]:
-    tokens, at = [], 0
+    tokens = []
+    at = 0
     while at < len(text):
         match = _PREDICATE_TOKEN_REGEX.match(text, at)
         if match is None:
@@ -103,7 +104,8 @@ def _split_tokens(text: str) -> list[_PredicateToken]:
                 problem = "a quotation mark is not closed"
             raise SchemaError(f"predicate, character {at + 1}: {problem}")
         assert match.lastgroup is not None
-        kind, token = match.lastgroup, match.group()
+        kind = match.lastgroup
+        token = match.group()
         # Keywords and signs are their own kind; keywords in any case.
         if kind == "word" and token.lower() in PREDICATE_KEYWORDS:
             kind = token = token.lower()
@@ -213,7 +215,8 @@ class _PredicateParser:
         self, left: WeightedTerms, operator: Operator, right: WeightedTerms, start: int
     ) -> Predicate:
         """A comparison of two sums, as the plainest predicate that it is."""
-        one, two = _single_operand(left), _single_operand(right)
+        one = _single_operand(left)
+        two = _single_operand(right)
         # `60 < age` is `age > 60`: the column stands first.
         if isinstance(one, Literal) and isinstance(two, ColumnName):
             one, two = two, one

@@ -146,7 +146,8 @@ def _expand_disjuncts(predicate: Predicate) -> list[Predicate]:
         case Or(left, right):
             return [*_expand_disjuncts(left), *_expand_disjuncts(right)]
         case And(left, right):
-            lefts, rights = _expand_disjuncts(left), _expand_disjuncts(right)
+            lefts = _expand_disjuncts(left)
+            rights = _expand_disjuncts(right)
             if len(lefts) * len(rights) > MAX_PREDICATE_DISJUNCTS:
                 return [predicate]
             return [And(one, two) for one, two in product(lefts, rights)]
@@ -293,9 +294,11 @@ class FunctionalDependency(Rule):
             )
 
     def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate | None:
+        # A learned map is empty if nothing stood out of the noise.
         if not self.map:
             return None
-        source, target = columns[self.source], columns[self.target]
+        source = columns[self.source]
+        target = columns[self.target]
         sources = [_literal_from_text(source, text) for text in self.map]
         targets = [_literal_from_text(target, text) for text in self.map.values()]
         # Only mapped values are bound: an unmapped one is in no listed pair either.

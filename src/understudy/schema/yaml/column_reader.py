@@ -39,7 +39,8 @@ _MAX_UNFOLD_WEIGHT_DIGITS = 16
 
 def read_columns(file: Section) -> list[Column]:
     """The columns of a file; refused as soon as they have more bins than a schema may."""
-    columns, bins = [], 0
+    columns = []
+    bins = 0
     for name, section in _column_sections(file):
         column = _read_column(name, section)
         columns.append(column)

@@ -172,7 +172,8 @@ def _nested_lines(key: str, lines: list[str], depth: int) -> list[str]:
 
 
 def _key_lines(key: str, depth: int) -> list[str]:
-    pad, text = "  " * depth, _quote_text(key)
+    pad = "  " * depth
+    text = _quote_text(key)
     if len(text) > MAX_YAML_KEY_CHARACTERS:
         return [f"{pad}? {text}", f"{pad}:"]
     return [f"{pad}{text}:"]
@@ -200,7 +201,8 @@ def _entry_lines(key: str, value: object, depth: int, comment: str | None) -> li
 
 def _wrap_items(items: list[str], pad: str) -> list[str]:
     """A long list over several lines."""
-    lines, line = [], "["
+    lines = []
+    line = "["
     for place, item in enumerate(items):
         piece = item + ("]" if place == len(items) - 1 else ",")
         if len(line) > 1 and len(line) + len(piece) > MAX_YAML_LINE_WIDTH:

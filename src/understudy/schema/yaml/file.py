@@ -47,6 +47,7 @@ def load_schema_file(path: str | os.PathLike[str]) -> Schema:
         # One byte more than allowed, so that a larger file is refused unread.
         with Path(path).open("rb") as file:
             content = file.read(MAX_SCHEMA_FILE_BYTES + 1)
+        # Some editors begin a file with a byte order mark.
         text = content.decode("utf-8-sig")
     except OSError as error:
         raise SchemaError(f"{where.name}: cannot be read ({error.strerror})") from None

@@ -20,6 +20,7 @@ from understudy.schema.columns.discrete import (
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date, Datetime, Time
 
+# Raised when a file can say something that an older program would misread.
 SCHEMA_FILE_VERSION = 1
 LEARN_WORD = "learn"
 """In place of a value: the curator learns it inside the privacy budget."""
@@ -102,7 +103,9 @@ _SPAN_MICROSECONDS = {
     "ms": 1_000,
     "us": 1,
 }
+# More digits than any length of time needs would only make arithmetic slow.
 _SPAN_REGEX = re.compile(r"([0-9]{1,12}) ?(day|days|d|h|min|s|ms|us)", re.ASCII)
+# So would longer ratios.
 _SCHEMA_RATIO_REGEX = re.compile(r"[+-]?[0-9]{1,40}/[0-9]{1,40}", re.ASCII)
 
 
@@ -128,7 +131,8 @@ def parse_span(text: str) -> timedelta | None:
     match = _SPAN_REGEX.fullmatch(text.strip())
     if match is None:
         return None
-    count, unit = int(match[1]), match[2]
+    count = int(match[1])
+    unit = match[2]
     if unit in ("d", "days"):
         unit = "day"
     try:

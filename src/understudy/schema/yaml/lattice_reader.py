@@ -60,6 +60,7 @@ def _check_bounds_word(kind: type[Lattice], section: Section) -> None:
             "bounds",
             "`bounds` takes the word learn only. Write `min` and `max` to declare them",
         )
+    # One bound may be declared and the other learned, so only both contradict it.
     has_both = section.get("min") is not None and section.get("max") is not None
     if bounds is not None and has_both:
         raise section.error(
@@ -149,6 +150,7 @@ def read_bins(column: Lattice, node: DocumentNode, section: Section) -> tuple[in
     low, high = column.low, column.high
     if low is None or high is None:
         raise section.error("bins", "`bins` need `min` and `max`")
+    # A list, a unit of the calendar, or a number.
     if node.items is not None:
         return _read_bin_starts(column, low, high, section)
     if node.text in CALENDAR_UNITS:

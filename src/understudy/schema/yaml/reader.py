@@ -36,7 +36,9 @@ def read_schema(root: DocumentNode, source: DocumentSource) -> Schema:
         raise source.error(
             None, "no columns. Write `columns:` and describe each column"
         )
-    columns, unit, rows = read_columns(file), _read_unit(file), file.whole("rows")
+    columns = read_columns(file)
+    unit = _read_unit(file)
+    rows = file.whole("rows")
     impossible = _read_impossible(file)
     # Columns and unit are checked alone first, then each condition against them, so
     # that an error names the line it is about.
@@ -96,6 +98,7 @@ def _read_unit(file: Section) -> Unit:
         ),
         "learned": section.flag("learned"),
     }
+    # The class has the defaults of what is not stated.
     stated = {key: value for key, value in fields.items() if value is not None}
     with section.locate_errors():
         return Unit(**stated)

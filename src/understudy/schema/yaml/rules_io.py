@@ -121,7 +121,8 @@ def _read_combinations(section: Section) -> tuple[tuple[str, ...], ...]:
 
 
 def _read_map(name: str, section: Section) -> FunctionalDependency:
-    source, target = section.text("from"), section.text("to")
+    source = section.text("from")
+    target = section.text("to")
     if source is None or target is None:
         raise section.error("from", "`from` and `to` must each name a column")
     learned = bool(section.flag("learned"))

@@ -212,6 +212,7 @@ def _bins_to_plain(column: Lattice, edges: tuple[int, ...]) -> int | str | list[
     """The number of bins if they are of equal width, the unit of the calendar if each
     is one, else where each begins.
     """
+    # The shortest form that reads back as the same edges.
     if edges == equal_bins(edges[0], edges[-1] - 1, len(edges) - 1):
         return len(edges) - 1
     unit = unit_of_bins(column, edges)
