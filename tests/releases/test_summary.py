@@ -30,19 +30,21 @@ ROWS = 3000
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, Path]:
-    """A real run that learns a list of values and a pair of bounds."""
+    """A real run that learns lists of values and a pair of bounds."""
     rng = np.random.default_rng(3)
     people = pl.DataFrame(
         {
             "sex": rng.choice(["F", "M"], ROWS),
             "age": rng.integers(18, 91, ROWS),
             "code": [f"x{i}" for i in range(ROWS)],
+            "job": [f"y{i}" if i % 5 == 0 else "clerk" for i in range(ROWS)],
         }
     )
     schema = Schema.parse(
         "columns:\n  sex: {type: categorical, values: [F, M]}\n"
         "  age: {type: integer, min: 18, bounds: learn}\n"
         "  code: {type: categorical, values: learn}\n"
+        "  job: {type: categorical, values: learn}\n"
     )
     book = tmp_path_factory.mktemp("run") / "people.ledger"
     return us.synthesize(people, schema, epsilon=2, ledger=book, seed=1), book
@@ -55,7 +57,7 @@ def test_stages_share_out_the_whole_budget(run: tuple[Release, Path]) -> None:
     asked = sum(float(step.share) for step in made.statement.steps)
     assert sum(stage.share for stage in stages) == pytest.approx(asked)
     assert stages[0].text == (
-        "3 columns; 1 list of values, 1 pair of bounds and 1 set of bins learned"
+        "4 columns; 2 lists of values, 1 pair of bounds and 1 set of bins learned"
     )
 
 
@@ -111,7 +113,7 @@ def test_a_program_can_read_all_of_it(
     report_json(RunSummary.of(made, ledger=book).to_dict())
     facts = json.loads(capsys.readouterr().out)
     assert facts["run"] == made.statement.run
-    assert facts["other"]["code"] > 0
+    assert facts["other"]["job"] > 0
     assert facts["guarantee"]["epsilon"] == 2
     assert facts["stages"][0]["stage"] == "schema"
 
