@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.accounting import ledgerfile
+from understudy.accounting import ledgerfile, ledgertables
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.errors import BudgetExceeded, LedgerError
@@ -246,7 +246,7 @@ def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(
 
 def spend_and_raise(ledger, error):
     with ledger._file.write_transaction() as connection:
-        ledgerfile.append_entry(
+        ledgertables.append_entry(
             connection, kind="note", event="x", detail={}, epsilon=5
         )
         raise error
@@ -270,7 +270,7 @@ def test_the_table_itself_refuses_to_overspend(tmp_path):
             pytest.raises(BudgetExceeded, match="does not fit the account"),
             ledger._file.write_transaction() as connection,
         ):
-            ledgerfile.append_entry(
+            ledgertables.append_entry(
                 connection, kind="reserve", event="x", detail={}, epsilon=6
             )
         ledger.verify()
@@ -346,7 +346,7 @@ def old_ledger(path, spends):
             "total": "1/1000000000",
         }
         detail["total_delta"] = "0"
-        ledgerfile.append_entry(
+        ledgertables.append_entry(
             writer, kind="reserve", event="x", run=str(run), epsilon=1, detail=detail
         )
         writer.execute("COMMIT")
@@ -436,14 +436,14 @@ def cut(scratch):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous=EXTRA")
     connection.execute("BEGIN IMMEDIATE")
-    ledgerfile.append_entry(connection, kind="note", event="x", detail={})
+    ledgertables.append_entry(connection, kind="note", event="x", detail={})
     unsure = Path(f"{path}-journal").read_bytes()
     connection.execute(
         "PRAGMA cache_size=1"
     )  # writes pages to the file before the entry is whole, after the journal
     connection.execute("PRAGMA cache_spill=1")
     for _ in range(20):
-        ledgerfile.append_entry(connection, kind="note", event="x" * 3000, detail={})
+        ledgertables.append_entry(connection, kind="note", event="x" * 3000, detail={})
     sure, during = Path(f"{path}-journal").read_bytes(), path.read_bytes()
     connection.execute("ROLLBACK")
     connection.close()

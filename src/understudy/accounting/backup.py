@@ -18,8 +18,8 @@ from understudy.accounting.ledgerfile import (
     LEDGER_APPLICATION_ID,
     LEDGER_BACKUP_APPLICATION_ID,
     LedgerFile,
-    append_entry,
 )
+from understudy.accounting.ledgertables import append_entry
 from understudy.accounting.verify import audit_ledger, audit_ledger_tables
 from understudy.errors import LedgerError
 

@@ -1,5 +1,5 @@
-"""The durable ledger: where it is written down what has been spent on a dataset, so
-that nothing can forget it.
+"""The durable ledger: what has been spent on a dataset, written down so that no process
+can forget it.
 
 One file per dataset, under the name its owner gives it (never a hash of its rows), for
 one neighbour relation and one unit. A run reserves its whole (ε, δ) in one committed
@@ -18,21 +18,22 @@ from types import TracebackType
 from typing import Self
 
 from understudy.accounting.backup import back_up_ledger, restore_ledger
-from understudy.accounting.budget import Budget, spell_value, spell_values_apart
+from understudy.accounting.budget import Budget, spell_value
 from understudy.accounting.chain import (
     DELTA_UNITS,
     EPSILON_UNITS,
     MAX_LEDGER_UNITS,
     LedgerEntry,
-    units_down,
     units_up,
 )
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledgerfile import LedgerFile, append_entry, read_entries
+from understudy.accounting.ledgercap import LedgerCap
+from understudy.accounting.ledgerfile import LedgerFile
+from understudy.accounting.ledgertables import append_entry, read_entries
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
 from understudy.accounting.verify import audit_ledger
-from understudy.errors import BudgetExceeded, InvalidBudget, LedgerError, LedgerMismatch
+from understudy.errors import InvalidBudget, LedgerError, LedgerMismatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +52,16 @@ class Ledger:
     """The account of one dataset.
 
     >>> import tempfile
+    >>> from understudy.errors import UnderstudyError
     >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = Ledger.create(Path(folder.name, "people.ledger"), dataset="people", cap=Budget.of(1))
+    >>> path = Path(folder.name, "people.ledger")
+    >>> ledger = Ledger.create(path, dataset="people", cap=Budget.of(1))
     >>> run = ledger.reserve(Budget.of("0.8", 0), event="synthesize")
-    >>> ledger.reserve(Budget.of("0.5", 0), event="synthesize")
-    Traceback (most recent call last):
-    understudy.errors.BudgetExceeded: This run would cost ε = 0.50 and only 0.20 of 1.00 is left in people.ledger. Nothing was spent.
+    >>> try:
+    ...     ledger.reserve(Budget.of("0.5", 0), event="synthesize")
+    ... except UnderstudyError as error:
+    ...     print(str(error)[:57])
+    This run would cost ε = 0.50 and only 0.20 of 1.00 is lef
     >>> ledger.close(); folder.cleanup()
     """
 
@@ -67,12 +72,11 @@ class Ledger:
                 "SELECT dataset, neighbours, unit, cap_epsilon, cap_delta FROM account"
             ).fetchone()
         self.path = file.path
-        self.dataset, self.neighbours, self.unit = (
-            str(row[0]),
-            Neighbours(row[1]),
-            str(row[2]),
-        )
-        self._cap: tuple[int | None, int | None] = (row[3], row[4])
+        dataset, neighbours, unit, cap_epsilon, cap_delta = row
+        self.dataset = str(dataset)
+        self.neighbours = Neighbours(neighbours)
+        self.unit = str(unit)
+        self._cap = LedgerCap(cap_epsilon, cap_delta)
 
     @classmethod
     def create(
@@ -90,11 +94,13 @@ class Ledger:
                 "A ledger needs the name of its dataset, as its owner calls it. No"
                 " ledger was made."
             )
+        cap_units = LedgerCap.of(cap)
         account: dict[str, object] = {
             "dataset": dataset,
             "neighbours": str(neighbours),
             "unit": unit,
-            **_cap_units(cap),
+            "cap_epsilon": cap_units.epsilon,
+            "cap_delta": cap_units.delta,
         }
         return cls(LedgerFile.create(Path(path), account))
 
@@ -151,7 +157,7 @@ class Ledger:
         ledger = cls.open(path)
         try:
             ledger.expect(dataset=dataset, neighbours=neighbours, unit=unit)
-            if cap is not None and ledger._cap != tuple(_cap_units(cap).values()):
+            if cap is not None and ledger._cap != LedgerCap.of(cap):
                 raise LedgerMismatch(
                     f"{ledger.path.name} has another cap: leave the cap out, or use"
                     " another ledger. Nothing was spent."
@@ -187,10 +193,7 @@ class Ledger:
     @property
     def cap(self) -> Budget | None:
         """What may be spent in all; None without a cap."""
-        epsilon, delta = self._cap
-        if epsilon is None or delta is None:
-            return None
-        return Budget(Fraction(epsilon, EPSILON_UNITS), Fraction(delta, DELTA_UNITS))
+        return self._cap.to_budget()
 
     @property
     def head(self) -> str:
@@ -224,10 +227,8 @@ class Ledger:
                 f"The run's filter would admit more than its budget of {budget}."
                 " Nothing was spent."
             )
-        epsilon, delta = (
-            units_up(budget.epsilon, EPSILON_UNITS),
-            units_up(budget.delta, DELTA_UNITS),
-        )
+        epsilon = units_up(budget.epsilon, EPSILON_UNITS)
+        delta = units_up(budget.delta, DELTA_UNITS)
         if max(epsilon, delta) > MAX_LEDGER_UNITS:
             raise InvalidBudget(
                 f"ε = {spell_value(budget.epsilon)} is more than a ledger can count."
@@ -243,7 +244,18 @@ class Ledger:
             spent = connection.execute(
                 "SELECT spent_epsilon, spent_delta FROM account"
             ).fetchone()
-            self._refuse_overspending(spent, (epsilon, delta))
+            # In the transaction that writes the entry: no other run comes in between.
+            self._cap.refuse_overspending(spent, (epsilon, delta), self.path.name)
+            # "currency" is what the file format calls the accounting.
+            detail: dict[str, object] = {
+                "epsilon": str(budget.epsilon),
+                "delta": str(budget.delta),
+                "currency": str(filter.accounting),
+                "total": str(filter.total),
+                "total_delta": str(filter.delta),
+            }
+            if table:
+                detail["table"] = dict(table)
             entry = append_entry(
                 connection,
                 kind="reserve",
@@ -253,14 +265,7 @@ class Ledger:
                 scope=scope,
                 epsilon=epsilon,
                 delta=delta,
-                detail={
-                    "epsilon": str(budget.epsilon),
-                    "delta": str(budget.delta),
-                    "currency": str(filter.accounting),
-                    "total": str(filter.total),
-                    "total_delta": str(filter.delta),
-                    **({"table": dict(table)} if table else {}),
-                },
+                detail=detail,
             )
         return LedgerRun(self._file, entry)
 
@@ -314,11 +319,12 @@ class Ledger:
             (runs,) = connection.execute(
                 "SELECT COUNT(*) FROM entry WHERE kind = 'reserve'"
             ).fetchone()
+        cap = self.cap
         return LedgerTotals(
             epsilon=Fraction(epsilon, EPSILON_UNITS),
             delta=Fraction(delta, DELTA_UNITS),
-            cap_epsilon=None if self.cap is None else self.cap.epsilon,
-            cap_delta=None if self.cap is None else self.cap.delta,
+            cap_epsilon=None if cap is None else cap.epsilon,
+            cap_delta=None if cap is None else cap.delta,
             runs=runs,
             entries=count,
         )
@@ -359,56 +365,3 @@ class Ledger:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _refuse_overspending(
-        self, spent: tuple[int, int], asked: tuple[int, int]
-    ) -> None:
-        for symbol, units, cap, used, more in zip(
-            ("ε", "δ"),
-            (EPSILON_UNITS, DELTA_UNITS),
-            self._cap,
-            spent,
-            asked,
-            strict=True,
-        ):
-            room = MAX_LEDGER_UNITS if cap is None else cap
-            if used + more > room:
-                price, left = spell_values_apart(
-                    Fraction(more, units), Fraction(room - used, units)
-                )
-                raise BudgetExceeded(
-                    f"This run would cost {symbol} = {price} and only {left} of "
-                    f"{spell_value(Fraction(room, units))} is left in {self.path.name}."
-                    " Nothing was spent."
-                )
-
-
-def find_ledgers_beside(path: Path) -> list[Path]:
-    """Ledgers in the folder of one that is not there yet, but for those that belong to
-    a file by their name: one may be meant.
-
-    >>> find_ledgers_beside(Path("no-such-folder", "people.csv.ledger"))
-    []
-    """
-    if path.exists():
-        return []
-    return [
-        other
-        for other in sorted(path.parent.glob("*.ledger"))
-        if not other.with_suffix("").is_file()
-    ]
-
-
-def _cap_units(cap: Budget | None) -> dict[str, int | None]:
-    if cap is None:
-        return {"cap_epsilon": None, "cap_delta": None}
-    epsilon, delta = (
-        units_down(cap.epsilon, EPSILON_UNITS),
-        units_down(cap.delta, DELTA_UNITS),
-    )
-    if not 0 < epsilon <= MAX_LEDGER_UNITS:
-        raise InvalidBudget(
-            f"A cap of ε = {spell_value(cap.epsilon)} is more or less than a ledger can"
-            " count. No ledger was made."
-        )
-    return {"cap_epsilon": epsilon, "cap_delta": delta}

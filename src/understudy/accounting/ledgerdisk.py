@@ -32,6 +32,7 @@ def draft_ledger(path: Path) -> Iterator[sqlite3.Connection]:
     _refuse_leftovers(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
+        # Made before SQLite opens it, so that only its owner may ever read it.
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(draft, isolation_level=None)
         try:
@@ -63,29 +64,21 @@ def _refuse_leftovers(path: Path) -> None:
     """Refuse a name beside which a crash left the journal of another ledger: SQLite
     would play it back into the new file.
     """
-    left = next(
-        (
-            path.with_name(path.name + end)
-            for end in JOURNAL_ENDINGS
-            if _is_there(path, end)
-        ),
-        None,
-    )
-    if left is not None:
-        raise LedgerError(
-            f"{left.name} is what a crash left of an earlier ledger of this name: put"
-            " that ledger back and open it once, or choose another name. No ledger was"
-            " made."
-        )
-
-
-def _is_there(path: Path, ending: str) -> bool:
-    return path.with_name(path.name + ending).exists() and not path.exists()
+    if path.exists():
+        return
+    for ending in JOURNAL_ENDINGS:
+        journal = path.with_name(path.name + ending)
+        if journal.exists():
+            raise LedgerError(
+                f"{journal.name} is what a crash left of an earlier ledger of this"
+                " name: put that ledger back and open it once, or choose another name."
+                " No ledger was made."
+            )
 
 
 def refuse_hard_links(path: Path) -> None:
-    """Refuse a file that has a second name, under which nobody would see what a crash
-    left beside the first.
+    """Refuse a file that has a second name, under which what a crash left beside the
+    first would not be seen.
     """
     real = path.resolve()
     try:
@@ -118,6 +111,7 @@ def set_durable(connection: sqlite3.Connection) -> None:
     """What is committed is on the disk: EXTRA also waits until the journal's name is
     gone, or a power cut could bring it back.
     """
+    # A hostile file may hold triggers and views: they may call no function.
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA synchronous=EXTRA")
     # On macOS, fsync alone stops at the cache of the disk.
@@ -150,6 +144,7 @@ def _sync_to_disk(path: Path) -> None:
 
 def _publish_draft(draft: Path, path: Path) -> None:
     """Give a finished file its name, unless something has that name already."""
+    # A link fails where the name is taken; a rename would replace what has it.
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -159,5 +154,22 @@ def _publish_draft(draft: Path, path: Path) -> None:
         # place.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         draft.replace(path)
+    # Windows cannot open a folder to sync it.
     if os.name == "posix":
         _sync_to_disk(path.parent)
+
+
+def find_ledgers_beside(path: Path) -> list[Path]:
+    """Ledgers in the folder of one that is not there yet, but for those that belong to
+    a file by their name: one may be meant.
+
+    >>> find_ledgers_beside(Path("no-such-folder", "people.csv.ledger"))
+    []
+    """
+    if path.exists():
+        return []
+    return [
+        other
+        for other in sorted(path.parent.glob("*.ledger"))
+        if not other.with_suffix("").is_file()
+    ]

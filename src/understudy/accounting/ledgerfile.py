@@ -4,9 +4,8 @@ survives a crash.
 Rollback journal and `synchronous=EXTRA`: when a commit returns, its pages are on the
 disk in this one file, the journal is gone, and so is its name in the folder; no charge
 ever lives in a second file that a copy or another name would miss. `BEGIN IMMEDIATE`: a
-writer sees what the last one wrote. The cap is also a CHECK of the table, so that no
-code above can overspend. Files are made under another name and linked into place when
-they are whole, readable by their owner only.
+writer sees what the last one wrote. Files are made under another name and linked into
+place when they are whole, readable by their owner only.
 
 A journal lies beside the name that a file was opened under. A file of two names (hard
 links) has two places for it, and who opens the second does not see what a crash left
@@ -24,26 +23,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
-from understudy.accounting.chain import (
-    GENESIS_DIGEST,
-    LEDGER_ENTRY_COLUMNS,
-    MAX_LEDGER_UNITS,
-    LedgerEntry,
-    canonical_json,
-)
 from understudy.accounting.ledgerdisk import (
     draft_ledger,
     leave_write_ahead_log,
     refuse_hard_links,
     set_durable,
 )
+from understudy.accounting.ledgertables import LEDGER_FORMAT_VERSION, create_tables
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
-
-LEDGER_FORMAT_VERSION = 1
-"""Version of the file format; a ledger of a later one is refused."""
 
 LEDGER_APPLICATION_ID = 0x55444C47
 """Marks a SQLite file as a ledger."""
@@ -56,54 +45,6 @@ Earlier versions refuse it altogether.
 MAX_LEDGER_WAIT_SECONDS = 120
 """Seconds to wait for another process that is writing."""
 
-LEDGER_TABLE_DEFINITIONS = {
-    "account": (
-        f"""CREATE TABLE account (
-  one INTEGER PRIMARY KEY CHECK (one = 1),
-  dataset TEXT NOT NULL,
-  neighbours TEXT NOT NULL,
-  unit TEXT NOT NULL,
-  cap_epsilon INTEGER CHECK (cap_epsilon BETWEEN 0 AND {MAX_LEDGER_UNITS}),
-  cap_delta INTEGER CHECK (cap_delta BETWEEN 0 AND {MAX_LEDGER_UNITS}),
-  spent_epsilon INTEGER NOT NULL CHECK (spent_epsilon BETWEEN 0 AND {MAX_LEDGER_UNITS}),
-  spent_delta INTEGER NOT NULL CHECK (spent_delta BETWEEN 0 AND {MAX_LEDGER_UNITS}),
-  entries INTEGER NOT NULL,
-  head TEXT NOT NULL,
-  CHECK (cap_epsilon IS NULL OR spent_epsilon <= cap_epsilon),
-  CHECK (cap_delta IS NULL OR spent_delta <= cap_delta)
-)"""
-    ),
-    "entry": (
-        """CREATE TABLE entry (
-  number INTEGER PRIMARY KEY,
-  time TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  event TEXT NOT NULL,
-  run TEXT NOT NULL,
-  step INTEGER,
-  analyst TEXT NOT NULL,
-  scope TEXT NOT NULL,
-  epsilon INTEGER NOT NULL CHECK (epsilon >= 0),
-  delta INTEGER NOT NULL CHECK (delta >= 0),
-  detail TEXT NOT NULL,
-  previous TEXT NOT NULL,
-  digest TEXT NOT NULL
-)"""
-    ),
-    "entry_by_run": "CREATE INDEX entry_by_run ON entry (run, kind)",
-    "entry_by_step": "CREATE INDEX entry_by_step ON entry (run, kind, step)",
-    "answer": (
-        """CREATE TABLE answer (
-  run TEXT NOT NULL,
-  step INTEGER NOT NULL,
-  request TEXT NOT NULL,
-  payload BLOB NOT NULL,
-  PRIMARY KEY (run, step)
-)"""
-    ),
-}
-
-_ENTRY_COLUMN_LIST = ", ".join((*LEDGER_ENTRY_COLUMNS, "digest"))
 # A parent's connections: a fork neither uses nor closes them.
 _inherited_connections: list[sqlite3.Connection] = []
 
@@ -129,28 +70,7 @@ class LedgerFile:
             connection.execute(f"PRAGMA application_id={LEDGER_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={LEDGER_FORMAT_VERSION}")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in LEDGER_TABLE_DEFINITIONS.values():
-                connection.execute(statement)
-            columns = {
-                **account,
-                "one": 1,
-                "spent_epsilon": 0,
-                "spent_delta": 0,
-                "entries": 0,
-                "head": GENESIS_DIGEST,
-            }
-            names = ", ".join(columns)
-            connection.execute(
-                f"INSERT INTO account ({names}) VALUES"
-                f" ({', '.join('?' * len(columns))})",
-                [*columns.values()],
-            )
-            append_entry(
-                connection,
-                kind="open",
-                event="ledger opened",
-                detail={**account, "format": LEDGER_FORMAT_VERSION},
-            )
+            create_tables(connection, account)
             connection.execute("COMMIT")
         return cls(path)
 
@@ -192,11 +112,9 @@ class LedgerFile:
         # A fork: another thread may have held the lock.
         if self._owner != os.getpid() and self._connection is not None:
             _inherited_connections.append(self._connection)
-            self._lock, self._owner, self._connection = (
-                threading.RLock(),
-                os.getpid(),
-                self._connect(),
-            )
+            self._lock = threading.RLock()
+            self._owner = os.getpid()
+            self._connection = self._connect()
         with self._lock:
             connection = self._connection
             if connection is None:
@@ -208,6 +126,7 @@ class LedgerFile:
                 yield connection
                 connection.execute("COMMIT")
             except sqlite3.IntegrityError:
+                # The CHECK of the account: two writers may both have found room.
                 raise BudgetExceeded(
                     f"{self.path.name} refused the entry: it does not fit the account."
                     " Nothing was spent."
@@ -256,18 +175,18 @@ class LedgerFile:
                     f"{self.path.name} is held by another process for more than"
                     f" {MAX_LEDGER_WAIT_SECONDS} s: try again. Nothing was spent."
                 )
+            # A random pause, or two programs would meet again and again.
             time.sleep((10 + secrets.randbelow(90)) / 1000)
 
     def _connect_once(self) -> sqlite3.Connection:
         name = self.path.name
         if not self.path.is_file():
-            what = (
-                "is not a file"
-                if self.path.exists()
-                else "does not exist: make it with `understudy ledger init`"
-            )
+            what = "does not exist: make it with `understudy ledger init`"
+            if self.path.exists():
+                what = "is not a file"
             raise LedgerError(f"{name} {what}. Nothing was spent.")
         refuse_hard_links(self.path)
+        # mode=rw: SQLite must not make a file that was moved meanwhile anew, empty.
         address = f"{self.path.resolve().as_uri()}?mode=rw"
         connection = sqlite3.connect(
             address,
@@ -278,30 +197,38 @@ class LedgerFile:
         )
         try:
             set_durable(connection)
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if application not in (LEDGER_APPLICATION_ID, LEDGER_BACKUP_APPLICATION_ID):
-                raise LedgerError(
-                    f"{name} is not a ledger: choose another file. Nothing was spent."
-                )
-            if version > LEDGER_FORMAT_VERSION:
-                raise LedgerError(
-                    f"{name} was written by a later version (format {version}, this one"
-                    f" reads {LEDGER_FORMAT_VERSION}): update Understudy. Nothing was"
-                    " spent."
-                )
+            self.is_backup = self._read_application(connection)
         except sqlite3.Error as error:
             connection.close()
             raise self._explain_error(error) from None
         except LedgerError:
             connection.close()
             raise
-        self.is_backup = application == LEDGER_BACKUP_APPLICATION_ID
         return connection
+
+    def _read_application(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file is a backup; refused where it is no ledger of this version
+        or an earlier one.
+        """
+        name = self.path.name
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if application not in (LEDGER_APPLICATION_ID, LEDGER_BACKUP_APPLICATION_ID):
+            raise LedgerError(
+                f"{name} is not a ledger: choose another file. Nothing was spent."
+            )
+        if version > LEDGER_FORMAT_VERSION:
+            raise LedgerError(
+                f"{name} was written by a later version (format {version}, this one"
+                f" reads {LEDGER_FORMAT_VERSION}): update Understudy. Nothing was spent."
+            )
+        return bool(application == LEDGER_BACKUP_APPLICATION_ID)
 
     def _explain_error(self, error: sqlite3.Error) -> LedgerError:
         """SQLite's complaint in the words of a ledger."""
-        name, detailed = self.path.name, getattr(error, "sqlite_errorcode", 0)
+        name = self.path.name
+        # The low byte is the kind of an error, the rest its details.
+        detailed = getattr(error, "sqlite_errorcode", 0)
         code = detailed & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
             return LedgerError(
@@ -335,82 +262,3 @@ class LedgerFile:
                 " digest. Nothing was spent."
             )
         return LedgerError(f"{name} could not be used ({error}). Nothing was spent.")
-
-
-def append_entry(
-    connection: sqlite3.Connection,
-    *,
-    kind: str,
-    event: str,
-    detail: dict[str, object],
-    run: str = "",
-    step: int | None = None,
-    analyst: str = "",
-    scope: str = "",
-    epsilon: int = 0,
-    delta: int = 0,
-) -> LedgerEntry:
-    """Write one entry, move the head and the totals with it; inside a writing
-    transaction.
-    """
-    number, previous = connection.execute(
-        "SELECT entries + 1, head FROM account"
-    ).fetchone()
-    time = datetime.now(UTC).isoformat(timespec="milliseconds")
-    text = canonical_json(detail).decode("ascii")
-    entry = LedgerEntry(
-        number=number,
-        time=time,
-        kind=kind,
-        event=event,
-        run=run,
-        step=step,
-        analyst=analyst,
-        scope=scope,
-        epsilon=epsilon,
-        delta=delta,
-        detail=text,
-        previous=previous,
-    )
-    digest = entry.seal()
-    values = (*(getattr(entry, name) for name in LEDGER_ENTRY_COLUMNS), digest)
-    connection.execute(
-        f"INSERT INTO entry ({_ENTRY_COLUMN_LIST}) VALUES"
-        f" ({', '.join('?' * len(values))})",
-        values,
-    )
-    connection.execute(
-        "UPDATE account SET entries = ?, head = ?, spent_epsilon = spent_epsilon + ?,"
-        " spent_delta = spent_delta + ?",
-        (number, digest, epsilon, delta),
-    )
-    return entry
-
-
-def read_entries(
-    connection: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()
-) -> Iterator[LedgerEntry]:
-    """Entries in order, read as they are stored."""
-    for row in connection.execute(
-        f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number", values
-    ):
-        yield LedgerEntry(
-            **dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True))
-        )
-
-
-def read_last_entry(
-    connection: sqlite3.Connection, where: str, values: tuple[object, ...]
-) -> LedgerEntry | None:
-    """The newest of these entries."""
-    row = connection.execute(
-        f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number DESC LIMIT 1",
-        values,
-    ).fetchone()
-    return (
-        None
-        if row is None
-        else LedgerEntry(
-            **dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True))
-        )
-    )

@@ -24,7 +24,8 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledgerfile import LedgerFile, append_entry, read_last_entry
+from understudy.accounting.ledgerfile import LedgerFile
+from understudy.accounting.ledgertables import append_entry, read_last_entry
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
 
 _CHARGES_OF_RUN_SQL = "WHERE run = ? AND kind = 'charge'"

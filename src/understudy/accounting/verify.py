@@ -9,10 +9,10 @@ from contextlib import suppress
 from fractions import Fraction
 
 from understudy.accounting.chain import GENESIS_DIGEST, LedgerEntry, read_amount
-from understudy.accounting.ledgerfile import (
+from understudy.accounting.ledgerfile import LedgerFile
+from understudy.accounting.ledgertables import (
     LEDGER_FORMAT_VERSION,
     LEDGER_TABLE_DEFINITIONS,
-    LedgerFile,
     read_entries,
 )
 from understudy.errors import LedgerTampered

@@ -38,7 +38,7 @@ def mention_other_ledgers(book: Path) -> tuple[str, ...]:
     """What is said before an account without a cap is made for a file beside which
     another ledger lies.
     """
-    from understudy.accounting.ledger import find_ledgers_beside
+    from understudy.accounting.ledgerdisk import find_ledgers_beside
 
     found = [str(path) for path in find_ledgers_beside(book)]
     if not found:

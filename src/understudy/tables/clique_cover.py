@@ -40,15 +40,15 @@ def cover_cliques(
     """
     uncovered = _UncoveredCliques(cliques)
     # Large cliques first: small ones fit into what grows from them, not the reverse.
-    seeds = sorted(
+    starts = sorted(
         uncovered.cliques,
         key=lambda clique: (-count_cells(tuple(clique), sizes), sorted(clique)),
     )
     cover = []
-    for seed in seeds:
-        if seed in uncovered.cliques:
+    for start in starts:
+        if start in uncovered.cliques:
             grown = _GrowingClique(uncovered, sizes)
-            grown.grow_from(seed, limit)
+            grown.grow_from(start, limit)
             uncovered.remove_cliques(grown.completed_cliques())
             cover.append(tuple(sorted(grown.columns)))
     return cover
@@ -90,11 +90,11 @@ class _GrowingClique:
         self._gains = dict.fromkeys(uncovered.single_columns, 1)
         """For each column, how many uncovered cliques miss it alone."""
 
-    def grow_from(self, seed: frozenset[str], limit: int) -> None:
-        """Take in the seed, then columns as long as the cells stay within the limit."""
-        for name in sorted(seed):
+    def grow_from(self, start: frozenset[str], limit: int) -> None:
+        """Take in the start, then columns as long as the cells stay within the limit."""
+        for name in sorted(start):
             self._add_column(name)
-        room = limit // max(1, count_cells(tuple(seed), self._sizes))
+        room = limit // max(1, count_cells(tuple(start), self._sizes))
         while room > 1:
             # The column that completes the most uncovered cliques, and of those the
             # smallest: it leaves the most room.

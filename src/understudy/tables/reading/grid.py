@@ -25,7 +25,7 @@ OVERLONG_NUMBER = 10**38
 """What stands for a whole number too long for 127 bits: beyond every edge."""
 
 
-class Grid(ABC):
+class NumberGrid(ABC):
     """Numbers of a source, ordered, and the lattice index of each."""
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Grid(ABC):
 
 
 @dataclass(frozen=True)
-class WholeGrid(Grid):
+class WholeGrid(NumberGrid):
     """Whole numbers, each `unit` steps of the lattice, going to the nearest lattice
     point or to the one before.
     """
@@ -110,7 +110,7 @@ class WholeGrid(Grid):
 
 
 @dataclass(frozen=True)
-class DoubleGrid(Grid):
+class DoubleGrid(NumberGrid):
     """Doubles, going to the nearest lattice point; infinities are no values."""
 
     step: Fraction

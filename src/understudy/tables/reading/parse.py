@@ -29,7 +29,12 @@ from understudy.tables.reading.datetimes import (
     moment_texts_sql,
     stored_clock_sql,
 )
-from understudy.tables.reading.grid import OVERLONG_NUMBER, DoubleGrid, Grid, WholeGrid
+from understudy.tables.reading.grid import (
+    OVERLONG_NUMBER,
+    DoubleGrid,
+    NumberGrid,
+    WholeGrid,
+)
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import (
@@ -62,7 +67,7 @@ class NumberReading:
     """
 
     value: str
-    grid: Grid
+    grid: NumberGrid
     cut: str | None = None
 
 

@@ -66,16 +66,16 @@ ArrowArray._fields_ = [
 ]
 
 
-class ArrowStream(ctypes.Structure):
+class ArrowArrayStream(ctypes.Structure):
     """Where batches come from."""
 
 
-ArrowStream._fields_ = [
+ArrowArrayStream._fields_ = [
     (
         "get_schema",
         ctypes.CFUNCTYPE(
             ctypes.c_int,
-            ctypes.POINTER(ArrowStream),
+            ctypes.POINTER(ArrowArrayStream),
             ctypes.POINTER(ArrowSchema),
         ),
     ),
@@ -83,12 +83,15 @@ ArrowStream._fields_ = [
         "get_next",
         ctypes.CFUNCTYPE(
             ctypes.c_int,
-            ctypes.POINTER(ArrowStream),
+            ctypes.POINTER(ArrowArrayStream),
             ctypes.POINTER(ArrowArray),
         ),
     ),
-    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowStream))),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowStream))),
+    (
+        "get_last_error",
+        ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowArrayStream)),
+    ),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArrayStream))),
     ("private_data", ctypes.c_void_p),
 ]
 
@@ -99,13 +102,13 @@ class StreamError(Exception):
     """
 
 
-def stream_in(capsule: object) -> ArrowStream:
+def stream_in(capsule: object) -> ArrowArrayStream:
     """The stream that a capsule holds, in place."""
     # The capsule keeps the structure alive; a copy would be released twice.
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return ArrowStream.from_address(pointer(capsule, STREAM_CAPSULE_NAME))
+    return ArrowArrayStream.from_address(pointer(capsule, STREAM_CAPSULE_NAME))
 
 
 def read_batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
@@ -133,7 +136,7 @@ def read_batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]
             stream.release(ctypes.byref(stream))
 
 
-def _read_dtypes(stream: ArrowStream) -> list[np.dtype[np.unsignedinteger]]:
+def _read_dtypes(stream: ArrowArrayStream) -> list[np.dtype[np.unsignedinteger]]:
     schema = ArrowSchema()
     if stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)):
         raise StreamError("the stream broke off")

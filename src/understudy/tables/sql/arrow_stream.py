@@ -14,8 +14,8 @@ from typing import Any
 
 from understudy.tables.sql.arrow_c import (
     STREAM_CAPSULE_NAME,
+    ArrowArrayStream,
     ArrowSchema,
-    ArrowStream,
     StreamError,
     stream_in,
 )
@@ -24,7 +24,7 @@ from understudy.tables.sql.physical import physical_format
 ARROW_BYTE_FORMATS = (b"z", b"Z", b"vz")
 GET_SCHEMA_FUNCTION: Any = ctypes.CFUNCTYPE(
     ctypes.c_int,
-    ctypes.POINTER(ArrowStream),
+    ctypes.POINTER(ArrowArrayStream),
     ctypes.POINTER(ArrowSchema),
 )
 CAPSULE_DESTRUCTOR: Any = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -86,15 +86,15 @@ class PhysicalStream:
             _drop_callback,
         )
 
-    def _take_stream(self) -> ArrowStream:
+    def _take_stream(self) -> ArrowArrayStream:
         """A stream of the source, taken out of its capsule."""
         capsule = self._source.__arrow_c_stream__()
         given = stream_in(capsule)
-        taken = ArrowStream()
+        taken = ArrowArrayStream()
         ctypes.memmove(
             ctypes.byref(taken),
             ctypes.byref(given),
-            ctypes.sizeof(ArrowStream),
+            ctypes.sizeof(ArrowArrayStream),
         )
         # The interface's way to move a stream: the one given counts as released.
         given.release = type(given.release)()
@@ -151,7 +151,7 @@ def _copy_metadata(address: int | None) -> Any:
     return ctypes.create_string_buffer(ctypes.string_at(address, size), size)
 
 
-_streams_in_capsules: dict[int, ArrowStream] = {}
+_streams_in_capsules: dict[int, ArrowArrayStream] = {}
 """Streams in capsules, by address: a capsule points to them and keeps nothing alive."""
 
 
