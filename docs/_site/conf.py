@@ -39,7 +39,8 @@ add_module_names = False
 
 html_theme = "furo"
 html_title = "Understudy"
-html_static_path: list[str] = []
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
