@@ -34,6 +34,14 @@ DRAFT_REMINDER = (
     help="The values in this file are public knowledge: write values and bounds down.",
 )
 @click.option(
+    "--rare-below",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="ROWS",
+    help="With --public-domains: values and extremes of fewer rows are not written.",
+)
+@click.option(
     "-o",
     "--output",
     type=options.PATH_TYPE,
@@ -53,6 +61,7 @@ def describe(
     screen: Screen,
     file: Path,
     public_domains: bool,
+    rare_below: int,
     output: Path,
     overwrite: bool,
     delimiter: str | None,
@@ -77,7 +86,9 @@ def describe(
         with open_source(
             file, delimiter=delimiter, encoding=encoding, multiline=multiline
         ) as source:
-            draft = make_draft(source, public_domains=public_domains)
+            draft = make_draft(
+                source, public_domains=public_domains, rare_below=rare_below
+            )
         draft.save(output)
     except BaseException as error:
         if is_interruption(error):

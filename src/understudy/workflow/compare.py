@@ -98,12 +98,12 @@ def _draft_schema(real: TableSource, holdout: TableSource | None) -> Schema:
     """What the real rows look like, those of the holdout too: a value that only one of
     them has must not set its rows apart.
     """
-    known = draft_schema(real, public_domains=True)
+    known = draft_schema(real, public_domains=True, rare_below=1)
     if holdout is None:
         return known
     apart = {
         column.name: column
-        for column in draft_schema(holdout, public_domains=True).columns
+        for column in draft_schema(holdout, public_domains=True, rare_below=1).columns
     }
     return replace(
         known,

@@ -70,14 +70,16 @@ TYPES = {
 }  # fmt: skip
 
 
-def drafted(path, cells, *, public_domains=False):
+def drafted(path, cells, *, public_domains=False, rare_below=10):
     rows = [
         ",".join(cells),
         *(",".join(row) for row in zip(*cells.values(), strict=True)),
     ]
     path.write_text("\n".join(rows) + "\n")
     with open_table(path) as source:
-        return draft_schema(source, public_domains=public_domains)
+        return draft_schema(
+            source, public_domains=public_domains, rare_below=rare_below
+        )
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,8 @@ def test_details_of_a_csv_file(schema):
     assert schema["active"] == Boolean(name="active")
     assert all(column.nullable for column in schema.columns)
     assert [c.note for c in schema.columns if not c.is_modelled] == [
-        *["nearly every cell is different"] * 2, "long or mostly different texts", "its name says so"
+        *["nearly every cell is different"] * 2, "long or mostly different texts",
+        "its name says so; it comes again: if it stands for a person, declare `unit: {id: email, max_rows: 500}`",
     ]  # fmt: skip
 
 
@@ -127,7 +130,7 @@ def test_no_value_is_drafted(tmp_path):
 
 
 def test_with_public_domains_values_and_bounds_are_written_down(tmp_path):
-    found = drafted(tmp_path / "people.csv", CELLS, public_domains=True)
+    found = drafted(tmp_path / "people.csv", CELLS, public_domains=True, rare_below=1)
     assert found["sex"].values == ("F", "M")
     assert (found["age"].min, found["age"].max) == (20, 69)
     assert (found["dose"].min, found["dose"].max) == (0, Fraction(39, 8))
@@ -158,7 +161,7 @@ def test_common_missing_codes_are_recognised(tmp_path):
         "smoker": [("yes", "no", "N/A", "-")[i % 4] for i in range(N)],
         "word": [("a", "b", "none", "unknown")[i % 4] for i in range(N)],
     }
-    found = drafted(tmp_path / "people.csv", cells, public_domains=True)
+    found = drafted(tmp_path / "people.csv", cells, public_domains=True, rare_below=1)
     assert found["age"] == Integer(name="age", min=0, max=49, missing=("NA",))
     assert found["sex"] == Categorical(name="sex", values=("F", "M"), missing=("?",))
     assert found["smoker"].missing == ("N/A", "-")
@@ -269,7 +272,7 @@ def test_a_column_of_nothing_but_odd_characters(tmp_path):
 
 def test_a_long_list_of_values_is_not_drafted(tmp_path):
     cells = {"town": [f"t{i % 1200}" for i in range(3600)]}
-    found = drafted(tmp_path / "people.csv", cells, public_domains=True)
+    found = drafted(tmp_path / "people.csv", cells, public_domains=True, rare_below=1)
     assert found["town"] == Categorical(
         name="town", note="more than 1,000 values, left to learn"
     )
@@ -344,3 +347,34 @@ def test_whole_numbers_and_steps_are_drafted_however_they_are_spelled(tmp_path):
     page.write_text("arm,pay,rating,index\n" + "\n".join(lines[:20]))
     with open_table(page) as source:
         assert draft_schema(source)["pay"].step == 1
+
+
+def test_what_few_rows_hold_is_not_drafted_as_public(tmp_path):
+    """Numbers of patients, sentences and single extremes: counted, never shown."""
+    cells = {
+        "ward": ["north"] * 60 + ["south"] * 31 + ["isolation"] * 9,
+        "patient": [f"K-{i % 20}" for i in range(100)],
+        "comment": [f"words that nobody else wrote {i % 30}" for i in range(100)],
+        "income": [str(1000 + i % 7) for i in range(98)] + ["5", "987654"],
+    }
+    found = drafted(tmp_path / "people.csv", cells, public_domains=True)
+    assert (found["ward"].values, found["ward"].other) == (("north", "south"), "other")
+    assert found["ward"].note.startswith("1 values of fewer than 10 rows each")
+    assert (found["income"].min, found["income"].max) == (1000, 1006)
+    said = dump_schema(found)
+    assert not any(part in said for part in ("isolation", "K-1", "nobody", "987654"))
+    wide = drafted(tmp_path / "all.csv", cells, public_domains=True, rare_below=1)
+    assert (wide["income"].min, wide["income"].max) == (5, 987654)
+    assert "isolation" in wide["ward"].values
+
+
+def test_an_identifier_that_comes_again_proposes_a_privacy_unit(tmp_path):
+    """A few doublets are mistakes; several rows for each are visits of a person."""
+    cells = {
+        "patient_id": [f"p{i // 3}" for i in range(300)],
+        "visit_id": [f"v{i}" for i in range(298)] + ["v1", "v2"],
+        "age": [str(i % 60) for i in range(300)],
+    }
+    found = drafted(tmp_path / "visits.csv", cells)
+    assert "declare `unit: {id: patient_id, max_rows: 5}`" in found["patient_id"].note
+    assert found["visit_id"].note == "its name says so"

@@ -41,10 +41,12 @@ from understudy.tables.drafting.cell_summary import (
     summarise_cells,
 )
 from understudy.tables.drafting.draft_domain import (
+    DEFAULT_RARE_BELOW,
     MAX_DRAFT_VALUES,
     find_lattice_range,
     with_domain,
 )
+from understudy.tables.drafting.repeating_ids import propose_unit
 from understudy.tables.drafting.spelling import describe_spelling
 from understudy.tables.reading.parse import (
     DOUBLE_TYPES,
@@ -83,16 +85,23 @@ BOOLEAN_WORD_PAIRS = (
 Moment = TypeVar("Moment", Datetime, Time)
 
 
-def draft_schema(source: TableSource, *, public_domains: bool = False) -> Schema:
+def draft_schema(
+    source: TableSource,
+    *,
+    public_domains: bool = False,
+    rare_below: int = DEFAULT_RARE_BELOW,
+) -> Schema:
     """A schema for the owner to edit; with `public_domains` also the values and bounds
-    that the table holds.
+    that at least `rare_below` rows of the table hold.
     """
     columns = [
         _with_storage_type(_draft_column(source, name), source.dtypes.get(name))
         for name in source.names
     ]
     if public_domains:
-        columns = [with_domain(source, column) for column in columns]
+        columns = [
+            with_domain(source, column, rare_below=rare_below) for column in columns
+        ]
     return Schema(columns=tuple(columns))
 
 
@@ -105,7 +114,7 @@ def _with_storage_type(column: Column, stated: str | None) -> Column:
 
 def _draft_column(source: TableSource, name: str) -> Column:
     if guess_identifier(name):
-        return Identifier(name=name, note="its name says so")
+        return propose_unit(source, Identifier(name=name, note="its name says so"))
     stored = source.stored_column(name)
     if stored.type in TEXT_TYPES:
         return _draft_from_cells(source, name)

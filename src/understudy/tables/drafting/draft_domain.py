@@ -1,5 +1,10 @@
 """Values and bounds that the cells of a column have, for an owner who says that they
 are public knowledge.
+
+Even then, what few rows hold is hardly known to everybody: a number of a patient, a
+sentence, the one largest income. Values of fewer than `rare_below` rows are not
+drafted, and bounds are such that as many rows lie at or beyond them. The owner is told
+how many values were left out, not which.
 """
 
 from __future__ import annotations
@@ -17,6 +22,14 @@ from understudy.tables.table import Table
 
 MAX_DRAFT_VALUES = 1000
 """No list of values longer than this is drafted."""
+
+OTHER_VALUES_LABEL = "other"
+"""Where values go that are not listed."""
+
+DEFAULT_RARE_BELOW = 10
+"""Rows that must hold a value for it to be drafted as public: statistical offices
+publish no cell of fewer.
+"""
 
 
 def declare_non_nullable(source: TableSource, schema: Schema) -> Schema:
@@ -37,21 +50,55 @@ def declare_non_nullable(source: TableSource, schema: Schema) -> Schema:
     return schema
 
 
-def with_domain(source: TableSource, column: Column) -> Column:
-    """The column with the values and bounds its cells have, which the owner says are
-    public knowledge.
+def with_domain(source: TableSource, column: Column, *, rare_below: int) -> Column:
+    """The column with the values and bounds that enough of its cells have, which the
+    owner says are public knowledge.
     """
     if isinstance(column, Categorical):
-        return _with_labels(source, column)
+        return _with_labels(source, column, rare_below)
     if not isinstance(column, Lattice) or isinstance(column, Time):
         return column
-    low, high = find_lattice_range(source, column)
+    bounds = _common_range(source, column, rare_below)
+    if bounds is None:
+        return replace(column, note=f"fewer than {rare_below} values, left to learn")
+    low, high = bounds
+    note = column.note
+    if bounds != find_lattice_range(source, column):
+        note = f"fewer than {rare_below} rows lie beyond a bound: widen it if you can"
     if isinstance(column, Real):
-        return replace(column, min=low * column.step, max=high * column.step)
+        return replace(column, min=low * column.step, max=high * column.step, note=note)
     try:
-        return replace(column, min=column.value_at(low), max=column.value_at(high))  # type: ignore[call-arg]
+        return replace(
+            column,
+            min=column.value_at(low),  # type: ignore[call-arg]
+            max=column.value_at(high),
+            note=note,
+        )
     except SchemaError:
         return column
+
+
+def _common_range(
+    source: TableSource, column: Lattice, rare_below: int
+) -> tuple[int, int] | None:
+    """Bounds at or beyond each of which lie `rare_below` values; None where there are
+    fewer values.
+    """
+    layers = QueryLayers()
+    index = encode.index_sql(layers, column, source.stored_column(column.name))
+    cells = layers.query(source.relation, [f"{index} AS v"])
+    ends = []
+    for order in ("ASC", "DESC"):
+        rows = source.engine.run(
+            f"SELECT v FROM ({cells}) WHERE v IS NOT NULL ORDER BY v {order}"
+            f" LIMIT 1 OFFSET {rare_below - 1}",
+            doing=f'looking at column "{column.name}"',
+        )
+        if not rows:
+            return None
+        ends.append(int(rows[0][0]))
+    # Of fewer than twice as many values, the two may have passed each other.
+    return min(ends), max(ends)
 
 
 def find_lattice_range(source: TableSource, column: Lattice) -> tuple[int, int]:
@@ -66,20 +113,37 @@ def find_lattice_range(source: TableSource, column: Lattice) -> tuple[int, int]:
     return (0, 0) if low is None else (int(low), int(high))
 
 
-def _with_labels(source: TableSource, column: Categorical) -> Categorical:
+def _with_labels(
+    source: TableSource, column: Categorical, rare_below: int
+) -> Categorical:
     layers = QueryLayers()
     label = encode.label_sql(layers, column, source.stored_column(column.name))
     cells = layers.query(source.relation, [f"{label} AS v"])
-    rows = source.engine.run(
-        f"SELECT DISTINCT v FROM ({cells}) WHERE v IS NOT NULL ORDER BY v LIMIT"
+    counted = f"SELECT v, count(*) AS n FROM ({cells}) WHERE v IS NOT NULL GROUP BY v"
+    doing = f'looking at column "{column.name}"'
+    common = source.engine.run(
+        f"SELECT v FROM ({counted}) WHERE n >= {rare_below} ORDER BY v LIMIT"
         f" {MAX_DRAFT_VALUES + 1}",
-        doing=f'looking at column "{column.name}"',
+        doing=doing,
     )
-    if len(rows) > MAX_DRAFT_VALUES:
+    ((rare,),) = source.engine.run(
+        f"SELECT count(*) FROM ({counted}) WHERE n < {rare_below}", doing=doing
+    )
+    if len(common) > MAX_DRAFT_VALUES:
         return replace(
             column, note=f"more than {MAX_DRAFT_VALUES:,} values, left to learn"
         )
-    return replace(column, values=tuple(row[0] for row in rows if _is_label(row[0])))
+    values = tuple(row[0] for row in common if _is_label(row[0]))
+    if not rare:
+        return replace(column, values=values)
+    left_out = f"{rare:,} values of fewer than {rare_below} rows each"
+    if not values:
+        return replace(column, note=f"{left_out}: left to learn")
+    other = column.other or OTHER_VALUES_LABEL
+    while other in values or other in column.missing:
+        other += "_"
+    note = f"{left_out} are not listed: add those that are public"
+    return replace(column, values=values, other=other, note=note)
 
 
 def _is_label(text: str) -> bool:
