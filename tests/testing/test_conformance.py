@@ -211,11 +211,11 @@ BROKEN = {
     ),
     Forgetful(): (
         conformance.check_answers_are_used,
-        "50.0% was paid for answers that are not used",
+        "50.0% was spent on answers that are not used",
     ),
     Heedless(): (
         conformance.check_answers_are_used,
-        "was paid for answers that are not used",
+        "was spent on answers that are not used",
     ),
     Wasteful(): (conformance.check_budget, "50.0% of the budget was left unused"),
     Whimsical(): (conformance.check_estimate_is_pure, "another total"),

@@ -1,5 +1,5 @@
-"""One run of a synthesizer on made-up rows, and what any model must satisfy: the ground
-the conformance checks stand on.
+"""One run of a synthesizer on simulated rows, and what any model must satisfy: what the
+conformance checks are built from.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ from understudy.synthesizers.base import (
 )
 
 TrialRows = Mapping[str, Sequence[object]]
-"""Values by column, None where missing."""
+"""Values by column, None for a missing one."""
 
 TRIAL_EPSILON, TRIAL_DELTA = Fraction(1), Fraction(1, 10**6)
+"""The budget of a trial, unless a check needs another."""
 
 
 class OpenCurator(Protocol):
-    """Opens a real curator on rows: encodes them by the schema and hands over the whole
+    """Opens a real curator on rows: encodes them by the schema and grants it the whole
     budget.
     """
 
@@ -57,35 +58,35 @@ class OpenCurator(Protocol):
 
 
 class RecordingCurator:
-    """A curator that keeps a copy of every marginal it sold."""
+    """A curator that keeps a copy of every marginal it measured."""
 
     def __init__(self, curator: CuratorProtocol) -> None:
         self._curator = curator
-        self.sold = Measurements()
+        self.measured = Measurements()
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._curator, name)
 
     def measure(self, *args: object, **how: object) -> Measurements:
         """As the curator does, and kept."""
-        found: Measurements = self._curator.measure(*args, **how)  # type: ignore[arg-type]
-        self.sold += found
-        return found
+        answers: Measurements = self._curator.measure(*args, **how)  # type: ignore[arg-type]
+        self.measured += answers
+        return answers
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One run on made-up rows; `sold` is every marginal that was paid for."""
+    """One run on simulated rows; `measured` is every marginal that was charged."""
 
     schema: Schema
     curator: CuratorProtocol
     measurements: Measurements
     model: Model
-    sold: Measurements
+    measured: Measurements
 
 
 def mixed_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
-    """A small table of several types with missing values; all of it made up.
+    """A small simulated table of several types with missing values.
 
     >>> schema, rows = mixed_table(2)
     >>> schema.sizes(tuple(schema)), len(rows["age"])
@@ -97,25 +98,20 @@ def mixed_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
         Integer(name="age", min=0, max=3),
     )
     draw = np.random.default_rng(3)
-    smoker, sex, age = (
-        draw.random(count),
-        draw.random(count),
-        draw.integers(0, 4, count),
-    )
+    smoker, sex = draw.random(count), draw.random(count)
+    age = draw.integers(0, 4, count)
+    # Smokers are never in the oldest group: a dependence that a model can find.
+    oldest = np.where(smoker < 0.4, 2, 3)
     rows: dict[str, list[object]] = {
         "smoker": [None if u < 0.1 else bool(u < 0.4) for u in smoker],
         "sex": ["F" if u < 0.5 else "M" for u in sex],
-        "age": [
-            int(min(a, 2)) if u < 0.4 else int(a)
-            for a, u in zip(age, smoker, strict=True)
-        ],
+        "age": [int(number) for number in np.minimum(age, oldest)],
     }
     return Schema(columns=columns), rows
 
 
 def people_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
-    """The same table where three rows in a line belong to one person, of which two
-    count.
+    """The same table; three rows in a line belong to one person, and two of them count.
 
     >>> schema, rows = people_table(4)
     >>> schema.unit.max_rows, rows["person"]
@@ -139,7 +135,7 @@ def run_trial(
     delta: Fraction = TRIAL_DELTA,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Trial | None:
-    """One run; None where the synthesizer refuses beforehand."""
+    """One run; None if the synthesizer refuses beforehand."""
     curator = open_curator(
         schema, rows, epsilon=epsilon, delta=delta, neighbours=neighbours
     )
@@ -151,42 +147,63 @@ def run_trial(
             f"{synthesizer.name}: it refused and had spent something"
         )
         return None
-    receipts = RecordingCurator(curator)
+    recording = RecordingCurator(curator)
     measurements = synthesizer.measure(
-        cast(CuratorProtocol, receipts),
+        cast(CuratorProtocol, recording),
         Workload.of_order(curator.schema),
         ignore_progress,
     )
     model = synthesizer.estimate(curator.schema, measurements, np.random.default_rng(7))
-    return Trial(curator.schema, curator, measurements, model, receipts.sold)
+    return Trial(curator.schema, curator, measurements, model, recording.measured)
+
+
+def run_sound_trial(
+    synthesizer: Synthesizer,
+    open_curator: OpenCurator,
+    schema: Schema,
+    rows: TrialRows,
+    *,
+    delta: Fraction = TRIAL_DELTA,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+) -> Trial | None:
+    """One run whose model is sound; None if the synthesizer refuses beforehand."""
+    trial = run_trial(
+        synthesizer, open_curator, schema, rows, delta=delta, neighbours=neighbours
+    )
+    assert_sound_model(synthesizer, trial)
+    return trial
 
 
 def unused_cost_part(synthesizer: Synthesizer, trial: Trial) -> Fraction:
-    """The part of what was paid for marginals that no model depends on: never handed
+    """The part of the privacy cost of marginals that no model depends on: never handed
     over, or other values give the same model.
     """
-    paid = sum((m.cost.amount for m in trial.sold), Fraction(0))
-    handed = {id(m) for m in trial.measurements}
-    wasted = sum(
-        (m.cost.amount for m in trial.sold if id(m) not in handed), Fraction(0)
-    )
+    returned = {id(measurement) for measurement in trial.measurements}
+    charged = unused = Fraction(0)
+    for measurement in trial.measured:
+        charged += measurement.cost.amount
+        if id(measurement) not in returned:
+            unused += measurement.cost.amount
     before = _pair_marginals(trial.schema, trial.model)
-    for i, m in enumerate(trial.measurements):
-        if m.cost.amount == 0:
+    for i, measurement in enumerate(trial.measurements):
+        if measurement.cost.amount == 0:
             continue
-        values = m.values.copy()
-        values.flat[-1] += (
-            1000 + values.sum()
-        )  # far more rows than there are, where the last code is
-        items = trial.measurements.items
-        other = replace(
-            trial.measurements,
-            items=(*items[:i], replace(m, values=values), *items[i + 1 :]),
-        )
+        other = _with_large_last_cell(trial.measurements, i)
         model = synthesizer.estimate(trial.schema, other, np.random.default_rng(7))
         if np.array_equal(before, _pair_marginals(trial.schema, model)):
-            wasted += m.cost.amount
-    return wasted / paid if paid else Fraction(0)
+            unused += measurement.cost.amount
+    return unused / charged if charged else Fraction(0)
+
+
+def _with_large_last_cell(measurements: Measurements, i: int) -> Measurements:
+    """The same, but the last cell of one has far more rows than there are: a model that
+    reads it at all has to change.
+    """
+    items = list(measurements.items)
+    values = items[i].values.copy()
+    values.flat[-1] += 1000 + values.sum()
+    items[i] = replace(items[i], values=values)
+    return replace(measurements, items=tuple(items))
 
 
 def _pair_marginals(schema: Schema, model: Model) -> NDArray[np.float64]:
@@ -208,6 +225,7 @@ def assert_sound_model(synthesizer: Synthesizer, trial: Trial | None) -> None:
     assert np.isfinite(model.total), f"{name}: its total is no number"
     assert model.total >= 0, f"{name}: its total is negative"
     columns = tuple(schema)
+    # The total, every column, and a pair in the other order than the schema's.
     for clique in [(), *((c,) for c in columns), columns[:2][::-1]]:
         marginal = model.marginal(clique)
         assert marginal.shape == schema.sizes(clique), (
@@ -216,10 +234,11 @@ def assert_sound_model(synthesizer: Synthesizer, trial: Trial | None) -> None:
         assert np.all(marginal >= 0), (
             f"{name}: the marginal of {clique} has a negative count"
         )
-        off = abs(float(marginal.sum()) - model.total)
-        assert off <= 1e-6 * max(model.total, 1), (
+        difference = abs(float(marginal.sum()) - model.total)
+        assert difference <= 1e-6 * max(model.total, 1), (
             f"{name}: the marginal of {clique} does not sum to the total"
         )
+    # No rows, one, a number that no cell divides, and what a release would draw.
     for rows in {0, 1, 137, default_rows(model)}:
         assert_sample_fits(
             synthesizer, schema, model.sample(rows, np.random.default_rng(1)), rows
@@ -254,9 +273,9 @@ def assert_sample_fits(
 
 def is_same_sample(first: Codes, second: Codes) -> bool:
     """Whether two samples are the same rows."""
-    return list(first) == list(second) and all(
-        np.array_equal(first[name], second[name]) for name in first
-    )
+    if list(first) != list(second):
+        return False
+    return all(np.array_equal(first[name], second[name]) for name in first)
 
 
 def assert_clear_refusal(synthesizer: Synthesizer, refusal: Refused) -> None:

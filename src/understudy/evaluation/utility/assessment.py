@@ -5,7 +5,8 @@ private.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -40,6 +41,7 @@ MAX_MODEL_ROWS = 10_000
 """Rows of each table that models are fitted to; counts are of all rows."""
 
 ASSESSMENT_SHUFFLES = 20
+"""Shuffles of labels behind the chance level of a tree; each is a fit."""
 
 
 def assess_utility(
@@ -63,122 +65,21 @@ def assess_utility(
     or `poisson`. `seed` fixes which rows, triples and queries are drawn. What cannot be
     computed is in the list with the reason.
     """
-    rng = np.random.default_rng(seed)
-    models = (
-        formulas
-        if isinstance(formulas, Mapping)
-        else dict.fromkeys(formulas, "gaussian")
+    models = dict.fromkeys(formulas, "gaussian")
+    if isinstance(formulas, Mapping):
+        models = dict(formulas)
+    tables = _ComparedTables(
+        real=real,
+        synthetic=synthetic,
+        schema=schema,
+        targets=default_targets(schema) if targets is None else tuple(targets),
+        models=models,
+        holdout=holdout,
+        enumeration=enumeration,
+        rows=rows,
+        rng=np.random.default_rng(seed),
     )
-    sampled: dict[str, Records] = {}
-
-    def sample_rows(which: str, table: Table) -> Records:
-        if which not in sampled:
-            sampled[which] = table.records(most=rows, rng=rng)
-        return sampled[which]
-
-    def real_rows() -> Records:
-        return sample_rows("real", real)
-
-    def synthetic_rows() -> Records:
-        return sample_rows("synthetic", synthetic)
-
-    chosen = default_targets(schema) if targets is None else tuple(targets)
-    measures = [
-        Measure(
-            f"tvd_{order}",
-            f"{ORDER_TITLES[order]}, total variation",
-            "marginals",
-            partial(assess_marginals, real, synthetic, schema, order, rng=rng),
-        )
-        for order in (1, 2, 3)
-    ]
-    measures += [
-        Measure(
-            "kmarginal",
-            "k-marginal score",
-            "marginals",
-            lambda: assess_kmarginal(real, synthetic, schema, rng=rng),
-        ),
-        Measure(
-            "range_queries",
-            "Range queries",
-            "queries",
-            lambda: assess_range_queries(real, synthetic, schema, rng=rng),
-        ),
-        Measure(
-            "correlation",
-            "Correlations",
-            "dependence",
-            lambda: assess_correlations(real, synthetic, schema),
-        ),
-        Measure(
-            "mutual_information",
-            "Mutual information",
-            "dependence",
-            lambda: assess_mutual_information(real, synthetic, schema),
-        ),
-        Measure(
-            "bias",
-            "Bias of counts, B",
-            "counts",
-            lambda: assess_bias(real, synthetic, schema),
-        ),
-        Measure(
-            "count_error",
-            "Error of a count, producer's",
-            "counts",
-            lambda: assess_count_error(
-                real, synthetic, schema, enumeration=enumeration
-            ),
-        ),
-        Measure(
-            "violations",
-            "Rows that cannot be",
-            "constraints",
-            lambda: assess_violations(real, synthetic, schema),
-        ),
-    ]
-
-    def run_propensity(method: str) -> Finding:
-        return assess_propensity(
-            real_rows(), synthetic_rows(), method, rng=rng, shuffles=ASSESSMENT_SHUFFLES
-        )
-
-    def run_estimates(formula: str, family: str, index: int) -> Finding:
-        return assess_estimates(
-            real_rows(), synthetic_rows(), formula, family=family, index=index
-        )
-
-    for method in ("logistic", "cart"):
-        title = f"Propensity score U_p, {PROPENSITY_METHODS[method]}"
-        measures.append(
-            Measure(
-                f"propensity_{method}",
-                title,
-                "propensity",
-                partial(run_propensity, method),
-            )
-        )
-    for i, (formula, family) in enumerate(models.items(), start=1):
-        title = f"Interval overlap: {formula} ({family})"
-        measures.append(
-            Measure(
-                f"estimates_{i}",
-                title,
-                "estimates",
-                partial(run_estimates, formula, family, i),
-            )
-        )
-
-    def run_tasks() -> Finding:
-        apart = None if holdout is None else sample_rows("holdout", holdout)
-        return assess_tasks(
-            real_rows(), synthetic_rows(), chosen, rng=rng, holdout=apart
-        )
-
-    measures.append(
-        Measure("tasks", "Train on synthetic, test on real", "tasks", run_tasks)
-    )
+    findings = compute_findings(tables.measures(), progress)
     facts: dict[str, Fact] = {
         "rows_real": real.rows(),
         "rows_synthetic": synthetic.rows(),
@@ -186,6 +87,150 @@ def assess_utility(
         "seed": seed,
         "model_rows": rows,
     }
-    return Assessment(
-        subject="utility", findings=compute_findings(measures, progress), facts=facts
-    )
+    return Assessment(subject="utility", findings=findings, facts=facts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ComparedTables:
+    """The two tables of one assessment, and every measure of them.
+
+    Samples of rows are drawn once and shared by the models; all draws come from one
+    generator, in the order in which measures are computed.
+    """
+
+    real: Table
+    synthetic: Table
+    schema: Schema
+    targets: Sequence[str]
+    models: Mapping[str, str]
+    holdout: Table | None
+    enumeration: float | None
+    rows: int
+    rng: np.random.Generator
+
+    def measures(self) -> list[Measure]:
+        """What is computed, in the order in which a page shows it."""
+        return [
+            *self._count_measures(),
+            *self._propensity_measures(),
+            *self._estimate_measures(),
+            Measure(
+                "tasks", "Train on synthetic, test on real", "tasks", self._run_tasks
+            ),
+        ]
+
+    def _count_measures(self) -> list[Measure]:
+        """Measures of all rows, from counts."""
+        both, rng = (self.real, self.synthetic, self.schema), self.rng
+        orders = [
+            Measure(
+                f"tvd_{order}",
+                f"{ORDER_TITLES[order]}, total variation",
+                "marginals",
+                partial(assess_marginals, *both, order, rng=rng),
+            )
+            for order in (1, 2, 3)
+        ]
+        return [
+            *orders,
+            Measure(
+                "kmarginal",
+                "k-marginal score",
+                "marginals",
+                partial(assess_kmarginal, *both, rng=rng),
+            ),
+            Measure(
+                "range_queries",
+                "Range queries",
+                "queries",
+                partial(assess_range_queries, *both, rng=rng),
+            ),
+            Measure(
+                "correlation",
+                "Correlations",
+                "dependence",
+                partial(assess_correlations, *both),
+            ),
+            Measure(
+                "mutual_information",
+                "Mutual information",
+                "dependence",
+                partial(assess_mutual_information, *both),
+            ),
+            Measure(
+                "bias",
+                "Bias of counts, B",
+                "counts",
+                partial(assess_bias, *both),
+            ),
+            Measure(
+                "count_error",
+                "Error of a count, producer's",
+                "counts",
+                partial(assess_count_error, *both, enumeration=self.enumeration),
+            ),
+            Measure(
+                "violations",
+                "Rows that cannot be",
+                "constraints",
+                partial(assess_violations, *both),
+            ),
+        ]
+
+    def _propensity_measures(self) -> list[Measure]:
+        return [
+            Measure(
+                f"propensity_{method}",
+                f"Propensity score U_p, {PROPENSITY_METHODS[method]}",
+                "propensity",
+                partial(self._run_propensity, method),
+            )
+            for method in ("logistic", "cart")
+        ]
+
+    def _estimate_measures(self) -> list[Measure]:
+        return [
+            Measure(
+                f"estimates_{i}",
+                f"Interval overlap: {formula} ({family})",
+                "estimates",
+                partial(self._run_estimates, formula, family, i),
+            )
+            for i, (formula, family) in enumerate(self.models.items(), start=1)
+        ]
+
+    @cached_property
+    def real_rows(self) -> Records:
+        """A sample of the real rows, for models."""
+        return self.real.records(most=self.rows, rng=self.rng)
+
+    @cached_property
+    def synthetic_rows(self) -> Records:
+        """A sample of the synthetic rows, for models."""
+        return self.synthetic.records(most=self.rows, rng=self.rng)
+
+    def _run_propensity(self, method: str) -> Finding:
+        return assess_propensity(
+            self.real_rows,
+            self.synthetic_rows,
+            method,
+            rng=self.rng,
+            shuffles=ASSESSMENT_SHUFFLES,
+        )
+
+    def _run_estimates(self, formula: str, family: str, index: int) -> Finding:
+        return assess_estimates(
+            self.real_rows, self.synthetic_rows, formula, family=family, index=index
+        )
+
+    def _run_tasks(self) -> Finding:
+        apart = None
+        if self.holdout is not None:
+            apart = self.holdout.records(most=self.rows, rng=self.rng)
+        return assess_tasks(
+            self.real_rows,
+            self.synthetic_rows,
+            self.targets,
+            rng=self.rng,
+            holdout=apart,
+        )

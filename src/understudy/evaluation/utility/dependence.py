@@ -1,4 +1,4 @@
-"""How columns go together: correlations and mutual information of every pair, in the
+"""Dependence: correlation and mutual information of every pair of columns, in the
 original and in the synthetic table.
 
 Both come from counts of codes. A correlation is Pearson's, of bin midpoints or of the
@@ -29,7 +29,7 @@ OccurringCells = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def scores_of_codec(codec: Codec) -> NDArray[np.float64] | None:
     """A number for each code of a column that has an order, NaN for those that are no
-    value; None where it has none.
+    value; None if it has no order.
 
     >>> from understudy.schema import Integer, codec_of
     >>> scores_of_codec(codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))).tolist()
@@ -52,8 +52,7 @@ def scores_of_codec(codec: Codec) -> NDArray[np.float64] | None:
 def correlation(
     cells: OccurringCells, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> float | None:
-    """Pearson's correlation from the cells that occur; None where a column does not
-    vary.
+    """Pearson's correlation from the cells that occur; None if a column does not vary.
 
     >>> table = np.array([[0, 0], [1, 1]]), np.array([3, 5])
     >>> round(correlation(table, np.array([0.0, 1.0]), np.array([0.0, 1.0])), 12)
@@ -66,15 +65,14 @@ def correlation(
     if not weights.sum():
         return None
     weights /= weights.sum()
+    scale = float((weights @ np.abs(x)) ** 2 * (weights @ np.abs(y)) ** 2)
     x, y = x - weights @ x, y - weights @ y
-    spread = (weights @ x**2) * (weights @ y**2)
-    # Below what rounding leaves of a constant there is no spread.
-    scale = (weights @ np.abs(first[codes[known, 0]])) ** 2 * (
-        weights @ np.abs(second[codes[known, 1]])
-    ) ** 2
+    spread = float((weights @ x**2) * (weights @ y**2))
+    # A constant column keeps a spread of rounding errors, of this size at most.
     if spread <= 1e-24 * max(scale, 1e-300):
         return None
-    return float(np.clip((weights @ (x * y)) / np.sqrt(spread), -1, 1))
+    covariance = weights @ (x * y)
+    return float(np.clip(covariance / np.sqrt(spread), -1, 1))
 
 
 def mutual_information(cells: OccurringCells, sizes: tuple[int, ...]) -> float | None:
@@ -87,9 +85,11 @@ def mutual_information(cells: OccurringCells, sizes: tuple[int, ...]) -> float |
     total = counts.sum()
     if not total:
         return None
-    rows = np.bincount(codes[:, 0], counts, sizes[0])
-    columns = np.bincount(codes[:, 1], counts, sizes[1])
-    ratio = counts * total / (rows[codes[:, 0]] * columns[codes[:, 1]])
+    first, second = codes[:, 0], codes[:, 1]
+    rows = np.bincount(first, counts, sizes[0])
+    columns = np.bincount(second, counts, sizes[1])
+    ratio = counts * total / (rows[first] * columns[second])
+    # Never negative but for rounding.
     return max(0.0, float((counts / total) @ np.log(ratio)))
 
 
@@ -98,7 +98,7 @@ def assess_correlations(
 ) -> Finding:
     """Mean absolute difference of Pearson's correlation over the pairs that have one."""
     scores = {name: scores_of_codec(codec) for name, codec in schema.codecs.items()}
-    known = {name: found for name, found in scores.items() if found is not None}
+    known = {name: score for name, score in scores.items() if score is not None}
     if len(known) < 2:
         raise Unavailable("fewer than two columns have numbers or an order")
     parts = []
@@ -152,27 +152,23 @@ def matrix_of_pairs(
     NaN where there is none.
     """
     place = {name: i for i, name in enumerate(names)}
-    found = np.full((len(names), len(names)), np.nan)
-    np.fill_diagonal(found, diagonal)
+    matrix = np.full((len(names), len(names)), np.nan)
+    np.fill_diagonal(matrix, diagonal)
     for part in finding.parts:
         value = part.facts.get(side)
         if isinstance(value, float) and set(part.columns) <= set(place):
             i, j = (place[name] for name in part.columns)
-            found[i, j] = found[j, i] = value
-    return found
+            matrix[i, j] = matrix[j, i] = value
+    return matrix
 
 
 def _pair_part(clique: Clique, here: float | None, there: float | None) -> FindingPart:
     name = " × ".join(clique)
     facts = {"real": here, "synthetic": there}
     if here is None or there is None:
-        where = (
-            "either table"
-            if here is there is None
-            else "the real table"
-            if here is None
-            else "the synthetic table"
-        )
+        where = "the real table" if here is None else "the synthetic table"
+        if here is None and there is None:
+            where = "either table"
         return FindingPart(
             name=name,
             columns=clique,
@@ -187,15 +183,13 @@ def _pair_part(clique: Clique, here: float | None, there: float | None) -> Findi
 def _mean_finding(
     name: str, title: str, worst: float | None, parts: list[FindingPart], note: str
 ) -> Finding:
-    ranked = tuple(
-        sorted(
-            parts,
-            key=lambda part: (
-                -(part.value if part.value is not None else -1.0),
-                part.columns,
-            ),
-        )
-    )
+
+    def rank(part: FindingPart) -> tuple[float, tuple[str, ...]]:
+        # Parts without a number come last; differences are never negative.
+        size = 1.0 if part.value is None else -part.value
+        return size, part.columns
+
+    ranked = tuple(sorted(parts, key=rank))
     value = mean_of_parts(ranked)
     if value is None:
         raise Unavailable("no pair of columns varies in both tables")

@@ -1,9 +1,9 @@
-"""A design matrix out of mixed columns with missing cells: what learners and propensity
-scores are fed.
+"""A design matrix out of mixed columns with missing cells: the input of learners and
+propensity scores.
 
-A number becomes itself, standardised, with an indicator where cells are missing; a
-label becomes indicators of its values. What the matrix looks like is decided once, by
-the tables it is built from, so that every table gets the same columns.
+A number is standardised, with an indicator of missing cells if there are any; a label
+becomes indicators of its values. The columns of the matrix are decided once, by the
+tables it is built from, so that every table gets the same ones.
 """
 
 from __future__ import annotations
@@ -44,9 +44,11 @@ class Feature:
                 for level in self.levels
             ]
         values = records.numbers(self.name)
-        gone = np.isnan(values)
-        scaled = np.where(gone, 0.0, (values - self.mean) / self.spread)
-        return [scaled, gone.astype(np.float64)] if self.absent else [scaled]
+        missing = np.isnan(values)
+        scaled = np.where(missing, 0.0, (values - self.mean) / self.spread)
+        if not self.absent:
+            return [scaled]
+        return [scaled, missing.astype(np.float64)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,34 +67,41 @@ class Design:
 
     def matrix(self, records: Records) -> NDArray[np.float64]:
         """One row for each record; no intercept."""
-        made = [
-            column for feature in self.features for column in feature.columns(records)
-        ]
-        return np.column_stack(made) if made else np.zeros((records.rows, 0))
+        columns: list[NDArray[np.float64]] = []
+        for feature in self.features:
+            columns += feature.columns(records)
+        if not columns:
+            return np.zeros((records.rows, 0))
+        return np.column_stack(columns)
 
 
 def _feature_of_column(name: str, tables: Sequence[Records]) -> Feature | None:
+    """How a column enters; None if it never varies."""
     if isinstance(tables[0].schema[name], Lattice):
-        values = np.concatenate([records.numbers(name) for records in tables])
-        gone = np.isnan(values)
-        known = values[~gone]
-        spread = float(known.std()) if len(known) else 0.0
-        if spread == 0 and not (gone.any() and not gone.all()):
-            return None
-        mean = float(known.mean()) if len(known) else 0.0
-        return Feature(
-            name, mean=mean, spread=spread or 1.0, absent=bool(gone.any()), number=True
-        )
+        return _feature_of_number(name, tables)
     codes = np.concatenate([records.codes[name] for records in tables])
     counts = np.bincount(codes, minlength=tables[0].codec(name).size)
-    levels = np.argsort(-counts, kind="stable")[
-        : min(int((counts > 0).sum()), MAX_INDICATOR_LEVELS + 1)
-    ]
-    # The most frequent one is what the others are compared with.
-    return (
-        Feature(name, levels=tuple(int(level) for level in levels[1:]))
-        if len(levels) > 1
-        else None
+    most = min(int((counts > 0).sum()), MAX_INDICATOR_LEVELS + 1)
+    levels = np.argsort(-counts, kind="stable")[:most]
+    if len(levels) < 2:
+        return None
+    # The most frequent level is the reference: an indicator of each would be collinear
+    # with the intercept.
+    return Feature(name, levels=tuple(int(level) for level in levels[1:]))
+
+
+def _feature_of_number(name: str, tables: Sequence[Records]) -> Feature | None:
+    values = np.concatenate([records.numbers(name) for records in tables])
+    missing = np.isnan(values)
+    known = values[~missing]
+    spread = float(known.std()) if len(known) else 0.0
+    missing_varies = bool(missing.any() and not missing.all())
+    if spread == 0 and not missing_varies:
+        return None
+    mean = float(known.mean()) if len(known) else 0.0
+    has_missing = bool(missing.any())
+    return Feature(
+        name, mean=mean, spread=spread or 1.0, absent=has_missing, number=True
     )
 
 
@@ -112,7 +121,7 @@ def skip_sklearn_checks() -> AbstractContextManager[None]:
     """Within it scikit-learn checks nothing it is given: `Design` made every matrix,
     and the checks of many small fits add up.
     """
-    made: AbstractContextManager[None] = import_sklearn().config_context(
+    context: AbstractContextManager[None] = import_sklearn().config_context(
         assume_finite=True, skip_parameter_validation=True
     )
-    return made
+    return context

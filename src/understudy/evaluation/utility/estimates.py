@@ -2,8 +2,8 @@
 
 Karr et al., "A framework for evaluating the utility of data altered to protect
 confidentiality", 2006: the overlap of two 95 % confidence intervals is the mean of the
-shares that the intersection has of each; 1 where they are the same, negative where they
-lie apart. The standardised difference is the distance of the estimates in standard
+shares that the intersection has of each; 1 if they are the same, negative if they lie
+apart. The standardised difference is the distance of the estimates in standard
 errors of the original's.
 """
 
@@ -29,8 +29,8 @@ from understudy.tables import Records
 from understudy.version import install_command
 
 MAX_ERROR_TO_MEDIAN = 100.0
-"""A standard error so many times the median of all is a fit that came apart
-(separation), not an estimate.
+"""A standard error beyond this many times the median of all comes from a fit that
+diverged (separation), and is no estimate.
 """
 
 
@@ -96,12 +96,12 @@ def fit_formula(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = families[family]
-            model = (
-                smf.ols(formula, data)
-                if made is None
-                else smf.glm(_make_response_numeric(formula, data), data, family=made())
-            )
+            family_class = families[family]
+            if family_class is None:
+                model = smf.ols(formula, data)
+            else:
+                numeric = _make_response_numeric(formula, data)
+                model = smf.glm(numeric, data, family=family_class())
             result = model.fit()
             bounds = np.asarray(result.conf_int())
     except Exception as error:
@@ -110,15 +110,16 @@ def fit_formula(
             f"the formula cannot be fitted ({type(error).__name__}). Check its columns"
             " and family"
         ) from None
-    numbers = zip(result.params, result.bse, bounds, strict=True)
-    return {
-        str(name): CoefficientEstimate(
-            float(value), float(error), float(low), float(high)
+    estimates = {}
+    for i, name in enumerate(result.params.index):
+        low, high = bounds[i]
+        estimates[str(name)] = CoefficientEstimate(
+            value=float(result.params.iloc[i]),
+            error=float(result.bse.iloc[i]),
+            low=float(low),
+            high=float(high),
         )
-        for name, (value, error, (low, high)) in zip(
-            result.params.index, numbers, strict=True
-        )
-    }
+    return estimates
 
 
 def compare_fits(
@@ -127,61 +128,51 @@ def compare_fits(
 ) -> tuple[FindingPart, ...]:
     """Overlap and standardised difference of every coefficient, least overlap first."""
     parts = []
-    typical = {
-        id(side): float(np.median([e.error for e in side.values()]))
-        for side in (original, synthetic)
-    }
     for name in dict.fromkeys([*original, *synthetic]):
-        if name not in original or name not in synthetic:
-            parts.append(
-                FindingPart(
-                    name=name,
-                    reason=(
-                        f"the {'real' if name not in original else 'synthetic'} fit has"
-                        " no such term"
-                    ),
-                )
-            )
-            continue
-        here, there = original[name], synthetic[name]
-        loose = [
-            word
-            for word, side, e in (
-                ("real", original, here),
-                ("synthetic", synthetic, there),
-            )
-            if not (np.isfinite(e.error) and e.error > 0)
-            or e.error > MAX_ERROR_TO_MEDIAN * typical[id(side)]
-        ]
-        if loose:
-            parts.append(
-                FindingPart(
-                    name=name,
-                    reason=(
-                        f"the {loose[0]} fit has no usable standard error (separation?)"
-                    ),
-                )
-            )
-            continue
-        parts.append(
-            FindingPart(
-                name=name,
-                value=interval_overlap((here.low, here.high), (there.low, there.high)),
-                facts={
-                    "std_diff": standardised_difference(
-                        here.value, there.value, here.error
-                    ),
-                    "real": here.value,
-                    "real_low": here.low,
-                    "real_high": here.high,
-                    "synthetic": there.value,
-                    "synthetic_low": there.low,
-                    "synthetic_high": there.high,
-                },
-            )
-        )
-    return tuple(
-        sorted(parts, key=lambda part: part.value if part.value is not None else np.inf)
+        reason = ""
+        for word, fit in (("real", original), ("synthetic", synthetic)):
+            reason = reason or _explain_unusable(word, fit, name)
+        if reason:
+            parts.append(FindingPart(name=name, reason=reason))
+        else:
+            parts.append(_coefficient_part(name, original[name], synthetic[name]))
+
+    def rank(part: FindingPart) -> float:
+        return np.inf if part.value is None else part.value
+
+    return tuple(sorted(parts, key=rank))
+
+
+def _explain_unusable(
+    word: str, fit: Mapping[str, CoefficientEstimate], name: str
+) -> str:
+    """Why a coefficient of a fit cannot be compared; empty if it can."""
+    if name not in fit:
+        return f"the {word} fit has no such term"
+    error = fit[name].error
+    typical = float(np.median([estimate.error for estimate in fit.values()]))
+    is_usable = np.isfinite(error) and 0 < error <= MAX_ERROR_TO_MEDIAN * typical
+    if is_usable:
+        return ""
+    return f"the {word} fit has no usable standard error (separation?)"
+
+
+def _coefficient_part(
+    name: str, real: CoefficientEstimate, synthetic: CoefficientEstimate
+) -> FindingPart:
+    difference = standardised_difference(real.value, synthetic.value, real.error)
+    return FindingPart(
+        name=name,
+        value=interval_overlap((real.low, real.high), (synthetic.low, synthetic.high)),
+        facts={
+            "std_diff": difference,
+            "real": real.value,
+            "real_low": real.low,
+            "real_high": real.high,
+            "synthetic": synthetic.value,
+            "synthetic_low": synthetic.low,
+            "synthetic_high": synthetic.high,
+        },
     )
 
 

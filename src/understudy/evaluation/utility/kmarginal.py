@@ -2,8 +2,7 @@
 
 SDNist (Task, Bhagat, Howarth, "SDNist: deidentified data report tool", NIST 2023):
 score = 500 · (2 − mean L1) over pairs of columns, all of them below 30 columns and 200
-drawn ones from there on; 1000 where the tables agree, 0 where they have nothing in
-common.
+drawn ones from there on; 1000 if the tables agree, 0 if they have nothing in common.
 
 The sub-sampling equivalent is the share f of rows such that a random sample of f · n
 real rows scores the same in expectation. No sample is drawn: the count of one cell in a
@@ -88,9 +87,7 @@ def equivalent_share(
     counts: list[NDArray[np.int64]], mean_l1: float, *, halvings: int = 40
 ) -> float | None:
     """The share of real rows whose plain sample has this expected mean L1 distance; 1
-    where only the whole table is as close.
-
-    None where even a single row would be closer.
+    if only the whole table is as close, None if even a single row would be closer.
     """
     rows = int(counts[0].sum())
     if rows == 0:
@@ -99,19 +96,16 @@ def equivalent_share(
         return 1.0
     if mean_l1 >= expected_sample_l1(counts, 1):
         return None
-    low, high = (
-        1,
-        rows,
-    )  # more rows are closer, so the first that is close enough is found by halving
+    # More rows are closer, so the first number that is close enough is found by halving.
+    low, high = 1, rows
     for _ in range(halvings):
         if high - low <= 1:
             break
         middle = (low + high) // 2
-        low, high = (
-            (low, middle)
-            if expected_sample_l1(counts, middle) <= mean_l1
-            else (middle, high)
-        )
+        if expected_sample_l1(counts, middle) <= mean_l1:
+            high = middle
+        else:
+            low = middle
     return high / rows
 
 
@@ -122,9 +116,8 @@ def expected_sample_l1(counts: list[NDArray[np.int64]], sample: int) -> float:
     >>> round(expected_sample_l1([np.array([1, 1])], 1), 12), expected_sample_l1([np.array([3, 5])], 8)
     (1.0, 0.0)
     """
-    return sum(
-        float(sampling_deviation(cells, sample).sum()) / sample for cells in counts
-    ) / len(counts)
+    deviations = [float(sampling_deviation(cells, sample).sum()) for cells in counts]
+    return sum(deviations) / sample / len(counts)
 
 
 def sampling_deviation(cells: NDArray[np.int64], sample: int) -> NDArray[np.float64]:
@@ -135,6 +128,7 @@ def sampling_deviation(cells: NDArray[np.int64], sample: int) -> NDArray[np.floa
     """
     rows = cells.sum()
     counted = cells.astype(np.float64)
+    # A sample holds no more of a cell than there are, and no fewer than must be in it.
     most = np.minimum(counted, sample)
     least = np.maximum(sample - (rows - counted), 0)
     # Whole division, so that a mean that is a whole number is not rounded below itself.
@@ -142,23 +136,18 @@ def sampling_deviation(cells: NDArray[np.int64], sample: int) -> NDArray[np.floa
     inside = (above <= most) & (above >= least)
     nu = np.where(inside, above, most)
     rest = rows - counted - sample + nu
-    logs = (
+    log_chance = (
         _log_choose(counted, nu)
         + _log_choose(rows - counted, sample - nu)
         - _log_choose(float(rows), float(sample))
     )
-    found: NDArray[np.float64] = np.where(
-        inside, 2 * nu * rest / rows * np.exp(logs), 0.0
-    )
-    return found
+    deviation = 2 * nu * rest / rows * np.exp(log_chance)
+    return np.asarray(np.where(inside, deviation, 0.0))
 
 
 def _log_choose(
     n: NDArray[np.float64] | float, k: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = (
-        gammaln(np.asarray(n) + 1.0)
-        - gammaln(np.asarray(k) + 1.0)
-        - gammaln(np.asarray(n) - k + 1.0)
-    )
-    return found
+    chosen, rest = np.asarray(k), np.asarray(n) - k
+    logs = gammaln(np.asarray(n) + 1.0) - gammaln(chosen + 1.0) - gammaln(rest + 1.0)
+    return np.asarray(logs, np.float64)

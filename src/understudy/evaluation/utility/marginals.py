@@ -1,8 +1,8 @@
-"""A first comparison: how far every column, and every pair of columns, of a synthetic
-table is from the original.
+"""A first comparison: the total variation distance of every column, and every pair of
+columns, between a synthetic table and the original.
 
-The distance is total variation: half of the summed differences of shares, 0 where the
-two agree and 1 where they have nothing in common. Both tables are counted exactly,
+It is half of the summed differences of shares, 0 if the two agree and 1 if they have
+nothing in common. Both tables are counted exactly,
 under the release's closed schema, so a real value outside its domain counts where the
 release counts it.
 
@@ -86,10 +86,11 @@ class MarginalComparison:
         return _mean_distance(self.pairs)
 
     def __str__(self) -> str:
-        far = [str(gap) for gap in (*self.worst_columns(1), *self.worst_pairs(1))]
+        worst = (*self.worst_columns(1), *self.worst_pairs(1))
+        farthest = " and ".join(str(gap) for gap in worst) or "none"
         return (
             f"columns {self.mean_column:.3f}, pairs {self.mean_pair:.3f} on average;"
-            f" farthest {' and '.join(far) or 'none'} ({INTERNAL_MARKING})"
+            f" farthest {farthest} ({INTERNAL_MARKING})"
         )
 
 
@@ -129,25 +130,17 @@ def marginal_distances(
     cliques: list[Clique],
 ) -> tuple[MarginalDistance, ...]:
     """Total variation distance of each of these marginals, farthest first."""
-    found: list[MarginalDistance] = []
+    distances: list[MarginalDistance] = []
+    # One pass over the rows counts a whole batch.
     for batch in _batch_cliques(schema, cliques):
-        found += [
-            MarginalDistance(clique, total_variation(a, b))
-            for clique, a, b in zip(
-                batch, real.counts(batch), synthetic.counts(batch), strict=True
-            )
-        ]
+        counts = zip(batch, real.counts(batch), synthetic.counts(batch), strict=True)
+        for clique, here, there in counts:
+            distances.append(MarginalDistance(clique, total_variation(here, there)))
     for clique in cliques:
         if prod(schema.sizes(clique)) > MAX_DENSE_MARGINAL_CELLS:
-            found.append(
-                MarginalDistance(
-                    clique,
-                    _sparse_distance(
-                        real.sparse_counts(clique), synthetic.sparse_counts(clique)
-                    ),
-                )
-            )
-    return tuple(sorted(found, key=lambda gap: (-gap.distance, gap.clique)))
+            cells = real.sparse_counts(clique), synthetic.sparse_counts(clique)
+            distances.append(MarginalDistance(clique, _sparse_distance(*cells)))
+    return tuple(sorted(distances, key=lambda gap: (-gap.distance, gap.clique)))
 
 
 def occurring_cells(
@@ -182,15 +175,18 @@ def _sparse_distance(
     synthetic: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> float:
     """The same from the cells that occur in either table."""
-    codes = np.concatenate([real[0], synthetic[0]])
-    _, place = np.unique(codes, axis=0, return_inverse=True)
-    split, size = len(real[0]), int(place.max()) + 1 if len(place) else 0
+    (real_codes, real_counts), (synthetic_codes, synthetic_counts) = real, synthetic
+    codes = np.concatenate([real_codes, synthetic_codes])
+    cells, place = np.unique(codes, axis=0, return_inverse=True)
+    # numpy 2.0 alone returned the inverse with the shape of its argument.
     place = place.reshape(-1)
-    here, there = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    np.add.at(here, place[:split], real[1])
-    np.add.at(there, place[split:], synthetic[1])
+    here, there = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
+    np.add.at(here, place[: len(real_codes)], real_counts)
+    np.add.at(there, place[len(real_codes) :], synthetic_counts)
     return total_variation(here, there)
 
 
 def _mean_distance(gaps: tuple[MarginalDistance, ...]) -> float:
-    return sum(gap.distance for gap in gaps) / len(gaps) if gaps else 0.0
+    if not gaps:
+        return 0.0
+    return sum(gap.distance for gap in gaps) / len(gaps)

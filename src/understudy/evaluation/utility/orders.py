@@ -1,9 +1,9 @@
-"""Marginals of one, two and three columns: how far each is from the original's, as
+"""Marginals of one, two and three columns: the distance of each from the original's, as
 total variation and as L1.
 
 L1 is the sum of the absolute differences of shares, from 0 to 2; total variation (TVD)
-is half of it. Both are shown because papers use both. Where there are more triples than
-can be looked at, a stated number of them is drawn.
+is half of it. Both are shown because papers use both. Of very many triples a stated
+number is drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from understudy.schema import Schema
 
 ORDER_TITLES = {1: "Columns", 2: "Pairs", 3: "Triples"}
 MAX_COMPARED_TRIPLES = 200
-"""Cliques of three looked at, where there are more."""
+"""Triples that are drawn, if there are more."""
 
 
 def choose_cliques(
@@ -38,6 +38,7 @@ def choose_cliques(
     total = comb(len(names), order)
     if most is None or total <= most:
         return list(combinations(names, order))
+    # By rank, so that not all combinations are held at once.
     ranks = set(rng.choice(total, most, replace=False).tolist())
     return [
         clique
@@ -56,7 +57,7 @@ def assess_marginals(
     rng: np.random.Generator | None = None,
 ) -> Finding:
     """Mean total variation distance of all marginals of an order; below order three
-    every one of them is looked at.
+    every one of them is compared.
     """
     if len(schema) < order:
         raise Unavailable(f"the table has fewer than {order} columns")

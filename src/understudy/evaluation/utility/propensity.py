@@ -1,10 +1,10 @@
-"""Propensity scores: can a model tell a synthetic row from a real one?
+"""Propensity scores: can a model distinguish a synthetic row from a real one?
 
 Woo, Reiter, Oganian, Karr, "Global measures of data utility for microdata masked for
 disclosure limitation", 2009: put both tables together, let p̂ be the estimated
 probability that a row is synthetic, and U_p = (1/N) Σ (p̂ − c)² with c the synthetic
-share. It is 0 where they cannot be told apart and c(1 − c), a quarter for equal
-numbers, where they always can.
+share. It is 0 if they are indistinguishable and c(1 − c), a quarter for equal numbers,
+if the model is always right.
 
 Snoke, Raab, Nowok, Dibben, Slavkovic, "General and specific utility measures for
 synthetic data", 2018: for a logistic model with k parameters, and synthetic rows drawn
@@ -31,9 +31,11 @@ from understudy.findings import BetterDirection, Fact, Finding, Unavailable
 from understudy.tables import Records
 
 MAX_PROPENSITY_ROWS = 20_000
-"""Rows of each table that are looked at."""
+"""Rows of each table that a model is fitted to."""
 
 DEFAULT_LABEL_SHUFFLES = 50
+"""Shuffles of labels behind the chance level of a tree."""
+
 CART_MAX_DEPTH, CART_MIN_LEAF_ROWS = 8, 5
 PROPENSITY_METHODS = {"logistic": "logistic", "cart": "CART"}
 _MAX_NEWTON_STEPS, _MAX_ABS_LOGIT = 60, 30.0
@@ -76,14 +78,15 @@ def logistic_scores(
     """Fitted probabilities of a logistic model by maximum likelihood, and its number of
     parameters.
 
-    Newton's steps on an orthonormal basis of the columns, halved where they do not
-    help. Where the tables can be told apart perfectly the likelihood has no maximum;
-    then the steps end with probabilities of nearly 0 and 1, which is the right answer.
+    Newton's steps on an orthonormal basis of the columns, halved if they do not help.
+    If the tables can be separated perfectly, the likelihood has no maximum; then the
+    steps end with probabilities of nearly 0 and 1, which is the right answer.
     """
     full = np.column_stack([np.ones(len(matrix)), matrix])
+    # Collinear columns would make Newton's system singular; they are no parameters.
     sizes, turned = np.linalg.eigh(full.T @ full)
-    kept = sizes > sizes[-1] * 1e-12
-    basis = full @ (turned[:, kept] / np.sqrt(sizes[kept]))
+    independent = sizes > sizes[-1] * 1e-12
+    basis = full @ (turned[:, independent] / np.sqrt(sizes[independent]))
     target = synthetic.astype(np.float64)
     beta = np.zeros(basis.shape[1])
 
@@ -95,10 +98,10 @@ def logistic_scores(
     for _ in range(_MAX_NEWTON_STEPS):
         scores = expit(basis @ beta)
         gradient = basis.T @ (target - scores)
+        # Certain rows have no weight; the floor keeps the Hessian invertible.
         weights = np.maximum(scores * (1 - scores), 1e-10)
-        step = np.linalg.solve(
-            basis.T @ (basis * weights[:, None]) + 1e-12 * np.eye(len(beta)), gradient
-        )
+        hessian = basis.T @ (basis * weights[:, None])
+        step = np.linalg.solve(hessian + 1e-12 * np.eye(len(beta)), gradient)
         size = 1.0
         while size > 1e-4 and loss(beta + size * step) > now:
             size /= 2
@@ -106,7 +109,8 @@ def logistic_scores(
         before, now = now, loss(beta)
         if before - now < 1e-9 * max(now, 1.0):
             break
-    return expit(np.clip(basis @ beta, -_MAX_ABS_LOGIT, _MAX_ABS_LOGIT)), basis.shape[1]
+    logits = np.clip(basis @ beta, -_MAX_ABS_LOGIT, _MAX_ABS_LOGIT)
+    return expit(logits), basis.shape[1]
 
 
 def logistic_propensity(
@@ -148,15 +152,14 @@ def cart_propensity(
     if matrix.shape[1] == 0:
         raise Unavailable("no column varies")
     with skip_sklearn_checks():
-        chance = np.array(
-            [score_labels(rng.permutation(synthetic)) for _ in range(shuffles)]
-        )
-        found = score_labels(synthetic)
+        shuffled = [score_labels(rng.permutation(synthetic)) for _ in range(shuffles)]
+        observed = score_labels(synthetic)
+    chance = np.array(shuffled)
     expected, spread = float(chance.mean()), float(chance.std(ddof=1))
     if expected == 0 or spread == 0:
         raise Unavailable("the tree cannot split tables this small")
     return Propensity(
-        pmse=found, expected=expected, spread=spread, parameters=matrix.shape[1]
+        pmse=observed, expected=expected, spread=spread, parameters=matrix.shape[1]
     )
 
 
@@ -176,11 +179,12 @@ def assess_propensity(
     design = Design.of(list(real.codes), here, there)
     matrix = np.vstack([design.matrix(here), design.matrix(there)])
     labels = np.repeat([False, True], [here.rows, there.rows])
-    found = (
-        logistic_propensity(matrix, labels)
-        if method == "logistic"
-        else cart_propensity(matrix, labels, rng=rng, shuffles=shuffles)
-    )
+    if method == "logistic":
+        found = logistic_propensity(matrix, labels)
+        chance = "rows drawn from the real table"
+    else:
+        found = cart_propensity(matrix, labels, rng=rng, shuffles=shuffles)
+        chance = "labels shuffled"
     c = float(labels.mean())
     facts: dict[str, Fact] = {
         "standardised": found.ratio,
@@ -189,11 +193,7 @@ def assess_propensity(
         "rows_real": here.rows,
         "rows_synthetic": there.rows,
         "parameters": found.parameters,
-        "chance": (
-            "rows drawn from the real table"
-            if method == "logistic"
-            else "labels shuffled"
-        ),
+        "chance": chance,
     }
     return Finding(
         name=f"propensity_{method}",

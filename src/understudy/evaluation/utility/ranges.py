@@ -1,9 +1,8 @@
 """Range queries: how many rows lie in a random box of a few columns, in the original
 and in the synthetic table.
 
-Each query picks columns and, in each of them, a stretch of values where they have an
-order and a random set of them where they have none, as in Zhang et al., "PrivSyn",
-2021. The error is the absolute difference of the two shares of rows.
+Each query picks columns and, in each of them, a range of values if they have an order
+and a random set of them if they have none, as in Zhang et al., "PrivSyn", 2021. The error is the absolute difference of the two shares of rows.
 """
 
 from __future__ import annotations
@@ -20,10 +19,12 @@ from understudy.measurements import Clique
 from understudy.schema import Categorical, Codec, Lattice, Schema
 
 RANGE_QUERY_COUNT = 1000
+
 MAX_QUERY_CLIQUES = 100
 """Sets of columns the queries are spread over: each has to be counted."""
 
 MAX_SHOWN_QUERIES = 20
+"""Queries with the largest errors, listed as parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,8 @@ class RangeQuery:
 
 
 def draw_code_range(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A random stretch of the values of a column with an order, a random set of codes
-    of one without.
+    """A random range of the values of a column with an order, a random set of codes of
+    one without.
     """
     inside = np.zeros(codec.size, bool)
     values = len(codec.bins)
@@ -61,6 +62,7 @@ def draw_code_range(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]
         inside[low : high + 1] = True
     else:
         inside[:] = rng.random(codec.size) < 0.5
+        # An empty set would be right in every table.
         inside[rng.integers(0, codec.size)] = True
     return inside
 
@@ -69,13 +71,12 @@ def draw_queries(
     schema: Schema, cliques: list[Clique], most: int, rng: np.random.Generator
 ) -> list[RangeQuery]:
     """That many boxes, spread evenly over the cliques."""
-    chosen = [cliques[i % len(cliques)] for i in range(most)]
-    return [
-        RangeQuery(
-            clique, tuple(draw_code_range(schema.codecs[name], rng) for name in clique)
-        )
-        for clique in chosen
-    ]
+    queries = []
+    for i in range(most):
+        clique = cliques[i % len(cliques)]
+        ranges = [draw_code_range(schema.codecs[name], rng) for name in clique]
+        queries.append(RangeQuery(clique, tuple(ranges)))
+    return queries
 
 
 def assess_range_queries(
@@ -91,26 +92,31 @@ def assess_range_queries(
     rng = rng or np.random.default_rng(0)
     order = min(order, len(schema))
     cliques = choose_cliques(schema, order, most=MAX_QUERY_CLIQUES, rng=rng)
-    tables: dict[Clique, tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]] = {}
-    for clique in cliques:
-        tables[clique] = (
+    tables = {
+        clique: (
             occurring_cells(real, clique, schema),
             occurring_cells(synthetic, clique, schema),
         )
-    if any(not counts.sum() for _, counts in next(iter(tables.values()))):
+        for clique in cliques
+    }
+    if any(not counts.sum() for _, counts in tables[cliques[0]]):
         raise Unavailable("one of the tables has no rows")
-    asked = draw_queries(schema, cliques, queries, rng)
-    shares = np.array(
-        [[query.share(*side) for side in tables[query.clique]] for query in asked]
+    drawn = draw_queries(schema, cliques, queries, rng)
+    real_shares, synthetic_shares = (
+        np.array([query.share(*tables[query.clique][side]) for query in drawn])
+        for side in (0, 1)
     )
-    errors = np.abs(shares[:, 0] - shares[:, 1])
+    errors = np.abs(real_shares - synthetic_shares)
     worst = np.argsort(-errors, kind="stable")[:MAX_SHOWN_QUERIES]
     parts = tuple(
         FindingPart(
-            name=asked[i].words(schema),
-            columns=asked[i].clique,
+            name=drawn[i].words(schema),
+            columns=drawn[i].clique,
             value=float(errors[i]),
-            facts={"real": float(shares[i, 0]), "synthetic": float(shares[i, 1])},
+            facts={
+                "real": float(real_shares[i]),
+                "synthetic": float(synthetic_shares[i]),
+            },
         )
         for i in worst
     )
@@ -130,23 +136,23 @@ def assess_range_queries(
             "queries": queries,
             "p95": float(np.quantile(errors, 0.95)),
             "largest": float(errors.max()),
-            "mean_share": float(shares[:, 0].mean()),
+            "mean_share": float(real_shares.mean()),
         },
     )
 
 
 def _is_ordered(codec: Codec) -> bool:
     column = codec.column
-    return isinstance(column, Lattice) or (
-        isinstance(column, Categorical) and column.ordered
-    )
+    if isinstance(column, Categorical):
+        return column.ordered
+    return isinstance(column, Lattice)
 
 
 def _describe_range(name: str, codec: Codec, inside: NDArray[np.bool_]) -> str:
     labels, hits = codec.labels(), np.flatnonzero(inside)
     if _is_ordered(codec) and len(hits) > 1:
         return f"{name} from {labels[hits[0]]} through {labels[hits[-1]]}"
-    shown = ", ".join(labels[i] for i in hits[:3])
-    return f"{name} in {shown}" + (
-        f" and {len(hits) - 3} more" if len(hits) > 3 else ""
-    )
+    words = f"{name} in {', '.join(labels[i] for i in hits[:3])}"
+    if len(hits) > 3:
+        words += f" and {len(hits) - 3} more"
+    return words

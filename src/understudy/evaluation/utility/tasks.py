@@ -32,32 +32,32 @@ from understudy.schema import Boolean, Categorical, Role, Schema
 from understudy.tables import Records
 
 MAX_TASK_ROWS = 20_000
+"""Of each table that a classifier is trained or tested on."""
+
+MIN_TASK_ROWS = 20
 TASK_TEST_SHARE = 0.3
+"""Of the real rows, if there is no holdout."""
+
 MAX_TARGET_CLASSES = 20
 MAX_DEFAULT_TARGETS = 3
 FOREST_TREE_COUNT = 25
 
 
 def default_targets(schema: Schema, most: int = MAX_DEFAULT_TARGETS) -> tuple[str, ...]:
-    """Columns worth predicting where nobody names any: sensitive ones first, then those
-    with the fewest classes.
+    """Columns to predict if none is named: sensitive ones first, then those with the
+    fewest classes.
     """
-    found = [
-        name
+    classes = {
+        name: len(schema.codecs[name].bins)
         for name in schema
         if isinstance(schema[name], Categorical | Boolean)
-        and 2 <= len(schema.codecs[name].bins) <= MAX_TARGET_CLASSES
-    ]
-    return tuple(
-        sorted(
-            found,
-            key=lambda n: (
-                schema[n].role is not Role.SENSITIVE,
-                len(schema.codecs[n].bins),
-                n,
-            ),
-        )[:most]
-    )
+    }
+    eligible = [n for n, many in classes.items() if 2 <= many <= MAX_TARGET_CLASSES]
+
+    def rank(name: str) -> tuple[bool, int, str]:
+        return schema[name].role is not Role.SENSITIVE, classes[name], name
+
+    return tuple(sorted(eligible, key=rank)[:most])
 
 
 def assess_tasks(
@@ -70,7 +70,7 @@ def assess_tasks(
     holdout: Records | None = None,
 ) -> Finding:
     """Misclassification of classifiers trained on the synthetic table, mean over
-    targets and learners; tests on `holdout` where one is given.
+    targets and learners; tests on `holdout` if one is given.
     """
     if not targets:
         raise Unavailable("no column has between 2 and 20 classes; name a target")
@@ -79,21 +79,17 @@ def assess_tasks(
         for learner in ("logistic", "forest"):
             name = f"{target}, {learner}"
             try:
-                parts.append(
-                    _run_task(
-                        real, synthetic, target, learner, name, rng, rows, holdout
-                    )
+                part = _run_task(
+                    real, synthetic, target, learner, name, rng, rows, holdout
                 )
             except Unavailable as reason:
-                parts.append(
-                    FindingPart(name=name, columns=(target,), reason=str(reason))
-                )
+                part = FindingPart(name=name, columns=(target,), reason=str(reason))
+            parts.append(part)
     value = mean_of_parts(tuple(parts))
     if value is None:
+        reasons = {part.reason for part in parts}
         raise Unavailable(
-            parts[0].reason
-            if len({part.reason for part in parts}) == 1
-            else "no task could be run"
+            reasons.pop() if len(reasons) == 1 else "no task could be run"
         )
     ran = [part for part in parts if part.is_computed]
     ranked = sorted(parts, key=lambda part: -_excess_error(part))
@@ -128,19 +124,18 @@ def _run_task(
     rows: int,
     holdout: Records | None,
 ) -> FindingPart:
-    known, made = (_drop_unlabelled(records, target) for records in (real, synthetic))
+    train, made = (_drop_unlabelled(records, target) for records in (real, synthetic))
     if holdout is None:
-        order = rng.permutation(known.rows)
-        cut = int(known.rows * TASK_TEST_SHARE)
-        test, train = known.take(order[:cut]), known.take(order[cut:])
+        order = rng.permutation(train.rows)
+        cut = int(train.rows * TASK_TEST_SHARE)
+        test, train = train.take(order[:cut]), train.take(order[cut:])
     else:
-        test, train = _drop_unlabelled(holdout, target), known
+        test = _drop_unlabelled(holdout, target)
     train, made, test = (records.sample(rows, rng) for records in (train, made, test))
-    if min(train.rows, made.rows, test.rows) < 20:
+    if min(train.rows, made.rows, test.rows) < MIN_TASK_ROWS:
         raise Unavailable("fewer than twenty rows to train or test on")
-    design = Design.of(
-        [column for column in real.codes if column != target], train, made
-    )
+    predictors = [column for column in real.codes if column != target]
+    design = Design.of(predictors, train, made)
     if not design.features:
         raise Unavailable("no other column varies")
     truth = test.codes[target]
@@ -166,6 +161,7 @@ def _test_classifier(
     labels, truth = train.codes[target], test.codes[target]
     classes = np.unique(labels)
     if len(classes) == 1:
+        # No learner fits one class; the constant answer has no ranking.
         return float(np.mean(truth != classes[0])), 0.5
     seen = design.matrix(test)
     area = None
@@ -186,6 +182,7 @@ def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """
     from scipy.stats import rankdata
 
+    # Mann and Whitney: the rank sum of the positives, less what it is at least.
     ranks = rankdata(scores)
     ones, zeros = int(positive.sum()), int((~positive).sum())
     return float((ranks[positive].sum() - ones * (ones + 1) / 2) / (ones * zeros))
@@ -210,15 +207,12 @@ def _drop_unlabelled(records: Records, target: str) -> Records:
 
 def _excess_error(part: FindingPart) -> float:
     """How much worse than training on real rows; parts that did not run come last."""
-    there, real = part.facts.get("synthetic"), part.facts.get("nonprivate")
-    return (
-        there - real if isinstance(there, float) and isinstance(real, float) else -2.0
-    )
+    synthetic, real = part.facts.get("synthetic"), part.facts.get("nonprivate")
+    if isinstance(synthetic, float) and isinstance(real, float):
+        return synthetic - real
+    return -2.0
 
 
 def _mean_fact(parts: list[FindingPart], word: str) -> float:
-    return float(
-        np.mean(
-            [value for part in parts if isinstance(value := part.facts[word], float)]
-        )
-    )
+    values = [part.facts[word] for part in parts]
+    return float(np.mean([value for value in values if isinstance(value, float)]))

@@ -38,40 +38,16 @@ def assess_violations(
     """
     if not schema.named_breaches:
         raise Unavailable("the schema has no rule and lists nothing as impossible")
-    parts = []
-    for name, predicate in schema.named_breaches:
-        columns = tuple(sorted(predicate.columns))
-        if not all(column in schema for column in columns):
-            parts.append(
-                FindingPart(
-                    name=name,
-                    columns=columns,
-                    reason="it speaks of a column that is not released",
-                )
-            )
-            continue
-        here, there = (
-            violation_rate(table.records(columns), predicate)
-            for table in (real, synthetic)
-        )
-        if here is None or there is None:
-            parts.append(
-                FindingPart(name=name, columns=columns, reason="a table is empty")
-            )
-            continue
-        parts.append(
-            FindingPart(
-                name=name,
-                columns=columns,
-                value=there,
-                facts={"real": here, "synthetic": there},
-            )
-        )
-    ranked = tuple(
-        sorted(
-            parts, key=lambda part: -(part.value if part.value is not None else -1.0)
-        )
-    )
+    parts = [
+        _violation_part(real, synthetic, schema, name, predicate)
+        for name, predicate in schema.named_breaches
+    ]
+
+    def rank(part: FindingPart) -> float:
+        # Parts without a number come last; a share is never negative.
+        return 1.0 if part.value is None else -part.value
+
+    ranked = tuple(sorted(parts, key=rank))
     value = mean_of_parts(ranked)
     if value is None:
         raise Unavailable("no rule could be checked; each is listed with the reason")
@@ -88,8 +64,32 @@ def assess_violations(
     )
 
 
+def _violation_part(
+    real: ReadableTable,
+    synthetic: ReadableTable,
+    schema: Schema,
+    name: str,
+    predicate: Predicate,
+) -> FindingPart:
+    """How often one rule is broken, in either table."""
+    columns = tuple(sorted(predicate.columns))
+    if not all(column in schema for column in columns):
+        reason = "it speaks of a column that is not released"
+        return FindingPart(name=name, columns=columns, reason=reason)
+    here = violation_rate(real.records(columns), predicate)
+    there = violation_rate(synthetic.records(columns), predicate)
+    if here is None or there is None:
+        return FindingPart(name=name, columns=columns, reason="a table is empty")
+    return FindingPart(
+        name=name,
+        columns=columns,
+        value=there,
+        facts={"real": here, "synthetic": there},
+    )
+
+
 def violation_rate(records: Records, predicate: Predicate) -> float | None:
-    """Share of rows for which something impossible holds; None where there is no row."""
+    """Share of rows for which something impossible holds; None if there is no row."""
     if records.rows == 0:
         return None
     cells = {name: _decode_cells(records, name) for name in predicate.columns}
