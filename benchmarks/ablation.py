@@ -53,6 +53,11 @@ EPSILONS = ("0.1", "1", "10")
 DELTA = "1e-9"
 RESULTS = Path(__file__).resolve().parent / "results"
 LINES = RESULTS / "ablation.jsonl"
+TYPICAL_DEVIATION, TYPICAL_PAIRED_DEVIATION = 0.05, 0.015
+"""Of the logarithm of an error from run to run, and of a ratio on the same answers: about
+the medians over cells, used where there is a single run.
+"""
+
 SEED = 20_260
 """Seed of the sampled rows of both models, so that the same rows are drawn from each."""
 
@@ -97,7 +102,7 @@ PARTS: dict[str, Part] = {
     ),
     "one-way prior": Part(
         "gamma mixture prior of one-way counts",
-        (f"{FIT}.estimate.denoise_one_ways",),
+        (f"{FIT}.base_model.denoise_one_ways",),
         _nearest_counts,
         fit=True,
     ),
@@ -178,6 +183,24 @@ PARTS: dict[str, Part] = {
         "single columns compete with pairs for what is left",
         (f"{RUN}.stages.add_columns",),
         lambda _run, _state, competing, _pairs: competing,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class RemovedPart:
+    """A part that did not pay and is gone; its runs stay in the results."""
+
+    says: str
+    fit: bool = False
+
+
+REMOVED: dict[str, RemovedPart] = {
+    "fission": RemovedPart(
+        "shrinkage and stages of the last fit chosen by data fission", fit=True
+    ),
+    "columns before": RemovedPart(
+        "columns measured again before distances are asked a second time"
     ),
 }
 
@@ -347,41 +370,53 @@ def run(options: argparse.Namespace) -> None:
         print(*cell, rounds[cell], f"{spent[cell]:.0f} s", flush=True)
 
 
-Ratios = Mapping[tuple[str, str], tuple[float, float]]
+Cell = tuple[str, str]
+Ratios = Mapping[Cell, tuple[float, float]]
 """For every cell the logarithm of a ratio of errors, and its standard error."""
 
 
 def log_ratios(lines: Sequence[dict[str, Any]], title: str, order: int) -> Ratios:
-    """How much larger the error is without a part, in every cell where it was run."""
-    cells: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
+    """How much larger the error is without a part, in every cell where it was run or
+    did not act. Runs are compared with those of the same commit.
+    """
+    is_fit = (PARTS | REMOVED)[title].fit
+    logs: dict[tuple[Cell, str, str], dict[int, float]] = defaultdict(dict)
+    acted: dict[Cell, set[str]] = defaultdict(set)
     for line in lines:
         cell = line["table"], line["epsilon"]
-        cells[cell][line["part"]][line["round"]] = math.log(
-            max(line["errors"][order], 1e-9)
-        )
-    found: dict[tuple[str, str], tuple[float, float]] = {}
-    for cell, runs in cells.items():
-        whole, off = runs.get("", {}), runs.get(title, {})
-        if not off:
-            if not PARTS[title].fit:  # it never acted there
-                found[cell] = 0.0, 0.0
+        error = max(line["errors"][order], 1e-9)
+        logs[cell, line["commit"], line["part"]][line["round"]] = math.log(error)
+        acted[cell] |= set(line.get("acted", ()))
+    found: dict[Cell, list[tuple[int, float, float]]] = defaultdict(list)
+    for (cell, commit, part), off in logs.items():
+        whole = logs.get((cell, commit, ""), {})
+        if part != title or not whole:
             continue
-        if PARTS[title].fit:
+        if is_fit:
             apart = np.array([off[i] - whole[i] for i in off if i in whole])
-            error = apart.std(ddof=1) / math.sqrt(apart.size) if apart.size > 1 else 0.0
-            found[cell] = float(apart.mean()), float(error)
+            mean = float(apart.mean())
+            spread = deviation(apart, TYPICAL_PAIRED_DEVIATION)
+            variance = spread**2 / apart.size
         else:
             both = [np.array(list(some.values())) for some in (off, whole)]
-            squares = [
-                some.var(ddof=1) / some.size if some.size > 1 else 0.0 for some in both
-            ]
-            found[cell] = (
-                float(both[0].mean() - both[1].mean()),
-                math.sqrt(sum(squares)),
-            )
-    return found
+            mean = float(both[0].mean() - both[1].mean())
+            variance = sum(deviation(some) ** 2 / some.size for some in both)
+        found[cell].append((len(off), mean, variance))
+    ratios: dict[Cell, tuple[float, float]] = {}
+    for cell, names_of in acted.items():
+        if cell not in found and title not in names_of and not is_fit:
+            ratios[cell] = 0.0, 0.0
+    for cell, parts in found.items():
+        runs = sum(count for count, _, _ in parts)
+        mean = sum(count * m for count, m, _ in parts) / runs
+        error = math.sqrt(sum(count**2 * v for count, _, v in parts)) / runs
+        ratios[cell] = mean, error
+    return ratios
+
+
+def deviation(logs: np.ndarray, typical: float = TYPICAL_DEVIATION) -> float:
+    """The deviation of one run; of a single run, what is typical."""
+    return float(logs.std(ddof=1)) if logs.size > 1 else typical
 
 
 def seconds_ratio(lines: Sequence[dict[str, Any]], title: str) -> float:
@@ -402,8 +437,9 @@ def seconds_ratio(lines: Sequence[dict[str, Any]], title: str) -> float:
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """A row for every part: ratios of errors without it, and where it matters most."""
     rows = []
-    for title, part in PARTS.items():
+    for title, part in (PARTS | REMOVED).items():
         row: dict[str, Any] = {"part": title, "says": part.says, "fit": part.fit}
+        row["removed"] = title in REMOVED
         for order, name in enumerate(("pairs", "triples")):
             ratios = log_ratios(lines, title, order)
             if not ratios:
@@ -411,6 +447,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             means = np.array([mean for mean, _ in ratios.values()])
             error = math.sqrt(sum(e**2 for _, e in ratios.values())) / len(ratios)
             row[name] = [math.exp(means.mean()), error]
+            row["cells"] = len(ratios)
             row[f"{name} by cell"] = {
                 "@".join(cell): [round(math.exp(mean), 4), round(error, 4)]
                 for cell, (mean, error) in ratios.items()
@@ -421,31 +458,35 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def report(lines: Sequence[dict[str, Any]]) -> str:
-    """The summary as a text table."""
+    """The summary as a text table, in Markdown."""
+    cells = {(line["table"], line["epsilon"]) for line in lines}
     out = [
-        f"{len(lines)} runs, {len({(x['table'], x['epsilon']) for x in lines})} cells;"
-        " error without a part in parts of the error with it",
-        f"{'part':<20}{'pairs':>16}{'triples':>16}{'seconds':>9}  largest cells (pairs; triples)",
+        f"{len(lines)} runs on {len(cells)} cells (a table and an ε):"
+        " the error without a part, relative to the error with it.",
+        "",
+        "| part | cells | pairs | triples | seconds | where it matters most |",
+        "|---|---|---|---|---|---|",
     ]
     for row in summary(lines):
         if "pairs" not in row:
             continue
-        top = []
-        for name in ("pairs", "triples"):
-            cells = row[f"{name} by cell"]
-            first = sorted(cells, key=lambda c: -abs(math.log(cells[c][0])))[:4]
-            top.append(
-                ", ".join(f"{c} {cells[c][0]:.2f}±{cells[c][1]:.2f}" for c in first)
-            )
+        title = f"{row['part']} (removed)" if row["removed"] else row["part"]
+        means = [f"{row[n][0]:.3f} ± {row[n][1]:.3f}" for n in ("pairs", "triples")]
         seconds = "" if row["seconds"] is None else f"{row['seconds']:.2f}"
-        out.append(
-            f"{row['part']:<20}"
-            + "".join(
-                f"{row[n][0]:>9.3f} ±{row[n][1]:.3f}" for n in ("pairs", "triples")
-            )
-            + f"{seconds:>9}  {'; '.join(top)}"
-        )
+        fields = [title, str(row["cells"]), *means, seconds, where_it_matters(row)]
+        out.append(f"| {' | '.join(fields)} |")
     return "\n".join(out)
+
+
+def where_it_matters(row: Mapping[str, Any]) -> str:
+    """The cells with the largest effects that are beyond two standard errors."""
+    effects: list[tuple[float, str]] = []
+    for name in ("pairs", "triples"):
+        for cell, (ratio, error) in row[f"{name} by cell"].items():
+            size = abs(math.log(ratio))
+            if size > max(2 * error, 0.02):
+                effects.append((size, f"{cell} {ratio:.2f} ({name})"))
+    return ", ".join(text for _, text in sorted(effects, reverse=True)[:3])
 
 
 def main() -> None:

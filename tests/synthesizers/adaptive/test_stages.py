@@ -57,7 +57,7 @@ def new_cliques(before, after):
 
 def test_the_forest_is_a_forest_and_decisions_say_why(begin):
     look, run, state = begin()
-    after = measure_forest(run, state, look.pairs, look.first_parts)
+    after = measure_forest(run, state, look.pairs)
     asked = new_cliques(state, after)
     assert asked
     assert list(spanning_forest(asked)) == asked
@@ -82,7 +82,7 @@ def test_the_forest_is_a_forest_and_decisions_say_why(begin):
 def test_a_stage_leaves_the_state_before_it_as_it_was(begin):
     look, run, state = begin()
     before = (len(state.measurements), state.measured, dict(state.distances))
-    measure_forest(run, state, look.pairs, look.first_parts)
+    measure_forest(run, state, look.pairs)
     assert (len(state.measurements), state.measured, dict(state.distances)) == before
 
 
@@ -90,7 +90,7 @@ def test_the_tree_stage_reserves_what_triples_gain_more_by(begin):
     """The triples' share is left, and the stage after it spends it on them."""
     look, run, state = begin(cells=400)
     assert not run.is_jointly_fitted
-    state = measure_forest(run, state, look.pairs, look.first_parts)
+    state = measure_forest(run, state, look.pairs)
     after = measure_tree(run, state, look.pairs)
     assert max(map(len, new_cliques(state, after))) == 2
     assert run.curator.share_left == pytest.approx(float(after.reserved), abs=1e-3)

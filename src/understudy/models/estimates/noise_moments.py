@@ -1,5 +1,6 @@
-"""Variances and mean sizes of the three laws of noise, as floats: weights and
-forecasts, never part of a privacy argument.
+"""Variances and mean sizes E|X| of the three laws of noise, as floats.
+
+They are weights and forecasts, never part of a privacy argument.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ def cell_variance(measurement: Measurement) -> float:
 
     >>> from understudy.accounting.cost import Cost, Accounting
     >>> free = Cost(Accounting.PURE, Fraction(1))
-    >>> cell_variance(Measurement((), (), np.array(5), Law.DISCRETE_LAPLACE, Fraction(1, 10**6), free))
+    >>> scale = Fraction(1, 10**6)
+    >>> cell_variance(Measurement((), (), np.array(5), Law.DISCRETE_LAPLACE, scale, free))
     1e-12
     """
     return max(noise_variance(measurement.law, measurement.scale), MIN_NOISE_VARIANCE)

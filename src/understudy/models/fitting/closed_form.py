@@ -76,7 +76,8 @@ def direct_potentials(
     that has them as marginals.
 
     >>> tree = select_tree_cliques([("a", "b"), ("b", "c")])
-    >>> tables = {("a", "b"): np.array([[4.0, 1.0], [1.0, 4.0]]), ("b", "c"): np.array([[4.0, 1.0], [1.0, 4.0]])}
+    >>> alike = np.array([[4.0, 1.0], [1.0, 4.0]])
+    >>> tables = {("a", "b"): alike, ("b", "c"): alike}
     >>> np.exp(direct_potentials(tables, tree)["b", "c"]).round(3).tolist()
     [[0.8, 0.2], [0.2, 0.8]]
     """
@@ -109,10 +110,14 @@ def direct_marginals(
     >>> from fractions import Fraction
     >>> from understudy.measurements import Identity, Measurement, Measurements
     >>> from understudy.schema import Categorical
-    >>> schema = Schema(columns=(Categorical(name="smoker", values=("never", "once", "daily"), nullable=False),))
+    >>> values = ("never", "once", "daily")
+    >>> smoker = Categorical(name="smoker", values=values, nullable=False)
+    >>> schema = Schema(columns=(smoker,))
     >>> cost = Cost(Accounting.GDP, Fraction(1))
-    >>> look = Measurement(("smoker",), (Identity(3),), np.array([7, 5, -3]), Law.DISCRETE_GAUSSIAN, Fraction(1), cost)
-    >>> direct_marginals(schema, PooledResiduals.of(schema, Measurements((look,))), [("smoker",)], 10.0)["smoker",].round(3).tolist()
+    >>> noise = Law.DISCRETE_GAUSSIAN, Fraction(1), cost
+    >>> look = Measurement(("smoker",), (Identity(3),), np.array([7, 5, -3]), *noise)
+    >>> pooled = PooledResiduals.of(schema, Measurements((look,)))
+    >>> direct_marginals(schema, pooled, [("smoker",)], 10.0)["smoker",].round(3).tolist()
     [6.0, 4.0, 0.0]
     """
     tables = {clique: pooled.marginal(clique) for clique in cliques}

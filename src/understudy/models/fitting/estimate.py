@@ -92,11 +92,13 @@ def fit_measurements(
     >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
+    >>> names = ("smoker", "cough")
+    >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in names))
     >>> counts, two = np.array([[600, 100], [100, 200]]), Identity(2)
-    >>> look = Measurement(("smoker", "cough"), (two, two), counts, Law.DISCRETE_GAUSSIAN, Fraction(2),
-    ...     Cost(Accounting.GDP, Fraction(1, 4)))
-    >>> fit_measurements(schema, Measurements((look,))).model.marginal(("cough",)).round().tolist()
+    >>> noise = Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Accounting.GDP, Fraction(1, 4))
+    >>> look = Measurement(names, (two, two), counts, *noise)
+    >>> model = fit_measurements(schema, Measurements((look,))).model
+    >>> model.marginal(("cough",)).round().tolist()
     [700.0, 300.0]
     """
     total = likely_total(schema, measurements)
@@ -164,7 +166,8 @@ def estimate_tree(
     """The model of `fit_measurements`, without its history.
 
     >>> from understudy.schema import Boolean
-    >>> nothing = estimate_tree(Schema(columns=(Boolean(name="smoker", nullable=False),), rows=10), Measurements())
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),), rows=10)
+    >>> nothing = estimate_tree(schema, Measurements())
     >>> nothing.marginal(("smoker",)).tolist()
     [5.0, 5.0]
     """
@@ -184,7 +187,8 @@ def select_fitting_cliques(
     """Those cliques, taken in order, whose junction tree stays within a limit, and
     those left out.
 
-    >>> select_fitting_cliques([("a", "b"), ("b", "c"), ("c", "a")], {"a": 20, "b": 20, "c": 20}, 1000)
+    >>> sizes = dict.fromkeys("abc", 20)
+    >>> select_fitting_cliques([("a", "b"), ("b", "c"), ("c", "a")], sizes, 1000)
     ([('a', 'b'), ('b', 'c')], [('c', 'a')])
     """
     wanted = list(dict.fromkeys(cliques))

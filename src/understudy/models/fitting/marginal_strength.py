@@ -60,8 +60,8 @@ def prior_variances(looks: Sequence[tuple[Term, Array]]) -> Array:
     >>> expected = np.array([[400.0, 400.0], [100.0, 100.0]])
     >>> away = np.array([[40.0, -40.0], [-20.0, 20.0]])
     >>> from understudy.measurements import Identity
-    >>> def look(variance): return Term(("a", "b"), (Identity(2), Identity(2)), expected + away, variance), expected
-    >>> bool(3 < prior_variances([look(1.0)])[0] < 20)
+    >>> term = Term(("a", "b"), (Identity(2), Identity(2)), expected + away, 1.0)
+    >>> bool(3 < prior_variances([(term, expected)])[0] < 20)
     True
     """
     if not looks:
@@ -97,8 +97,8 @@ def max_prior_variance(expected: Array) -> float:
     two columns are further apart; more columns may be where rows are few and values
     rare, and nothing is shrunk there to speak of.
 
-    >>> round(max_prior_variance(np.full((8, 8), 10.0))), round(max_prior_variance(np.full((2, 100), 100.0)))
-    (70, 628)
+    >>> [round(max_prior_variance(np.full(shape, 40.0))) for shape in ((8, 8), (2, 100))]
+    [280, 251]
     """
     total = float(expected.sum())
     unit_distance = MEAN_ABS_NORMAL * float(np.sqrt(np.maximum(expected, 0)).sum())

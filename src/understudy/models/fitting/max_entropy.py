@@ -83,8 +83,8 @@ def fit_max_entropy(
     >>> from understudy.models.inference.calibration import Calibration
     >>> from understudy.models.inference.junction_tree import JunctionTree
     >>> oracle = Calibration(JunctionTree.of([("a",)], {"a": 3}), [("a",)], {"a": 3})
-    >>> found = fit_max_entropy(oracle, [Term(("a",), (Identity(3),), np.array([7.0, 5.0, -3.0]), 4.0)],
-    ...     10.0, base={}, shrinkage=0, tolerance=1e-9)
+    >>> term = Term(("a",), (Identity(3),), np.array([7.0, 5.0, -3.0]), 4.0)
+    >>> found = fit_max_entropy(oracle, [term], 10.0, base={}, shrinkage=0, tolerance=1e-9)
     >>> (oracle.run(found.potentials)[0]["a",] * 10).round(3).tolist()
     [6.0, 4.0, 0.0]
     """

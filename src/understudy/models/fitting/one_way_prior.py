@@ -55,9 +55,10 @@ def denoise_one_ways(columns: Sequence[tuple[Term, Array]]) -> list[Term]:
     Each column comes with the counts it would have if even, zero where impossible.
 
     >>> from understudy.measurements import Identity
-    >>> def look(variance): return Term(("a",), (Identity(4),), np.array([90.0, -10.0, 20.0, 0.0]), variance)
+    >>> noisy = np.array([90.0, -10.0, 20.0, 0.0])
+    >>> looks = [Term(("a",), (Identity(4),), noisy, variance) for variance in (1.0, 1e8)]
     >>> even = np.array([100 / 3, 100 / 3, 100 / 3, 0.0])  # the last one is impossible
-    >>> [denoise_one_ways([(look(v), even)])[0].values.round().tolist() for v in (1.0, 1e8)]
+    >>> [denoise_one_ways([(look, even)])[0].values.round().tolist() for look in looks]
     [[85.0, 0.0, 15.0, 0.0], [33.0, 33.0, 33.0, 0.0]]
     """
     looks = [_NoisyColumn(term, even) for term, even in columns]

@@ -133,7 +133,8 @@ def split_into_stages(
     >>> from understudy.measurements import Identity
     >>> columns = {name: np.array([50.0, 50.0]) for name in "abc"}
     >>> away = {("a", "b"): 20.0, ("b", "c"): 15.0, ("a", "c"): 6.0}
-    >>> pairs = [Term(p, (Identity(2),) * 2, 25 + x * np.array([[1.0, -1], [-1, 1]]), 1.0) for p, x in away.items()]
+    >>> shape, maps = np.array([[1.0, -1], [-1, 1]]), (Identity(2), Identity(2))
+    >>> pairs = [Term(pair, maps, 25 + x * shape, 1.0) for pair, x in away.items()]
     >>> [[t.clique for t in stage] for stage in split_into_stages(pairs, columns, 100.0)]
     [[('a', 'b'), ('b', 'c')], [('a', 'c')]]
     """

@@ -210,7 +210,7 @@ class Adaptive(Synthesizer):
         if plan.is_pure_with_few_columns:
             state = measure_few_columns(run, state)
         else:
-            state = measure_forest(run, state, plan.pairs, plan.first_parts)
+            state = measure_forest(run, state, plan.pairs)
             if curator.share_left > MAX_UNSPENT_PART:
                 state = measure_tree(run, state, plan.pairs)
             state = measure_triples(run, state)

@@ -256,20 +256,6 @@ MAX_SECOND_DISTANCE_PART = _add(
     "of the budget",
     "Largest part of the second round of distances.",
 )
-COLUMN_ERROR_SHARE = _add(
-    "COLUMN_ERROR_SHARE",
-    0.1,
-    ConstantKind.THRESHOLD,
-    "of all rows",
-    "Larger column errors hide pairs: columns are measured again before.",
-)
-MAX_COLUMN_REPEAT_PART = _add(
-    "MAX_COLUMN_REPEAT_PART",
-    Fraction(1, 4),
-    ConstantKind.BUDGET,
-    "of the budget",
-    "Largest part of that second measurement of columns.",
-)
 MAX_HIDDEN_SIGNAL_SHARE = _add(
     "MAX_HIDDEN_SIGNAL_SHARE",
     0.6,

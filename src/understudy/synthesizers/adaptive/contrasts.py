@@ -1,21 +1,20 @@
-"""Contrasts: a column of two values is asked for as a difference, so that no noise is
-spent on sums that are known already.
+"""Contrasts: a column of two values is measured as a difference, so that no noise is spent
+on sums that are known already.
 
-A marginal of a column with two values and others says two things: how many rows the
-others' cells have in all, and how the two values differ in them. The first is what
-smaller marginals say, and they were asked. Of the difference alone, D = x₀ − x₁, one
-row changes every number by no more than it does a count, and there are half as many: at
-the same price its noise is √2 times less than that of a difference of two noisy counts,
-for each such column. In general centring an axis of n values saves the factor √(1 −
-1/n) (Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy marginals
-under convex privacy constraints", 2023); for more than two values the sums that are
-lost would be missed about as much, so only columns of two are asked that way. So are
-they by themselves once the total is known, which all columns say.
+A marginal of a column with two values and others says two things: the sums over the two
+values, and their difference D = x₀ − x₁. The sums are what smaller marginals say, and
+they were measured. One row changes D by no more than it does a count, and D has half as
+many numbers: at the same cost its noise is √2 times smaller than that of a difference of
+two noisy counts, for each such column. In general, centring an axis of n values saves
+the factor √(1 − 1/n) (Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for
+noisy marginals under convex privacy constraints", 2023). With more than two values the
+lost sums cost about as much as is saved, so only columns of two are asked that way. By
+themselves they are too, once the total is known, which every column informs.
 
-It holds for Gaussian noise when a row is added or removed. When one is replaced the
+This holds for Gaussian noise when a row is added or removed. When one is replaced the
 difference changes by two, and Laplace noise counts both numbers of a contrast: nothing
-is saved. What is impossible carries no noise in a plain marginal, and a difference
-knows nothing of it.
+is saved. Impossible cells carry no noise in a plain marginal, and a difference has no
+such cells.
 """
 
 from __future__ import annotations
@@ -38,30 +37,33 @@ def contrast_maps(
     neighbours: Neighbours,
     accounting: Accounting,
 ) -> dict[Clique, AxisMaps]:
-    """How to ask for those of these marginals that have a contrast, where the total is
-    known; the others are asked for as they are.
+    """How to ask for those of these marginals that have a contrast, if the total is
+    known; the others are asked as they are.
 
     >>> from understudy.schema import Boolean, Integer
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Integer(name="visits", min=0, max=9, nullable=False)))
-    >>> contrast_maps(schema, [("smoker",), ("visits",), ("smoker", "visits")], Neighbours.ADD_REMOVE, Accounting.GDP)
-    {('smoker',): (Centring(size=2),), ('smoker', 'visits'): (Centring(size=2), Identity(size=10))}
+    >>> smoker = Boolean(name="smoker", nullable=False)
+    >>> visits = Integer(name="visits", min=0, max=9, nullable=False)
+    >>> schema, cliques = Schema(columns=(smoker, visits)), [("visits",), ("smoker", "visits")]
+    >>> contrast_maps(schema, cliques, Neighbours.ADD_REMOVE, Accounting.GDP)
+    {('smoker', 'visits'): (Centring(size=2), Identity(size=10))}
     """
+    # Elsewhere a contrast is as sensitive as the counts that it replaces.
     if neighbours is not Neighbours.ADD_REMOVE or accounting is Accounting.PURE:
         return {}
-    found: dict[Clique, AxisMaps] = {}
+    maps: dict[Clique, AxisMaps] = {}
     for clique in cliques:
         sizes = schema.sizes(clique)
         if CONTRAST_COLUMN_CODES in sizes and schema.zeros(clique) is None:
-            found[clique] = tuple(
+            maps[clique] = tuple(
                 Centring(n) if n == CONTRAST_COLUMN_CODES else Identity(n)
                 for n in sizes
             )
-    return found
+    return maps
 
 
 def contrast_columns(clique: Clique, maps: Sequence[AxisMap]) -> frozenset[str]:
-    """The columns of which differences are asked: an answer tells of a smaller marginal
-    only if that holds all of them.
+    """The columns whose differences are asked: an answer informs a smaller marginal only
+    if that holds all of them.
 
     >>> contrast_columns(("smoker", "visits"), (Centring(2), Identity(10)))
     frozenset({'smoker'})
@@ -72,10 +74,10 @@ def contrast_columns(clique: Clique, maps: Sequence[AxisMap]) -> frozenset[str]:
 
 
 def contrast_noise_ratio(maps: Sequence[AxisMap]) -> float:
-    """The deviation of noise in rows, as a share of what a plain marginal would have at
-    the same price.
+    """The standard deviation of the noise in rows, relative to that of a plain marginal
+    at the same cost.
 
-    >>> round(contrast_noise_ratio((Centring(2), Identity(10))) ** 2, 3), contrast_noise_ratio((Identity(2), Identity(10)))
-    (0.5, 1.0)
+    >>> [round(contrast_noise_ratio((m, Identity(10))) ** 2, 3) for m in (Centring(2), Identity(2))]
+    [0.5, 1.0]
     """
     return math.sqrt(math.prod(1 - 1 / m.size for m in maps if isinstance(m, Centring)))

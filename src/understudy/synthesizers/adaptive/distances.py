@@ -60,8 +60,10 @@ def shrink_distances(distances: Mapping[Clique, Distance]) -> dict[Clique, float
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Accounting, Law
-    >>> def far(name, value): return Distance((name,), value, 1, Law.ROUNDED_GAUSSIAN, Fraction(30), Cost(Accounting.GDP, Fraction(1)))
-    >>> {r[0]: round(d) for r, d in shrink_distances({("a",): far("a", 100), ("b",): far("b", 163), ("c",): far("c", -80)}).items()}
+    >>> noise = Law.ROUNDED_GAUSSIAN, Fraction(30), Cost(Accounting.GDP, Fraction(1))
+    >>> answers = {"a": 100, "b": 163, "c": -80}
+    >>> noisy = {(n,): Distance((n,), d, 1, *noise) for n, d in answers.items()}
+    >>> {name: round(d) for (name,), d in shrink_distances(noisy).items()}
     {'a': 79, 'b': 137, 'c': 0}
     """
     if not distances:
@@ -101,8 +103,8 @@ def subtract_inner_errors(
 
     They are orthogonal to what the marginal itself adds, so squares are subtracted.
 
-    >>> {r: round(d) for r, d in subtract_inner_errors({("a", "b"): 50.0}, {"a": 30.0, "b": 0.0}).items()}
-    {('a', 'b'): 40}
+    >>> subtract_inner_errors({("a", "b"): 50.0}, {"a": 30.0, "b": 0.0})
+    {('a', 'b'): 40.0}
     """
     inner: dict[Clique, float] = {(name,): error for name, error in errors.items()}
     inner |= pairs or {}
@@ -123,8 +125,9 @@ def floor_at_chance(
     """Distances of which those with expected counts are at least MIN_CHANCE_SHARE of
     what chance alone makes: finite rows are never as even as a model.
 
-    >>> far = floor_at_chance({("a", "b"): 0.0, ("b", "c"): 90.0}, {("a", "b"): np.full((2, 2), 25.0)})
-    >>> {r: round(d) for r, d in far.items()}
+    >>> distances = {("a", "b"): 0.0, ("b", "c"): 90.0}
+    >>> floored = floor_at_chance(distances, {("a", "b"): np.full((2, 2), 25.0)})
+    >>> {r: round(d) for r, d in floored.items()}
     {('a', 'b'): 6, ('b', 'c'): 90}
     """
     floored = dict(distances)

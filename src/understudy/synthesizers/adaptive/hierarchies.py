@@ -1,12 +1,12 @@
-"""Levels: coarser tables of columns with many labels, where the schema says how labels
-are grouped (code → chapter, town → region).
+"""Label groups: coarser marginals of columns with many labels, where the schema says how
+labels are grouped (code → chapter, town → region).
 
-A marginal of a thousand codes and another column has too few rows in a cell for any
-noise to leave much of it. The same marginal of twenty chapters does not, and where
-codes of a chapter are alike it says as much. So a marginal whose columns have levels is
-two prospects, fine and coarse: the distance from the model is asked of both, and it is
-measured the way that gains more. The model of maximum entropy spreads what is known of
-a chapter over its codes, by how frequent each is.
+A marginal of a thousand codes and another column has too few rows in a cell for its
+counts to survive the noise. The same marginal of twenty chapters does not, and if codes
+of a chapter are alike it says as much. So a marginal whose columns have levels is two
+candidates, fine and coarse: the distance from the model is asked of both, and the one
+with the larger gain is measured. The maximum-entropy model spreads the count of a
+chapter over its codes in proportion to their frequencies.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from understudy.synthesizers.adaptive.constants import (
 
 
 def level_of(schema: Schema, name: str) -> Partition | None:
-    """The codes of a column by group, with `other` and what is missing apart; None
-    where it has no levels or few codes.
+    """The codes of a column by group, with `other` and missing values apart; None if it
+    has no levels or few codes.
 
-    >>> codes = Categorical(name="code", values=tuple("abcdefghijklmnopqr"), levels={"half": tuple("1" * 9 + "2" * 9)})
+    >>> halves = {"half": tuple("1" * 9 + "2" * 9)}
+    >>> codes = Categorical(name="code", values=tuple("abcdefghijklmnopqr"), levels=halves)
     >>> level_of(Schema(columns=(codes,)), "code").bins
     (0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)
     """
@@ -51,6 +52,7 @@ def level_of(schema: Schema, name: str) -> Partition | None:
     )
     place: dict[str, int] = {}
     bins = [place.setdefault(group, len(place)) for group in column.levels[chosen]]
+    # Codes beyond the declared values (`other`, missing) each keep a bin of their own.
     bins += range(len(place), len(place) + size - len(bins))
     return Partition(tuple(bins)) if max(bins) + 1 < size else None
 
@@ -58,7 +60,7 @@ def level_of(schema: Schema, name: str) -> Partition | None:
 def coarse_maps(
     schema: Schema, cliques: Sequence[Clique]
 ) -> dict[Clique, tuple[AxisMap, ...]]:
-    """How to look at each of these marginals through the levels of its columns; those
+    """The maps of each of these marginals to the label groups of its columns; marginals
     without any are left out.
     """
     levels = {name: level_of(schema, name) for name in schema}
@@ -74,23 +76,24 @@ def coarse_maps(
 
 
 def mapped_cells(axes: Sequence[AxisMap]) -> int:
-    """Cells of a marginal behind its maps."""
+    """Cells of a marginal after its maps."""
     return prod(axis.out for axis in axes)
 
 
 def apply_maps(
     axes: Sequence[AxisMap], table: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """A marginal behind its maps.
+    """A marginal after its maps.
 
     >>> apply_maps((Partition((0, 0, 1)), Identity(2)), np.ones((3, 2))).tolist()
     [[2.0, 2.0], [1.0, 1.0]]
     """
-    for axis, map_ in enumerate(axes):
-        if isinstance(map_, Partition):
-            made = np.zeros((map_.out, *np.moveaxis(table, axis, 0).shape[1:]))
-            np.add.at(made, np.array(map_.bins), np.moveaxis(table, axis, 0))
-            table = np.moveaxis(made, 0, axis)
+    for axis, axis_map in enumerate(axes):
+        if isinstance(axis_map, Partition):
+            fine = np.moveaxis(table, axis, 0)
+            grouped = np.zeros((axis_map.out, *fine.shape[1:]))
+            np.add.at(grouped, np.array(axis_map.bins), fine)
+            table = np.moveaxis(grouped, 0, axis)
     return table
 
 
@@ -99,8 +102,8 @@ def cliques_better_coarse(
     coarse: Mapping[Clique, NDArray[np.float64]],
     part: int,
 ) -> list[Clique]:
-    """The marginals that gain more when measured coarsely, by their curves of gains at
-    one part of the budget.
+    """The marginals that gain more when measured coarsely, at one part of the budget: an
+    index into BUDGET_PART_GRID.
     """
     return [
         r for r, curve in coarse.items() if r not in fine or curve[part] > fine[r][part]

@@ -48,8 +48,9 @@ def prefers_laplace(
     `epsilon` is that of the whole budget for one row, `gaussian` the noise variance
     that it buys for one marginal.
 
-    >>> [prefers_laplace([5] * many, 1.0, 30.2, 100_000) for many in (2, 4, 5)], prefers_laplace([2] * 8, 1.0, 30.2, 100_000)
-    ([True, True, False], True)
+    >>> tables = [5] * 2, [5] * 4, [5] * 5, [2] * 8
+    >>> [prefers_laplace(sizes, 1.0, 30.2, 100_000) for sizes in tables]
+    [True, True, False, True]
     """
     if not has_few_columns(sizes, largest):
         return False

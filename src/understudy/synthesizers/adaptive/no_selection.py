@@ -38,8 +38,8 @@ def pair_covers_columns(
     """Whether the sums of a pair with the whole budget have no more noise than columns
     with these parts of it.
 
-    >>> small, large = {"a": 8, "b": 20}, {"a": 80, "b": 200}
-    >>> [pair_covers_columns(("a", "b"), sizes, {"a": 0.04, "b": 0.06}, 0.5) for sizes in (small, large)]
+    >>> looks, small, large = {"a": 0.04, "b": 0.06}, {"a": 8, "b": 20}, {"a": 80, "b": 200}
+    >>> [pair_covers_columns(("a", "b"), sizes, looks, 0.5) for sizes in (small, large)]
     [True, False]
     """
     a, b = pair

@@ -21,16 +21,13 @@ from understudy.synthesizers.adaptive.candidates import (
     allocate_budget,
 )
 from understudy.synthesizers.adaptive.constants import (
-    COLUMN_ERROR_SHARE,
     FEW_COLUMNS_NOISE_SHARE,
-    MAX_COLUMN_REPEAT_PART,
     MAX_DISTANCE_PART,
     MAX_FOREST_PART,
     MAX_SECOND_DISTANCE_PART,
     MAX_TARGET_TRIPLES_PART,
     MAX_TRIPLE_TREE_CELLS,
     MAX_UNSELECTED_NOISE_SHARE,
-    MAX_UNSPENT_PART,
     MIN_BUDGET_PART,
     MIN_SELECTION_SIGNAL_SHARE,
     MIN_TRIPLES_PART,
@@ -106,19 +103,15 @@ def measure_forest(
     run: AdaptiveRun,
     state: AdaptiveState,
     pairs: Sequence[Clique],
-    first_look: Mapping[Clique, float],
 ) -> AdaptiveState:
     """The strongest pairs that form a forest, each with the part it would get if all
     pairs were measured now: they explain much of what other pairs have in common.
-
-    `first_look` are the parts with which columns were measured.
     """
     state, candidates = score_candidates(run, state, pairs)
     binary = _plan_binary_pairs(run, state, pairs)
     if binary:
         return _measure_binary_pairs(run, state, candidates, binary)
     if _is_second_look_due(state, candidates):
-        state = _sharpen_columns(run, state, first_look)
         state, candidates = score_candidates(
             run, state, pairs, SECOND_DISTANCE_NOISE_SHARE, MAX_SECOND_DISTANCE_PART
         )
@@ -297,31 +290,11 @@ def _measure_binary_pairs(
     return measure_parts(run, state, parts, run.curator.share_left)
 
 
-# -- the second look at pairs that noise hides
-
-
 def _is_second_look_due(state: AdaptiveState, candidates: Candidates) -> bool:
     answers = [gap.distance for gap in state.distances.values()]
     distances = [pair.distance for pair in candidates.values()]
     clear = SECOND_DISTANCE_NOISE_SHARE * state.rows
     return are_pairs_hidden(answers, distances, clear)
-
-
-def _sharpen_columns(
-    run: AdaptiveRun, state: AdaptiveState, first_look: Mapping[Clique, float]
-) -> AdaptiveState:
-    """Columns measured again if their errors hide what pairs have in common."""
-    errors = [*known_column_errors(run, state).values(), 0.0]
-    allowed = COLUMN_ERROR_SHARE * max(state.rows, 1.0)
-    # Errors fall with the part as noise does, so this much more makes them small enough.
-    growth = (float(np.mean(errors)) / allowed) ** (1 / run.power)
-    wanted = float(run.settings.singles) * (growth - 1)
-    if wanted <= float(MAX_UNSPENT_PART):
-        return state
-    share = min(
-        _as_fraction(wanted), MAX_COLUMN_REPEAT_PART, run.curator.share_left / 2
-    )
-    return remeasure_columns(run, state, first_look, share)
 
 
 def _is_coarse(candidate: Candidate) -> bool:

@@ -119,8 +119,8 @@ def fits_one_tree(
 def are_small_marginals(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> bool:
     """Whether no marginal has more than MAX_SMALL_MARGINAL_CELLS cells.
 
-    >>> are_small_marginals([("a", "b", "c")], {"a": 3, "b": 4, "c": 5}), are_small_marginals([("a", "b", "c")], {"a": 4, "b": 4, "c": 5})
-    (True, False)
+    >>> [are_small_marginals([("a", "b")], {"a": 8, "b": size}) for size in (8, 9)]
+    [True, False]
     """
     return all(
         clique_cells(clique, sizes) <= MAX_SMALL_MARGINAL_CELLS for clique in cliques

@@ -1,7 +1,6 @@
-"""How much of a workload holds each column and each pair, and its triples by how far
-their pairs are off.
+"""How much of a workload holds each column and each pair, and its strongest triples.
 
-All triples of 200 columns are 1.3 million, so that columns become numbers first and
+All triples of 200 columns are 1.3 million, so columns become indices first and
 everything is one pass over arrays of them.
 """
 
@@ -23,24 +22,24 @@ ColumnIndices = NDArray[np.intp]
 def pair_weights(
     workload: Mapping[Clique, float], names: Sequence[str]
 ) -> dict[Clique, float]:
-    """How much of a workload holds each pair of columns; pairs that none of it holds
-    are left out.
+    """How much of a workload holds each pair of columns; pairs that none of it holds are
+    left out.
 
     >>> pair_weights({("a", "b", "c"): 1.0, ("b", "c"): 2.0}, ["a", "b", "c"])
     {('a', 'b'): 1.0, ('a', 'c'): 1.0, ('b', 'c'): 3.0}
     """
-    many = len(names)
-    found = np.zeros(many * many)
-    for places, weights in _index_cliques(workload, names):
-        for i, j in combinations(range(places.shape[1]), 2):
-            one, other = places[:, i], places[:, j]
-            known = one >= 0  # rows ascend, and what has no place comes first
-            found += np.bincount(
-                one[known] * many + other[known], weights[known], many * many
-            )
+    count = len(names)
+    totals = np.zeros(count * count)
+    for indices, weights in _index_cliques(workload, names):
+        for i, j in combinations(range(indices.shape[1]), 2):
+            one, other = indices[:, i], indices[:, j]
+            # Rows ascend, so an unknown column (−1) can only stand first.
+            known = one >= 0
+            flat = one[known] * count + other[known]
+            totals += np.bincount(flat, weights[known], count * count)
     return {
-        (names[at // many], names[at % many]): float(found[at])
-        for at in np.flatnonzero(found > 0).tolist()
+        (names[at // count], names[at % count]): float(totals[at])
+        for at in np.flatnonzero(totals > 0).tolist()
     }
 
 
@@ -52,20 +51,17 @@ def column_weights(
     >>> column_weights({("a", "b", "c"): 1.0, ("b", "c"): 2.0}, ["a", "b", "c", "d"])
     {'a': 1.0, 'b': 3.0, 'c': 3.0, 'd': 0.0}
     """
-    found = np.zeros(len(names))
-    for places, weights in _index_cliques(workload, names):
-        known = places >= 0
-        found += np.bincount(
-            places[known],
-            np.repeat(weights, places.shape[1])[known.ravel()],
-            len(names),
-        )
-    return dict(zip(names, found.tolist(), strict=True))
+    totals = np.zeros(len(names))
+    for indices, weights in _index_cliques(workload, names):
+        known = indices >= 0
+        repeated = np.repeat(weights, indices.shape[1])[known.ravel()]
+        totals += np.bincount(indices[known], repeated, len(names))
+    return dict(zip(names, totals.tolist(), strict=True))
 
 
 def mean_order(weights: Mapping[Clique, float], columns: Mapping[str, float]) -> float:
-    """How many columns what is asked for holds, in the mean: told from how much of it
-    holds each pair and each column.
+    """The mean number of columns k of a workload's marginals: each holds k columns and
+    k(k − 1)/2 pairs, so it follows from the total weights of both.
 
     >>> workload = {("a", "b", "c"): 1.0, ("b", "c", "d"): 2.0}
     >>> mean_order(pair_weights(workload, "abcd"), column_weights(workload, "abcd"))
@@ -77,16 +73,17 @@ def mean_order(weights: Mapping[Clique, float], columns: Mapping[str, float]) ->
 
 def strongest_triples(
     weights: Mapping[Clique, float],
-    far: Mapping[Clique, float],
+    distances: Mapping[Clique, float],
     sizes: Mapping[str, int],
     largest: int,
-    many: int,
+    count: int,
 ) -> list[Clique]:
-    """So many triples of at most `largest` cells, those first whose pairs are `far` off
-    and that weigh most.
+    """At most `count` triples of at most `largest` cells, those first whose pairs are
+    far from the model and that weigh most.
 
     >>> weights = dict.fromkeys([("a", "b", "c"), ("a", "b", "d"), ("b", "c", "d")], 1.0)
-    >>> strongest_triples(weights, {("a", "d"): 5.0, ("c", "d"): 6.0}, dict.fromkeys("abcd", 2), 8, 2)
+    >>> far, sizes = {("a", "d"): 5.0, ("c", "d"): 6.0}, dict.fromkeys("abcd", 2)
+    >>> strongest_triples(weights, far, sizes, 8, 2)
     [('b', 'c', 'd'), ('a', 'b', 'd')]
     """
     names = list(sizes)
@@ -95,26 +92,29 @@ def strongest_triples(
     }
     if not triples:
         return []
-    ((places, parts),) = _index_cliques(triples, names)
+    ((indices, triple_weights),) = _index_cliques(triples, names)
     place = {name: i for i, name in enumerate(names)}
-    off = np.zeros((len(names), len(names)))
-    for pair, distance in far.items():
+    pair_distances = np.zeros((len(names), len(names)))
+    for pair, distance in distances.items():
         if len(pair) == 2:
             one, other = sorted(place[name] for name in pair)
-            off[one, other] = distance
-    a, b, c = places.T
-    strong = (off[a, b] + off[a, c] + off[b, c]) * parts
-    cells = np.array(list(sizes.values()), np.float64)[places].prod(axis=1)
-    fits = np.flatnonzero(cells <= largest)
+            pair_distances[one, other] = distance
+    a, b, c = indices.T
+    inside = pair_distances[a, b] + pair_distances[a, c] + pair_distances[b, c]
+    strength = inside * triple_weights
+    cells = np.array(list(sizes.values()), np.float64)[indices].prod(axis=1)
+    small = np.flatnonzero(cells <= largest)
+    # Stable, so that equal triples keep the order of the workload.
+    ranked = small[np.argsort(-strength[small], kind="stable")[:count]]
     listed = list(triples)
-    return [listed[i] for i in fits[np.argsort(-strong[fits], kind="stable")[:many]]]
+    return [listed[i] for i in ranked]
 
 
 def _index_cliques(
     workload: Mapping[Clique, float], names: Sequence[str]
 ) -> Iterator[tuple[ColumnIndices, Array]]:
-    """Cliques of one length after the other: the numbers of their columns, ascending in
-    each row, and their weights; -1 is no number.
+    """Cliques of one length after the other: the indices of their columns, ascending in
+    each row and −1 for unknown ones, and their weights.
     """
     place = {name: i for i, name in enumerate(names)}
     lengths: dict[int, list[Clique]] = defaultdict(list)
