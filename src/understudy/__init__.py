@@ -18,15 +18,17 @@ from understudy.version import PACKAGE_VERSION
 
 if TYPE_CHECKING:
     from understudy import errors as errors
+    from understudy import synthesizers as synthesizers
     from understudy.accounting.budget import Budget as Budget
     from understudy.accounting.cost import Accounting as Accounting
     from understudy.accounting.ledger import Ledger as Ledger
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
+    from understudy.evaluation.risk.intruder import Intruder as Intruder
     from understudy.notices import Notice as Notice
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
-    from understudy.releases.release import load as load
+    from understudy.releases.release import load_release as load_release
     from understudy.reports.evaluate import evaluate as evaluate
     from understudy.reports.report import Report as Report
     from understudy.schema.columns.base import Role as Role
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.unit import Unit as Unit
     from understudy.workflow.audit import audit as audit
+    from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
+    from understudy.workflow.open import TableLike as TableLike
     from understudy.workflow.plan import Plan as Plan
     from understudy.workflow.plan import plan as plan
     from understudy.workflow.run_options import RunOptions as RunOptions
@@ -56,9 +60,10 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.ledger": ("Ledger",),
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
+    "understudy.evaluation.risk.intruder": ("Intruder",),
     "understudy.notices": ("Notice",),
     "understudy.releases.guarantee": ("Guarantee",),
-    "understudy.releases.release": ("Release", "load"),
+    "understudy.releases.release": ("Release", "load_release"),
     "understudy.schema.columns.base": ("Role",),
     "understudy.schema.columns.discrete": (
         "Boolean",
@@ -71,13 +76,16 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.schema.schema": ("Schema",),
     "understudy.schema.unit": ("Unit",),
     "understudy.workflow.audit": ("audit",),
+    "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
+    "understudy.workflow.open": ("TableLike",),
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
     "understudy.workflow.plan": ("Plan", "plan"),
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
 }
+_PUBLIC_MODULES = frozenset({"errors", "synthesizers"})
 _MODULE_BY_PUBLIC_NAME = {
     name: module for module, names in _PUBLIC_NAMES_BY_MODULE.items() for name in names
 }
@@ -92,6 +100,7 @@ __all__ = [
     "Guarantee",
     "Identifier",
     "Integer",
+    "Intruder",
     "Ledger",
     "Neighbours",
     "Notice",
@@ -102,23 +111,26 @@ __all__ = [
     "Role",
     "RunOptions",
     "Schema",
+    "TableLike",
     "Text",
     "Time",
     "UnderstudyError",
     "Unit",
     "audit",
+    "compare",
     "describe",
     "errors",
     "evaluate",
-    "load",
+    "load_release",
     "plan",
     "synthesize",
+    "synthesizers",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name == "errors":
-        return import_module("understudy.errors")
+    if name in _PUBLIC_MODULES:
+        return import_module(f"understudy.{name}")
     if name not in _MODULE_BY_PUBLIC_NAME:
         raise AttributeError(f"module 'understudy' has no attribute {name!r}")
     value: object = getattr(import_module(_MODULE_BY_PUBLIC_NAME[name]), name)

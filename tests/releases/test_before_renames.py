@@ -30,7 +30,7 @@ what a model says.
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_a_release_loads_and_samples_as_before(name: str, tmp_path: Path) -> None:
-    release = us.load(FOLDER / f"{name}.understudy")
+    release = us.load_release(FOLDER / f"{name}.understudy")
     assert release.guarantee.sentence() == KNOWN[name]["sentence"]
     assert release.kind.value == KNOWN[name]["kind"]
     frame = release.sample(SAMPLED_ROWS, seed=1, kind="numpy")
@@ -45,7 +45,7 @@ def test_a_release_loads_and_samples_as_before(name: str, tmp_path: Path) -> Non
         )
         assert moved <= 2 * MOVED_ROWS, column
     release.save(tmp_path / "again.understudy")
-    assert us.load(tmp_path / "again.understudy").guarantee == release.guarantee
+    assert us.load_release(tmp_path / "again.understudy").guarantee == release.guarantee
 
 
 def test_a_ledger_verifies_and_adds_up_as_before(tmp_path: Path) -> None:

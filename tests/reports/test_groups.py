@@ -9,6 +9,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from understudy.evaluation.risk.intruder import Intruder
 from understudy.reports.evaluate import evaluate
 from understudy.reports.groups import groups_of
 from understudy.reports.report import Report
@@ -28,7 +29,9 @@ def report() -> Report:
         }
     )
     return evaluate(
-        rows, rows, quasi=[NAME, "age"], sensitive=[NAME], radius={"age": 0.5}
+        rows,
+        rows,
+        intruder=Intruder(quasi=[NAME, "age"], sensitive=[NAME], radius={"age": 0.5}),
     )
 
 

@@ -6,7 +6,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.notices import NoticeKind
-from understudy.releases.file.archive import load
+from understudy.releases.release import load_release
 from understudy.schema import Boolean, Schema
 from understudy.tables.sources.open_table import open_table
 from understudy.workflow.account import announce_account, open_ledger
@@ -134,5 +134,5 @@ def test_a_run_tells_its_new_account_and_the_release_does_not(people):
     assert posted[0].text in release.notes
     assert "account," not in repr(release)
     release.save(people.with_name("people.understudy"))
-    again = load(people.with_name("people.understudy"))
+    again = load_release(people.with_name("people.understudy"))
     assert not [note for note in again.notes if "account" in note]

@@ -24,7 +24,8 @@ from understudy.findings import INTERNAL_MARKING
 from understudy.schema import Categorical, Integer, Schema
 from understudy.schema.formula import guard_formula
 from understudy.workflow.compare import LABEL_NOT_IN_REAL
-from understudy.workflow.evaluate import CHOICE_WARNING, evaluate
+from understudy.workflow.evaluate import evaluate
+from understudy.workflow.evaluation import CHOICE_WARNING
 
 SCHEMA = us.Schema(
     columns=(
@@ -209,9 +210,7 @@ def test_copies_keys_and_a_named_file(folder: Path) -> None:
         real,
         schema=SCHEMA,
         copies=[real],
-        key="id",
-        named=voters,
-        radius={"age": 0},
+        intruder=us.Intruder(key="id", named=voters, radius={"age": 0}),
         **PLAIN,
     )
     assert found.risk is not None
@@ -243,7 +242,10 @@ def test_what_is_refused_reads_nothing(folder: Path) -> None:
         evaluate(folder / "real.csv")
     with pytest.raises(Refused, match='"nonsense"'):
         evaluate(
-            folder / "real.csv", folder / "fake.csv", schema=SCHEMA, quasi=["nonsense"]
+            folder / "real.csv",
+            folder / "fake.csv",
+            schema=SCHEMA,
+            intruder=us.Intruder(quasi=["nonsense"]),
         )
 
 
@@ -266,8 +268,7 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
         folder / "real.csv",
         folder / "fake.csv",
         schema=SCHEMA,
-        named=folder / "named.csv",
-        key="id",
+        intruder=us.Intruder(named=folder / "named.csv", key="id"),
         **PLAIN,
     ).risk
     assert linked is not None
@@ -280,8 +281,7 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
         folder / "real.csv",
         folder / "fake.csv",
         schema=SCHEMA,
-        named=folder / "nameless.csv",
-        key="id",
+        intruder=us.Intruder(named=folder / "nameless.csv", key="id"),
         **PLAIN,
     ).risk
     assert plain is not None
@@ -292,7 +292,7 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
         folder / "real.csv",
         folder / "fake.csv",
         schema=SCHEMA,
-        named=folder / "strange.csv",
+        intruder=us.Intruder(named=folder / "strange.csv"),
         **PLAIN,
     ).risk
     assert strange is not None

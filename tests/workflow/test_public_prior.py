@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import Refused, TableError, UnderstudyError
-from understudy.releases.release import load
+from understudy.releases.release import load_release
 from understudy.schema import Boolean, Integer, Schema
 
 SIZE, COLUMNS = 6, 6
@@ -123,7 +123,7 @@ def test_it_is_no_measurement_for_the_card(tmp_path):
 def test_a_file_keeps_which_estimates_are_public(tmp_path):
     made = release(tmp_path, public=pa.table(people(500, seed=2)))
     made.save(tmp_path / "r.understudy")
-    back = load(tmp_path / "r.understudy")
+    back = load_release(tmp_path / "r.understudy")
     assert [g.public for g in back.measurements.gaps] == [
         g.public for g in made.measurements.gaps
     ]

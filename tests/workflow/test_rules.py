@@ -10,7 +10,7 @@ import pytest
 
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, SchemaError
-from understudy.releases.release import load
+from understudy.releases.release import load_release
 from understudy.schema import Schema
 from understudy.workflow.plan import plan
 from understudy.workflow.synthesize import synthesize
@@ -86,7 +86,7 @@ def test_no_row_that_leaves_breaks_a_rule(people, synthesizer, tmp_path):
     release.write(tmp_path / "out.csv", 5_000, seed=2)
     assert broken(pl.read_csv(tmp_path / "out.csv", try_parse_dates=True)) == 0
     release.save(tmp_path / "r.understudy")
-    again = load(tmp_path / "r.understudy")
+    again = load_release(tmp_path / "r.understudy")
     assert again.schema == release.schema
     assert broken(again.sample(2_000, seed=3)) == 0
     given = release.sample(500, seed=4, given={"town": "Zug", "arrived": "2021-05-05"})
@@ -179,7 +179,7 @@ def test_people_with_several_rows_come_back_as_such(tmp_path):
         "marginals",
     }
     release.save(tmp_path / "r.understudy")
-    sample = load(tmp_path / "r.understudy").sample(seed=1)
+    sample = load_release(tmp_path / "r.understudy").sample(seed=1)
     each = sample.group_by("patient").agg(
         pl.len(),
         pl.col("sex").n_unique().alias("sexes"),

@@ -21,7 +21,7 @@ from understudy.schema import Categorical, Identifier, Integer, Schema, Unit
 from understudy.synthesizers import MST, Independent, make
 from understudy.synthesizers.workload import parse_targets
 from understudy.workflow import evaluate as verb
-from understudy.workflow.evaluate import Evaluation
+from understudy.workflow.evaluation import Evaluation
 from understudy.workflow.shadows import configured_synthesizer
 
 SCHEMA = Schema(
@@ -58,7 +58,7 @@ def released(
 
 
 def area(rows: pl.DataFrame, release: Release, shadows: int = 40) -> float:
-    found = evaluate(rows, release=release, shadows=shadows).risk
+    found = evaluate(rows, release=release, intruder=us.Intruder(shadows=shadows)).risk
     assert found is not None
     value = found["membership_shadows"].value
     assert value is not None, found["membership_shadows"].reason
@@ -98,7 +98,7 @@ def test_nothing_is_charged_and_every_release_is_told(
     evaluate(
         tmp_path / "people.csv",
         release=made,
-        shadows=8,
+        intruder=us.Intruder(shadows=8),
         progress=lambda s, d: stages.append((s, d)),
     )
     with Ledger.open(book) as ledger:
@@ -134,7 +134,7 @@ def test_shadows_are_made_as_the_release_was_told(
         make(synthesizer) if isinstance(synthesizer, str) else synthesizer
     )
     assert wanted == parse_targets(workload)  # type: ignore[arg-type]
-    found = evaluate(people, release=made, shadows=8).risk
+    found = evaluate(people, release=made, intruder=us.Intruder(shadows=8)).risk
     assert found is not None
     assert found["membership_shadows"].is_computed, found["membership_shadows"].reason
 
@@ -155,7 +155,7 @@ def test_bins_for_ranges_are_bought_again(
         return whole(self, schema, found, rng)
 
     monkeypatch.setattr(Independent, "estimate", watched)
-    evaluate(people, release=made, shadows=8)
+    evaluate(people, release=made, intruder=us.Intruder(shadows=8))
     assert len(seen) == 16
     asked = [(m.clique, m.maps) for m in made.measurements]
     assert sum(clique == ("age",) for clique, _ in asked) > 1
@@ -196,7 +196,11 @@ def test_where_it_is_not_done_the_reason_is_listed(
     shadows: int,
     reason: str,
 ) -> None:
-    found = evaluate(rows, release=released(rows, tmp_path, **options), shadows=shadows)
+    found = evaluate(
+        rows,
+        release=released(rows, tmp_path, **options),
+        intruder=us.Intruder(shadows=shadows),
+    )
     assert any(
         title == "Membership by shadow releases" and reason in why
         for title, why in found.not_computed
@@ -211,10 +215,12 @@ def test_people_with_several_rows_and_tables_without_a_release(
         columns=(*SCHEMA.columns, Identifier(name="id")), unit=Unit(id="id", max_rows=2)
     )
     found = evaluate(
-        people, release=released(people, tmp_path, schema, epsilon=1), shadows=8
+        people,
+        release=released(people, tmp_path, schema, epsilon=1),
+        intruder=us.Intruder(shadows=8),
     )
     assert any("bounded per unit" in why for _, why in found.not_computed)
     assert any(
         "how it was made is not known" in why
-        for _, why in evaluate(rows, rows, shadows=8).not_computed
+        for _, why in evaluate(rows, rows, intruder=us.Intruder(shadows=8)).not_computed
     )

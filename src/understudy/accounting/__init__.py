@@ -42,7 +42,10 @@ from understudy.accounting.pricing import (
     scale_for,
 )
 from understudy.accounting.run import LedgerRun
-from understudy.accounting.sensitivity import marginal_sensitivity
+from understudy.accounting.sensitivity import (
+    histogram_sensitivity,
+    marginal_sensitivity,
+)
 
 __all__ = [
     "DEFAULT_DELTA",
@@ -70,6 +73,7 @@ __all__ = [
     "expected_noise",
     "group_budget",
     "group_cost",
+    "histogram_sensitivity",
     "marginal_sensitivity",
     "mu_squared_for",
     "price",

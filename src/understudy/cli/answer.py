@@ -23,9 +23,9 @@ def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
 
     Example: understudy answer people.understudy "count where age > 60 and sex = 'F'"
     """
-    from understudy.releases.release import load
+    from understudy.releases.release import load_release
 
-    loaded = load(release)
+    loaded = load_release(release)
     found = [loaded.answer(question) for question in questions]
     if as_json:
         report_json([asdict(one) for one in found])

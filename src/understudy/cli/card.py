@@ -30,9 +30,9 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     release alone and spends nothing.
     """
     from understudy.releases.card.recoded_columns import recoding_lines
-    from understudy.releases.release import load
+    from understudy.releases.release import load_release
 
-    found = load(release).card
+    found = load_release(release).card
     if cliques:
         entries = [
             found.of([name.strip() for name in clique.split(",")]) for clique in cliques

@@ -173,6 +173,7 @@ def evaluate(
                 p for p in (real, release, holdout, named, *synthetic, *copies) if p
             ],
         )
+    from understudy.evaluation.risk import Intruder
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publishable_report
     from understudy.workflow.open import open_source
@@ -202,13 +203,15 @@ def evaluate(
                     ),
                     targets=target or None,
                     formulas=_parse_formulas(formula),
-                    quasi=quasi or None,
-                    sensitive=sensitive or None,
-                    radius=_parse_radii(radius),
-                    named=named,
-                    key=key,
                     copies=copies,
-                    shadows=shadows,
+                    intruder=Intruder(
+                        quasi=quasi or None,
+                        sensitive=sensitive or None,
+                        radius=_parse_radii(radius),
+                        named=named,
+                        key=key,
+                        shadows=shadows,
+                    ),
                     risk=not no_risk,
                     ledger=ledger,
                     progress=screen.step,
@@ -228,7 +231,7 @@ def evaluate(
 def report_lines(made: Report) -> list[str]:
     """A report for a terminal: every number, and below them what has none and why."""
     from understudy.reports.groups import groups_of
-    from understudy.workflow.evaluate import CHOICE_WARNING
+    from understudy.workflow.evaluation import CHOICE_WARNING
 
     rows = [
         [f.title, f"{f.value:.4g}"]

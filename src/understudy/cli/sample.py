@@ -66,10 +66,10 @@ def sample(
     fixed = dict(_parse_given(text) for text in given)
     if partition_rows is None:
         check_outputs([output], inputs=[release], rows=output)
-    from understudy.releases.release import load
+    from understudy.releases.release import load_release
 
     try:
-        loaded = load(release)
+        loaded = load_release(release)
         with screen.progress():
             written = loaded.write(
                 output,

@@ -27,8 +27,12 @@ def synthesizers(name: str | None, as_json: bool) -> None:
     """The algorithms, and what each adapts to: the workload, the data, the budget, its
     own cost. With NAME, all about that one.
     """
-    from understudy.synthesizers import SYNTHESIZER_CLASSES, synthesizer_class
-    from understudy.synthesizers.awareness import awareness_rows
+    from understudy.synthesizers import (
+        SYNTHESIZER_CLASSES,
+        awareness_rows,
+        list_synthesizers,
+        synthesizer_class,
+    )
 
     if name is not None:
         chosen = synthesizer_class(name)
@@ -54,7 +58,7 @@ def synthesizers(name: str | None, as_json: bool) -> None:
             "yes" if getattr(row.aware, aspect) else "·"
             for aspect in _AWARENESS_ASPECTS
         ]
-        table.append([row.name, *marks, _first_sentence(SYNTHESIZER_CLASSES[row.name])])
+        table.append([row.name, *marks, list_synthesizers()[row.name]])
     report(
         [
             *align_columns(table),
@@ -66,12 +70,14 @@ def synthesizers(name: str | None, as_json: bool) -> None:
 
 def _overview_facts(kind: type[Synthesizer]) -> dict[str, object]:
     """A line of the table, for a program."""
+    from understudy.synthesizers import summarise_class
+
     return {
         "name": kind.name,
         "aware": {aspect: getattr(kind.aware, aspect) for aspect in _AWARENESS_ASPECTS},
         "reads_rows": kind.reads_rows,
         "needs_delta": kind.needs_delta,
-        "about": _first_sentence(kind),
+        "about": summarise_class(kind),
     }
 
 
@@ -98,7 +104,7 @@ def _option_facts(kind: type[Synthesizer]) -> dict[str, object]:
 
 def _page_lines(kind: type[Synthesizer]) -> list[str]:
     """All about one algorithm, for a person."""
-    from understudy.synthesizers import options_of
+    from understudy.synthesizers import options_of, summarise_class
 
     adapts = [
         aspect for aspect in _AWARENESS_ASPECTS[:3] if getattr(kind.aware, aspect)
@@ -118,7 +124,7 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
         ("δ", "needs some, for a threshold" if kind.needs_delta else "0 will do"),
         ("paper", kind.about.paper),
     ]
-    lines = [f"{kind.name}: {_first_sentence(kind)}", ""]
+    lines = [f"{kind.name}: {summarise_class(kind)}", ""]
     for label, words in facts:
         lines += (
             textwrap.wrap(
@@ -142,8 +148,3 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
             subsequent_indent=" " * 6,
         )
     return lines
-
-
-def _first_sentence(kind: type[Synthesizer]) -> str:
-    """The first sentence of its description."""
-    return (kind.__doc__ or "").strip().split("\n")[0].split(". ")[0].rstrip(".")

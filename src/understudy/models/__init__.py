@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.models.dense import DenseModel
+from understudy.models.estimates.consistency import clamp_bias
 from understudy.models.model import (
     Arrays,
     Codes,
@@ -22,6 +23,7 @@ from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
 from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.rows import RowsModel
+from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.models.sparse import SparseModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
@@ -78,6 +80,8 @@ __all__ = [
     "RowsModel",
     "SparseModel",
     "TreeModel",
+    "clamp_bias",
     "default_rows",
     "from_parts",
+    "refuse_contradictions",
 ]

@@ -12,7 +12,13 @@ from understudy.releases.evidence import Evidence
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
 from understudy.releases.output.frames import FRAME_KINDS, to_frame
 from understudy.releases.output.write import write_rows
-from understudy.releases.release import Release, from_bytes, load, save, to_bytes
+from understudy.releases.release import (
+    Release,
+    from_bytes,
+    load_release,
+    save,
+    to_bytes,
+)
 
 __all__ = [
     "FRAME_KINDS",
@@ -31,7 +37,7 @@ __all__ = [
     "Release",
     "ReleaseKind",
     "from_bytes",
-    "load",
+    "load_release",
     "save",
     "to_bytes",
     "to_frame",

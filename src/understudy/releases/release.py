@@ -304,10 +304,10 @@ class Release(ReleaseContents):
         return f"<table><caption>Understudy release</caption>{rows}</table>"
 
 
-def load(path: str | os.PathLike[str]) -> Release:
+def load_release(path: str | os.PathLike[str]) -> Release:
     """Read a release file that anybody may have written; see `Release.load`.
 
-    >>> load("missing.understudy")
+    >>> load_release("missing.understudy")
     Traceback (most recent call last):
     understudy.errors.ReleaseError: missing.understudy: there is no such file. Nothing was loaded.
     """

@@ -31,7 +31,7 @@ from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry_facts
 from understudy.svg import Markup
 from understudy.version import PACKAGE_VERSION as PACKAGE_VERSION
-from understudy.workflow.evaluate import Evaluation
+from understudy.workflow.evaluation import Evaluation
 
 REPORT_FORMAT, REPORT_FORMAT_VERSION = "understudy report", 1
 

@@ -4,6 +4,7 @@
 
 from understudy.errors import Refused
 from understudy.synthesizers.adaptive.adaptive import Adaptive
+from understudy.synthesizers.awareness import awareness_rows
 from understudy.synthesizers.base import (
     About,
     Awareness,
@@ -25,7 +26,7 @@ from understudy.synthesizers.published.gaussian import Gaussian
 from understudy.synthesizers.published.histogram import Histogram
 from understudy.synthesizers.published.independent import Independent
 from understudy.synthesizers.published.mst import MST
-from understudy.synthesizers.published.mwem import MWEM
+from understudy.synthesizers.published.mwem import MWEM, error_bound
 from understudy.synthesizers.published.mwem_pgm import MWEMPGM
 from understudy.synthesizers.published.privbayes import PrivBayes
 from understudy.synthesizers.published.privmrf import PrivMRF
@@ -33,6 +34,7 @@ from understudy.synthesizers.published.privsyn import PrivSyn
 from understudy.synthesizers.published.random import Random
 from understudy.synthesizers.published.residual import Residual
 from understudy.synthesizers.published.stability import Stability
+from understudy.synthesizers.shared.residual_plan import ResidualPlan
 
 SYNTHESIZER_CLASSES: dict[str, type[Synthesizer]] = {
     cls.name: cls
@@ -72,6 +74,22 @@ def synthesizer_class(name: str) -> type[Synthesizer]:
     return SYNTHESIZER_CLASSES[name]
 
 
+def list_synthesizers() -> dict[str, str]:
+    """Every algorithm by its name, with one line about it.
+
+    >>> list_synthesizers()["random"]
+    'Random rows that fit the schema, at no cost'
+    """
+    return {name: summarise_class(cls) for name, cls in SYNTHESIZER_CLASSES.items()}
+
+
+def summarise_class(synthesizer: type[Synthesizer]) -> str:
+    """The first sentence of an algorithm's description."""
+    first_paragraph, _, _ = (synthesizer.__doc__ or "").partition("\n\n")
+    text = " ".join(first_paragraph.split())
+    return text.split(". ")[0].rstrip(".")
+
+
 def make(name: str, /, **options: object) -> Synthesizer:
     """A synthesizer by name, with its options; parts of the budget may be fractions,
     decimals or text.
@@ -106,11 +124,16 @@ __all__ = [
     "Progress",
     "Random",
     "Residual",
+    "ResidualPlan",
     "Stability",
     "Synthesizer",
     "Workload",
+    "awareness_rows",
+    "error_bound",
     "ignore_progress",
+    "list_synthesizers",
     "make",
     "options_of",
+    "summarise_class",
     "synthesizer_class",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,140 +15,37 @@ import numpy as np
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
+from understudy.evaluation.risk import Intruder
 from understudy.evaluation.risk import assess_risk as assess_risk
 from understudy.evaluation.risk.assessment import resolve_roles
+from understudy.evaluation.risk.intruder import UNINFORMED_INTRUDER
 from understudy.evaluation.risk.rates import MembershipBound
 from understudy.evaluation.utility import assess_utility as assess_utility
-from understudy.findings import (
-    INTERNAL_MARKING,
-    Assessment,
-    Fact,
-    Finding,
-    Progress,
-    Unavailable,
-    ignore_progress,
-)
+from understudy.findings import Finding, Progress, Unavailable, ignore_progress
 from understudy.releases import Release
 from understudy.releases.guarantee import GuaranteeKind
-from understudy.releases.release import load
+from understudy.releases.release import load_release
 from understudy.schema import BrokenRowPolicy, Lattice, Schema
 from understudy.tables import Table, TableSource
 from understudy.workflow.compare import common_schema, note_comparison
-from understudy.workflow.open import open_source
+from understudy.workflow.evaluation import Evaluation, count_columns
+from understudy.workflow.open import TableLike, open_source
 from understudy.workflow.shadows import attack_by_shadow_releases
-
-CHOICE_WARNING = (
-    "Picking the best of several releases by these numbers is a choice the guarantee"
-    " does not cover."
-)
-"""Stands wherever several evaluations can be compared."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnDistribution:
-    """One column in both tables: the label of each code, and how many rows have it."""
-
-    column: str
-    type: str
-    labels: tuple[str, ...]
-    real: tuple[int, ...]
-    synthetic: tuple[int, ...]
-
-    def to_dict(self) -> dict[str, Fact]:
-        """As JSON holds it."""
-        return {
-            "column": self.column,
-            "type": self.type,
-            "labels": list(self.labels),
-            "real": list(self.real),
-            "synthetic": list(self.synthetic),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """Utility and risk of one synthetic table, column by column and attack by attack.
-    Internal, not private.
-
-    `left_out` lists columns that could not be compared, with the reason; `noted` is the
-    ledger that remembers the look, if any.
-
-    >>> import duckdb
-    >>> real = duckdb.sql("SELECT i % 90 AS age, i % 2 = 0 AS smoker FROM range(500) t(i)")
-    >>> found = evaluate(real, real)
-    >>> found.utility["kmarginal"].value, found.marking[:21]
-    (1000.0, 'internal, not private')
-    """
-
-    utility: Assessment
-    risk: Assessment | None
-    schema: Schema
-    distributions: tuple[ColumnDistribution, ...]
-    left_out: tuple[tuple[str, str], ...] = ()
-    release: Release | None = None
-    title: str = "table"
-    noted: Path | None = None
-    marking: str = INTERNAL_MARKING
-    facts: Mapping[str, Fact] = field(default_factory=dict)
-
-    @property
-    def not_computed(self) -> tuple[tuple[str, str], ...]:
-        """Everything without a number, with the reason: columns, findings, parts of
-        them.
-        """
-        columns = tuple((f'column "{name}"', reason) for name, reason in self.left_out)
-        return (
-            *columns,
-            *self.utility.not_computed,
-            *(() if self.risk is None else self.risk.not_computed),
-        )
-
-    def to_dict(self) -> dict[str, Fact]:
-        """The evaluation as JSON holds it."""
-        return {
-            "title": self.title,
-            "marking": self.marking,
-            "choice": CHOICE_WARNING,
-            "noted": self.noted is not None,
-            "guarantee": (
-                None if self.release is None else self.release.guarantee.sentence()
-            ),
-            "left_out": [
-                {"column": name, "reason": reason} for name, reason in self.left_out
-            ],
-            "distributions": [each.to_dict() for each in self.distributions],
-            "utility": self.utility.to_dict(),
-            "risk": None if self.risk is None else self.risk.to_dict(),
-            "facts": dict(self.facts),
-        }
-
-    def __str__(self) -> str:
-        parts = [str(self.utility)] + ([] if self.risk is None else [str(self.risk)])
-        parts += [
-            f'column "{name}" left out: {reason}' for name, reason in self.left_out
-        ]
-        return "\n".join([*parts, CHOICE_WARNING])
 
 
 def evaluate(
-    real: object,
-    synthetic: object = None,
+    real: TableLike,
+    synthetic: TableLike | None = None,
     *,
     release: Release | str | Path | None = None,
     schema: Schema | str | Path | None = None,
-    holdout: object = None,
-    copies: Sequence[object] = (),
-    named: object = None,
-    on: Sequence[str] | None = None,
-    key: str | None = None,
+    holdout: TableLike | None = None,
+    copies: Sequence[TableLike] = (),
     targets: Sequence[str] | None = None,
     formulas: Mapping[str, str] | Sequence[str] = (),
-    quasi: Sequence[str] | None = None,
-    sensitive: Sequence[str] | None = None,
-    radius: Mapping[str, float] | None = None,
     enumeration: float | None = None,
+    intruder: Intruder = UNINFORMED_INTRUDER,
     risk: bool = True,
-    shadows: int = 0,
     ledger: str | Path | None = None,
     seed: int = 0,
     progress: Progress = ignore_progress,
@@ -158,14 +55,13 @@ def evaluate(
 
     Give the `synthetic` table, or a `release` to sample one from; with both, the
     release's measurements are attacked too. The columns are described by the release,
-    by a `schema`, or by a look at the real table. `holdout` holds real rows that the
-    release was not made from: attacks need it as a control. `copies` are further copies
-    of the same release; `named` is a file with names to link with, `key` the column
-    that says who is who. `shadows` makes the release anew so many times with one person
-    and so many without, and tries to tell which is which; nothing is charged, and it
-    takes as long as making them. A `formula` is code to statsmodels: take none from a
-    stranger. With a `ledger` (or one beside the file) the look is noted before it is
-    taken.
+    by a `schema`, or by a draft of one from the real table. `holdout` holds real rows
+    that the release was not made from: attacks need it as a control. `copies` are
+    further copies of the same release. Utility predicts the `targets` and fits the
+    `formulas`; a formula is code to statsmodels: take none from a stranger.
+    `enumeration` is the error of the real counts themselves, as a share of each. Risk is
+    that of an `intruder`. With a `ledger` (or one beside the file) the comparison is
+    recorded before it is made.
 
     >>> import duckdb
     >>> real = duckdb.sql("SELECT i % 90 AS age, i % 3 AS kind FROM range(900) t(i)")
@@ -173,112 +69,153 @@ def evaluate(
     >>> evaluate(real, fake, risk=False).utility["tvd_1"].worst_parts(1)[0].name
     'age'
     """
-    made = load(release) if isinstance(release, str | Path) else release
+    made = load_release(release) if isinstance(release, str | Path) else release
     if synthetic is None:
-        if made is None:
-            raise Refused(
-                "Give a synthetic table, or a release to sample one from. Nothing was"
-                " read."
-            )
-        synthetic = made.sample(kind="duckdb", seed=seed)
-    with ExitStack() as opened:
-
-        def source_of(data: object) -> TableSource:
-            source = open_source(data)
-            if source is not data:
-                opened.callback(source.close)
-            return source
-
-        original = source_of(real)
-        others = [
-            source_of(each).without_formula_guards(original.names)
-            for each in (synthetic, *copies)
-        ]
-        control = None if holdout is None else source_of(holdout)
+        synthetic = _sample_release(made, seed)
+    with ExitStack() as stack:
+        sources = _Sources.open(stack, real, [synthetic, *copies], holdout)
         given = schema if made is None else made.schema
         described, left_out = common_schema(
-            original, others[0], holdout=control, schema=given
+            sources.real, sources.synthetic[0], holdout=sources.holdout, schema=given
         )
-        for names in (quasi, sensitive, targets, on):
-            _check_columns(names, described)
-        _check_radius(radius, described, resolve_roles(described, quasi, sensitive)[0])
-        if key is not None and key not in original.names:
-            raise Refused(
-                f'column "{key}" is not in {original.title}, so it cannot say who is'
-                " who. Nothing was compared."
-            )
-        for source in (*others[1:], *([] if control is None else [control])):
-            _check_complete(source, described)
-        book = note_comparison(ledger, original)
-        # Rows that break a rule are compared as they are; attacks see them as the
-        # curator did.
-        kept = replace(described, broken=BrokenRowPolicy.KEEP)
-        ruled = (
-            described
-            if all(p.columns <= set(described) for _, p in described.named_breaches)
-            else kept
-        )
-        table, stand_ins = (
-            Table(original, ruled),
-            [Table(other, ruled) for other in others],
-        )
-        same = ruled.broken is BrokenRowPolicy.KEEP
-        plain = (
-            [table, stand_ins[0]]
-            if same
-            else [Table(source, kept) for source in (original, others[0])]
-        )
-        apart = None if control is None else Table(control, ruled)
+        _check_columns(targets, described)
+        _check_intruder(intruder, described, sources.real)
+        sources.check_complete(described)
+        # From here on real rows are read.
+        recorded = note_comparison(ledger, sources.real)
+        tables = _Tables.of(sources, described)
         utility = assess_utility(
-            plain[0],
-            plain[1],
+            tables.compared_real,
+            tables.compared_synthetic,
             described,
             targets=targets,
             formulas=formulas,
-            holdout=apart,
+            holdout=tables.holdout,
             enumeration=enumeration,
             seed=seed,
             progress=progress,
         )
-        found = None
+        risk_found = None
         if risk:
-            roll = None if named is None else source_of(named)
-            found = assess_risk(
-                table,
-                stand_ins,
+            named = None
+            if intruder.named is not None:
+                named_source = _open_in(stack, intruder.named)
+                named = Table(named_source, _shared_columns(described, named_source))
+            risk_found = assess_risk(
+                tables.attacked_real,
+                tables.attacked_synthetic,
                 described,
-                holdout=apart,
+                holdout=tables.holdout,
                 release=made,
                 guarantee=_membership_bound(made),
-                quasi=quasi,
-                sensitive=sensitive,
-                radius=radius,
-                named=(
-                    None
-                    if roll is None
-                    else Table(roll, _shared_columns(described, roll))
-                ),
-                on=on,
-                key=key,
-                shadowed=_shadow_attack(original, made, shadows, progress),
+                intruder=intruder,
+                named=named,
+                shadowed=_shadow_attack(sources.real, made, intruder.shadows, progress),
                 seed=seed,
                 progress=progress,
             )
         return Evaluation(
             utility=utility,
-            risk=found,
+            risk=risk_found,
             schema=described,
-            distributions=_column_distributions(plain[0], plain[1], described),
+            distributions=count_columns(
+                tables.compared_real, tables.compared_synthetic, described
+            ),
             left_out=left_out,
             release=made,
-            title=original.title,
-            noted=book,
+            title=sources.real.title,
+            noted=recorded,
             facts={
-                "rows_real": plain[0].rows(),
-                "rows_synthetic": plain[1].rows(),
+                "rows_real": tables.compared_real.rows(),
+                "rows_synthetic": tables.compared_synthetic.rows(),
                 "seed": seed,
             },
         )
+
+
+def _sample_release(release: Release | None, seed: int) -> TableLike:
+    if release is None:
+        raise Refused(
+            "Give a synthetic table, or a release to sample one from. Nothing was read."
+        )
+    sampled: TableLike = release.sample(kind="duckdb", seed=seed)
+    return sampled
+
+
+def _open_in(stack: ExitStack, data: TableLike) -> TableSource:
+    """The table behind a path or frame, closed with the stack unless it was open."""
+    source = open_source(data)
+    if source is not data:
+        stack.callback(source.close)
+    return source
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """The files or frames of an evaluation."""
+
+    real: TableSource
+    synthetic: Sequence[TableSource]
+    holdout: TableSource | None
+
+    @classmethod
+    def open(
+        cls,
+        stack: ExitStack,
+        real: TableLike,
+        synthetic: Sequence[TableLike],
+        holdout: TableLike | None,
+    ) -> _Sources:
+        original = _open_in(stack, real)
+        # Our CSV files put an apostrophe before what a spreadsheet would run.
+        unguarded = [
+            _open_in(stack, table).without_formula_guards(original.names)
+            for table in synthetic
+        ]
+        control = None if holdout is None else _open_in(stack, holdout)
+        return cls(original, unguarded, control)
+
+    def check_complete(self, schema: Schema) -> None:
+        """Refuse a copy or holdout that lacks a column of the comparison."""
+        others = list(self.synthetic[1:])
+        if self.holdout is not None:
+            others.append(self.holdout)
+        for source in others:
+            for name in schema:
+                if name not in source.names:
+                    raise Refused(
+                        f'{source.title}: column "{name}" of the other tables is'
+                        " missing. Nothing was compared."
+                    )
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables as each part of an evaluation reads them.
+
+    Utility compares rows that break a rule as they are; attacks see the rows as the
+    curator did, who may have dropped or changed them.
+    """
+
+    compared_real: Table
+    compared_synthetic: Table
+    attacked_real: Table
+    attacked_synthetic: Sequence[Table]
+    holdout: Table | None
+
+    @classmethod
+    def of(cls, sources: _Sources, schema: Schema) -> _Tables:
+        as_is = replace(schema, broken=BrokenRowPolicy.KEEP)
+        # A rule about a column that could not be compared cannot be applied.
+        applies = all(p.columns <= set(schema) for _, p in schema.named_breaches)
+        ruled = schema if applies else as_is
+        attacked = Table(sources.real, ruled)
+        copies = [Table(source, ruled) for source in sources.synthetic]
+        compared = (attacked, copies[0])
+        if ruled.broken is not BrokenRowPolicy.KEEP:
+            compared = Table(sources.real, as_is), Table(sources.synthetic[0], as_is)
+        holdout = None if sources.holdout is None else Table(sources.holdout, ruled)
+        return cls(*compared, attacked, copies, holdout)
 
 
 def _membership_bound(release: Release | None) -> MembershipBound | None:
@@ -286,10 +223,9 @@ def _membership_bound(release: Release | None) -> MembershipBound | None:
     if release is None or release.guarantee.kind is not GuaranteeKind.PRIVATE:
         return None
     promise = release.guarantee
-    if (
-        promise.neighbours is not Neighbours.ADD_REMOVE
-        or release.schema.unit.id is not None
-    ):
+    # Only where one row more or less is what the guarantee is about.
+    is_per_row = release.schema.unit.id is None
+    if promise.neighbours is not Neighbours.ADD_REMOVE or not is_per_row:
         return None
     mu = None
     if promise.accounting is Accounting.GDP and promise.amount > 0:
@@ -319,6 +255,19 @@ def _shadow_attack(
     return attack_release
 
 
+def _check_intruder(intruder: Intruder, schema: Schema, real: TableSource) -> None:
+    """Refuse columns that are not compared, and a key that the real table lacks."""
+    for names in (intruder.quasi, intruder.sensitive, intruder.on):
+        _check_columns(names, schema)
+    quasi, _, _ = resolve_roles(schema, intruder.quasi, intruder.sensitive)
+    _check_radius(intruder.radius, schema, quasi)
+    if intruder.key is not None and intruder.key not in real.names:
+        raise Refused(
+            f'column "{intruder.key}" is not in {real.title}, so it cannot say who is'
+            " who. Nothing was compared."
+        )
+
+
 def _check_columns(names: Sequence[str] | None, schema: Schema) -> None:
     for name in names or ():
         if name not in schema:
@@ -346,15 +295,6 @@ def _check_radius(
             )
 
 
-def _check_complete(source: TableSource, schema: Schema) -> None:
-    for name in schema:
-        if name not in source.names:
-            raise Refused(
-                f'{source.title}: column "{name}" of the other tables is missing.'
-                " Nothing was compared."
-            )
-
-
 def _shared_columns(schema: Schema, source: TableSource) -> Schema:
     """The columns that a named file has too."""
     columns = tuple(
@@ -362,22 +302,4 @@ def _shared_columns(schema: Schema, source: TableSource) -> Schema:
     )
     return replace(
         schema, columns=columns, impossible=(), rules=(), broken=BrokenRowPolicy.KEEP
-    )
-
-
-def _column_distributions(
-    real: Table, synthetic: Table, schema: Schema
-) -> tuple[ColumnDistribution, ...]:
-    cliques = [(name,) for name in schema]
-    return tuple(
-        ColumnDistribution(
-            column=name,
-            type=schema[name].type,
-            labels=schema.codecs[name].labels(),
-            real=tuple(here.tolist()),
-            synthetic=tuple(there.tolist()),
-        )
-        for (name,), here, there in zip(
-            cliques, real.counts(cliques), synthetic.counts(cliques), strict=True
-        )
     )

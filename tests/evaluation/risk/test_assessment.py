@@ -9,6 +9,7 @@ import numpy as np
 from kit.people import SCHEMA, made, table
 from understudy.evaluation.risk import assess_risk
 from understudy.evaluation.risk.assessment import resolve_roles
+from understudy.evaluation.risk.intruder import Intruder
 from understudy.findings import INTERNAL_MARKING
 from understudy.schema import Boolean, Role, Schema
 
@@ -77,9 +78,9 @@ def test_several_copies_are_matched_together() -> None:
         table(made(100, 1)),
         copies,
         SCHEMA,
-        quasi=["age", "sex"],
-        sensitive=["school"],
-        radius={"age": 2},
+        intruder=Intruder(
+            quasi=["age", "sex"], sensitive=["school"], radius={"age": 2}
+        ),
     )
     assert found["match_risk"].facts["copies"] == 3
     assert found["match_risk"].facts["radius"] == {"age": 2.0}

@@ -31,7 +31,7 @@ from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.models.rules.structural_zeros import forbidden_rows
 from understudy.releases import Guarantee, Release
 from understudy.releases.output.frames.decoding import decode_chunks
-from understudy.releases.release import load
+from understudy.releases.release import load_release
 from understudy.schema import DecodedCells, Schema, dump_schema
 from understudy.schema.columns.code_layout import EMPTY_STATE
 from understudy.schema.disclosed import describe_declared
@@ -135,7 +135,7 @@ def use_release(release: Release) -> None:
 def released(path: Path) -> str | None:
     """Load a release and use it; rows that it asks for by itself are none too many."""
     try:
-        release = load(path)
+        release = load_release(path)
         use_release(release)
         if release.rows * len(release.schema) > 10**6 and release.model is not None:
             release.write(path.with_name("rows.csv"))

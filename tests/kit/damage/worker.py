@@ -135,10 +135,10 @@ def described(path: Path) -> str | None:
 
 def released(path: Path) -> str | None:
     """Read a release and take a few rows of it."""
-    from understudy.releases.release import load
+    from understudy.releases.release import load_release
 
     try:
-        load(path).sample(3, kind="numpy")
+        load_release(path).sample(3, kind="numpy")
     except UnderstudyError as error:
         return str(error)
     return None

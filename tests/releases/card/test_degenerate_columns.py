@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_lost_and_the_line_says_what_to_look_at(
     )
     made.save(tmp_path / "r.understudy")
     assert (
-        us.load(tmp_path / "r.understudy").card.degenerate_columns
+        us.load_release(tmp_path / "r.understudy").card.degenerate_columns
         == made.card.degenerate_columns
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.releases.card.recoded_columns import rare_rows_by_column, recoding_lines
-from understudy.releases.release import load
+from understudy.releases.release import load_release
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
         rows, epsilon=5, ledger=folder / "a.ledger", synthesizer="independent"
     )
     release.save(folder / "a.understudy")
-    return load(folder / "a.understudy")
+    return load_release(folder / "a.understudy")
 
 
 def test_cells_that_became_others_are_told(made: us.Release):

@@ -27,7 +27,7 @@ from understudy.releases import (
     Release,
     ReleaseKind,
     from_bytes,
-    load,
+    load_release,
     save,
     to_bytes,
 )
@@ -45,7 +45,7 @@ WATCH = hostile.Watch()
 def test_a_release_comes_back_whole(schema, model, tmp_path):
     original = release(schema, model)
     save(original, tmp_path / "a.understudy")
-    back = load(tmp_path / "a.understudy")
+    back = load_release(tmp_path / "a.understudy")
     assert to_bytes(back) == to_bytes(original)
     assert back.schema == original.schema
     assert back.guarantee == original.guarantee
@@ -161,7 +161,7 @@ def test_a_promise_below_what_was_paid_is_refused():
 
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(ReleaseError, match="no such file"):
-        load("nowhere.understudy")
+        load_release("nowhere.understudy")
 
 
 def crowd(tmp_path) -> list[tuple[str, bytes]]:

@@ -8,11 +8,12 @@ table itself come last; they protect nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from understudy.evaluation.risk.attacked_release import AttackedRelease, MeasuredRelease
+from understudy.evaluation.risk.intruder import UNINFORMED_INTRUDER, Intruder
 from understudy.evaluation.risk.rates import MembershipBound
 from understudy.findings import (
     Assessment,
@@ -70,12 +71,8 @@ def assess_risk(
     holdout: Table | None = None,
     release: MeasuredRelease | None = None,
     guarantee: MembershipBound | None = None,
-    quasi: Sequence[str] | None = None,
-    sensitive: Sequence[str] | None = None,
-    radius: Mapping[str, float] | None = None,
+    intruder: Intruder = UNINFORMED_INTRUDER,
     named: Table | None = None,
-    on: Sequence[str] | None = None,
-    key: str | None = None,
     shadowed: Callable[[np.random.Generator], Finding] | None = None,
     targets: int = MAX_ATTACK_TARGETS,
     seed: int = 0,
@@ -87,13 +84,11 @@ def assess_risk(
     `synthetic` may be several copies of one release. `holdout` holds rows of the same
     kind that the release was not made from; without it, what needs a control is not
     computed. `release` brings the noisy measurements, `guarantee` what it allows a
-    membership attack. `named` is a file with names in it, linked `on` the columns in
-    common; `key` names the column that says who is who, in the real table and in every
-    other that has it. `shadowed` attacks by shadow releases, which takes as long as
-    making them.
+    membership attack. `named` is the intruder's table with names, opened. `shadowed`
+    attacks by shadow releases, which takes as long as making them.
     """
     copies = list(synthetic) if isinstance(synthetic, Sequence) else [synthetic]
-    chosen, secrets, guessed = resolve_roles(schema, quasi, sensitive)
+    chosen, secrets, guessed = resolve_roles(schema, intruder.quasi, intruder.sensitive)
     subject = AttackedRelease(
         real=real,
         copies=copies,
@@ -103,10 +98,10 @@ def assess_risk(
         guarantee=guarantee,
         quasi=chosen,
         secrets=secrets,
-        radius=radius,
+        radius=intruder.radius,
         named=named,
-        on=on,
-        key=key,
+        on=intruder.on,
+        key=intruder.key,
         shadowed=shadowed,
         targets=targets,
         rng=np.random.default_rng(seed),
@@ -116,7 +111,7 @@ def assess_risk(
         "quasi_identifiers": list(chosen),
         "sensitive": list(secrets),
         "roles_guessed": guessed,
-        "quasi_guessed": quasi is None and not has_declared_quasi,
+        "quasi_guessed": intruder.quasi is None and not has_declared_quasi,
         "targets": targets,
         "holdout": holdout is not None,
         "copies": len(copies),
