@@ -19,7 +19,8 @@ from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator import MechanismContext
 from understudy.errors import Refused
 from understudy.synthesizers import SYNTHESIZER_CLASSES
-from understudy.workflow.audit import audit, worst_neighbours
+from understudy.workflow.audit import audit
+from understudy.workflow.white_box_audit import worst_neighbours
 
 READ = [name for name, kind in SYNTHESIZER_CLASSES.items() if kind.reads_rows]
 BUDGET = {"epsilon": 10, "delta": "1e-6"}
@@ -36,9 +37,9 @@ is half: over ten deviations from the 0.5 and the 1 that are asked for.
 @pytest.mark.parametrize("name", READ)
 def test_no_synthesizer_gives_away_more_than_it_claims(name, relation):
     found = audit(synthesizer=name, neighbours=relation, runs=RUNS, **BUDGET)
-    assert not found.violated, found.sentences()
+    assert not found.is_violated, found.sentences()
     assert found.questions > 0
-    assert found.unheard == (), "every question a synthesizer asks has a score"
+    assert found.not_judged == (), "every question a synthesizer asks has a score"
     # Half of the claim by the noise alone, or the audit has gone blind; choices of what
     # to ask are paid for beside it.
     assert found.verdict.by_spread > 0.5 * found.verdict.claimed
@@ -64,7 +65,7 @@ def test_no_synthesizer_gives_away_more_than_it_claims_at_length(
         assert accounting is Accounting.PURE
         assert SYNTHESIZER_CLASSES[name].needs_delta
         return
-    assert not found.violated, found.sentences()
+    assert not found.is_violated, found.sentences()
     assert found.verdict.by_spread > 0.5 * found.verdict.claimed
     if accounting is Accounting.GDP:
         assert found.verdict.measured > 0.7 * found.verdict.claimed
@@ -111,7 +112,7 @@ def only_where_somebody_is(
 @pytest.mark.parametrize("name", READ)
 def test_half_of_the_noise_is_caught(name, monkeypatch):
     monkeypatch.setattr(MechanismContext, "add_noise", halved)
-    assert audit(synthesizer=name, runs=RUNS, **BUDGET).violated
+    assert audit(synthesizer=name, runs=RUNS, **BUDGET).is_violated
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_half_of_the_noise_is_caught(name, monkeypatch):
 def test_other_noise_is_caught(name, broken, runs, monkeypatch):
     """A tenth short shows as 1.076 of the claim or more, deviation 0.005."""
     monkeypatch.setattr(MechanismContext, "add_noise", broken)
-    assert audit(synthesizer=name, runs=runs, **BUDGET).violated
+    assert audit(synthesizer=name, runs=runs, **BUDGET).is_violated
 
 
 @pytest.mark.parametrize("name", ["independent", "gaussian", "mst"])
@@ -158,7 +159,7 @@ def test_replacing_priced_like_adding_is_caught(monkeypatch):
     )
     assert audit(
         synthesizer="histogram", neighbours="replace", runs=4_000, **BUDGET
-    ).violated
+    ).is_violated
 
 
 def test_neighbours_are_neighbours():
@@ -206,7 +207,7 @@ def test_one_run_refutes_nothing_and_spends_nothing(people, name, relation):
         neighbours=relation,
         runs=100,
     )
-    assert not found.violated
+    assert not found.is_violated
     assert found.canaries is not None
     assert found.canaries.epsilon <= 1
     assert people.read_bytes() == before

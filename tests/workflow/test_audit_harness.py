@@ -16,8 +16,8 @@ from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator, CuratorView
-from understudy.workflow.audit import AUDIT_SCHEMA, worst_neighbours
 from understudy.workflow.audit_harness import AuditHarness
+from understudy.workflow.white_box_audit import AUDIT_SCHEMA, worst_neighbours
 
 TIMES = 4_000
 ESTIMATES = {
@@ -35,7 +35,7 @@ def heard(
     hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=TIMES)
     window = CuratorView(
         Curator(
-            hearing.room(
+            hearing.make_context(
                 *worst_neighbours(relation), replace(filter), epsilon=budget.epsilon
             ),
             AUDIT_SCHEMA,
@@ -65,7 +65,7 @@ def test_scores_are_likelihood_ratios(name, relation):
     """
     hearing, _ = heard(QUESTIONS[name], relation=relation)
     assert hearing.questions == 1
-    assert hearing.unheard == []
+    assert hearing.not_judged == []
     for ratio in (np.exp(hearing.here), np.exp(-hearing.there)):
         error = ratio.std() / np.sqrt(TIMES)
         assert abs(ratio.mean() - 1) <= 6 * error + 1e-9
@@ -100,7 +100,7 @@ def test_a_question_without_a_known_law_is_said_to_be_unjudged():
     hearing = AuditHarness(
         schema=AUDIT_SCHEMA, neighbours=Neighbours.ADD_REMOVE, times=10
     )
-    room = hearing.room(
+    room = hearing.make_context(
         *worst_neighbours(Neighbours.ADD_REMOVE),
         Filter(Accounting.PURE, Fraction(1)),
         epsilon=Fraction(1),
@@ -112,5 +112,5 @@ def test_a_question_without_a_known_law_is_said_to_be_unjudged():
         lambda exact: {"x": np.array(exact)},
     )
     assert int(answer["x"]) == 1
-    assert hearing.unheard == ["new"]
+    assert hearing.not_judged == ["new"]
     assert not hearing.here.any()

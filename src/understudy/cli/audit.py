@@ -133,7 +133,7 @@ def audit(
         report_json(audit_facts(found))
     else:
         report(audit_lines(found))
-    return EXIT_FAILED if found.violated else 0
+    return EXIT_FAILED if found.is_violated else 0
 
 
 def audit_facts(found: Audit) -> dict[str, object]:
@@ -144,12 +144,12 @@ def audit_facts(found: Audit) -> dict[str, object]:
         "epsilon": found.budget.epsilon,
         "delta": found.budget.delta,
         "neighbours": str(found.neighbours),
-        "violated": found.violated,
+        "violated": found.is_violated,
         "alpha": verdict.alpha,
         "white_box": {
             "questions": found.questions,
             "runs": found.runs,
-            "not_judged": list(found.unheard),
+            "not_judged": list(found.not_judged),
             "accounting": str(verdict.accounting),
             "claimed": verdict.claimed,
             "measured": verdict.measured,
@@ -190,7 +190,7 @@ def audit_lines(found: Audit) -> list[str]:
         )
     else:
         told.append("Nothing was read and nothing was spent.")
-    if found.violated:
+    if found.is_violated:
         told.append(
             "The promise does not hold. Do not release anything made with this"
             " configuration."

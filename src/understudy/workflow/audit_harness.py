@@ -1,13 +1,12 @@
-"""A hearing: the real curator on two neighbouring tables, every question of one run
+"""Audit harness: the real curator on two neighbouring tables, every question of one run
 answered many times on each. For audits alone.
 
 A claim is about one answer; to see how answers are distributed, an auditor needs many
-of the same question at the price of one. So the till here takes the price once and lets
-the mechanism draw as often as the auditor likes, on either table; everything before and
-behind it is the curator's own code. What the auditor keeps of an answer is its score,
-the log-likelihood ratio of the two tables by the stated law, and of additive noise its
-spread. Nothing of this is private: both tables are made up, or the custodian's own to
-look at.
+answers to the same question for the privacy cost of one. So the payments here charge
+once and let the mechanism draw many times, on either table; everything before and behind
+them is the curator's own code. What the auditor keeps of an answer is its score, the
+log-likelihood ratio of the two tables by the stated law, and of additive noise its
+spread. Nothing of this is private: both tables are made up, or the custodian's own.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ MAX_NOISE_POOL_DRAWS = 100_000
 """Noise drawn at a time, at the most, and handed out in order."""
 
 CERTAIN_CELL_SCORE = 60.0
-"""The score of a cell that shows on one table and cannot on the other."""
+"""Score of a cell that can pass the threshold on one table only: as good as certain."""
 
 ALWAYS_SHOWN_DEVIATIONS = 10
-"""Standard deviations above a threshold from which on a cell always shows."""
+"""Standard deviations above a threshold from which on a cell passes it always."""
 
 ExactAnswer = TypeVar("ExactAnswer")
 
 
 class _NeighbourPair:
-    """Two tables that take turns to answer."""
+    """Two tables of which one answers at a time."""
 
     def __init__(self, here: EncodedRows, there: EncodedRows) -> None:
         self._both, self.at = (here, there), 0
@@ -66,13 +65,13 @@ class _NeighbourPair:
 
 
 class _PooledNoise:
-    """The real noise, drawn many at a time; or none, to see what it is added to."""
+    """The real noise, drawn many at a time; or none, to see the exact answers."""
 
     def __init__(self) -> None:
-        self.open = True
-        self.ahead = 1
-        """Answers to this question that are still to come: wide noise is drawn one by
-        one, and slowly.
+        self.is_on = True
+        self.answers_ahead = 1
+        """Answers to this question that are still to come. Noise is drawn for all of
+        them at once: exact sampling of wide noise is slow call by call.
         """
         self._pools: dict[tuple[Law, Fraction], tuple[NDArray[np.int64], int]] = {}
 
@@ -80,7 +79,7 @@ class _PooledNoise:
         self, law: Law, scale: Fraction, shape: tuple[int, ...]
     ) -> NDArray[np.int64]:
         wanted = prod(shape)
-        if not self.open:
+        if not self.is_on:
             return np.zeros(shape, np.int64)
         if wanted * 10 > MAX_NOISE_POOL_DRAWS:
             return draw_noise(law, scale, shape)
@@ -88,7 +87,9 @@ class _PooledNoise:
         if at + wanted > len(pool):
             pool, at = (
                 draw_noise(
-                    law, scale, (min(MAX_NOISE_POOL_DRAWS, wanted * self.ahead),)
+                    law,
+                    scale,
+                    (min(MAX_NOISE_POOL_DRAWS, wanted * self.answers_ahead),),
                 ),
                 0,
             )
@@ -104,7 +105,7 @@ class UnchargedRun:
         return None
 
     def charge(self, step: int, cost: Cost, digest: str) -> None:
-        """Nobody's account."""
+        """No account is charged."""
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
         """Nothing is kept."""
@@ -124,13 +125,13 @@ class AuditHarness:
     there: Floats = field(init=False)
     spreads: list[NoiseSpread] = field(default_factory=list)
     questions: int = 0
-    unheard: list[str] = field(default_factory=list)
-    """Questions that no score is known for: what they give away is not judged."""
+    not_judged: list[str] = field(default_factory=list)
+    """Mechanisms without a score: what their answers give away is not judged."""
 
     def __post_init__(self) -> None:
         self.here, self.there = np.zeros(self.times), np.zeros(self.times)
 
-    def room(
+    def make_context(
         self,
         here: EncodedRows,
         there: EncodedRows,
@@ -138,31 +139,31 @@ class AuditHarness:
         *,
         epsilon: Fraction,
     ) -> MechanismContext:
-        """A room in which every question is heard on both tables; what is answered
-        comes from `here`.
+        """A context in which every question is answered on both tables; the
+        synthesizer gets the answer from `here`.
         """
-        pair, tap = _NeighbourPair(here, there), _PooledNoise()
+        pair, noise = _NeighbourPair(here, there), _PooledNoise()
         return MechanismContext(
             table=cast(TableProtocol, pair),
-            payments=_AuditPayments(self, pair, tap, filter),
+            payments=_AuditPayments(self, pair, noise, filter),
             neighbours=self.neighbours,
             accounting=filter.accounting,
             epsilon=epsilon,
             max_rows=self.schema.unit.max_rows,
-            draw=tap,
+            draw=noise,
         )
 
 
 class _AuditPayments(Payments):
     def __init__(
         self,
-        hearing: AuditHarness,
+        harness: AuditHarness,
         pair: _NeighbourPair,
-        tap: _PooledNoise,
+        noise: _PooledNoise,
         filter: Filter,
     ) -> None:
         super().__init__(UnchargedRun(), filter)
-        self._hearing, self._pair, self._tap = hearing, pair, tap
+        self._harness, self._pair, self._noise = harness, pair, noise
 
     def pay(
         self,
@@ -171,9 +172,9 @@ class _AuditPayments(Payments):
         count: Callable[[], ExactAnswer],
         draw: Callable[[ExactAnswer], NoisyAnswer],
     ) -> NoisyAnswer:
-        """Charge once, then hear the question on both tables."""
-        before, times = self._spent, self._hearing.times
-        self._tap.ahead = 2 * times + 1
+        """Charge once, then score many answers on both tables."""
+        before, times = self._spent_share, self._harness.times
+        self._noise.answers_ahead = 2 * times + 1
         self._pair.at = 1
         other = count()
         self._pair.at = 0
@@ -185,23 +186,23 @@ class _AuditPayments(Payments):
 
         answer = super().pay(request, cost, count, draw_and_keep)
         score = self._make_scorer(request, own[0], other, draw)
-        worlds = ((self._hearing.here, own[0]), (self._hearing.there, other))
+        worlds = ((self._harness.here, own[0]), (self._harness.there, other))
         for world, (scores, exact) in enumerate(worlds):
             for start in range(0, times, ANSWERS_PER_BATCH):
                 size = min(ANSWERS_PER_BATCH, times - start)
-                self._tap.ahead = (2 - world) * times - start
+                self._noise.answers_ahead = (2 - world) * times - start
                 scores[start : start + size] += score(
                     [draw(exact) for _ in range(size)], world == 1
                 )
                 part = (world + start / times) / 2
-                self._hearing.progress(
-                    "hearing", before + part * (self._spent - before)
+                self._harness.progress(
+                    "audit", before + part * (self._spent_share - before)
                 )
-        self._hearing.questions += 1
+        self._harness.questions += 1
         return answer
 
     @property
-    def _spent(self) -> float:
+    def _spent_share(self) -> float:
         """The part of the run's budget that is spent."""
         return (
             float(1 - self.amount_left / self._filter.total)
@@ -220,13 +221,13 @@ class _AuditPayments(Payments):
             odds = self._choice_log_odds(request, cast(Any, here), cast(Any, there))
             return lambda answers, _: odds[[int(a["index"]) for a in answers]]
         if "law" not in request:
-            self._hearing.unheard.append(str(request["mechanism"]))
+            self._harness.not_judged.append(str(request["mechanism"]))
             return lambda answers, _: np.zeros(len(answers))
-        self._tap.open = False
+        self._noise.is_on = False
         centres = draw(here), draw(there)
-        self._tap.open = True
+        self._noise.is_on = True
         if request["mechanism"] == "cells":
-            return self._cells(request, centres)
+            return self._threshold_scorer(request, centres)
         return self._additive_scorer(request, centres)
 
     def _additive_scorer(
@@ -244,7 +245,7 @@ class _AuditPayments(Payments):
                 continue  # exact, because all neighbours agree on it
             a, b = (np.asarray(c[name]).astype(np.int64) for c in centres)
             spread = NoiseSpread(law=law, moved=b - a)
-            self._hearing.spreads.append(spread)
+            self._harness.spreads.append(spread)
             parts.append((name, scale, a, b, spread))
 
         def score_answers(answers: list[NoisyAnswer], other: bool) -> Floats:
@@ -259,7 +260,7 @@ class _AuditPayments(Payments):
 
         return score_answers
 
-    def _cells(
+    def _threshold_scorer(
         self, request: Mapping[str, object], centres: tuple[NoisyAnswer, NoisyAnswer]
     ) -> Callable[[list[NoisyAnswer], bool], Floats]:
         """Scores of cells that passed a threshold; the spread of those that always do,
@@ -288,7 +289,7 @@ class _AuditPayments(Payments):
         )
         spread = NoiseSpread(law=law, moved=there - here)
         if always:
-            self._hearing.spreads.append(spread)
+            self._harness.spreads.append(spread)
 
         def score_answers(answers: list[NoisyAnswer], other: bool) -> Floats:
             total = np.zeros(len(answers))
@@ -321,18 +322,18 @@ class _AuditPayments(Payments):
         """Log-odds of each candidate between the two tables, by the stated ε and
         sensitivity.
         """
-        hearing, candidates = self._hearing, cast(list[Any], request["candidates"])
-        rows = hearing.schema.unit.max_rows
+        harness, candidates = self._harness, cast(list[Any], request["candidates"])
+        rows = harness.schema.unit.max_rows
         if request.get("score") in CHOICE_SCORES:
             rule, public = CHOICE_SCORES[str(request["score"])], self._pair.rows()
-            public_rows = public if hearing.neighbours is Neighbours.REPLACE else None
+            public_rows = public if harness.neighbours is Neighbours.REPLACE else None
             moved = max(
                 int(factor)
                 * rule.sensitivity(
-                    hearing.neighbours,
+                    harness.neighbours,
                     rows,
                     rows=public_rows,
-                    shape=hearing.schema.sizes(tuple(clique)),
+                    shape=harness.schema.sizes(tuple(clique)),
                 )
                 for clique, _, factor, _ in candidates
             )
