@@ -1,5 +1,5 @@
-"""Compare a synthetic table with the original: an internal look at real rows, noted in
-the ledger before it is taken.
+"""Compare a synthetic table with the original: an internal comparison that reads real
+rows, recorded in the ledger before it is made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from understudy.evaluation.utility import compare_marginals as compare_tables
 from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.tables import Table, TableSource
 from understudy.tables.drafting.draft import draft_schema
-from understudy.workflow.open import open_source
+from understudy.workflow.open import TableLike, open_source
 
 LABEL_NOT_IN_REAL = "(not in the real table)"
 """Where labels go that only the synthetic table has, in a schema that was drafted for
@@ -23,15 +23,19 @@ the comparison.
 
 
 def compare(
-    real: object, synthetic: object, schema: Schema, *, ledger: str | Path | None = None
+    real: TableLike,
+    synthetic: TableLike,
+    schema: Schema,
+    *,
+    ledger: str | Path | None = None,
 ) -> MarginalComparison:
     """How far every column and pair of `synthetic` is from `real`, under a release's
     closed schema. Internal, not private.
 
     Rows are compared as they are, whomever the schema protects: an id that a synthetic
-    table does not have is not needed. With a `ledger` (or one beside the file) the look
-    is noted before it is taken. Choosing among releases by it is a choice no guarantee
-    covers.
+    table does not have is not needed. With a `ledger` (or one beside the file) the
+    comparison is recorded before it is made. No guarantee covers choosing among releases
+    by it.
 
     >>> import duckdb
     >>> from understudy.schema import Boolean, Identifier, Unit
@@ -58,40 +62,45 @@ def common_schema(
     schema: Schema | str | Path | None = None,
 ) -> tuple[Schema, tuple[tuple[str, str], ...]]:
     """A closed schema of what both tables have, rows as units; and what had to be left
-    out.
+    out, with the reason.
     """
     if schema is not None:
         known = schema if isinstance(schema, Schema) else Schema.load(schema)
     else:
-        known = _draft_schema(real, holdout)
-        known = replace(
-            known,
-            columns=tuple(_allow_other_labels(column) for column in known.columns),
-        )
+        drafted = _draft_schema(real, holdout)
+        columns = [_allow_other_labels(column) for column in drafted.columns]
+        known = replace(drafted, columns=tuple(columns))
     if not known.is_closed:
         known = _close_schema(known, _draft_schema(real, holdout))
     known = known.with_row_units()
     left_out: list[tuple[str, str]] = []
-    columns: list[Column] = []
+    kept: list[Column] = []
     for column in known.columns:
-        missing = [
-            word
-            for word, source in (("real", real), ("synthetic", synthetic))
-            if column.name not in source.names
-        ]
-        reason = f"it is not in the {' or the '.join(missing)} table" if missing else ""
-        if not reason and column.is_modelled and not column.is_closed:
-            reason = "every cell of it is empty"
-        if column.is_modelled and reason:
+        reason = _why_incomparable(column, real, synthetic)
+        if reason and column.is_modelled:
             left_out.append((column.name, reason))
-        columns.append(replace(column, use=False) if reason else column)
-    if not any(column.is_modelled for column in columns):
+        kept.append(replace(column, use=False) if reason else column)
+    if not any(column.is_modelled for column in kept):
         why = f' (column "{left_out[0][0]}": {left_out[0][1]})' if left_out else ""
         raise Refused(
             f"{real.title} and {synthetic.title} have no column in common that could be"
             f" compared{why}. Nothing was read."
         )
-    return replace(known, columns=tuple(columns), rows=None), tuple(left_out)
+    return replace(known, columns=tuple(kept), rows=None), tuple(left_out)
+
+
+def _why_incomparable(column: Column, real: TableSource, synthetic: TableSource) -> str:
+    """Why a column cannot be compared; empty where it can."""
+    missing = []
+    if column.name not in real.names:
+        missing.append("real")
+    if column.name not in synthetic.names:
+        missing.append("synthetic")
+    if missing:
+        return f"it is not in the {' or the '.join(missing)} table"
+    if column.is_modelled and not column.is_closed:
+        return "every cell of it is empty"
+    return ""
 
 
 def _draft_schema(real: TableSource, holdout: TableSource | None) -> Schema:
@@ -114,29 +123,21 @@ def _draft_schema(real: TableSource, holdout: TableSource | None) -> Schema:
 
 
 def _widen_column(column: Column, other: Column | None) -> Column:
+    """The column with the labels or bounds of the other one as well."""
     if type(column) is not type(other):
         return column
-    if (
-        isinstance(column, Categorical)
-        and isinstance(other, Categorical)
-        and column.values
-        and other.values
-    ):
-        missing = set(column.missing)
-        return replace(
-            column, values=tuple(sorted({*column.values, *other.values} - missing))
-        )
-    if (
-        isinstance(column, Lattice)
-        and isinstance(other, Lattice)
-        and column.is_closed
-        and other.is_closed
-    ):
-        low, high = (
-            pick(getattr(column, side), getattr(other, side))
-            for side, pick in (("min", min), ("max", max))
-        )
-        return replace(column, min=low, max=high)  # type: ignore[call-arg]
+    if isinstance(column, Categorical) and isinstance(other, Categorical):
+        if not column.values or not other.values:
+            return column
+        labels = {*column.values, *other.values} - set(column.missing)
+        return replace(column, values=tuple(sorted(labels)))
+    if isinstance(column, Lattice) and isinstance(other, Lattice):
+        if not column.is_closed or not other.is_closed:
+            return column
+        bounds = {}
+        for side, widest in (("min", min), ("max", max)):
+            bounds[side] = widest(getattr(column, side), getattr(other, side))
+        return replace(column, **bounds)
     return column
 
 
@@ -156,54 +157,43 @@ def _close_schema(known: Schema, drafted: Schema) -> Schema:
     """The schema with what it leaves open filled in from the real table: good for a
     comparison, and for nothing else.
     """
-    columns: list[Column] = []
-    for column in known.columns:
-        seen = next(
-            (other for other in drafted.columns if other.name == column.name), None
-        )
-        if column.is_closed or not column.is_modelled or seen is None:
-            columns.append(column)
-        elif isinstance(column, Categorical) and isinstance(seen, Categorical):
-            columns.append(
-                replace(
-                    column,
-                    values=tuple(
-                        v for v in seen.values or () if v not in column.missing
-                    ),
-                )
-            )
-        elif isinstance(column, Lattice) and type(seen) is type(column):
-            bounds = {
-                side: (
-                    getattr(column, side)
-                    if getattr(column, side) is not None
-                    else getattr(seen, side)
-                )
-                for side in ("min", "max")
-            }
-            columns.append(replace(column, **bounds))
-        else:
-            columns.append(replace(seen, role=column.role, note=""))
+    drafts = {column.name: column for column in drafted.columns}
+    columns = [_close_column(c, drafts.get(c.name)) for c in known.columns]
     return replace(known, columns=tuple(columns))
+
+
+def _close_column(column: Column, drafted: Column | None) -> Column:
+    """The column with labels or bounds of its draft where it has none of its own."""
+    if column.is_closed or not column.is_modelled or drafted is None:
+        return column
+    if isinstance(column, Categorical) and isinstance(drafted, Categorical):
+        labels = [v for v in drafted.values or () if v not in column.missing]
+        return replace(column, values=tuple(labels))
+    if isinstance(column, Lattice) and type(drafted) is type(column):
+        bounds = {}
+        for side in ("min", "max"):
+            own = getattr(column, side)
+            bounds[side] = getattr(drafted, side) if own is None else own
+        return replace(column, **bounds)
+    return replace(drafted, role=column.role, note="")
 
 
 def note_comparison(
     ledger: str | Path | None, source: TableSource, event: str = "evaluate"
 ) -> Path | None:
-    """Write the look down before it is taken, in the ledger given or the one beside the
-    file.
+    """Record the comparison before it is made, in the ledger given or the one beside
+    the file; the ledger, or None where there is none.
     """
-    beside = (
-        source.ledger_path
-        if source.kind in ("csv", "parquet") and source.ledger_path.exists()
-        else None
-    )
-    path = Path(ledger) if ledger is not None else beside
-    if path is not None:
-        with Ledger.open(path) as book:
-            book.note(
-                event,
-                "the real rows were compared with a synthetic table;"
-                f" {INTERNAL_MARKING}",
-            )
+    is_file = source.kind in ("csv", "parquet")
+    if ledger is not None:
+        path = Path(ledger)
+    elif is_file and source.ledger_path.exists():
+        path = source.ledger_path
+    else:
+        return None
+    with Ledger.open(path) as account:
+        account.note(
+            event,
+            f"the real rows were compared with a synthetic table; {INTERNAL_MARKING}",
+        )
     return path

@@ -9,22 +9,22 @@ from understudy.tables.drafting.draft_domain import (
     DEFAULT_RARE_BELOW,
     declare_non_nullable,
 )
-from understudy.workflow.open import open_source
+from understudy.workflow.open import TableLike, open_source
 
 
 def describe(
-    data: object,
+    data: TableLike,
     *,
     public_domains: bool = False,
     rare_below: int = DEFAULT_RARE_BELOW,
 ) -> Schema:
     """A draft schema of a table, for its owner to read and edit.
 
-    The types come from a look at the rows; values and bounds are left open, unless
-    `public_domains` says that those in the table are public knowledge, and which
+    Types are read off the rows; values and bounds are left open, unless
+    `public_domains` says that those in the table are public knowledge, and so is which
     columns have no empty cell. Even then values of fewer than `rare_below` rows, and
-    extremes of fewer, are left to the owner. It costs nothing and is not private: it
-    becomes public by being used.
+    extremes of fewer, are left to the owner. The draft costs nothing and is not private:
+    using it makes what it says public.
 
     >>> import duckdb
     >>> people = duckdb.sql("SELECT i % 90 AS age, i % 2 = 0 AS smoker, 'p' || i AS patient_id FROM range(1000) t(i)")

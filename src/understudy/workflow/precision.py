@@ -1,13 +1,13 @@
 """How exactly a run would know columns, pairs and what else it measures, once all its
-answers are taken together.
+answers are pooled.
 
 What models/estimates/residuals.py does with tables is done here with their variances
-alone, so that it costs nothing: a measured marginal tells of each of its columns and
-pairs by its sums, a pair tells of its columns, and precisions add up. What is asked by
-differences or residuals, in numbers that are many times as large, is told in rows. It
-is the noise that the card states of the release afterwards. Where noise is much smaller
-than a row, most cells have none, and its mean size is that of the best look alone.
-Coarser bins of a column are taken to tell of the number of rows alone.
+alone, so that a plan costs nothing: a measured marginal determines each of its columns
+and pairs by its sums, a pair its columns, and precisions add up. Answers to differences
+or residuals, in numbers that are many times as large, are stated in rows. It is the
+noise that the card states of the release afterwards. Where noise is much smaller than a
+row, most cells have none, and its mean size is that of the best measurement alone.
+Coarser bins of a column are taken to determine the number of rows alone.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from understudy.models.estimates.noise_moments import (
 from understudy.schema import Schema
 
 MAX_SPLIT_COLUMNS = 8
-"""Columns of the largest marginals that are split into all their parts, which are 2⁸; a
-larger one tells of its columns and pairs alone.
+"""Columns of the largest marginals that are split into all their parts, which are 2⁸; of
+a larger one only columns and pairs are used.
 """
 
 
 @dataclass(frozen=True)
 class KnownMarginal:
-    """A marginal of which everything would be measured: its cells, and what noise
-    leaves on each, in rows: deviation and mean size.
+    """A marginal that the answers determine in full: its cells, and the noise that is
+    left on each, in rows: standard deviation and mean size.
     """
 
     clique: Clique
@@ -68,76 +68,111 @@ def known_marginals(
     >>> [(*k.clique, round(k.deviation, 2)) for k in known_marginals(schema, Measurements((both, one)))]
     [('smoker', 2.31), ('cough', 1.63), ('smoker', 'cough', 1.63)]
     """
-    order = {name: i for i, name in enumerate(schema)}
-    precision: dict[Clique, float] = {}
-    larger: set[Clique] = set()
-    looks: dict[str, list[Measurement]] = {
+    measured_by_column: dict[str, list[Measurement]] = {
         name: [m for m in measured if name in m.clique] for name in schema
     }
-    for m in measured:
-        whole = len(m.clique) <= MAX_SPLIT_COLUMNS
-        for tau, variance in _subset_variances(
-            m.clique, m.maps, cell_variance(m), most=MAX_SPLIT_COLUMNS if whole else 2
+    subsets = _SubsetPrecision(schema, measured)
+    known = []
+    for clique in subsets.candidates():
+        variance = subsets.cell_variance(clique)
+        if not math.isfinite(variance):
+            continue
+        cells = prod(subsets.sizes[name] for name in clique)
+        deviation = math.sqrt(variance)
+        smallest = min_noise_size(measured_by_column[clique[0]], clique, cells)
+        size = min(MEAN_ABS_NORMAL * deviation, smallest)
+        known.append(KnownMarginal(clique, cells, deviation, size))
+    return tuple(known)
+
+
+class _SubsetPrecision:
+    """The pooled precision of every subset of columns that the measurements speak of.
+
+    A marginal is a sum of independent parts, one for each subset of its columns: the
+    part of a subset is what its columns say beyond all smaller subsets. The variance of
+    a cell is the sum of those of its parts, and the precisions of a part that several
+    measurements determine add up.
+    """
+
+    def __init__(self, schema: Schema, measured: Measurements) -> None:
+        self._order = {name: i for i, name in enumerate(schema)}
+        self._has_declared_rows = schema.rows is not None
+        self.sizes = dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
+        self._precision: dict[Clique, float] = {}
+        self._larger: set[Clique] = set()
+        for measurement in measured:
+            self._add(measurement)
+
+    def _add(self, measurement: Measurement) -> None:
+        clique = measurement.clique
+        is_split = len(clique) <= MAX_SPLIT_COLUMNS
+        most = MAX_SPLIT_COLUMNS if is_split else 2
+        variance = cell_variance(measurement)
+        for subset, own in _subset_variances(
+            clique, measurement.maps, variance, most=most
         ):
-            key = tuple(sorted(tau, key=order.__getitem__))
-            precision[key] = precision.get(key, 0.0) + 1 / variance
-        if whole and len(m.clique) > 2:
-            larger.add(tuple(sorted(m.clique, key=order.__getitem__)))
-    rows = (
-        0.0
-        if schema.rows is not None
-        else 1 / precision[()]
-        if () in precision
-        else math.inf
-    )
-    sizes = schema.column_sizes
-    ones: list[Clique] = [(name,) for name in schema if (name,) in precision]
-    others = {*(tau for tau in precision if len(tau) == 2), *larger}
-    found = []
-    for clique in [
-        *ones,
-        *sorted(others, key=lambda c: (len(c), [order[name] for name in c])),
-    ]:
-        cells = prod(sizes[name] for name in clique)
-        variance = rows / cells**2
-        for k in range(1, len(clique) + 1):
-            for tau in combinations(clique, k):
-                inside = prod(sizes[name] for name in tau)
-                free = prod((sizes[name] - 1) / sizes[name] for name in tau)
-                if free:
-                    variance += (
-                        free / precision[tau] * (inside / cells) ** 2
-                        if tau in precision
-                        else math.inf
-                    )
-        if math.isfinite(variance):
-            deviation = math.sqrt(variance)
-            size = min(
-                MEAN_ABS_NORMAL * deviation,
-                min_noise_size(looks[clique[0]], clique, cells),
-            )
-            found.append(KnownMarginal(clique, cells, deviation, size))
-    return tuple(found)
+            key = self._in_order(subset)
+            self._precision[key] = self._precision.get(key, 0.0) + 1 / own
+        if is_split and len(clique) > 2:
+            self._larger.add(self._in_order(clique))
+
+    def _in_order(self, columns: Clique) -> Clique:
+        return tuple(sorted(columns, key=self._order.__getitem__))
+
+    def candidates(self) -> list[Clique]:
+        """Columns, then pairs, then larger marginals, in the schema's order."""
+        small = {subset for subset in self._precision if 1 <= len(subset) <= 2}
+        return sorted(
+            small | self._larger,
+            key=lambda clique: (len(clique), [self._order[name] for name in clique]),
+        )
+
+    def cell_variance(self, clique: Clique) -> float:
+        """Variance of a cell of a marginal; infinite where a part of it was never
+        measured.
+        """
+        cells = prod(self.sizes[name] for name in clique)
+        variance = self._rows_variance() / cells**2
+        for length in range(1, len(clique) + 1):
+            for subset in combinations(clique, length):
+                variance += self._part_variance(subset, cells)
+        return variance
+
+    def _rows_variance(self) -> float:
+        """Variance of the number of rows, the part of no column."""
+        if self._has_declared_rows:
+            return 0.0
+        return 1 / self._precision[()] if () in self._precision else math.inf
+
+    def _part_variance(self, subset: Clique, cells: int) -> float:
+        """What the part of a subset adds to the variance of a cell, when it is spread
+        evenly over the cells of the marginal.
+        """
+        free = prod((self.sizes[name] - 1) / self.sizes[name] for name in subset)
+        if not free:
+            return 0.0  # a column of one code says nothing beyond the others
+        if subset not in self._precision:
+            return math.inf
+        inside = prod(self.sizes[name] for name in subset)
+        return free / self._precision[subset] * (inside / cells) ** 2
 
 
 def _subset_variances(
     clique: Clique, maps: tuple[AxisMap, ...], variance: float, *, most: int
 ) -> list[tuple[Clique, float]]:
-    """The sets of at most so many columns that a table speaks of, each with the
+    """The subsets of at most `most` columns that a measurement speaks of, each with the
     variance of a cell before centring.
     """
-    parts: list[tuple[Clique, float]] = [((), variance)]
+    subsets: list[tuple[Clique, float]] = [((), variance)]
     for name, axis in zip(clique, maps, strict=True):
-        split = []
-        for tau, var in parts:
+        extended = []
+        for subset, own in subsets:
             if not isinstance(axis, Centring):
-                split.append((tau, var * axis.out))
-            if not isinstance(axis, Partition) and len(tau) < most:
-                split.append(
-                    (
-                        (*tau, name),
-                        var / (axis.size if isinstance(axis, Centring) else 1) ** 2,
-                    )
-                )
-        parts = split
-    return parts
+                # Summing over the axis adds up its noise.
+                extended.append((subset, own * axis.out))
+            if not isinstance(axis, Partition) and len(subset) < most:
+                # Centring multiplies by the axis's size, to stay in whole numbers.
+                scale = axis.size if isinstance(axis, Centring) else 1
+                extended.append(((*subset, name), own / scale**2))
+        subsets = extended
+    return subsets

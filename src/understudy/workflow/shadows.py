@@ -2,9 +2,9 @@
 the same synthesizer at the same budget.
 
 For the custodian's own attack on membership. The curator is the real one, its noise
-too; answers come from a practice run, charge nothing and are thrown away. The schema is
-the release's, closed: what it cost to learn it is not spent again, so shadows tell a
-little more than the release itself does.
+too; answers charge nothing and are thrown away. The schema is the release's, closed:
+what it cost to learn it is not spent again, so shadows reveal a little more than the
+release itself does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from understudy.findings import Finding, Progress, Unavailable, ignore_progress
 from understudy.releases import Release
 from understudy.releases.guarantee import GuaranteeKind
 from understudy.synthesizers import Synthesizer, make
-from understudy.synthesizers import ignore_progress as unheard
+from understudy.synthesizers import ignore_progress as ignore_stage
 from understudy.synthesizers.workload import (
     WorkloadTarget,
     check_targets,
@@ -44,8 +44,8 @@ from understudy.workflow.measure import filter_for, measure_closed_schema
 def shadow_release_maker(
     release: Release, rows: int, rng: np.random.Generator
 ) -> Callable[[Codes], Codes]:
-    """Rows of codes to so many synthetic rows of codes, as the release was made.
-    Charges nothing.
+    """A function that makes a shadow release of `rows` synthetic rows from real ones,
+    both as codes, as the release was made. It charges nothing.
     """
     promise, schema = release.guarantee, release.schema
     if promise.kind is not GuaranteeKind.PRIVATE or promise.accounting is None:
@@ -63,27 +63,27 @@ def shadow_release_maker(
             "the release hides whose row it is, not that there is one; shadows are told"
             " apart by a row more"
         )
-    method, wanted = configured_synthesizer(release)
+    method, targets = configured_synthesizer(release)
     budget = Budget.of(promise.epsilon, promise.delta)
 
     def make_shadow(codes: Codes) -> Codes:
-        filter = filter_for(budget, schema, method, promise.accounting)
+        privacy_filter = filter_for(budget, schema, method, promise.accounting)
         table = EncodedRows(
             schema, {name: np.asarray(codes[name], np.int64) for name in schema}
         )
-        room = MechanismContext(
+        context = MechanismContext(
             table=cast(TableProtocol, table),
-            payments=Payments(UnchargedRun(), filter),
+            payments=Payments(UnchargedRun(), privacy_filter),
             neighbours=promise.neighbours,
-            accounting=filter.accounting,
+            accounting=privacy_filter.accounting,
             epsilon=budget.epsilon,
             max_rows=1,
         )
         measured = measure_closed_schema(
-            Curator(room, schema), method, unheard, targets=wanted
+            Curator(context, schema), method, ignore_stage, targets=targets
         )
-        # The same number of rows with and without the person, who is not to be told by
-        # that alone.
+        # The same number of rows with and without the person: it alone must not tell
+        # the two apart.
         return cast(Codes, method.estimate(schema, measured, rng).sample(rows, rng))
 
     return make_shadow
@@ -92,7 +92,7 @@ def shadow_release_maker(
 def configured_synthesizer(
     release: Release,
 ) -> tuple[Synthesizer, tuple[WorkloadTarget, ...]]:
-    """The synthesizer as it was set, and what it was asked to be good at; unavailable
+    """The synthesizer with its options, and the targets of its workload; unavailable
     where the release does not hold all of it.
     """
     options = dict(release.options)
@@ -101,14 +101,14 @@ def configured_synthesizer(
             "the release was made with the help of a public table, which it does not"
             " hold"
         )
-    told = options.pop("workload", None)
+    workload = options.pop("workload", None)
     try:
-        wanted = parse_targets(str(told).split("; ")) if told is not None else ()
-        check_targets(wanted, release.schema)
-        return make(release.synthesizer, **options), wanted
+        targets = () if workload is None else parse_targets(str(workload).split("; "))
+        check_targets(targets, release.schema)
+        return make(release.synthesizer, **options), targets
     except Refused:
         raise Unavailable(
-            "what its synthesizer was told cannot be read back from the release"
+            "the options of its synthesizer cannot be read back from the release"
         ) from None
 
 
