@@ -306,16 +306,16 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
     ("options", "words"),
     [
         (
-            {"intruder": Intruder(radius={"colour": 1.0})},
+            {"intruder": us.Intruder(radius={"colour": 1.0})},
             'column "colour" is not among those',
         ),
-        ({"intruder": Intruder(radius={"sex": 1.0})}, 'column "sex" has no numbers'),
+        ({"intruder": us.Intruder(radius={"sex": 1.0})}, 'column "sex" has no numbers'),
         (
-            {"intruder": Intruder(radius={"age": 1.0}, quasi=["sex"])},
+            {"intruder": us.Intruder(radius={"age": 1.0}, quasi=["sex"])},
             'column "age" has a radius and is no quasi-identifier',
         ),
-        ({"intruder": Intruder(key="colour")}, 'column "colour" is not in real.csv'),
-        ({"intruder": Intruder(on=["colour"])}, 'column "colour" is not among those'),
+        ({"intruder": us.Intruder(key="colour")}, 'column "colour" is not in real.csv'),
+        ({"intruder": us.Intruder(on=["colour"])}, 'column "colour" is not among those'),
         (
             {"copies": ["part.csv"]},
             'part.csv: column "sex" of the other tables is missing',
