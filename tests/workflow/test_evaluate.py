@@ -315,7 +315,10 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
             'column "age" has a radius and is no quasi-identifier',
         ),
         ({"intruder": us.Intruder(key="colour")}, 'column "colour" is not in real.csv'),
-        ({"intruder": us.Intruder(on=["colour"])}, 'column "colour" is not among those'),
+        (
+            {"intruder": us.Intruder(on=["colour"])},
+            'column "colour" is not among those',
+        ),
         (
             {"copies": ["part.csv"]},
             'part.csv: column "sex" of the other tables is missing',

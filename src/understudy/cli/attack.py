@@ -60,7 +60,7 @@ seed = click.option(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Seed of the made data.",
+    help="Seed of the made-up data.",
 )
 
 
@@ -217,7 +217,7 @@ def scoreboard(seed: int, output: Path | None, as_json: bool) -> None:
     type=click.IntRange(1, 100_000),
     default=10_000,
     show_default=True,
-    help="Stop after so many.",
+    help="Stop after this many tables.",
 )
 @output
 @options.as_json

@@ -1,5 +1,5 @@
-"""`understudy audit`: how much loss can be proven from outside, beside what is claimed.
-Spends nothing.
+"""`understudy audit`: the privacy loss that can be proven from outside, beside what is
+claimed. Spends nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "--schema",
     type=options.PATH_TYPE,
     metavar="S",
-    help="What is public about FILE; every column declared.",
+    help="Schema file that declares every column of FILE.",
 )
 @settings.synthesizer
 @settings.setting
@@ -41,26 +41,26 @@ if TYPE_CHECKING:
     default=50_000,
     show_default=True,
     metavar="N",
-    help="Answers to each question on either table. More of them prove more.",
+    help="Answers to each question on either table. More answers prove more.",
 )
 @click.option(
     "--canaries",
     type=click.IntRange(20, 4_000),
     default=500,
     show_default=True,
-    help="Made rows beside FILE's.",
+    help="Number of canaries: made-up rows added to a copy of FILE.",
 )
 @click.option(
     "--ledger",
     type=options.PATH_TYPE,
     metavar="L",
-    help="Where the look at FILE is noted. Default: FILE.ledger.",
+    help="Ledger that records that FILE was read. Default: FILE.ledger.",
 )
 @options.csv_options
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
-    help="Seed of the canaries and their coins. Noise has no seed.",
+    help="Seed of the canaries and of which are added. Privacy noise has no seed.",
 )
 @options.as_json
 @click.pass_obj
@@ -83,28 +83,22 @@ def audit(
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Prove a lower bound on what a synthesizer gives away, beside what it claims; exit
-    code 1 if it gives away more.
+    """Prove a lower bound on the privacy loss of a synthesizer, beside its claim; exit
+    code 1 if the claim is refuted.
 
-    White-box, on a made table and its worst neighbour; with FILE also by one run on a
-    copy of it with canaries in it, which is noted in its ledger and costs nothing: the
-    answers are thrown away.
+    White-box, on a made-up table and its worst neighbour; with FILE also by one run on
+    a copy of it with canaries. That run is recorded in its ledger and spends nothing:
+    its answers are thrown away.
     """
     if file is not None:
         check_input(file)
-    elif (
-        schema is not None
-        or ledger is not None
-        or delimiter is not None
-        or encoding is not None
-        or multiline
-    ):
+    elif any((schema, ledger, delimiter, encoding, multiline)):
         raise click.UsageError(
             "--schema, --ledger, --delimiter, --encoding and --multiline go with a"
             " FILE."
         )
     method = settings.choose_synthesizer(synthesizer, set_options)
-    from understudy.workflow.audit import audit as look
+    from understudy.workflow.audit import audit as run_audit
     from understudy.workflow.open import open_source
 
     with screen.progress(), ExitStack() as files:
@@ -115,7 +109,7 @@ def audit(
                     file, delimiter=delimiter, encoding=encoding, multiline=multiline
                 )
             )
-        found = look(
+        found = run_audit(
             table,
             schema,
             synthesizer=method,
@@ -130,69 +124,30 @@ def audit(
             progress=screen.step,
         )
     if as_json:
-        report_json(audit_facts(found))
+        report_json(found.to_dict())
     else:
         report(audit_lines(found))
     return EXIT_FAILED if found.is_violated else 0
 
 
-def audit_facts(found: Audit) -> dict[str, object]:
-    """An audit for a program."""
-    verdict, once = found.verdict, found.canaries
-    return {
-        "synthesizer": found.synthesizer,
-        "epsilon": found.budget.epsilon,
-        "delta": found.budget.delta,
-        "neighbours": str(found.neighbours),
-        "violated": found.is_violated,
-        "alpha": verdict.alpha,
-        "white_box": {
-            "questions": found.questions,
-            "runs": found.runs,
-            "not_judged": list(found.not_judged),
-            "accounting": str(verdict.accounting),
-            "claimed": verdict.claimed,
-            "measured": verdict.measured,
-            "measured_by_spread": verdict.by_spread,
-            "epsilon": verdict.epsilon,
-            "epsilon_by_spread": verdict.epsilon_by_spread,
-            "violated": verdict.is_violated,
-        },
-        "one_run": (
-            None
-            if once is None
-            else {
-                "internal": True,
-                "canaries": once.canaries,
-                "guesses": once.guesses,
-                "right": once.right,
-                "epsilon": once.epsilon,
-            }
-        ),
-        "sentences": found.sentences(),
-    }
-
-
 def audit_lines(found: Audit) -> list[str]:
     """An audit for a person."""
-    heard = (
-        f"{format_count(found.questions, 'question')}, {found.runs:,} answers to each"
-        " on either of two neighbouring tables"
-    )
-    told = [
-        f"{found.synthesizer}, {found.budget}, {found.neighbours}: {heard}.",
+    questions = format_count(found.questions, "question")
+    lines = [
+        f"{found.synthesizer}, {found.budget}, {found.neighbours}: {questions},"
+        f" {found.runs:,} answers to each on either of two neighbouring tables.",
         *found.sentences(),
     ]
     if found.canaries is not None:
-        told.append(
-            "The one run read real rows: internal, not private, and noted in the"
+        lines.append(
+            "The one run read real rows: internal, not private, and recorded in the"
             " ledger. Nothing was spent."
         )
     else:
-        told.append("Nothing was read and nothing was spent.")
+        lines.append("Nothing was read and nothing was spent.")
     if found.is_violated:
-        told.append(
-            "The promise does not hold. Do not release anything made with this"
+        lines.append(
+            "The guarantee does not hold. Do not release anything made with this"
             " configuration."
         )
-    return told
+    return lines

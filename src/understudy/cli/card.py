@@ -19,7 +19,7 @@ from understudy.cli.layout import report, report_json
     "cliques",
     multiple=True,
     metavar="A,B,…",
-    help="These columns together; may be repeated.",
+    help="The marginal of these columns; may be repeated.",
 )
 @options.as_json
 def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:

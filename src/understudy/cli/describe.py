@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from understudy.schema import Column, Schema
 
 DRAFT_REMINDER = (
-    "The draft was written by looking at the rows. It becomes public by being used:"
-    " read it as something you are about to publish."
+    "The draft was made from the rows. Using it makes it public: read it as something"
+    " you are about to publish."
 )
 
 
@@ -31,7 +31,7 @@ DRAFT_REMINDER = (
 @click.option(
     "--public-domains",
     is_flag=True,
-    help="The values in this file are public knowledge: write values and bounds down.",
+    help="The values in FILE are public knowledge: declare values and bounds.",
 )
 @click.option(
     "--rare-below",
@@ -47,12 +47,12 @@ DRAFT_REMINDER = (
     type=options.PATH_TYPE,
     required=True,
     metavar="SCHEMA",
-    help="The .yaml file to write.",
+    help="Schema file to write (.yaml).",
 )
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Write SCHEMA anew where it exists; what was edited in it is gone.",
+    help="Replace SCHEMA if it exists; what was edited in it is lost.",
 )
 @options.csv_options
 @options.as_json
@@ -69,8 +69,8 @@ def describe(
     multiline: bool,
     as_json: bool,
 ) -> None:
-    """Draft a schema of FILE: types, and for each column what is public, what would be
-    learned, what to fill in.
+    """Draft a schema of FILE: the type of each column, what is public about it, what
+    would be learned and what to fill in.
     """
     check_input(file)
     check_outputs([output], inputs=[file])

@@ -1,5 +1,5 @@
-"""`understudy evaluate`: one page on what a release keeps and risks. Reads real rows,
-unless told not to.
+"""`understudy evaluate`: utility and disclosure risk of a release, on one page. Reads
+real rows, except with `--without-real`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_TITLES_PER_REASON = 8
 MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
 
 
-@click.command(short_help="What a release keeps and risks, on one page.")
+@click.command(short_help="Utility and disclosure risk of a release, on one page.")
 @click.argument("real", type=options.PATH_TYPE, required=False)
 @click.argument("synthetic", type=options.PATH_TYPE, nargs=-1)
 @click.option(
@@ -35,65 +35,65 @@ MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
     type=options.PATH_TYPE,
     metavar="R",
     help=(
-        "The release the table came from: adds guarantee, account, card and more"
-        " attacks."
+        "Release that the table was sampled from: adds guarantee, budget statement,"
+        " card and more attacks."
     ),
 )
 @click.option(
     "--schema",
     type=options.PATH_TYPE,
     metavar="S",
-    help="How to read the columns, where no release says so.",
+    help="Schema file of the columns, where there is no release.",
 )
 @click.option(
     "--holdout",
     type=options.PATH_TYPE,
     metavar="FILE",
-    help="Real rows that the release was not made from: the attacks' control.",
+    help="Real rows that the release was not made from: control group of the attacks.",
 )
 @click.option(
     "--target",
     multiple=True,
     metavar="COLUMN",
-    help="A column that classifiers predict; may be repeated.",
+    help="Column that classifiers predict; may be repeated.",
 )
 @click.option(
     "--formula",
     multiple=True,
     metavar="Y~X",
     help=(
-        "A statsmodels formula to compare estimates of; least squares unless it begins"
-        " with logit:, probit: or poisson:. May be repeated."
+        "Regression (a statsmodels formula) fitted to both tables: least squares, or"
+        " logit:Y~X, probit:Y~X, poisson:Y~X. May be repeated."
     ),
 )
 @click.option(
     "--quasi",
     multiple=True,
     metavar="COLUMN",
-    help="What an intruder knows of somebody; may be repeated.",
+    help="Quasi-identifier: a column that an intruder knows; may be repeated.",
 )
 @click.option(
     "--sensitive",
     multiple=True,
     metavar="COLUMN",
-    help="What nobody should learn; may be repeated.",
+    help="Sensitive column that an intruder wants to learn; may be repeated.",
 )
 @click.option(
     "--radius",
     multiple=True,
     metavar="COLUMN=N",
-    help="How far a number may be off and still match; may be repeated.",
+    help="Distance within which numbers match; may be repeated.",
 )
 @click.option(
     "--named",
     type=options.PATH_TYPE,
     metavar="FILE",
-    help="A file with names in it, to link with.",
+    help="Table with names that an intruder links with.",
 )
 @click.option(
     "--key",
     metavar="COLUMN",
-    help="The column that says who is who, in every file that has it.",
+    help="Column that identifies a person, in every file that has it.",
 )
 @click.option(
     "--copy",
@@ -109,26 +109,28 @@ MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
     default=0,
     metavar="N",
     help=(
-        "Make the release anew N times with one person and N times without (8 at"
-        " least), and try to tell which is which. Charges nothing."
+        "Membership attack by shadow models: N releases with one person and N without"
+        " (at least 8). Spends nothing."
     ),
 )
 @click.option(
-    "--without-real", is_flag=True, help="The publishable part, from the release alone."
+    "--without-real",
+    is_flag=True,
+    help="Only what may be published, from the release alone.",
 )
 @click.option("--no-risk", is_flag=True, help="Leave the attacks out.")
 @click.option(
     "--ledger",
     type=options.PATH_TYPE,
     metavar="L",
-    help="Where to note that the real rows were read.",
+    help="Ledger that records that the real rows were read.",
 )
 @click.option(
     "-o",
     "--output",
     type=options.PATH_TYPE,
     metavar="OUT",
-    help="The page to write (.html); its JSON twin goes beside it.",
+    help="Report to write (.html); the same as .json goes beside it.",
 )
 @options.csv_options
 @options.as_json
@@ -158,8 +160,8 @@ def evaluate(
     multiline: bool,
     as_json: bool,
 ) -> None:
-    """Compare REAL with one or more SYNTHETIC tables: utility, risk, attacks, on one
-    page that loads nothing.
+    """Compare REAL with one or more SYNTHETIC tables: utility, disclosure risk and
+    attacks, on one page without external content.
 
     The page is internal: it was computed from the real rows without noise.
     `--without-real` makes the part that may be published. `--delimiter`, `--encoding`

@@ -51,9 +51,9 @@ def mention_other_ledgers(book: Path) -> tuple[str, ...]:
     )
 
 
-@click.group(short_help="The account of a dataset: open, show, verify, back up.")
+@click.group(short_help="Privacy budget of a dataset: open, show, verify, back up.")
 def ledger() -> None:
-    """The account of a dataset: what was spent on it, durably."""
+    """The privacy budget of a dataset: how much of it was spent, by which runs."""
 
 
 @ledger.command()
@@ -62,22 +62,22 @@ def ledger() -> None:
     "--epsilon",
     required=True,
     metavar="E",
-    help="ε that may be spent on this dataset in all.",
+    help="Cap on the ε spent on this dataset in all.",
 )
 @click.option(
-    "--delta", metavar="D", help="δ that may be spent on it in all. Default 1e-6."
+    "--delta", metavar="D", help="Cap on the δ spent on it in all. Default: 1e-6."
 )
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="The dataset's name, as its owner calls it. Default: the file's name.",
+    help="Name of the dataset. Default: that of the file.",
 )
 @options.neighbours
 @click.option(
     "--unit",
     default="row",
     show_default=True,
-    help="Whom the guarantee protects, as runs will state it.",
+    help="Privacy unit that the guarantee protects, as runs state it.",
 )
 @options.as_json
 def init(
@@ -140,7 +140,7 @@ def show(path: Path, as_json: bool) -> None:
 @click.option(
     "--anchor",
     metavar="HASH",
-    help="A last digest written down earlier; the ledger must still hold it.",
+    help="Last digest that was noted earlier; the ledger must still contain it.",
 )
 @options.as_json
 def verify(path: Path, anchor: str | None, as_json: bool) -> None:
@@ -200,7 +200,7 @@ def backup(path: Path, copy: Path, as_json: bool) -> None:
 @click.option(
     "--anchor",
     metavar="HASH",
-    help="The newest digest you have of the account; the backup must hold it.",
+    help="Newest digest that you have of the ledger; the backup must contain it.",
 )
 @options.as_json
 def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:

@@ -18,18 +18,18 @@ as_json = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Report as JSON on stdout, and nothing else.",
+    help="Print JSON on stdout, and nothing else.",
 )
 epsilon = click.option(
     "--epsilon",
     required=True,
     metavar="E",
-    help="ε of the run, such as 1 or 0.5. Smaller is more private.",
+    help="Privacy budget ε of the run, such as 1 or 0.5. Smaller is more private.",
 )
 delta = click.option(
     "--delta",
     metavar="D",
-    help="δ of the run. Default 1e-9, whatever the table holds; 0 for pure ε.",
+    help="Privacy budget δ of the run. Default: 1e-9; 0 for pure ε-DP.",
 )
 neighbours = click.option(
     "--neighbours",
@@ -37,8 +37,8 @@ neighbours = click.option(
     default="add_remove",
     show_default=True,
     help=(
-        "Which tables must be hard to tell apart: one row more or less, or one row"
-        " exchanged (then the number of rows is public)."
+        "Neighbouring tables: one row added or removed, or one row replaced (then the"
+        " number of rows is public)."
     ),
 )
 accounting = click.option(
@@ -59,8 +59,8 @@ keep_formulas = click.option(
     "--keep-formulas",
     is_flag=True,
     help=(
-        "In a .csv file, leave texts as they are that a spreadsheet would run as"
-        " formulas. Default: an apostrophe before them."
+        "Write texts that a spreadsheet would run as formulas to a .csv file as they"
+        " are. Default: with a leading apostrophe."
     ),
 )
 
@@ -99,8 +99,8 @@ def csv_options(command: Command) -> Command:
             metavar="CHAR",
             callback=_read_delimiter,
             help=(
-                "What separates the cells of a CSV file: one character, or tab."
-                " Default: what the header line suggests."
+                "Delimiter of a CSV file: one character, or tab. Default: detected from"
+                " the header line."
             ),
         ),
     ):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     pass
 
 
-@click.command(short_help="What a run would cost and miss by. Reads no rows.")
+@click.command(short_help="Privacy cost and expected error of a run. Reads no rows.")
 @click.argument("schema", type=options.PATH_TYPE)
 @click.option(
     "--epsilon", metavar="E", help="How much privacy to spend, such as 1 or 0.5."
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="A",
     help=(
-        "Instead of --epsilon: find the smallest one at which noise moves a measured"
-        " column or pair, in the median, by at most this share of the rows."
+        "Instead of --epsilon: find the smallest ε at which noise moves measured"
+        " columns and pairs by at most this share of the rows, in the median."
     ),
 )
 @options.delta
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     metavar="N",
     help=(
-        "About how many rows the table has, if that may be said: gives expected errors."
+        "Approximate number of rows, if it may be known: adds expected errors, time and"
+        " memory."
     ),
 )
 @settings.synthesizer
@@ -61,8 +62,8 @@ def plan(
     accounting: str | None,
     as_json: bool,
 ) -> None:
-    """What `synthesize` with the same options would cost and how exact it would be.
-    Reads SCHEMA only.
+    """Privacy cost and expected error of `synthesize` with the same options. Reads
+    SCHEMA only.
     """
     if (epsilon is None) == (accuracy is None):
         raise click.UsageError("say either --epsilon or --accuracy")

@@ -23,7 +23,7 @@ from understudy.text import format_count
     "--rows",
     type=click.IntRange(min=0),
     metavar="N",
-    help="How many rows. Default: the release's own estimate.",
+    help="Number of rows. Default: the release's noisy estimate.",
 )
 @click.option(
     "-o",
@@ -31,7 +31,7 @@ from understudy.text import format_count
     type=options.PATH_TYPE,
     required=True,
     metavar="OUT",
-    help="A .csv or .parquet file to write, or a folder for parts.",
+    help="File to write (.csv or .parquet), or a folder for parts.",
 )
 @click.option(
     "--partition-rows",

@@ -40,7 +40,7 @@ def schema() -> None:
     "--from",
     "source",
     type=SCHEMA_FORMATS,
-    help="What FILE is. Default: told from its words.",
+    help="Format of FILE. Default: detected from its content.",
 )
 @click.option(
     "--to",
@@ -48,7 +48,7 @@ def schema() -> None:
     type=SCHEMA_FORMATS,
     default="understudy",
     show_default=True,
-    help="What OUT will be.",
+    help="Format of OUT.",
 )
 @click.option(
     "--table", metavar="NAME", help="Which table, where FILE describes several."

@@ -1,4 +1,4 @@
-"""Which algorithm, and how it is set: the two options that `synthesize`, `plan` and
+"""The algorithm, its options and the workload: options that `synthesize`, `plan` and
 `audit` share.
 """
 
@@ -17,7 +17,7 @@ synthesizer = click.option(
     default="adaptive",
     show_default=True,
     metavar="NAME",
-    help="Which algorithm; `understudy synthesizers` lists them.",
+    help="Algorithm; `understudy synthesizers` lists them.",
 )
 setting = click.option(
     "--set",
@@ -33,11 +33,11 @@ setting = click.option(
 workload = click.option(
     "--workload",
     multiple=True,
-    metavar="WISH",
+    metavar="TARGET",
     help=(
-        "What it should be good at: label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,"
-        " ranges=COLUMN,…, pairs, columns, or triples (the default). *2 behind a wish"
-        " doubles its weight. May be repeated."
+        "Marginals that should be accurate: label=COLUMN, pairs=COLUMN,"
+        " group=COLUMN,COLUMN, ranges=COLUMN,…, pairs, columns, or triples (the"
+        " default). Append *2 to double a target's weight. May be repeated."
     ),
 )
 

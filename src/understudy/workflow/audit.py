@@ -71,6 +71,41 @@ class Audit:
             return False
         return self.canaries.epsilon > float(self.budget.epsilon)
 
+    def to_dict(self) -> dict[str, object]:
+        """The audit for a program."""
+        verdict = self.verdict
+        one_run = None
+        if self.canaries is not None:
+            one_run = {
+                "internal": True,
+                "canaries": self.canaries.canaries,
+                "guesses": self.canaries.guesses,
+                "right": self.canaries.right,
+                "epsilon": self.canaries.epsilon,
+            }
+        return {
+            "synthesizer": self.synthesizer,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "neighbours": str(self.neighbours),
+            "violated": self.is_violated,
+            "alpha": verdict.alpha,
+            "white_box": {
+                "questions": self.questions,
+                "runs": self.runs,
+                "not_judged": list(self.not_judged),
+                "accounting": str(verdict.accounting),
+                "claimed": verdict.claimed,
+                "measured": verdict.measured,
+                "measured_by_spread": verdict.by_spread,
+                "epsilon": verdict.epsilon,
+                "epsilon_by_spread": verdict.epsilon_by_spread,
+                "violated": verdict.is_violated,
+            },
+            "one_run": one_run,
+            "sentences": self.sentences(),
+        }
+
     def sentences(self) -> list[str]:
         """What a person reads."""
         lines = [f"white-box: {self.verdict.sentence()}"]
