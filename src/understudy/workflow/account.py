@@ -1,8 +1,8 @@
-"""Whose account a run is charged to when nobody names one.
+"""The ledger that a run is charged to when none is named.
 
 It is `<file>.ledger` beside the file. The same rows under another name would get
-another, empty account, and a cap would be none. What can be seen of that without a
-digest of rows, which would say something about them, is refused or said:
+another, empty ledger, and a cap would not bind. What can be seen of that without a
+digest of rows, which would say something about them, is refused or announced:
 
   * a symbolic link has the account of the file it leads to; one that has an account
     under its own name is refused;
@@ -36,7 +36,7 @@ def open_ledger(
     schema: Schema,
 ) -> Ledger:
     """The ledger asked for, or an uncapped one beside the file that records the running
-    total.
+    total. Refused where it protects another unit, or by another relation.
 
     A ledger of a file's own name is its account, whatever its owner calls the dataset.
     """
@@ -44,25 +44,21 @@ def open_ledger(
     where = Path(path) if path is not None else source.ledger_path
     if path is None:
         refuse_second_account(source)
-    if (
-        dataset is None
-        and where.exists()
-        and (path is not None or source.path is not None)
-    ):
-        book = Ledger.open(where)
-        book.expect(neighbours=neighbours, unit=unit)
-        return book
+    # All frames share table.ledger: only their dataset's name tells them apart.
+    is_own = path is not None or source.path is not None
+    if dataset is None and is_own and where.exists():
+        ledger = Ledger.open(where)
+        ledger.expect(neighbours=neighbours, unit=unit)
+        return ledger
     name = dataset or source.title
     return Ledger.open_or_create(where, dataset=name, neighbours=neighbours, unit=unit)
 
 
 def unit_words(schema: Schema) -> str:
-    """Whom an account protects, as a ledger writes it down."""
-    return (
-        schema.unit.noun
-        if schema.unit.id is None
-        else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
-    )
+    """The privacy unit, as a ledger writes it down."""
+    if schema.unit.id is None:
+        return schema.unit.noun
+    return f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
 
 
 def announce_account(source: TableSource) -> Notice | None:
@@ -101,12 +97,13 @@ def refuse_second_account(source: TableSource) -> None:
 
 
 def _refuse_account_of_link(path: Path, book: Path) -> None:
+    """Refuse a link that has a ledger under its own name, besides or instead of that of
+    the file it leads to.
+    """
     own = _ledger_of(path)
-    if (
-        not path.is_symlink()
-        or not own.exists()
-        or (book.exists() and own.samefile(book))
-    ):
+    if not path.is_symlink() or not own.exists():
+        return
+    if book.exists() and own.samefile(book):
         return
     raise Refused(
         f"{path.name} is a link to {book.stem}, and an account lies under each name or"
@@ -116,7 +113,9 @@ def _refuse_account_of_link(path: Path, book: Path) -> None:
 
 
 def _refuse_account_of_alias(real: Path) -> None:
-    """Another name of the same file in its folder, with an account."""
+    """Refuse a hard link whose other name, in the same folder, has an account. Names in
+    other folders cannot be found.
+    """
     if real.stat().st_nlink == 1:
         return
     for book in sorted(real.parent.glob("*.ledger")):
@@ -130,7 +129,9 @@ def _refuse_account_of_alias(real: Path) -> None:
 
 
 def _refuse_account_of_gone(title: str, book: Path) -> None:
-    """An account whose file was renamed, for all that can be seen."""
+    """Refuse a new account beside one whose file is gone: the file may have been
+    renamed.
+    """
     for other in find_ledgers_beside(book):
         gone = other.with_suffix("")
         if table_kind(gone) is not None:

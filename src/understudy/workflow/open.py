@@ -1,4 +1,4 @@
-"""Opening: what a table says about itself before anything is spent, and whether a
+"""Opening a table: what is public about it before anything is spent, and whether a
 schema fits it.
 """
 
@@ -32,7 +32,7 @@ from understudy.text import join_first_names
 Word = TypeVar("Word", bound=StrEnum)
 
 
-class ArrowStream(Protocol):
+class SupportsArrowStream(Protocol):
     """A table that any Arrow library can read: a pandas, polars or pyarrow frame, a
     DuckDB relation, and others.
     """
@@ -41,7 +41,7 @@ class ArrowStream(Protocol):
         """The table as a capsule of the Arrow C stream interface."""
 
 
-TableLike = str | Path | Sequence[str | Path] | ArrowStream | TableSource
+TableLike = str | Path | Sequence[str | Path] | SupportsArrowStream | TableSource
 """What can be opened as a table: a CSV or Parquet file, several of them, a frame, or a
 table that is open already.
 """
@@ -58,7 +58,7 @@ the same reckoning: roots of parts add up.
 
 
 def member_of(kind: type[Word], value: str, noun: str) -> Word:
-    """The member of a list of words that is meant.
+    """The member of an enumeration by its value; `noun` names it in a refusal.
 
     >>> member_of(Accounting, "gdp", "accounting")
     <Accounting.GDP: 'gdp'>
@@ -79,9 +79,10 @@ def open_source(
     multiline: bool = False,
     only_csv: bool = True,
 ) -> TableSource:
-    """The table behind a path or frame; a source is taken as it is. How a CSV file is
-    read goes with no other table, unless `only_csv` is False: then it is for those of
-    several tables that are CSV files.
+    """The table behind a path or frame; one that is open already is returned as it is.
+
+    `delimiter`, `encoding` and `multiline` are refused for a table that is no CSV file,
+    unless `only_csv` is False: then they concern those of several tables that are.
     """
     if isinstance(data, TableSource):
         return data
@@ -101,12 +102,12 @@ def open_source(
 
 def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schema:
     """The schema given, checked against the table's header; without one, columns whose
-    types a paid vote decides.
+    types are learned by a noisy vote.
 
-    The types in which a frame or file stores its columns are not taken for
-    declarations: one empty cell turns a pandas column of whole numbers into floats, one
-    odd cell turns what a reader inferred into texts. Only what has no text at all
-    (lists, structures, bytes) is told by its stored type, and left out.
+    The types in which a frame or file stores its columns are no declarations: one empty
+    cell turns a pandas column of whole numbers into floats, one odd cell turns what a
+    reader inferred into texts. Only columns that have no text at all (lists, structures,
+    bytes) are recognised by their stored type, and left out.
     """
     if schema is None:
         source.check_header()
@@ -122,16 +123,16 @@ def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schem
         check_readable(schema) if isinstance(schema, Schema) else Schema.load(schema)
     )
     for column in known.columns:
-        if column.name not in source.names:
-            needed = column.is_modelled or column.name == known.unit.id
-            if needed:
-                raise TableError(
-                    f'{source.title}: column "{column.name}" is in the schema and not'
-                    " in the table. Nothing was spent"
-                )
+        # A column that takes no part may be missing.
+        is_needed = column.is_modelled or column.name == known.unit.id
+        if is_needed and column.name not in source.names:
+            raise TableError(
+                f'{source.title}: column "{column.name}" is in the schema and not'
+                " in the table. Nothing was spent"
+            )
     place = {name: at for at, name in enumerate(source.names)}
-    # As the table has them, so that rows come back in the order they went in; the
-    # header is public.
+    # In the table's order, so that synthetic rows look like real ones. The header is
+    # public, so its order is.
     columns = sorted(
         known.columns, key=lambda column: place.get(column.name, len(place))
     )
@@ -180,31 +181,33 @@ def check_readable(schema: Schema) -> Schema:
     be paid for and then lost.
     """
     try:
+        # A release file holds its schema in this form.
         schema_from_dict(schema_to_dict(schema))
     except SchemaError as error:
-        said = str(error).removeprefix("schema: ").rstrip(".")
+        cause = error.cause.removeprefix("schema: ")
         raise Refused(
-            f"A release with this schema could not be read again. {said}. Nothing was"
+            f"A release with this schema could not be read again. {cause}. Nothing was"
             " spent"
         ) from None
     return schema
 
 
 def refuse_tiny(filter: Filter, max_rows: int) -> None:
-    """Refuse a budget at which noise would be wider than any that is drawn, whatever
-    part of it an answer gets.
+    """Refuse a budget at which the noise of some answer would be wider than the noise
+    source can draw.
     """
-    least = MIN_EPSILON_PER_ROW * max_rows
+    # A unit of several rows splits the budget among them, in effect.
+    min_epsilon = MIN_EPSILON_PER_ROW * max_rows
     if filter.accounting is Accounting.PURE:
-        if filter.total < least:
+        if filter.total < min_epsilon:
             raise Refused(
-                f"With ε below {float(least):g} every answer would be noise alone. Use"
-                " a larger ε, or allow a small δ such as 1e-9. Nothing was spent"
+                f"With ε below {float(min_epsilon):g} every answer would be noise"
+                " alone. Use a larger ε, or allow a small δ such as 1e-9. Nothing was"
+                " spent"
             )
         return
-    mu_squared = (
-        filter.total if filter.accounting is Accounting.GDP else 2 * filter.total
-    )
+    is_gdp = filter.accounting is Accounting.GDP
+    mu_squared = filter.total if is_gdp else 2 * filter.total  # ρ = μ²/2
     if mu_squared < (MIN_MU_PER_ROW * max_rows) ** 2:
         raise Refused(
             "With so small an ε and δ every answer would be noise alone. Use a larger"
@@ -213,15 +216,17 @@ def refuse_tiny(filter: Filter, max_rows: int) -> None:
 
 
 def _undeclared_column(source: TableSource, name: str) -> Column:
+    """A column of which only the header is known."""
     if guess_identifier(name):
+        # By its name alone, which is public: a look at the cells would not be.
         return Identifier(name=name, note="its name says so")
     stored = column_of_type(name, (source.types or {}).get(name, "VARCHAR"))
     return stored if isinstance(stored, Text) else UndeclaredColumn(name=name)
 
 
 def without_notes(schema: Schema) -> Schema:
-    """The schema as a release may carry it: what a draft noted beside a column is for
-    its owner.
+    """The schema as a release may carry it. Notes that a draft left beside columns are
+    for the owner: they were made from the rows.
     """
     return replace(
         schema, columns=tuple(replace(column, note="") for column in schema.columns)

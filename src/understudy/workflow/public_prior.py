@@ -1,11 +1,11 @@
-"""A public table as a prior: rows of other people, declared public by the owner, that
-say what this table may look like.
+"""A public table as a prior: rows of other people, declared public by the owner, whose
+distribution may be like that of the private table.
 
 Nothing about them is protected; the guarantee lists them among what was declared
-public. Which of their marginals are of use is told from them alone and costs nothing.
-How far those are from the truth is bought: a noisy distance each, and the number of
-rows where nothing else tells it. Synthesizers find both among what is known already,
-and a fit believes the public table as far as it deserves
+public. Which of their marginals are used is decided from them alone and costs nothing.
+How far those are from the private ones is measured: a noisy distance each, and the
+number of rows where nothing else determines it. Synthesizers find both among the
+measurements they start from, and a fit weighs the public table by these distances
 (models/fitting/public_prior.py).
 """
 
@@ -32,7 +32,9 @@ from understudy.schema import Schema
 from understudy.tables import Table, TableSource
 
 PRIOR_TOTAL_SHARE, PRIOR_DISTANCE_SHARE = Fraction(1, 100), Fraction(1, 50)
-"""Parts of the budget for the number of rows, and for the distances."""
+"""Parts of the budget for the number of rows, and for all distances together: small,
+because a prior is only worth what it saves.
+"""
 
 MAX_PUBLIC_TREE_CELLS = 50_000
 """Cells of the model that the public marginals make: small beside what a synthesizer
@@ -40,11 +42,11 @@ may build on it.
 """
 
 MAX_PUBLIC_PAIR_CELLS = 10_000
-"""Cells of the largest pair that is looked at."""
+"""Cells of the largest public pair that is counted."""
 
 CHANCE_DISTANCE_PER_CELL = 0.8
-"""What chance adds to the distance from independence of a table, for every cell that is
-filled: E|z|.
+"""E|Z| for a standard normal Z, rounded: sampling error adds this much to the distance
+of a cell from independence, in units of the square root of its expected count.
 """
 
 
@@ -52,9 +54,10 @@ def refuse_unlike(public: TableSource, schema: Schema, private: TableSource) -> 
     """Refuse, before anything is spent, the private table itself, and one that has none
     of its columns, or only one of them.
     """
-    if public is private or (
-        public.kind in ("csv", "parquet") and public.ledger_path == private.ledger_path
-    ):
+    # A file has one ledger, whatever path leads to it.
+    is_file = public.kind in ("csv", "parquet")
+    is_same_file = is_file and public.ledger_path == private.ledger_path
+    if public is private or is_same_file:
         raise Refused(
             f"{public.title}: the table that is to be protected cannot be the public"
             " one. Nothing was spent"
@@ -73,26 +76,28 @@ def describe_public_table(public: TableSource, schema: Schema) -> str:
     return f"the public table {public.title}, used as a prior for {', '.join(shared)}"
 
 
-def measure_public_distances(custody: Curator, public: TableSource) -> Measurements:
-    """The public marginals that are of use, each with its noisy distance from the
-    truth; and the number of rows, if it had to be bought.
+def measure_public_distances(curator: Curator, public: TableSource) -> Measurements:
+    """The public marginals that are used, each with its noisy distance from the private
+    one; and the number of rows, if it had to be measured.
     """
-    schema = custody.schema
+    schema = curator.schema
     counted = public_marginals(public, schema)
     if not counted:
         return Measurements()
-    known, bought = custody.discovered_measurements, Measurements()
-    if custody.rows is not None:
-        total = float(custody.rows)
+    known, bought = curator.discovered_measurements, Measurements()
+    if curator.rows is not None:
+        total = float(curator.rows)  # public under replace
     else:
+        # What discovery measured usually determines the number of rows well enough.
         if schema.rows is None and not len(known):
-            bought = custody.measure([()], share=PRIOR_TOTAL_SHARE)
+            bought = curator.measure([()], share=PRIOR_TOTAL_SHARE)
         total = max(pool_total(schema, known + bought)[0], 1.0)
+    # The public table may be larger or smaller: only its shares are a prior.
     scaled = {
-        clique: table * (total / max(table.sum(), 1.0))
-        for clique, table in counted.items()
+        clique: counts * (total / max(counts.sum(), 1.0))
+        for clique, counts in counted.items()
     }
-    distances = custody.errors(scaled, share=PRIOR_DISTANCE_SHARE)
+    distances = curator.errors(scaled, share=PRIOR_DISTANCE_SHARE)
     gaps = tuple(
         EstimateDistance(gap.distance, gap.estimate, public=True)
         for gap in distances_with_estimates(distances, scaled)
@@ -107,30 +112,25 @@ def public_marginals(
     tree holds, counted in the public table.
     """
     names = [name for name in schema if name in public.names]
-    columns = tuple(
-        replace(c, constant=False) for c in schema.columns if c.name in names
-    )
-    apart = Schema(
-        columns=columns
-    )  # whom the private table protects and what it rules out is not about these rows
-    table = Table(public, apart)
-    sizes = apart.column_sizes
-    pairs = [
-        pair
-        for pair in combinations(names, 2)
-        if sizes[pair[0]] * sizes[pair[1]] <= MAX_PUBLIC_PAIR_CELLS
-    ]
+    columns = [replace(c, constant=False) for c in schema.columns if c.name in names]
+    # Columns alone: the unit and the rules are about the private rows.
+    columns_only = Schema(columns=tuple(columns))
+    sizes = columns_only.column_sizes
+    pairs = []
+    for first, second in combinations(names, 2):
+        if sizes[first] * sizes[second] <= MAX_PUBLIC_PAIR_CELLS:
+            pairs.append((first, second))
     singles: list[Clique] = [(name,) for name in names]
-    counts = dict(
-        zip([*singles, *pairs], table.counts([*singles, *pairs]), strict=True)
-    )
+    cliques = [*singles, *pairs]
+    counted = Table(public, columns_only).counts(cliques)
+    counts = dict(zip(cliques, counted, strict=True))
     if not counts[singles[0]].sum():
         return {}
-    far = {pair: _excess_dependence(counts[pair]) for pair in pairs}
-    wanted = sorted(
-        (pair for pair in pairs if far[pair] > 0), key=lambda pair: -far[pair]
-    )
-    kept, _ = select_fitting_cliques(wanted, sizes, MAX_PUBLIC_TREE_CELLS)
+    dependence = {pair: _excess_dependence(counts[pair]) for pair in pairs}
+    dependent = [pair for pair in pairs if dependence[pair] > 0]
+    dependent.sort(key=lambda pair: -dependence[pair])
+    # The strongest pairs first, as far as one small tree holds them.
+    kept, _ = select_fitting_cliques(dependent, sizes, MAX_PUBLIC_TREE_CELLS)
     return {
         clique: _without_impossible(counts[clique], schema, clique)
         for clique in [*singles, *kept]
@@ -142,21 +142,18 @@ def _without_impossible(
 ) -> NDArray[np.float64]:
     """The counts, without those in cells that the schema calls impossible."""
     zeros = schema.zeros(clique)
-    return (
-        np.where(zeros, 0.0, counts) if zeros is not None else counts.astype(np.float64)
-    )
+    if zeros is None:
+        return counts.astype(np.float64)
+    return np.where(zeros, 0.0, counts)
 
 
 def _excess_dependence(counts: NDArray[np.int64]) -> float:
-    """How far a pair is from independence, as a share of its rows, beyond what chance
-    explains.
+    """L1 distance of a pair from independence beyond sampling error, as a share of its
+    rows.
     """
     rows = counts.sum()
     product = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows
-    return float(
-        (
-            np.abs(counts - product).sum()
-            - CHANCE_DISTANCE_PER_CELL * np.sqrt(product).sum()
-        )
-        / rows
-    )
+    distance = np.abs(counts - product).sum()
+    # A count with expectation m is about √m off by chance alone.
+    by_chance = CHANCE_DISTANCE_PER_CELL * np.sqrt(product).sum()
+    return float((distance - by_chance) / rows)
