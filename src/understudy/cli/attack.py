@@ -149,10 +149,12 @@ def decode(
     )
 
 
-@attack.command(short_help="Two harmless counts whose difference is one person.")
+@attack.command(
+    "differencing", short_help="Two harmless counts whose difference is one person."
+)
 @output
 @options.as_json
-def differencing(output: Path | None, as_json: bool) -> None:
+def subtract_counts(output: Path | None, as_json: bool) -> None:
     """Subtract two published counts, one of them without John."""
     check_figure_output(output)
     from understudy.attacks import differencing as room

@@ -1,15 +1,14 @@
-"""`understudy demo`: the whole way on a real survey that people answered about their
-marriages.
+"""`understudy demo`: all steps of a release, on a real survey about marriages.
 
 The survey is Fair, "A theory of extramarital affairs", Journal of Political Economy 86,
 1978: 6,366 answers, shipped with statsmodels by permission of the author. The
 questionnaire says which answers there were, so those are declared; how much time went
-into affairs at most it does not say, so that bound is bought.
+into affairs at most it does not say, so that bound is learned inside the budget.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +25,7 @@ from understudy.version import install_command
 
 if TYPE_CHECKING:
     from understudy.evaluation.utility import MarginalComparison
+    from understudy.releases import Release
     from understudy.schema import Schema
 
 SURVEY_ANSWERS: dict[str, tuple[str, ...]] = {
@@ -41,10 +41,14 @@ SURVEY_ANSWERS: dict[str, tuple[str, ...]] = {
 """The answers that were printed on the form: public, whoever ticked them."""
 
 
-@click.command(short_help="The whole way, on a sensitive survey.")
+@click.command(short_help="All steps of a release, on a sensitive survey.")
 @click.argument("directory", type=options.PATH_TYPE, default=Path("demo"))
 @click.option(
-    "--epsilon", default="1", show_default=True, metavar="E", help="ε of the release."
+    "--epsilon",
+    default="1",
+    show_default=True,
+    metavar="E",
+    help="Privacy budget ε of the release.",
 )
 @options.as_json
 @click.pass_obj
@@ -68,10 +72,10 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
         raise Refused(
             f"{directory}: cannot be made ({error.strerror}). Nothing was spent."
         ) from None
-    # The demo is a show: it is told in a pipe too.
+    # Shown in a pipe too: unlike other commands, the demo is run to be read.
     shown = screen if screen.is_watched or as_json else Screen.plain()
     try:
-        _run_demo(shown, directory, epsilon, as_json)
+        _run_demo(shown, DemoFiles(directory), epsilon, as_json)
     except BaseException as error:
         if is_interruption(error):
             raise CommandStopped(
@@ -81,89 +85,160 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
         raise
 
 
-def _run_demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
-    from understudy.cli.describe import DRAFT_REMINDER
+@dataclass(frozen=True)
+class DemoFiles:
+    """Where the demo writes, all in one folder."""
+
+    folder: Path
+
+    @property
+    def survey(self) -> Path:
+        """The original table."""
+        return self.folder / "survey.csv"
+
+    @property
+    def schema(self) -> Path:
+        """What is public about it."""
+        return self.folder / "survey.yaml"
+
+    @property
+    def output(self) -> Path:
+        """The synthetic table."""
+        return self.folder / "synthetic.csv"
+
+    @property
+    def release(self) -> Path:
+        """All that was measured."""
+        return self.folder / "survey.understudy"
+
+    @property
+    def ledger(self) -> Path:
+        """The privacy budget of the survey."""
+        return self.folder / "survey.ledger"
+
+    def list_files(self) -> list[list[str]]:
+        """Every file, and what to do with it."""
+        return [
+            [str(self.survey), "the original: keep it"],
+            [str(self.schema), "what is public about it"],
+            [str(self.output), "the synthetic table: hand it out"],
+            [
+                str(self.release),
+                "the release: all that was measured; `understudy sample` reads it",
+            ],
+            [
+                str(self.ledger),
+                "the privacy budget: keep it, `understudy ledger show` reads it",
+            ],
+        ]
+
+
+def _run_demo(screen: Screen, files: DemoFiles, epsilon: str, as_json: bool) -> None:
+    """Every step that a custodian takes, shown as it is taken."""
     from understudy.cli.synthesize import WrittenFiles, run_facts, show_run
-    from understudy.schema import Schema
     from understudy.workflow.compare import compare
-    from understudy.workflow.describe import describe
-    from understudy.workflow.plan import plan
-    from understudy.workflow.run_options import RunOptions
-    from understudy.workflow.synthesize import synthesize
 
-    survey, schema_file = directory / "survey.csv", directory / "survey.yaml"
-    output, release_file, book = (
-        directory / "synthetic.csv",
-        directory / "survey.understudy",
-        directory / "survey.ledger",
-    )
-
-    rows = write_survey(survey)
+    rows = write_survey(files.survey)
     _show_title(
         screen,
         "The original",
-        f"{format_count(rows, 'answer')} about marriages and affairs → {survey}",
+        f"{format_count(rows, 'answer')} about marriages and affairs → {files.survey}",
     )
+    schema = _declare_schema(screen, files)
+    _show_plan(screen, schema, epsilon)
+    release, written_rows = _release_survey(screen, files, schema, epsilon)
+    written = WrittenFiles(
+        output=files.output,
+        rows=written_rows,
+        release=files.release,
+        ledger=files.ledger,
+    )
+    show_run(screen, release, written)
+    comparison = compare(
+        files.survey, files.output, release.schema, ledger=files.ledger
+    )
+    _show_comparison(screen, comparison)
+    _show_title(screen, "Files", "")
+    screen.lines(align_columns(files.list_files()))
+    if as_json:
+        report_json(
+            {
+                **run_facts(release, written),
+                "survey": files.survey,
+                "schema": files.schema,
+                "comparison": {
+                    "internal": True,
+                    "columns": {g.clique[0]: g.distance for g in comparison.columns},
+                    "pairs": [[*g.clique, g.distance] for g in comparison.pairs],
+                },
+            }
+        )
 
-    _show_title(screen, "understudy describe", f"drafts what is public → {schema_file}")
-    declare_survey_answers(describe(survey)).save(schema_file)
-    schema = Schema.load(schema_file)
+
+def _declare_schema(screen: Screen, files: DemoFiles) -> Schema:
+    """Draft a schema, and declare what the questionnaire makes public."""
+    from understudy.cli.describe import DRAFT_REMINDER
+    from understudy.schema import Schema
+    from understudy.workflow.describe import describe
+
+    _show_title(
+        screen, "understudy describe", f"drafts what is public → {files.schema}"
+    )
+    declare_survey_answers(describe(files.survey)).save(files.schema)
     screen.line(
         f"The questionnaire lists the answers to {len(SURVEY_ANSWERS)} questions; the"
         " largest amount of `affairs` stays to be learned."
     )
     screen.line(DRAFT_REMINDER, style="dim")
+    # Read back from the file, as a custodian's own run would.
+    return Schema.load(files.schema)
+
+
+def _show_plan(screen: Screen, schema: Schema, epsilon: str) -> None:
+    """What the run will cost, before it costs anything."""
+    from understudy.workflow.plan import plan
 
     _show_title(screen, "understudy plan", "no data touched, nothing spent")
-    made_plan = plan(schema, epsilon=epsilon)
+    planned = plan(schema, epsilon=epsilon)
     screen.line(
-        f"{made_plan.synthesizer} would measure at least"
-        f" {format_count(len(made_plan.marginals), 'marginal')} and spend"
-        f" {made_plan.budget}, {format_percent(float(made_plan.discovery))} of it on"
+        f"{planned.synthesizer} would measure at least"
+        f" {format_count(len(planned.marginals), 'marginal')} and spend"
+        f" {planned.budget}, {format_percent(float(planned.discovery))} of it on"
         " what the schema leaves open."
     )
+
+
+def _release_survey(
+    screen: Screen, files: DemoFiles, schema: Schema, epsilon: str
+) -> tuple[Release, int]:
+    """The release and its files; also how many synthetic rows were written."""
+    from understudy.workflow.run_options import RunOptions
+    from understudy.workflow.synthesize import synthesize
 
     _show_title(screen, "understudy synthesize", "charge, draw, release")
     with screen.progress():
         release = synthesize(
-            survey,
+            files.survey,
             schema,
             epsilon=epsilon,
-            ledger=book,
+            ledger=files.ledger,
             progress=screen.step,
             run=RunOptions(dataset="survey", notify=screen.keep_notice),
         )
-        release.save(release_file)
-        written = release.write(output, progress=screen.step)
-    files = WrittenFiles(output=output, rows=written, release=release_file, ledger=book)
-    show_run(screen, release, files)
+        release.save(files.release)
+        rows = release.write(files.output, progress=screen.step)
+    return release, rows
 
-    found = compare(survey, output, release.schema, ledger=book)
+
+def _show_comparison(screen: Screen, comparison: MarginalComparison) -> None:
     _show_title(
         screen,
         "A first comparison",
-        "internal, not private: it reads the real rows, and the ledger notes it",
+        "internal, not private: it reads the real rows, and the ledger records it",
     )
-    screen.lines(comparison_lines(found))
+    screen.lines(comparison_lines(comparison))
     screen.line()
-    screen.line(_explain_distances(found))
-    _show_title(screen, "Files", "")
-    screen.lines(
-        align_columns(_list_files(survey, schema_file, output, release_file, book))
-    )
-    if as_json:
-        report_json(
-            {
-                **run_facts(release, files),
-                "survey": survey,
-                "schema": schema_file,
-                "comparison": {
-                    "internal": True,
-                    "columns": {gap.clique[0]: gap.distance for gap in found.columns},
-                    "pairs": [[*gap.clique, gap.distance] for gap in found.pairs],
-                },
-            }
-        )
+    screen.line(_explain_distances(comparison))
 
 
 def write_survey(path: Path) -> int:
@@ -228,18 +303,3 @@ def _explain_distances(found: MarginalComparison) -> str:
 def _show_title(screen: Screen, title: str, what: str) -> None:
     screen.line()
     screen.line(f"{title}   {what}".rstrip(), style="bold magenta")
-
-
-def _list_files(
-    survey: Path, schema: Path, output: Path, release: Path, book: Path
-) -> list[list[str]]:
-    return [
-        [str(survey), "the original: keep it"],
-        [str(schema), "what is public about it"],
-        [str(output), "the synthetic table: hand it out"],
-        [
-            str(release),
-            "the release: all that was measured; `understudy sample` reads it",
-        ],
-        [str(book), "the account: keep it, `understudy ledger show` reads it"],
-    ]

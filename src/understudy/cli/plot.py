@@ -34,7 +34,8 @@ def figure_lines(figure: AttackFigure) -> list[Text]:
     """A figure as lines of text.
 
     >>> from understudy.attacks.finding import Bar
-    >>> print(*(line.plain for line in figure_lines(Bars(title="Known", axis="share", bars=(Bar("all", 1.0),), top=1.0))), sep="\\n")
+    >>> figure = Bars(title="Known", axis="share", bars=(Bar("all", 1.0),), top=1.0)
+    >>> print(*(line.plain for line in figure_lines(figure)), sep="\\n")
     Known
       all  ██████████████████████████████ 1
     """

@@ -41,7 +41,8 @@ def compare(
     >>> from understudy.schema import Boolean, Identifier, Unit
     >>> real = duckdb.sql("SELECT i // 2 AS person, i % 4 = 0 AS smoker FROM range(400) t(i)")
     >>> fake = duckdb.sql("SELECT i % 2 = 0 AS smoker FROM range(400) t(i)")
-    >>> schema = Schema(columns=(Identifier(name="person"), Boolean(name="smoker")), unit=Unit(id="person", max_rows=2))
+    >>> columns = (Identifier(name="person"), Boolean(name="smoker"))
+    >>> schema = Schema(columns=columns, unit=Unit(id="person", max_rows=2))
     >>> compare(real, fake, schema).worst_columns(1)[0].distance
     0.25
     """

@@ -27,7 +27,10 @@ def describe(
     using it makes what it says public.
 
     >>> import duckdb
-    >>> people = duckdb.sql("SELECT i % 90 AS age, i % 2 = 0 AS smoker, 'p' || i AS patient_id FROM range(1000) t(i)")
+    >>> people = duckdb.sql(
+    ...     "SELECT i % 90 AS age, i % 2 = 0 AS smoker, 'p' || i AS patient_id"
+    ...     " FROM range(1000) t(i)"
+    ... )
     >>> [(column.name, column.type) for column in describe(people).columns]
     [('age', 'integer'), ('smoker', 'boolean'), ('patient_id', 'identifier')]
     """

@@ -1,5 +1,5 @@
-"""A plan in words: a line for each thing it says, a few of them, or a page for a
-notebook.
+"""A plan in words: all of its lines, a summary, or a page for a notebook; and as plain
+values for a program.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from understudy.workflow.plan import Plan
 
 MAX_OUTLINE_MARGINALS = 20
-"""Marginals listed one by one; the others are summed up."""
+"""Marginals listed one by one, the largest first; of the others only the number."""
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """The whole of it."""
+    """The whole plan."""
     text = _spending_lines(plan)
     if plan.marginals:
         text += ["", *_marginal_lines(plan)]
@@ -48,7 +48,7 @@ def plan_lines(plan: Plan) -> list[str]:
 
 
 def plan_summary(plan: Plan) -> list[str]:
-    """The lines that matter most."""
+    """Privacy cost, error, time and memory, without the table of marginals."""
     return [
         *_spending_lines(plan),
         *(line for line in _forecast_lines(plan) if line and not line.startswith(" ")),
@@ -56,18 +56,17 @@ def plan_summary(plan: Plan) -> list[str]:
 
 
 def plan_html(plan: Plan) -> str:
-    """The whole of it for a notebook, with a figure of what ε means in the place of its
+    """The whole plan for a notebook, with a figure of what ε means in the place of its
     bar.
     """
-    said = plan.meaning
-    text = escape(
-        "\n".join(line for line in plan_lines(plan) if said.bar() not in line)
-    )
-    return f'<pre style="white-space:pre-wrap">{text}</pre>{said.figure()}'
+    meaning = plan.meaning
+    lines = [line for line in plan_lines(plan) if meaning.bar() not in line]
+    text = escape("\n".join(lines))
+    return f'<pre style="white-space:pre-wrap">{text}</pre>{meaning.figure()}'
 
 
 def _epsilon_search_lines(plan: Plan) -> list[str]:
-    """Which ε was found, where an accuracy was asked for."""
+    """The ε that was found, where an accuracy was asked for."""
     if plan.accuracy is None:
         return []
     this = (
@@ -79,31 +78,30 @@ def _epsilon_search_lines(plan: Plan) -> list[str]:
             f"{this} but no noise on columns or pairs is foreseen, so nothing says"
             " whether it is enough."
         ]
-    kinds = [(word, plan.noise_of(i)) for i, word in enumerate(("columns", "pairs"), 1)]
-    each = join_words(
-        [
-            f"{word} alone {100 * noise:.2g} %"
-            for word, noise in kinds
-            if noise is not None
-        ]
-    )
+    parts = []
+    for columns, word in ((1, "columns"), (2, "pairs")):
+        noise = plan.noise_of(columns)
+        if noise is not None:
+            parts.append(f"{word} alone {100 * noise:.2g} %")
+    apart = f" ({join_words(parts)})" if parts else ""
     what = "columns and pairs" if plan.has_pairs else "columns"
     return [
         f"{this} at which noise alone moves measured {what} by at most"
         f" {100 * plan.accuracy:g} % of the rows in the median: here"
-        f" {100 * plan.noise:.2g} %{f' ({each})' if each else ''}."
+        f" {100 * plan.noise:.2g} %{apart}."
     ]
 
 
 def _spending_lines(plan: Plan) -> list[str]:
-    price = (
-        ""
-        if plan.accounting == "pure"
-        else f" ({format_amount(GUARANTEE_SYMBOLS[plan.accounting], plan.amount)})"
-    )
+    """What the run would be charged, and for what."""
+    amount = ""
+    if plan.accounting != "pure":
+        # Pure ε-DP adds up ε itself; the others a parameter of their own.
+        symbol = GUARANTEE_SYMBOLS[plan.accounting]
+        amount = f" ({format_amount(symbol, plan.amount)})"
     text = [
         *_epsilon_search_lines(plan),
-        f"{plan.synthesizer} would spend {plan.budget}{price}.",
+        f"{plan.synthesizer} would spend {plan.budget}{amount}.",
     ]
     if plan.discovery:
         text.append(
@@ -119,6 +117,7 @@ def _spending_lines(plan: Plan) -> list[str]:
 
 
 def _marginal_lines(plan: Plan) -> list[str]:
+    """The table of marginals that a run would measure."""
     shown = sorted(plan.marginals, key=lambda m: -m.cells)[:MAX_OUTLINE_MARGINALS]
     rows = [["marginal", "cells", "noise on each", "share", "moved by noise"]]
     for m in shown:
@@ -135,27 +134,27 @@ def _marginal_lines(plan: Plan) -> list[str]:
             ]
         )
     left = len(plan.marginals) - len(shown)
-    text = align_columns(
-        rows if plan.rows else [row[:-1] for row in rows], right=[1, 2, 3, 4]
-    )
+    # How far noise moves a marginal is not known without the number of rows.
+    table = rows if plan.rows else [row[:-1] for row in rows]
+    text = align_columns(table, right=[1, 2, 3, 4])
     if left > 0:
         text.append(f"and {left} smaller")
     if plan.rows:
-        hidden = (
-            "; at 100 % noise hides the table, and only its sums are of use"
-            if "100 %" in {r[-1] for r in rows}
-            else ""
-        )
+        hidden = ""
+        if "100 %" in {row[-1] for row in rows}:
+            hidden = "; at 100 % noise hides the table, and only its sums are of use"
         text.append(
             "moved by noise: the share of rows that noise alone puts into a wrong cell"
-            f" of the table as measured{hidden}. A fit believes a table only as far as"
-            " its noise deserves, so what is released is closer, as said below."
+            f" of the table as measured{hidden}. A fit shrinks a noisy table towards"
+            " what is known already, so what is released is closer, as said below."
         )
     return text
 
 
 def _forecast_lines(plan: Plan) -> list[str]:
-    """What noise leaves of small groups, and what an imagined run took and missed by."""
+    """The smallest group that survives the noise, and time, memory and error of the dry
+    run.
+    """
     text = []
     ones, twos = plan.smallest_group(1), plan.smallest_group(2)
     if ones is not None:
@@ -176,7 +175,7 @@ def _forecast_lines(plan: Plan) -> list[str]:
     )
     moved = (
         f"noise alone would move a measured {_noise_phrase(plan)} of the rows in the"
-        " median, all answers taken together"
+        " median, all answers pooled"
     )
     if not plan.has_pairs:
         return [*text, moved]
@@ -185,24 +184,22 @@ def _forecast_lines(plan: Plan) -> list[str]:
         f" {format_percent(made.least)} to {format_percent(made.error)}"
     )
     text.append(
-        "  (the one if columns do not depend on each other at all, the other in a"
-        " rehearsal on imagined rows in which they depend so much that columns on"
-        f" their own would be off by {format_percent(made.independent)})"
+        "  (the first if columns are independent, the second in a dry run on simulated"
+        " rows whose columns depend on each other so strongly that columns modelled"
+        f" alone would be off by {format_percent(made.independent)})"
     )
     return text
 
 
 def _noise_phrase(plan: Plan) -> str:
-    """What noise does to columns and pairs; where only coarser bins are measured, to
-    these.
+    """How far noise moves columns and pairs; where only coarser bins are measured, how
+    far it moves these.
     """
-    found = {"column": plan.noise_of(1), "pair": plan.noise_of(2)}
-    said = [
-        f"{word} by {format_percent(noise)}"
-        for word, noise in found.items()
-        if noise is not None
-    ]
-    return join_words(said or [f"table by {format_percent(plan.noise or 0.0)}"])
+    parts = []
+    for word, noise in (("column", plan.noise_of(1)), ("pair", plan.noise_of(2))):
+        if noise is not None:
+            parts.append(f"{word} by {format_percent(noise)}")
+    return join_words(parts or [f"table by {format_percent(plan.noise or 0.0)}"])
 
 
 def _duration_phrase(span: float) -> str:

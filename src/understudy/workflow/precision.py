@@ -61,11 +61,15 @@ def known_marginals(
     >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
-    >>> two, law, cost = Identity(2), Law.DISCRETE_GAUSSIAN, Cost(Accounting.GDP, Fraction(1))
-    >>> both = Measurement(("smoker", "cough"), (two, two), np.zeros((2, 2), np.int64), law, Fraction(2), cost)
-    >>> one = Measurement(("cough",), (two,), np.zeros(2, np.int64), law, Fraction(2), cost)
-    >>> [(*k.clique, round(k.deviation, 2)) for k in known_marginals(schema, Measurements((both, one)))]
+    >>> columns = [Boolean(name=name, nullable=False) for name in ("smoker", "cough")]
+    >>> schema = Schema(columns=tuple(columns))
+    >>> two, cost = Identity(2), Cost(Accounting.GDP, Fraction(1))
+    >>> def measured(clique):
+    ...     counts = np.zeros((2,) * len(clique), np.int64)
+    ...     maps = (two,) * len(clique)
+    ...     return Measurement(clique, maps, counts, Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
+    >>> both = Measurements((measured(("smoker", "cough")), measured(("cough",))))
+    >>> [(*k.clique, round(k.deviation, 2)) for k in known_marginals(schema, both)]
     [('smoker', 2.31), ('cough', 1.63), ('smoker', 'cough', 1.63)]
     """
     measured_by_column: dict[str, list[Measurement]] = {
