@@ -19,7 +19,7 @@ import click
 from understudy.cli import options
 from understudy.cli.layout import draw_bar, report_json
 from understudy.cli.screen import Screen
-from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.cli.stop import explain_interruption
 from understudy.text import align_columns, format_count, format_percent
 from understudy.version import install_command
 
@@ -74,15 +74,14 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
         ) from None
     # Shown in a pipe too: unlike other commands, the demo is run to be read.
     shown = screen if screen.is_watched or as_json else Screen.plain()
-    try:
-        _run_demo(shown, DemoFiles(directory), epsilon, as_json)
-    except BaseException as error:
-        if is_interruption(error):
-            raise CommandStopped(
-                "interrupted. What was spent of the demo's own budget is in"
-                f" {directory}/survey.ledger."
-            ) from None
-        raise
+    files = DemoFiles(directory)
+    with explain_interruption(
+        lambda: (
+            "interrupted. What was spent of the demo's own budget is in"
+            f" {files.ledger}."
+        )
+    ):
+        _run_demo(shown, files, epsilon, as_json)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from understudy.cli import options
 from understudy.cli.layout import report_json
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.cli.stop import explain_interruption
 from understudy.errors import Refused
 from understudy.text import align_columns
 
@@ -82,7 +82,9 @@ def describe(
     from understudy.workflow.describe import describe as make_draft
     from understudy.workflow.open import open_source
 
-    try:
+    with explain_interruption(
+        lambda: f"interrupted. {output} was not written; describing spends nothing."
+    ):
         with open_source(
             file, delimiter=delimiter, encoding=encoding, multiline=multiline
         ) as source:
@@ -90,12 +92,6 @@ def describe(
                 source, public_domains=public_domains, rare_below=rare_below
             )
         draft.save(output)
-    except BaseException as error:
-        if is_interruption(error):
-            raise CommandStopped(
-                f"interrupted. {output} was not written; describing spends nothing."
-            ) from None
-        raise
     if as_json:
         report_json(
             {
@@ -109,7 +105,7 @@ def describe(
 
 
 def draft_facts(draft: Schema) -> list[dict[str, object]]:
-    """A draft for a program."""
+    """The columns of a draft, for a program."""
     from understudy.schema import open_domains
 
     open_ = {hole.column: hole.what for hole in open_domains(draft)}
@@ -137,16 +133,15 @@ def show_draft(screen: Screen, draft: Schema, output: Path) -> None:
 
 
 def _column_state(column: Column) -> str:
+    """What is public about a column, and what a run would learn of it."""
     from understudy.schema import Categorical, UndeclaredColumn
 
     if not column.is_modelled:
-        return f"left out{': ' + column.note if column.note else ''}"
+        return f"left out: {column.note}" if column.note else "left out"
     if column.is_closed:
         return "public: all of it"
     if isinstance(column, UndeclaredColumn):
         return "type will be learned, or fill it in"
     what = "values" if isinstance(column, Categorical) else "bounds"
-    return (
-        f"{what} will be learned, or fill them"
-        f" in{'; ' + column.note if column.note else ''}"
-    )
+    note = f"; {column.note}" if column.note else ""
+    return f"{what} will be learned, or fill them in{note}"

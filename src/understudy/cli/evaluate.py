@@ -4,6 +4,8 @@ real rows, except with `--without-real`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,16 +17,17 @@ from understudy.cli import options
 from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.cli.stop import explain_interruption
 from understudy.text import align_columns
 
 if TYPE_CHECKING:
     from understudy.reports.report import Report
 
 MAX_TITLES_PER_REASON = 8
-"""Titles that a reason is listed with."""
+"""Titles listed with a reason; of the others only the number."""
 
 MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
+"""Regressions that a formula may name before its colon."""
 
 
 @click.command(short_help="Utility and disclosure risk of a release, on one page.")
@@ -168,22 +171,17 @@ def evaluate(
     and `--multiline` say how REAL is read, and the holdout if it is a CSV file too.
     """
     if output is not None:
-        twin = output.with_suffix(".json")
-        check_outputs(
-            [output, twin],
-            inputs=[
-                p for p in (real, release, holdout, named, *synthetic, *copies) if p
-            ],
-        )
+        inputs = [real, release, holdout, named, *synthetic, *copies]
+        check_outputs([output, output.with_suffix(".json")], inputs=inputs)
     from understudy.evaluation.risk import Intruder
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publishable_report
     from understudy.workflow.open import open_source
 
-    opened = partial(
+    open_csv = partial(
         open_source, delimiter=delimiter, encoding=encoding, multiline=multiline
     )
-    try:
+    with explain_interruption(lambda: "interrupted. No report was written."):
         if without_real:
             made = publishable_report(release)
         elif real is None or (not synthetic and release is None):
@@ -191,109 +189,123 @@ def evaluate(
                 "say which real table, and which synthetic one or --release"
             )
         else:
+            intruder = Intruder(
+                quasi=quasi or None,
+                sensitive=sensitive or None,
+                radius=_parse_radii(radius),
+                named=named,
+                key=key,
+                shadows=shadows,
+            )
             with screen.progress(), ExitStack() as files:
+                control = None
+                if holdout is not None:
+                    # It may be a Parquet file, of which the CSV options say nothing.
+                    control = files.enter_context(open_csv(holdout, only_csv=False))
                 made = compare(
-                    files.enter_context(opened(real)),
+                    files.enter_context(open_csv(real)),
                     synthetic[0] if synthetic else None,
                     others=synthetic[1:],
                     release=release,
                     schema=schema,
-                    holdout=(
-                        None
-                        if holdout is None
-                        else files.enter_context(opened(holdout, only_csv=False))
-                    ),
+                    holdout=control,
                     targets=target or None,
                     formulas=_parse_formulas(formula),
                     copies=copies,
-                    intruder=Intruder(
-                        quasi=quasi or None,
-                        sensitive=sensitive or None,
-                        radius=_parse_radii(radius),
-                        named=named,
-                        key=key,
-                        shadows=shadows,
-                    ),
+                    intruder=intruder,
                     risk=not no_risk,
                     ledger=ledger,
                     progress=screen.step,
                 )
         if output is not None:
             made.save(output)
-    except BaseException as error:
-        if is_interruption(error):
-            raise CommandStopped("interrupted. No report was written.") from None
-        raise
     if as_json:
         report_json(made.to_dict())
         return
-    report([*report_lines(made), *([f"page: {output}"] if output else [])])
+    lines = report_lines(made)
+    if output is not None:
+        lines.append(f"page: {output}")
+    report(lines)
 
 
 def report_lines(made: Report) -> list[str]:
     """A report for a terminal: every number, and below them what has none and why."""
     from understudy.reports.groups import groups_of
-    from understudy.workflow.evaluation import CHOICE_WARNING
 
-    rows = [
-        [f.title, f"{f.value:.4g}"]
-        for each in made.assessments
-        for f in each
-        if f.value is not None
-    ]
-    told = [*align_columns(rows, right=[1]), *([""] if rows else [])]
+    lines = _value_lines(made)
     groups = groups_of(made.risk)
     if groups is not None:
-        told += [groups.sentence(), ""]
-    if made.trade:
-        table = [["risk against utility", "error", "match risk"]]
-        table += [
-            [name, f"{error:.4g}", f"{risk:.4g}"] for name, error, risk in made.trade
-        ]
-        told += [*align_columns(table, right=[1, 2]), CHOICE_WARNING, ""]
-    reasons: dict[str, list[str]] = {}
+        lines += [groups.sentence(), ""]
+    lines += [*_trade_off_lines(made), *_reason_lines(made)]
+    if made.internal:
+        lines.append("Internal: reads real data. Not private.")
+    else:
+        lines.append("From the release alone; it may be published.")
+    return lines
+
+
+def _value_lines(made: Report) -> list[str]:
+    """Every number with its title."""
+    rows = []
+    for assessment in made.assessments:
+        for finding in assessment:
+            if finding.value is not None:
+                rows.append([finding.title, f"{finding.value:.4g}"])
+    return [*align_columns(rows, right=[1]), ""] if rows else []
+
+
+def _trade_off_lines(made: Report) -> list[str]:
+    """Risk against utility, where several tables were compared."""
+    from understudy.workflow.evaluation import CHOICE_WARNING
+
+    if not made.trade:
+        return []
+    table = [["risk against utility", "error", "match risk"]]
+    for name, error, risk in made.trade:
+        table.append([name, f"{error:.4g}", f"{risk:.4g}"])
+    return [*align_columns(table, right=[1, 2]), CHOICE_WARNING, ""]
+
+
+def _reason_lines(made: Report) -> list[str]:
+    """What has no number, by the reason."""
+    titles_by_reason: dict[str, list[str]] = {}
     for title, reason in made.not_computed:
-        reasons.setdefault(reason, []).append(title)
-    if reasons:
-        told += ["Not computed:"]
-        for reason, titles in reasons.items():
-            more = (
-                f" and {len(titles) - MAX_TITLES_PER_REASON} more"
-                if len(titles) > MAX_TITLES_PER_REASON
-                else ""
-            )
-            told.append(
-                f"  {', '.join(titles[:MAX_TITLES_PER_REASON])}{more}: {reason}"
-            )
-        told.append("")
-    told.append(
-        "Internal: reads real data. Not private."
-        if made.internal
-        else "From the release alone; it may be published."
-    )
-    return told
+        titles_by_reason.setdefault(reason, []).append(title)
+    if not titles_by_reason:
+        return []
+    lines = ["Not computed:"]
+    for reason, titles in titles_by_reason.items():
+        shown = ", ".join(titles[:MAX_TITLES_PER_REASON])
+        if len(titles) > MAX_TITLES_PER_REASON:
+            shown += f" and {len(titles) - MAX_TITLES_PER_REASON} more"
+        lines.append(f"  {shown}: {reason}")
+    return [*lines, ""]
 
 
-def _parse_formulas(given: tuple[str, ...]) -> dict[str, str]:
-    """Each formula with its family."""
-    found = {}
-    for text in given:
+def _parse_formulas(formulas: Sequence[str]) -> dict[str, str]:
+    """Each formula with its family; least squares where it names none."""
+    families = {}
+    for text in formulas:
         family, colon, formula = text.partition(":")
-        known = colon and family.strip() in MODEL_FAMILIES
-        found[formula.strip() if known else text] = (
-            family.strip() if known else "gaussian"
-        )
-    return found
+        # A formula may hold a colon of its own: an interaction of two columns.
+        if colon and family.strip() in MODEL_FAMILIES:
+            families[formula.strip()] = family.strip()
+        else:
+            families[text] = "gaussian"
+    return families
 
 
-def _parse_radii(given: tuple[str, ...]) -> dict[str, float] | None:
-    found = {}
-    for text in given:
+def _parse_radii(texts: Sequence[str]) -> dict[str, float] | None:
+    """The radius of each column, as COLUMN=N says it."""
+    radii = {}
+    for text in texts:
+        # The last equals sign: a column's name may hold one.
         column, _, number = text.rpartition("=")
         try:
-            found[column] = float(number)
+            radius = float(number)
         except ValueError:
-            found[column] = -1.0
-        if not column or not 0 <= found[column] < float("inf"):
+            radius = -1.0
+        if not column or not 0 <= radius < math.inf:
             raise click.UsageError("--radius is a column and a number, such as age=3")
-    return found or None
+        radii[column] = radius
+    return radii or None

@@ -12,7 +12,7 @@ from understudy.cli import options
 from understudy.cli.layout import report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.cli.stop import explain_interruption
 from understudy.text import format_count
 
 
@@ -64,11 +64,13 @@ def sample(
     row and spends nothing.
     """
     fixed = dict(_parse_given(text) for text in given)
-    if partition_rows is None:
+    if partition_rows is None:  # else OUT is a folder
         check_outputs([output], inputs=[release], rows=output)
     from understudy.releases.release import load_release
 
-    try:
+    with explain_interruption(
+        lambda: f"interrupted. {output} was not written; sampling spends nothing."
+    ):
         loaded = load_release(release)
         with screen.progress():
             written = loaded.write(
@@ -80,12 +82,6 @@ def sample(
                 guard_formulas=not keep_formulas,
                 progress=screen.step,
             )
-    except BaseException as error:
-        if is_interruption(error):
-            raise CommandStopped(
-                f"interrupted. {output} was not written; sampling spends nothing."
-            ) from None
-        raise
     if as_json:
         report_json(
             {
@@ -101,6 +97,7 @@ def sample(
 
 
 def _parse_given(text: str) -> tuple[str, str]:
+    """A column and its value; the value may hold an equals sign, an empty one is one."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise click.BadParameter("write it as COLUMN=VALUE", param_hint="'--given'")

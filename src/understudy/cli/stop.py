@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 
 from understudy.cli.printer import write_line
@@ -78,6 +79,19 @@ def is_interruption(error: BaseException) -> bool:
     return isinstance(error, SignalInterrupt | KeyboardInterrupt) or any(
         s.caught for s in _active_signals
     )
+
+
+@contextmanager
+def explain_interruption(explain: Callable[[], str]) -> Iterator[None]:
+    """Whatever interrupts this block ends the command with what `explain` says: what was
+    and was not spent and written. It is asked afterwards, when that is known.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if is_interruption(error):
+            raise CommandStopped(explain()) from None
+        raise
 
 
 def raise_if_interrupted() -> None:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli.layout import report
-from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.cli.stop import explain_interruption
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
     from understudy.studio.redirect import RedirectPage
 
 
-@click.command(short_help="The whole way in a browser, on this machine alone.")
+@click.command(short_help="All steps in a browser, on this machine alone.")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
     metavar="N",
-    help="Where to listen. Default: a free port.",
+    help="Port to listen on. Default: a free one.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def studio(folder: Path, port: int, no_browser: bool) -> None:
@@ -57,35 +57,28 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
         if not no_browser:
             open_browser(page, address.url)
 
-    cut = 0
+    cut_runs = 0
 
     def note_cut_runs(runs: int) -> None:
-        nonlocal cut
-        cut = runs
+        nonlocal cut_runs
+        cut_runs = runs
 
-    try:
-        with page:
-            serve_studio(
-                folder, port=port, ready=announce_address, closed=note_cut_runs
-            )
-    except BaseException as error:
-        if not is_interruption(error):
-            raise
-        told = (
-            f" {cut} run{'s were' if cut > 1 else ' was'} cut off; what the ledger had"
-            " reserved stays spent."
-            if cut
-            else ""
-        )
-        raise CommandStopped(
-            f"the studio is closed.{told} Tables, ledgers and runs are in"
-            f" {folder.resolve()}."
-        ) from None
+    def explain() -> str:
+        # Ctrl-C is how the studio is closed, so this is its ordinary last line.
+        spent = ""
+        if cut_runs:
+            runs = "1 run was" if cut_runs == 1 else f"{cut_runs} runs were"
+            spent = f" {runs} cut off; what the ledger had reserved stays spent."
+        where = folder.resolve()
+        return f"the studio is closed.{spent} Tables, ledgers and runs are in {where}."
+
+    with explain_interruption(explain), page:
+        serve_studio(folder, port=port, ready=announce_address, closed=note_cut_runs)
 
 
 def open_browser(page: RedirectPage, url: str) -> None:
-    """Show the address in a browser, through a page that only its owner can read:
-    command lines are everybody's to read.
+    """Show the address in a browser, through a page that only its owner can read: the
+    address holds a secret, and other users can read command lines.
     """
     try:
         uri = page.write(url)

@@ -20,7 +20,7 @@ from understudy.cli.ledger import (
 )
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.cli.stop import explain_interruption
 from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:
@@ -143,8 +143,14 @@ def synthesize(
         file, delimiter=delimiter, encoding=encoding, multiline=multiline
     )
     account = ledger if ledger is not None else source.ledger_path
+    # Chosen here and not in the run, so that an interruption can name it.
     run = resume or secrets.token_hex(8)
-    try:
+
+    def explain() -> str:
+        spent = describe_spending(account, run)
+        return f"interrupted. {spent} {output} was not written."
+
+    with source, explain_interruption(explain):
         if ledger is None and method.reads_rows:
             screen.warn(mention_other_ledgers(account))
         declared = _load_declared(schema, rows)
@@ -184,15 +190,6 @@ def synthesize(
                     guard_formulas=not keep_formulas,
                     progress=screen.step,
                 )
-    except BaseException as error:
-        if is_interruption(error):
-            spent = describe_spending(account, run)
-            raise CommandStopped(
-                f"interrupted. {spent} {output} was not written."
-            ) from None
-        raise
-    finally:
-        source.close()
     files = WrittenFiles(output=output, rows=written, release=release, ledger=account)
     if as_json:
         facts = run_facts(made, files, early_warnings=screen.early_warnings)
