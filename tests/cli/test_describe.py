@@ -47,7 +47,7 @@ def test_json_says_what_is_open(shell: Shell, people: Path) -> None:
         "smoker": None,
         "note": "values",
     }
-    assert "public by being used" in told["reminder"]
+    assert "Using it makes it public" in told["reminder"]
 
 
 def test_a_draft_can_be_used_as_it_is(

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.accounting.aftermath import find_unanswered
 from understudy.accounting.budget import spell_value
+from understudy.accounting.chain import LedgerEntry
 from understudy.accounting.ledger import Ledger, LedgerTotals
 
 
@@ -36,3 +42,54 @@ def account_facts(account: Ledger) -> dict[str, object]:
         "head": account.head,
         "backup": account.is_backup,
     }
+
+
+@dataclass(frozen=True)
+class ReservedRun:
+    """One run of a ledger: what it reserved, and whether it can be taken up."""
+
+    run: str
+    time: str
+    event: str
+    analyst: str
+    epsilon: Fraction
+    delta: Fraction
+    is_finished: bool
+    is_resumable: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """For a program."""
+        return {
+            "run": self.run,
+            "time": self.time,
+            "event": self.event,
+            "analyst": self.analyst,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "finished": self.is_finished,
+            "resumable": self.is_resumable,
+        }
+
+
+def list_runs(chain: Sequence[LedgerEntry]) -> list[ReservedRun]:
+    """Every run of a ledger, in the order in which they reserved their budgets."""
+    finished = {entry.run for entry in chain if entry.kind == "finish"}
+    # Between a charge and its stored answer a crash loses what was paid.
+    lost = find_unanswered(chain)
+    runs = []
+    for entry in chain:
+        if entry.kind == "reserve":
+            epsilon, delta = entry.cost
+            runs.append(
+                ReservedRun(
+                    run=entry.run,
+                    time=entry.time,
+                    event=entry.event,
+                    analyst=entry.analyst,
+                    epsilon=epsilon,
+                    delta=delta,
+                    is_finished=entry.run in finished,
+                    is_resumable=entry.run not in lost,
+                )
+            )
+    return runs

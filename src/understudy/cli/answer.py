@@ -1,5 +1,5 @@
-"""`understudy answer`: one question, answered from a release with an interval. Free:
-only what was released is looked at.
+"""`understudy answer`: counts and shares estimated from a release, with intervals.
+Nothing is spent: only what was released is used.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from understudy.cli import options
 from understudy.cli.layout import report, report_json
 
 
-@click.command(short_help="A question answered from a release, with an interval.")
+@click.command(short_help="Counts and shares from a release, with intervals.")
 @click.argument("release", type=options.PATH_TYPE)
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION…")
 @options.as_json
 def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
-    """Estimate `count where …` or `share where …` from RELEASE, with an interval that
-    holds the truth 95 times in 100.
+    """Estimate `count where …` or `share where …` from RELEASE, with a 95 % interval for
+    the true answer.
 
     Example: understudy answer people.understudy "count where age > 60 and sex = 'F'"
     """
     from understudy.releases.release import load_release
 
     loaded = load_release(release)
-    found = [loaded.answer(question) for question in questions]
+    answers = [loaded.answer(question) for question in questions]
     if as_json:
-        report_json([asdict(one) for one in found])
+        report_json([asdict(each) for each in answers])
         return
-    report([f"{one.question}: {one}" for one in found])
+    report([f"{each.question}: {each}" for each in answers])

@@ -1,18 +1,22 @@
-"""`understudy card`: which questions a release answers well. Free: only what was
-released is looked at.
+"""`understudy card`: which marginals of a release are accurate. Nothing is spent: only
+what was released is used.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from understudy.cli import options
 from understudy.cli.layout import report, report_json
 
+if TYPE_CHECKING:
+    from understudy.releases import CardEntry
 
-@click.command(short_help="Which questions a release answers well.")
+
+@click.command(short_help="Which marginals of a release are accurate.")
 @click.argument("release", type=options.PATH_TYPE)
 @click.option(
     "--of",
@@ -23,37 +27,33 @@ from understudy.cli.layout import report, report_json
 )
 @options.as_json
 def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
-    """For every column and pair of RELEASE: was it measured, how noisy is it, and how
-    wrong can it be at most.
+    """For every column and pair of RELEASE: whether it was measured, its noise, and a
+    bound on its error.
 
-    The bound holds 95 times in 100 for any one marginal. It is computed from the
+    The bound holds for any one marginal with probability 95 %. It is computed from the
     release alone and spends nothing.
     """
     from understudy.releases.card.recoded_columns import recoding_lines
     from understudy.releases.release import load_release
 
-    found = load_release(release).card
+    quality = load_release(release).card
     if cliques:
-        entries = [
-            found.of([name.strip() for name in clique.split(",")]) for clique in cliques
-        ]
+        asked = [[name.strip() for name in clique.split(",")] for clique in cliques]
+        entries = [quality.of(columns) for columns in asked]
         if as_json:
             report_json([entry.to_dict() for entry in entries])
-            return
-        for entry in entries:
-            error = (
-                "no bound"
-                if entry.error is None
-                else f"at most {100 * entry.error:.1f} % of rows in a wrong cell"
-            )
-            report(
-                [
-                    f"{' × '.join(entry.clique)}: {entry.verdict.value}"
-                    + ("" if entry.error is None else f", {error}")
-                ]
-            )
+        else:
+            report([_entry_line(entry) for entry in entries])
         return
     if as_json:
-        report_json(found.to_dict())
+        report_json(quality.to_dict())
         return
-    report([found.sentence(), *recoding_lines(found.evidence), "", *found.lines()])
+    recoded = recoding_lines(quality.evidence)
+    report([quality.sentence(), *recoded, "", *quality.lines()])
+
+
+def _entry_line(entry: CardEntry) -> str:
+    line = f"{' × '.join(entry.clique)}: {entry.verdict.value}"
+    if entry.error is None:
+        return line
+    return f"{line}, at most {100 * entry.error:.1f} % of rows in a wrong cell"

@@ -1,10 +1,7 @@
-"""`understudy ledger`: open an account for a dataset, look at it, check that it adds
-up.
-"""
+"""`understudy ledger`: open the account of a dataset, show it, verify it, back it up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +15,10 @@ from understudy.text import align_columns
 if TYPE_CHECKING:
     from understudy.accounting.chain import LedgerEntry
     from understudy.accounting.ledger import Ledger
+    from understudy.accounting.spending import ReservedRun
+
+DEFAULT_CAP_DELTA = "1e-6"
+"""δ of an account when none is given: a thousand runs at the default δ of a run."""
 
 
 def check_ledger_exists(path: Path | None) -> None:
@@ -35,20 +36,19 @@ def check_ledger_exists(path: Path | None) -> None:
 
 
 def mention_other_ledgers(book: Path) -> tuple[str, ...]:
-    """What is said before an account without a cap is made for a file beside which
-    another ledger lies.
+    """A warning before a ledger without a cap is made for a file beside which another
+    ledger lies: the cap that is meant may be in that one.
     """
     from understudy.accounting.ledgerdisk import find_ledgers_beside
 
-    found = [str(path) for path in find_ledgers_beside(book)]
-    if not found:
+    paths = [str(path) for path in find_ledgers_beside(book)]
+    if not paths:
         return ()
-    return (
-        (
-            f"Another ledger lies beside this file: {', '.join(found)} (--ledger"
-            f" {found[0]} spends from it)."
-        ),
+    warning = (
+        f"Another ledger lies beside this file: {', '.join(paths)} (--ledger"
+        f" {paths[0]} spends from it)."
     )
+    return (warning,)
 
 
 @click.group(short_help="Privacy budget of a dataset: open, show, verify, back up.")
@@ -89,8 +89,8 @@ def init(
     unit: str,
     as_json: bool,
 ) -> None:
-    """Open a capped account at PATH. A run that would exceed the cap is refused before
-    anything is spent.
+    """Open a ledger with a cap at PATH. A run that would exceed the cap is refused
+    before anything is spent.
     """
     from understudy.accounting.budget import Budget
     from understudy.accounting.ledger import Ledger
@@ -114,10 +114,6 @@ def init(
                 f" per {unit}."
             ]
         )
-
-
-DEFAULT_CAP_DELTA = "1e-6"
-"""δ of an account when none is given: a thousand runs at the default δ of a run."""
 
 
 @ledger.command()
@@ -179,6 +175,7 @@ def backup(path: Path, copy: Path, as_json: bool) -> None:
 
     with Ledger.open(path) as account:
         account.backup(copy)
+    # Opened again: a backup that does not verify is no backup.
     with Ledger.open(copy) as kept:
         totals, head = kept.totals(), kept.head
     if as_json:
@@ -231,95 +228,75 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
 
 
 def _ledger_facts(account: Ledger) -> dict[str, object]:
-    from understudy.accounting.aftermath import find_unanswered
-    from understudy.accounting.spending import account_facts
+    """An account with its runs and notes, for a program."""
+    from understudy.accounting.spending import account_facts, list_runs
 
-    chain = account.entries()
-    finished, lost = _find_finished_runs(chain), find_unanswered(chain)
+    notes = [
+        {"time": entry.time, "event": entry.event, "text": entry.facts.get("text", "")}
+        for entry in _find_notes(account)
+    ]
     return {
         **account_facts(account),
-        "runs": [
-            {
-                "run": entry.run,
-                "time": entry.time,
-                "event": entry.event,
-                "analyst": entry.analyst,
-                "epsilon": entry.cost[0],
-                "delta": entry.cost[1],
-                "finished": entry.run in finished,
-                "resumable": entry.run not in lost,
-            }
-            for entry in chain
-            if entry.kind == "reserve"
-        ],
-        "notes": [
-            {
-                "time": entry.time,
-                "event": entry.event,
-                "text": entry.facts.get("text", ""),
-            }
-            for entry in chain
-            if entry.kind in ("note", "restore")
-        ],
+        "runs": [run.to_dict() for run in list_runs(account.entries())],
+        "notes": notes,
     }
 
 
 def _ledger_lines(account: Ledger) -> list[str]:
-    from understudy.accounting.aftermath import (
-        UNANSWERED_RUN_EXPLANATION,
-        find_unanswered,
-    )
+    """An account with its runs and notes, for a person."""
     from understudy.accounting.budget import spell_value
-    from understudy.accounting.spending import format_spending
+    from understudy.accounting.spending import format_spending, list_runs
 
-    totals, chain = account.totals(), account.entries()
-    finished, lost = _find_finished_runs(chain), find_unanswered(chain)
-    risk = spell_value(totals.delta) + (
-        "" if totals.cap_delta is None else f" of {spell_value(totals.cap_delta)}"
-    )
+    totals = account.totals()
+    delta = spell_value(totals.delta)
+    if totals.cap_delta is not None:
+        delta += f" of {spell_value(totals.cap_delta)}"
     lines = [
         f"{account.dataset}, for {account.neighbours.phrase(account.unit)}",
-        f"spent: ε = {format_spending(totals)}; δ = {risk}",
+        f"spent: ε = {format_spending(totals)}; δ = {delta}",
     ]
     if account.is_backup:
         lines.append(
             "a backup: nothing can be spent from it, and what was spent since is not"
             " in it"
         )
-    rows = [["run", "begun", "ε", "δ", "for", ""]]
-    for entry in chain:
-        if entry.kind == "reserve":
-            epsilon, delta = entry.cost
-            outlook = (
-                UNANSWERED_RUN_EXPLANATION
-                if entry.run in lost
-                else "--resume takes it up at no new cost"
-            )
-            state = "" if entry.run in finished else f"not finished: {outlook}"
-            rows.append(
-                [
-                    entry.run,
-                    _to_minute(entry.time),
-                    spell_value(epsilon),
-                    spell_value(delta),
-                    entry.event,
-                    state,
-                ]
-            )
-    if len(rows) > 1:
-        lines += ["", *align_columns(rows, right=[2, 3])]
+    rows = [_run_cells(run) for run in list_runs(account.entries())]
+    if rows:
+        header = ["run", "begun", "ε", "δ", "for", ""]
+        lines += ["", *align_columns([header, *rows], right=[2, 3])]
     notes = [
-        f"{_to_minute(e.time)}  {e.event}: {e.facts.get('text', '')}"
-        for e in chain
-        if e.kind in ("note", "restore")
+        f"{_to_minute(entry.time)}  {entry.event}: {entry.facts.get('text', '')}"
+        for entry in _find_notes(account)
     ]
     if notes:
         lines += ["", *notes]
     return [*lines, "", f"last digest {account.head}"]
 
 
-def _find_finished_runs(chain: Sequence[LedgerEntry]) -> set[str]:
-    return {entry.run for entry in chain if entry.kind == "finish"}
+def _run_cells(run: ReservedRun) -> list[str]:
+    """A run's line in the table: the last cell says what became of it."""
+    from understudy.accounting.aftermath import UNANSWERED_RUN_EXPLANATION
+    from understudy.accounting.budget import spell_value
+
+    state = ""
+    if not run.is_finished:
+        remedy = "--resume takes it up at no new cost"
+        if not run.is_resumable:
+            remedy = UNANSWERED_RUN_EXPLANATION
+        state = f"not finished: {remedy}"
+    return [
+        run.run,
+        _to_minute(run.time),
+        spell_value(run.epsilon),
+        spell_value(run.delta),
+        run.event,
+        state,
+    ]
+
+
+def _find_notes(account: Ledger) -> list[LedgerEntry]:
+    """Comparisons and audits that read real rows, and restored backups."""
+    return [entry for entry in account.entries() if entry.kind in ("note", "restore")]
 
 
 def _to_minute(time: str) -> str:

@@ -56,10 +56,10 @@ class OrderedGroup(click.Group):
     __version__, prog_name="understudy", message="%(prog)s %(version)s"
 )
 def understudy() -> None:
-    """Release sensitive tables safely.
+    """Differentially private synthetic tables.
 
-    Understudy learns the part of a sensitive table, so that the original never has to
-    go on stage.
+    Describe a sensitive table, plan the privacy cost of a release, make it inside a
+    budget that a ledger records, and evaluate what it keeps and risks.
     """
 
 
