@@ -6,7 +6,7 @@ proof that goes with them.
 >>> us.plan(schema, epsilon=1).synthesizer
 'adaptive'
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+Names are loaded when they are first used, so that importing the package is fast.
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ def __getattr__(name: str) -> object:
         return import_module(f"understudy.{name}")
     if name not in _MODULE_BY_PUBLIC_NAME:
         raise AttributeError(f"module 'understudy' has no attribute {name!r}")
-    value: object = getattr(import_module(_MODULE_BY_PUBLIC_NAME[name]), name)
+    module = import_module(_MODULE_BY_PUBLIC_NAME[name])
+    value: object = getattr(module, name)
+    # Kept, so that the next use finds the name without calling this function.
     globals()[name] = value
     return value
 

@@ -1,32 +1,32 @@
-"""Everything Understudy raises on purpose.
+"""Every error that Understudy raises on purpose.
 
 UnderstudyError
-├── SchemaError          a description of a table that contradicts itself, or a file that cannot be read as one
-├── TableError           rows that cannot be opened or a question a table cannot answer
+├── SchemaError          a schema contradicts itself, or its file cannot be read
+├── TableError           rows cannot be opened, or a table cannot answer a question
 ├── BudgetError
-│   ├── InvalidBudget    an ε or δ that is no budget at all
-│   └── BudgetExceeded   a question that costs more than is left; nothing was spent
+│   ├── InvalidBudget    ε or δ is not a valid privacy budget
+│   └── BudgetExceeded   a request costs more than is left; nothing was spent
 ├── LedgerError
-│   ├── LedgerTampered   the chain of entries does not add up
-│   └── LedgerMismatch   the ledger belongs to another dataset, neighbour relation or unit
-├── Refused              a request no budget can make safe, with the remedy
-└── ReleaseError         a release file that is damaged, hostile or from a later version
+│   ├── LedgerTampered   the hash chain of the ledger's entries is broken
+│   └── LedgerMismatch   the ledger belongs to other data, neighbours or unit
+├── Refused              no budget makes the request safe, or it cannot work
+└── ReleaseError         a release file is damaged, hostile or from a later version
 
-A message says where, what, the remedy, and what did not happen, in one line. It never
-contains a cell's value.
+A message is one line that says where, what, the remedy, and what did not happen. It
+never contains a cell's value.
 """
 
 from __future__ import annotations
 
 import re
 
+# The sentence that ends a message and says what did not happen.
 _OUTCOME_REGEX = re.compile(r"(?:^|\s)(Nothing was [^.]*?)\.?\s*$")
-"""The sentence that ends a message and says what did not happen."""
 
 
 class UnderstudyError(Exception):
-    """Base of every error Understudy raises on purpose; the command line prints it as
-    one line.
+    """Base of every error that Understudy raises on purpose; the command line prints it
+    as one line.
 
     A message ends by saying what did not happen. Code that repeats or corrects an error
     takes its parts from `cause` and `outcome`, never from its text.
@@ -37,8 +37,8 @@ class UnderstudyError(Exception):
     """
 
     run: str | None = None
-    """The run that had reserved its budget when this was raised, and that `resume`
-    takes up; None where nothing was spent.
+    """The run that had reserved its budget when this was raised, and that `resume` can
+    continue; None if nothing was spent.
     """
 
     @property
@@ -48,57 +48,57 @@ class UnderstudyError(Exception):
 
     @property
     def outcome(self) -> str:
-        """What did not happen, as the message says it; empty where it does not."""
-        found = _OUTCOME_REGEX.search(str(self))
-        return "" if found is None else found.group(1)
+        """What did not happen, as the message says it; empty if it does not."""
+        match = _OUTCOME_REGEX.search(str(self))
+        return "" if match is None else match.group(1)
 
     def replace_outcome(self, sentence: str, *, run: str | None = None) -> None:
-        """Say something else in the place of what did not happen, because by now it
-        did; `run` is the run that reserved its budget.
+        """Replace what did not happen by another sentence, because by now it did
+        happen; `run` is the run that reserved its budget.
         """
         self.args = (f"{self.cause}. {sentence}",)
         self.run = run
 
 
 class SchemaError(UnderstudyError):
-    """A description of a table that contradicts itself, or a file that cannot be read
-    as one.
-    """
+    """A schema contradicts itself, or its file cannot be read."""
 
 
 class TableError(UnderstudyError):
-    """Rows that cannot be opened, or a question a table cannot answer."""
+    """Rows cannot be opened, or a table cannot answer a question."""
 
 
 class BudgetError(UnderstudyError):
-    """Something about ε, δ or what is left of them."""
+    """Something is wrong with ε, δ or what is left of them."""
 
 
 class InvalidBudget(BudgetError):
-    """An ε or δ that is no budget at all."""
+    """ε or δ is not a valid privacy budget."""
 
 
 class BudgetExceeded(BudgetError):
-    """A question that costs more than is left. Nothing was spent."""
+    """A request costs more than is left of the budget. Nothing was spent."""
 
 
 class LedgerError(UnderstudyError):
-    """A ledger that cannot be used as asked."""
+    """A ledger cannot be used as requested."""
 
 
 class LedgerTampered(LedgerError):
-    """The chain of entries does not add up."""
-
-
-class LedgerMismatch(LedgerError):
-    """The ledger belongs to another dataset, neighbour relation or unit."""
-
-
-class Refused(UnderstudyError):
-    """A request that no budget can make safe, or that cannot work; the message names
-    the remedy.
+    """The hash chain of the ledger's entries is broken: an entry was changed, removed or
+    added by other means.
     """
 
 
+class LedgerMismatch(LedgerError):
+    """The ledger belongs to other data, another neighbour relation or another privacy
+    unit.
+    """
+
+
+class Refused(UnderstudyError):
+    """No budget makes the request safe, or it cannot work; the message names the remedy."""
+
+
 class ReleaseError(UnderstudyError):
-    """A release file that is damaged, hostile or from a later version."""
+    """A release file is damaged, hostile or from a later version."""

@@ -1,9 +1,9 @@
-"""Findings: what a comparison with the real rows came to, in a form that a page can
+"""Findings: the results of a comparison with the real rows, in a form that a report can
 show and JSON can hold.
 
-Utility and risk both answer in these three types. A number that cannot be computed
-stays in the list with the reason, and so does a part of one: it is never averaged away
-in silence.
+Utility and risk both report in these three types. A number that cannot be computed
+stays in the list with the reason, and so does a part of one: it is never left out of an
+average in silence.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from enum import StrEnum
 from understudy.errors import UnderstudyError
 
 INTERNAL_MARKING = "internal, not private: computed from the real rows without noise"
-"""Stands wherever such a result is written."""
+"""The label of every such result."""
 
 Progress = Callable[[str, float], None]
-"""Told a stage's name and how much of it is done, from 0 to 1."""
+"""Called with a stage's name and the part of it that is done, from 0 to 1."""
 
 Fact = str | int | float | bool | None | list["Fact"] | dict[str, "Fact"]
-"""What JSON can hold."""
+"""Whatever JSON can hold."""
 
 
 def ignore_progress(stage: str, done: float) -> None:
-    """Progress nobody watches."""
+    """Progress that is not shown."""
 
 
 class BetterDirection(StrEnum):
-    """Which way is good."""
+    """Whether a lower or a higher value is better."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -39,7 +39,7 @@ class BetterDirection(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class FindingPart:
-    """One piece of a finding: a column, a pair, a coefficient, a query.
+    """One part of a finding: a column, a pair, a coefficient, a query.
 
     >>> FindingPart(name="age × sex", columns=("age", "sex"), value=0.25).is_computed
     True
@@ -72,15 +72,15 @@ class FindingPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One measure: its value, what it is made of, or why there is none.
+    """One measure: its value and its parts, or the reason why it has no value.
 
-    `family` groups findings on a page; `best` and `worst` are the ends of the scale
-    where it has ends; `baseline` is what an uninformed guess, or a table with nothing
-    in common, would get; `interval` holds the value with 95 % confidence; `note` says
-    in one line how to read it. Parts come farthest from good first.
+    `family` groups findings in a report; `best` and `worst` are the ends of the scale,
+    if it has ends; `baseline` is the value of an uninformed guess, or of a table that
+    shares nothing with the real one; `interval` is a 95 % confidence interval; `note`
+    says in one line how to read the value. The worst parts come first.
 
-    >>> Finding(name="propensity_cart", title="Propensity, CART", reason="scikit-learn is not installed").is_computed
-    False
+    >>> str(Finding(name="cart", title="Propensity", reason="scikit-learn is missing"))
+    'Propensity: not computed (scikit-learn is missing)'
     """
 
     name: str
@@ -111,12 +111,13 @@ class Finding:
 
     @property
     def left_out(self) -> tuple[FindingPart, ...]:
-        """The parts without a number; the value is about the others."""
+        """The parts without a number; the value is computed from the others."""
         return tuple(part for part in self.parts if not part.is_computed)
 
     def worst_parts(self, most: int = 5) -> tuple[FindingPart, ...]:
-        """The parts farthest from good."""
-        return tuple(part for part in self.parts if part.is_computed)[:most]
+        """The first parts, which are the worst, that have a number."""
+        computed = [part for part in self.parts if part.is_computed]
+        return tuple(computed[:most])
 
     def to_dict(self) -> dict[str, Fact]:
         """The finding as JSON holds it."""
@@ -139,20 +140,20 @@ class Finding:
     def __str__(self) -> str:
         if self.value is None:
             return f"{self.title}: not computed ({self.reason})"
-        between = (
-            ""
-            if self.interval is None
-            else f" ({self.interval[0]:.4g} to {self.interval[1]:.4g})"
-        )
-        return f"{self.title}: {self.value:.4g}{between}"
+        line = f"{self.title}: {self.value:.4g}"
+        if self.interval is None:
+            return line
+        low, high = self.interval
+        return f"{line} ({low:.4g} to {high:.4g})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
     """Findings about one release, in order. Internal, not private.
 
-    >>> found = Assessment(subject="utility", findings=(Finding(name="tvd_1", title="Columns", value=0.1),))
-    >>> found["tvd_1"].value, "tvd_9" in found
+    >>> columns = Finding(name="tvd_1", title="Columns", value=0.1)
+    >>> assessment = Assessment(subject="utility", findings=(columns,))
+    >>> assessment["tvd_1"].value, "tvd_9" in assessment
     (0.1, False)
     """
 
@@ -214,17 +215,14 @@ class Assessment:
         }
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.subject} ({self.marking})",
-                *(f"  {finding}" for finding in self.findings),
-            ]
-        )
+        lines = [f"{self.subject} ({self.marking})"]
+        lines += [f"  {finding}" for finding in self.findings]
+        return "\n".join(lines)
 
 
 class Unavailable(Exception):
-    """A measure that cannot be computed here; the message is the reason, and never
-    holds a cell's value.
+    """A measure cannot be computed on these tables; the message is the reason, and never
+    contains a cell's value.
     """
 
 
@@ -239,7 +237,7 @@ def make_missing_finding(name: str, title: str, reason: str, **rest: str) -> Fin
 
 @dataclass(frozen=True)
 class Measure:
-    """A finding still to be computed, and what it is called should that fail."""
+    """A finding that is still to be computed, with its titles in case that fails."""
 
     name: str
     title: str
@@ -254,39 +252,37 @@ def compute_findings(
 
     >>> def empty() -> Finding:
     ...     raise Unavailable("one of the tables has no rows")
-    >>> [str(found) for found in compute_findings([Measure("tvd_1", "Columns", "marginals", empty)])]
+    >>> measure = Measure("tvd_1", "Columns", "marginals", empty)
+    >>> [str(finding) for finding in compute_findings([measure])]
     ['Columns: not computed (one of the tables has no rows)']
     """
-    found: list[Finding] = []
+    findings = []
     for done, measure in enumerate(measures):
         progress(measure.title, done / len(measures))
-        try:
-            found.append(measure.compute())
-        except (Unavailable, UnderstudyError) as reason:
-            found.append(
-                make_missing_finding(
-                    measure.name, measure.title, str(reason), family=measure.family
-                )
-            )
-        except (
-            ValueError,
-            ArithmeticError,
-            MemoryError,
-        ) as error:  # numpy's LinAlgError is a ValueError
-            why = f"it could not be computed ({type(error).__name__})"
-            found.append(
-                make_missing_finding(
-                    measure.name, measure.title, why, family=measure.family
-                )
-            )
+        findings.append(_compute_finding(measure))
     progress("done", 1.0)
-    return tuple(found)
+    return tuple(findings)
+
+
+def _compute_finding(measure: Measure) -> Finding:
+    try:
+        return measure.compute()
+    except (Unavailable, UnderstudyError) as error:
+        reason = str(error)
+    # numpy's LinAlgError is a ValueError. Its text may hold numbers of the real rows,
+    # so only its type is shown.
+    except (ValueError, ArithmeticError, MemoryError) as error:
+        reason = f"it could not be computed ({type(error).__name__})"
+    return make_missing_finding(
+        measure.name, measure.title, reason, family=measure.family
+    )
 
 
 def mean_of_parts(parts: tuple[FindingPart, ...]) -> float | None:
-    """The mean of the parts that have a number; None where none has.
+    """The mean of the parts that have a number; None if none has.
 
-    >>> mean_of_parts((FindingPart(name="a", value=1.0), FindingPart(name="b", reason="constant")))
+    >>> parts = FindingPart(name="a", value=1.0), FindingPart(name="b", reason="constant")
+    >>> mean_of_parts(parts)
     1.0
     """
     values = [part.value for part in parts if part.value is not None]
@@ -294,6 +290,7 @@ def mean_of_parts(parts: tuple[FindingPart, ...]) -> float | None:
 
 
 def _check_value(name: str, value: float | None, reason: str) -> None:
+    # JSON has no NaN and no infinity, and a missing number needs its reason.
     assert (value is None) == bool(reason), (
         f"{name}: a number, or the reason why there is none"
     )

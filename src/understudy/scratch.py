@@ -1,19 +1,17 @@
-"""Private directories for rows that wait on disk, and the end of those whose process is
-gone.
+"""Private directories for rows on disk, and the removal of those whose process is gone.
 
     understudy-<hex>/     for its user alone
         lock              locked for as long as the process lives; names the machine
         rows/             what the process keeps there
 
-The system drops a lock (flock) with its process, however that one ended. So a lock that
-can be taken belongs to nobody: the directory is an orphan, and the next process of the
-same user that keeps rows there removes it. Process ids would not do: they are used
-again, and every container counts its own.
+The system drops a lock (flock) when its process ends, however it ends. So if a lock can
+be taken, the directory is an orphan, and the next process of the same user that keeps
+rows there removes it. Process ids would not do: they are reused, and every container
+counts its own.
 
-A lock is taken before it gets its name, and rows come after it. So a directory without
-a lock is only just being made, or is on its way out, and holds no rows: it is left
-alone. Where files cannot be locked (Windows, some network file systems) nothing is ever
-swept.
+A lock file is locked before it gets its name, and rows are written after that. So a
+directory without a lock is being made or removed and holds no rows: it is left alone.
+Where files cannot be locked (Windows, some network file systems) nothing is ever swept.
 """
 
 from __future__ import annotations
@@ -26,6 +24,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from understudy.atomic import PRIVATE_FOLDER_MODE
+
 if sys.platform != "win32":
     import fcntl
 
@@ -33,15 +33,16 @@ SCRATCH_PREFIX = "understudy-"
 HIDDEN_SCRATCH_PREFIX = ".understudy-"
 """For directories beside a person's own files."""
 
-MAX_LOCK_BYTES = 1024  # a host name has at most 255 bytes, a boot id 36
+# A host name has at most 255 bytes, a boot id 36.
+MAX_LOCK_BYTES = 1024
 
 _SCRATCH_NAME_PATTERN = re.compile(r"\.?understudy-[0-9a-f]{16}")
 _BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Scratch:
-    """A private directory, named now and made later: whoever promises its removal can
-    do so before there is anything to remove.
+    """A private directory that is named now and made later, so that its removal can be
+    registered before there is anything to remove.
 
     >>> import tempfile
     >>> scratch = Scratch(Path(tempfile.gettempdir()))
@@ -60,22 +61,21 @@ class Scratch:
         self._maker = os.getpid()
 
     def make(self) -> None:
-        """Sweep what dead processes left beside it, then make it."""
+        """Remove what dead processes left beside it, then make it."""
         sweep_orphans(self.home.parent)
-        self.home.mkdir(mode=0o700)  # only its owner may look inside
+        self.home.mkdir(mode=PRIVATE_FOLDER_MODE)
         self._lock = _lock_home(self.home)
-        self.rows.mkdir(mode=0o700)
+        self.rows.mkdir(mode=PRIVATE_FOLDER_MODE)
 
     def remove(self) -> None:
-        """Remove it with all that is in it. A forked child, which inherits it, leaves
-        it to its maker.
+        """Remove it with all its content. A forked child, which inherits it, leaves it
+        to the process that made it.
         """
         if os.getpid() != self._maker:
             return
         shutil.rmtree(self.rows, ignore_errors=True)
-        if (
-            not self.rows.exists()
-        ):  # the lock goes last: what is left with a lock is swept later
+        # The lock goes last: rows that could not be removed are swept later by it.
+        if not self.rows.exists():
             shutil.rmtree(self.home, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -83,8 +83,8 @@ class Scratch:
 
 
 def sweep_orphans(parent: Path) -> None:
-    """Remove this user's private directories whose process is gone. What cannot be
-    told, or removed, is left.
+    """Remove this user's private directories whose process is gone. Directories that
+    cannot be judged, or removed, are left.
     """
     if sys.platform == "win32":
         return
@@ -96,8 +96,8 @@ def sweep_orphans(parent: Path) -> None:
 
 
 def _lock_home(home: Path) -> int | None:
-    """Lock a new directory; the open file that holds the lock, or None where there are
-    no locks.
+    """Lock a new directory; the open file that holds the lock, or None if the system
+    has no locks.
     """
     if sys.platform == "win32":
         return None
@@ -105,7 +105,8 @@ def _lock_home(home: Path) -> int | None:
     lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # a file system without locks
+    except OSError:
+        # The file system has no locks.
         os.close(lock)
         return None
     os.write(lock, "\n".join(_name_machine()).encode())
@@ -114,8 +115,10 @@ def _lock_home(home: Path) -> int | None:
 
 
 def _remove_orphan(path: Path) -> None:
-    """Remove a directory if it is ours and its process is gone. Links are not followed,
-    and what was checked is what is removed.
+    """Remove a directory if it is this user's and its process is gone.
+
+    The lock and the rows are reached through open handles and no link is followed, so
+    that what was checked is what is removed.
     """
     home = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -125,9 +128,8 @@ def _remove_orphan(path: Path) -> None:
         try:
             if not _is_lock_of_this_machine(lock):
                 return
-            fcntl.flock(
-                lock, fcntl.LOCK_EX | fcntl.LOCK_NB
-            )  # raises while its process lives
+            # This raises as long as its process lives.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
                 shutil.rmtree("rows", dir_fd=home)
             os.unlink("lock", dir_fd=home)
@@ -139,19 +141,18 @@ def _remove_orphan(path: Path) -> None:
 
 
 def _is_lock_of_this_machine(lock: int) -> bool:
-    """Whether a lock is of this machine: on a shared file system another machine's may
-    not be seen.
-
-    A lock that names no machine lost its text in a power cut, for it gets its name only
-    after its text.
+    """Whether a lock was taken on this machine: on a shared file system the locks of
+    other machines may not be visible.
     """
     named = os.read(lock, MAX_LOCK_BYTES).decode(errors="replace").split("\n")
+    # The text is written before the file gets its name, so an empty lock lost its text
+    # in a power cut.
     return named == [""] or not set(named).isdisjoint(_name_machine())
 
 
 def _name_machine() -> list[str]:
-    """What this machine is called: by its host name, which outlives a power cut, and by
-    its boot, which containers share.
+    """Names of this machine: its host name, which survives a reboot, and its boot id,
+    which containers share.
     """
     if sys.platform == "win32":
         return []

@@ -1,5 +1,5 @@
-"""The signals that ask a process to stop: what a command tidies up after, and what a
-charge holds back.
+"""The signals that ask a process to stop. Commands clean up after them, and a charge
+to the ledger delays them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 
 SignalHandler = Callable[[int, FrameType | None], object] | int
-"""What answers a signal: a function, or the system's own default."""
+"""What handles a signal: a function, or the system's own default."""
 
 _STOP_SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
@@ -18,20 +18,19 @@ STOP_SIGNALS = tuple(
     for name in _STOP_SIGNAL_NAMES
     if name in signal.Signals.__members__
 )
-"""Ctrl-C, a polite kill, a terminal that is closed, Ctrl-\\; Windows has the first two.
-"""
+"""Ctrl-C, kill, a closed terminal and Ctrl-\\; Windows has the first two."""
 
 
 def find_heeded_signals() -> dict[signal.Signals, SignalHandler]:
-    """The stop signals that this process does not ignore, with what answers them.
+    """The stop signals that this process does not ignore, with their handlers.
 
-    What was ignored at the start stays ignored: nohup means that a closed terminal is
-    no reason to stop, and a shell means by it that Ctrl-C is not for its background
-    jobs.
+    Signals that were ignored at the start stay ignored: nohup ignores the closing of
+    the terminal, and a shell ignores Ctrl-C for its background jobs.
     """
     heeded: dict[signal.Signals, SignalHandler] = {}
     for number in STOP_SIGNALS:
         handler = signal.getsignal(number)
+        # None means that the handler was not set from Python, so it is not ours.
         if callable(handler) or handler is signal.SIG_DFL:
             heeded[number] = handler
     return heeded

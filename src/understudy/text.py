@@ -1,4 +1,6 @@
-"""Numbers and lists as a person reads them, in a terminal, a pipe and a notebook alike."""
+"""Numbers and lists as text that a person reads, the same in a terminal, a pipe and a
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +10,40 @@ from collections.abc import Sequence
 def align_columns(
     rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
 ) -> list[str]:
-    """Rows of cells as lines whose columns line up; the columns in `right` end alike.
+    """Rows of cells as lines with aligned columns; those in `right` are flush right.
 
     >>> align_columns([["age", "9"], ["children", "10"]], right=[1])
     ['age        9', 'children  10']
     """
     if not rows:
         return []
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.rjust(w) if i in right else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        padded = []
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            padded.append(cell.rjust(width) if number in right else cell.ljust(width))
+        lines.append("  ".join(padded).rstrip())
+    return lines
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
+    """Words in a row as in a sentence, with `and` before the last.
 
     >>> join_words(["data"]), join_words(["workload", "data", "budget"])
     ('data', 'workload, data and budget')
     """
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+# More names than this would fill several lines of a terminal.
 MAX_NAMED_COLUMNS = 8
-"""Columns that a line names at most."""
 
 
 def join_first_names(names: Sequence[str]) -> str:
-    """Names, the first few of many.
+    """The first names of a list, and how many follow.
 
     >>> join_first_names(["age", "sex"]), join_first_names("abcdefghij")
     ('age, sex', 'a, b, c, d, e, f, g, h and 2 more')
@@ -50,22 +54,23 @@ def join_first_names(names: Sequence[str]) -> str:
 
 
 def format_percent(share: float) -> str:
-    """A share of the budget as a person reads it.
+    """A share of the budget in percent.
 
     >>> format_percent(0.2), format_percent(0.004)
     ('20 %', '0.4 %')
     """
-    return (
-        f"{100 * share:.0f} %"
-        if share >= 0.01 or share == 0
-        else f"{100 * share:.1g} %"
-    )
+    # A small share must not look like nothing.
+    if 0 < share < 0.01:
+        return f"{100 * share:.1g} %"
+    return f"{100 * share:.0f} %"
 
 
 def format_count(count: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun.
 
-    >>> format_count(1, "row"), format_count(2310, "cell"), format_count(2, "list of values", "lists of values")
-    ('1 row', '2,310 cells', '2 lists of values')
+    >>> format_count(1, "row"), format_count(2310, "cell"), format_count(2, "box", "boxes")
+    ('1 row', '2,310 cells', '2 boxes')
     """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    if count != 1:
+        noun = plural or f"{noun}s"
+    return f"{count:,} {noun}"

@@ -1,45 +1,38 @@
-"""Thrift's compact encoding, in which Parquet files say at their end what they hold.
+"""Thrift's compact encoding, in which the footer of a Parquet file is written.
 
 A structure is read into nested dictionaries of field number → (type, value), without
-knowing what the fields mean, and written again to the last byte. (Apache Thrift,
+knowing what the fields mean, and can be written again byte for byte. (Apache Thrift,
 "Compact protocol encoding", in its doc/specs.)
 """
 
 from __future__ import annotations
 
-import struct
 from io import BytesIO
 from typing import Any
 
-(
-    THRIFT_TRUE,
-    THRIFT_FALSE,
-    THRIFT_BYTE,
-    THRIFT_DOUBLE,
-    THRIFT_BINARY,
-    THRIFT_LIST,
-    THRIFT_SET,
-    THRIFT_MAP,
-    THRIFT_STRUCT,
-) = (
-    1,
-    2,
-    3,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-)
+# Type numbers of the specification. Integers of 16, 32 and 64 bits are written alike.
+THRIFT_TRUE = 1
+THRIFT_FALSE = 2
+THRIFT_BYTE = 3
 THRIFT_INTEGERS = (4, 5, 6)
+THRIFT_DOUBLE = 7
+THRIFT_BINARY = 8
+THRIFT_LIST = 9
+THRIFT_SET = 10
+THRIFT_MAP = 11
+THRIFT_STRUCT = 12
+
+_THRIFT_BOOLEANS = (THRIFT_TRUE, THRIFT_FALSE)
+
+# Half a byte. A list's size of 15 means that the size follows as a number.
+_MAX_HALF_BYTE = 15
 
 ThriftFields = dict[int, tuple[int, Any]]
 
 
 def read_struct(data: bytes) -> ThriftFields:
-    """The structure that these bytes begin with; ValueError or IndexError where they
-    are none.
+    """The structure that these bytes begin with; ValueError or IndexError if they are
+    none.
 
     >>> read_struct(bytes([0x15, 0x04, 0x18, 0x01, 0x61, 0x00]))
     {1: (5, 2), 2: (8, b'a')}
@@ -59,7 +52,7 @@ def write_struct(fields: ThriftFields) -> bytes:
 
 
 class _ThriftReader:
-    """Thrift's compact encoding."""
+    """Reads values one after the other; `_at` is the position of the next byte."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -70,6 +63,7 @@ class _ThriftReader:
         return self._data[self._at - 1]
 
     def _read_varint(self) -> int:
+        """An unsigned number, seven bits a byte, the lowest first."""
         value = shift = 0
         while True:
             byte = self._read_byte()
@@ -79,6 +73,7 @@ class _ThriftReader:
                 return value
 
     def _read_integer(self) -> int:
+        """A signed number in zigzag form: 0, -1, 1, -2 are 0, 1, 2, 3."""
         value = self._read_varint()
         return (value >> 1) ^ -(value & 1)
 
@@ -88,23 +83,22 @@ class _ThriftReader:
 
     def fields(self) -> ThriftFields:
         """The fields of a structure, in their order."""
-        found: ThriftFields = {}
+        fields: ThriftFields = {}
         number = 0
         while header := self._read_byte():
-            number = number + (header >> 4) if header >> 4 else self._read_integer()
+            step = header >> 4
             kind = header & 15
-            found[number] = (
-                kind,
-                (
-                    kind == THRIFT_TRUE
-                    if kind in (THRIFT_TRUE, THRIFT_FALSE)
-                    else self._value(kind)
-                ),
-            )
-        return found
+            number = number + step if step else self._read_integer()
+            # A field's truth value is its type; it has no bytes of its own.
+            if kind in _THRIFT_BOOLEANS:
+                fields[number] = kind, kind == THRIFT_TRUE
+            else:
+                fields[number] = kind, self._value(kind)
+        return fields
 
     def _value(self, kind: int) -> Any:
-        if kind in (THRIFT_TRUE, THRIFT_FALSE, THRIFT_BYTE):
+        # In a list or map, unlike in a field, a truth value is a byte.
+        if kind in (*_THRIFT_BOOLEANS, THRIFT_BYTE):
             return self._read_byte()
         if kind in THRIFT_INTEGERS:
             return self._read_integer()
@@ -113,62 +107,63 @@ class _ThriftReader:
         if kind == THRIFT_BINARY:
             return self._read_bytes(self._read_varint())
         if kind in (THRIFT_LIST, THRIFT_SET):
-            header = self._read_byte()
-            size = header >> 4 if header >> 4 < 15 else self._read_varint()
-            return header & 15, [
-                (
-                    self.fields()
-                    if header & 15 == THRIFT_STRUCT
-                    else self._value(header & 15)
-                )
-                for _ in range(size)
-            ]
+            return self._list()
         if kind == THRIFT_MAP:
-            size = self._read_varint()
-            header = self._read_byte() if size else 0
-            return header, [
-                (self._value(header >> 4), self._value(header & 15))
-                for _ in range(size)
-            ]
+            return self._map()
         if kind == THRIFT_STRUCT:
             return self.fields()
         raise ValueError("no type of a field")
 
+    def _list(self) -> tuple[int, list[Any]]:
+        """The type of a list's items, and the items."""
+        header = self._read_byte()
+        size = header >> 4
+        kind = header & 15
+        if size == _MAX_HALF_BYTE:
+            size = self._read_varint()
+        return kind, [self._value(kind) for _ in range(size)]
+
+    def _map(self) -> tuple[int, list[tuple[Any, Any]]]:
+        """The types of a map's keys and values as one byte, and its pairs."""
+        size = self._read_varint()
+        header = self._read_byte() if size else 0
+        key_kind = header >> 4
+        value_kind = header & 15
+        pairs = [(self._value(key_kind), self._value(value_kind)) for _ in range(size)]
+        return header, pairs
+
 
 def _encode_varint(value: int) -> bytes:
-    written = bytearray()
+    encoded = bytearray()
     while value > 127:
-        written.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    return bytes([*written, value])
+    return bytes([*encoded, value])
 
 
 def _encode_integer(value: int) -> bytes:
+    # A negative number shifted by 63 bits is -1, which inverts the bits of the other.
     return _encode_varint((value << 1) ^ (value >> 63))
 
 
 def _write_fields(out: BytesIO, fields: ThriftFields) -> None:
     last = 0
     for number, (kind, value) in fields.items():
-        kind = (
-            (THRIFT_TRUE if value else THRIFT_FALSE)
-            if kind in (THRIFT_TRUE, THRIFT_FALSE)
-            else kind
-        )
+        if kind in _THRIFT_BOOLEANS:
+            kind = THRIFT_TRUE if value else THRIFT_FALSE
         step = number - last
-        out.write(
-            bytes([step << 4 | kind])
-            if 0 < step < 16
-            else struct.pack("B", kind) + _encode_integer(number)
-        )
+        if 0 < step <= _MAX_HALF_BYTE:
+            out.write(bytes([step << 4 | kind]))
+        else:
+            out.write(bytes([kind]) + _encode_integer(number))
         last = number
-        if kind not in (THRIFT_TRUE, THRIFT_FALSE):
+        if kind not in _THRIFT_BOOLEANS:
             _write_value(out, kind, value)
     out.write(b"\0")
 
 
 def _write_value(out: BytesIO, kind: int, value: Any) -> None:
-    if kind in (THRIFT_TRUE, THRIFT_FALSE, THRIFT_BYTE):
+    if kind in (*_THRIFT_BOOLEANS, THRIFT_BYTE):
         out.write(bytes([value]))
     elif kind in THRIFT_INTEGERS:
         out.write(_encode_integer(value))
@@ -177,22 +172,31 @@ def _write_value(out: BytesIO, kind: int, value: Any) -> None:
     elif kind == THRIFT_BINARY:
         out.write(_encode_varint(len(value)) + value)
     elif kind in (THRIFT_LIST, THRIFT_SET):
-        inner, parts = value
-        size = len(parts)
-        out.write(
-            bytes([size << 4 | inner])
-            if size < 15
-            else bytes([15 << 4 | inner]) + _encode_varint(size)
-        )
-        for part in parts:
-            _write_value(out, inner, part)
+        _write_list(out, *value)
     elif kind == THRIFT_MAP:
-        header, pairs = value
-        out.write(_encode_varint(len(pairs)) + (bytes([header]) if pairs else b""))
-        for key, held in pairs:
-            _write_value(out, header >> 4, key)
-            _write_value(out, header & 15, held)
-    elif isinstance(value, bytes):  # a structure that was written before
+        _write_map(out, *value)
+    elif isinstance(value, bytes):
+        # A structure that was encoded before.
         out.write(value)
     else:
         _write_fields(out, value)
+
+
+def _write_list(out: BytesIO, kind: int, items: list[Any]) -> None:
+    size = len(items)
+    if size < _MAX_HALF_BYTE:
+        out.write(bytes([size << 4 | kind]))
+    else:
+        out.write(bytes([_MAX_HALF_BYTE << 4 | kind]) + _encode_varint(size))
+    for item in items:
+        _write_value(out, kind, item)
+
+
+def _write_map(out: BytesIO, header: int, pairs: list[tuple[Any, Any]]) -> None:
+    out.write(_encode_varint(len(pairs)))
+    # An empty map states no types.
+    if pairs:
+        out.write(bytes([header]))
+    for key, value in pairs:
+        _write_value(out, header >> 4, key)
+        _write_value(out, header & 15, value)

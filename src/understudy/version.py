@@ -1,5 +1,5 @@
-"""The name and version under which this package is installed, where every part of it
-can read them: asking the installation would fail where there is none.
+"""The name and version of this package. They are constants, because the metadata of an
+installation is missing where the source is run without one.
 """
 
 PACKAGE_VERSION = "0.1.0"
@@ -7,7 +7,7 @@ DISTRIBUTION_NAME = "understudy-dp"
 
 
 def install_command(*extras: str) -> str:
-    """How to install what an extra brings.
+    """The command that installs optional dependencies.
 
     >>> install_command("studio", "evaluate")
     'pip install "understudy-dp[studio,evaluate]"'

@@ -134,6 +134,7 @@ def _sum_ranges(
     for (_, name), factor, ends in zip(predicate.terms, factors, ranges, strict=True):
         first = axes.align_table([name.column], ends.first).astype(dtype)
         last = axes.align_table([name.column], ends.last).astype(dtype)
+        # A negative factor turns the range round.
         smallest, largest = (first, last) if factor > 0 else (last, first)
         low = low + factor * smallest
         high = high + factor * largest
