@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,9 +21,20 @@ MOST_LINES = 400
 Rule = Callable[[Path, ast.Module], Iterator[tuple[int, str]]]
 
 
-def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+@cache
+def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Every node of a module; several rules ask for them."""
+    return tuple(ast.walk(tree))
+
+
+@cache
+def names_in(tree: ast.Module) -> tuple[tuple[int, str], ...]:
     """Every dotted name that is used or imported, with its line."""
-    for node in ast.walk(tree):
+    return tuple(_iterate_names(tree))
+
+
+def _iterate_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -63,7 +75,7 @@ def noise_is_unseedable(path: Path, tree: ast.Module) -> Iterator[tuple[int, str
         # check_score tries fixed estimates against a score: a self-test, not noise.
         if re.search(r"\brandom\b", name) and path.name != "scores.py":
             yield line, f"`{name}`: privacy noise comes from noise/source.py alone"
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.arg) and node.arg in {"seed", "rng", "random_state"}:
             yield node.lineno, f"parameter `{node.arg}`: privacy noise cannot be seeded"
 
@@ -94,7 +106,7 @@ def exact_rows_stay_home(path: Path, tree: ast.Module) -> Iterator[tuple[int, st
     """
     if {"tables", "curator", "utility", "risk"} & set(path.parts):
         return
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Attribute) and node.attr in {
             "sparse_counts",
             "lattice_counts",
@@ -125,7 +137,7 @@ def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """
     if "cli" not in path.parts or path.name in PRINTERS:
         return
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ImportFrom) and node.module in {"click", "rich"}:
             for alias in node.names:
                 if PRINTING.search(f"{node.module}.{alias.name}"):
@@ -163,7 +175,7 @@ def files_say_who_may_read_them(
     """
     if "tables" in path.parts or path.name in WRITING_ROOMS:
         return
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
             continue
         owner, verb = _called(node.func)
@@ -212,7 +224,7 @@ def helpers_come_from_the_kit(
     in_kit = parts_below(path, "tests")[0] == "kit"
     if not in_kit and not re.match(r"(test_\w+|conftest|__init__)\.py$", path.name):
         yield 1, "neither a test nor a conftest.py: helpers lie in tests/kit"
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             yield (
                 node.lineno,
@@ -331,7 +343,7 @@ def is_participle(name: str) -> bool:
 
 def functions_say_what_they_do(_: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """A function is a verb and a noun, or plain mathematics; never a bare participle."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if is_function and is_participle(node.name):
             yield node.lineno, f"`{node.name}`: name what is done, and to what"
@@ -366,7 +378,7 @@ def one_idea_an_expression(path: Path, tree: ast.Module) -> Iterator[tuple[int, 
     """In models/ and synthesizers/: no comprehension in another, no chained choices."""
     if not {"models", "synthesizers"} & set(path.parts):
         return
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, COMPREHENSIONS):
             inner = [n for n in ast.walk(node) if isinstance(n, COMPREHENSIONS)]
             if len(inner) > 1:
@@ -408,9 +420,8 @@ TEST_RULES: tuple[Rule, ...] = (helpers_come_from_the_kit,)
 """Of the tests."""
 
 
-def breaches(path: Path, rules: tuple[Rule, ...]) -> Iterator[str]:
+def breaches(path: Path, tree: ast.Module, rules: tuple[Rule, ...]) -> Iterator[str]:
     """Every breach of these rules in one file, as path:line: what."""
-    tree = ast.parse(path.read_text(), str(path))
     for rule in rules:
         for line, what in rule(path, tree):
             yield f"{path.relative_to(ROOT)}:{line}: {what}"
@@ -419,11 +430,17 @@ def breaches(path: Path, rules: tuple[Rule, ...]) -> Iterator[str]:
 def main() -> int:
     """Check every module of the package and of its tests."""
     found: list[str] = []
+    package: dict[Path, ast.Module] = {}
     for folder, rules in ((SOURCE, RULES), (TESTS, TEST_RULES)):
         for path in sorted(folder.rglob("*.py")):
-            found.extend(breaches(path, rules))
-    modules = {path: ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
-    found.extend(one_name_means_one_thing(modules))
+            tree = ast.parse(path.read_text(), str(path))
+            found.extend(breaches(path, tree, rules))
+            # Millions of nodes kept alive would keep the garbage collector busy.
+            nodes_of.cache_clear()
+            names_in.cache_clear()
+            if folder == SOURCE:
+                package[path] = tree
+    found.extend(one_name_means_one_thing(package))
     for breach in found:
         print(breach)
     return 1 if found else 0
