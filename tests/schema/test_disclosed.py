@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from datetime import date, time
 
-import pytest
-
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -23,7 +21,6 @@ from understudy.schema import (
     Unit,
     describe_declared,
     describe_learned,
-    guess_identifier,
     open_domains,
     parse_predicate,
 )
@@ -101,24 +98,3 @@ def test_an_empty_schema_declares_nothing_but_its_emptiness():
     assert describe_declared(Schema(columns=())) == (
         "the names and order of 0 columns",
     )
-
-
-GIVE_AWAY = (
-    "id|ID|patient_id|patientId|PatientID|person id|record.id|uuid|name|Name|first_name|LastName|surname|patient_name|ssn|SSN_last4|email|"
-    "E-Mail|email_address|workEmail|phone|phone2|mobile|home address|street|IBAN|mrn|passport_no|card number|patient number|user_name|"
-    "ip|imei|id_2"
-)
-HARMLESS = (
-    "age|sex|covid|idle|video|drug_name|product name|number|width|paid|valid|income|zip code|postal_code|race||...|12|keyboard|grid|named|"
-    "emailed|children number|rating|fluid"
-)
-
-
-@pytest.mark.parametrize("name", GIVE_AWAY.split("|"))
-def test_names_that_give_people_away(name):
-    assert guess_identifier(name)
-
-
-@pytest.mark.parametrize("name", HARMLESS.split("|"))
-def test_names_that_do_not(name):
-    assert not guess_identifier(name)

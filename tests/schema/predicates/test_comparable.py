@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import operator as ops
 from dataclasses import replace
 from datetime import timedelta
+from fractions import Fraction
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from understudy.errors import SchemaError
 from understudy.schema import (
@@ -21,7 +26,12 @@ from understudy.schema import (
     UndeclaredColumn,
     parse_predicate,
 )
-from understudy.schema.predicates.comparable import check_predicate
+from understudy.schema.predicates.ast import Operator
+from understudy.schema.predicates.comparable import (
+    check_predicate,
+    exact_integer_dtype,
+    integer_bound,
+)
 
 COLUMNS = {
     c.name: c
@@ -119,3 +129,34 @@ def test_what_was_bought_is_not_refused_afterwards(text):
         name: replace(column, learned=("type",)) for name, column in COLUMNS.items()
     }
     check_predicate(parse_predicate("age > 'old' and sex < 3 and born < sent"), typed)
+
+
+ORDERS = {
+    Operator.LESS: ops.lt,
+    Operator.AT_MOST: ops.le,
+    Operator.MORE: ops.gt,
+    Operator.AT_LEAST: ops.ge,
+}
+
+
+@given(st.sampled_from(list(ORDERS)), st.integers(-20, 20), st.fractions(-10, 10))
+def test_a_whole_bound_orders_whole_numbers_as_the_fraction(operator, number, bound):
+    whole = integer_bound(operator, bound)
+    assert ORDERS[operator](number, whole) == ORDERS[operator](number, bound)
+
+
+@pytest.mark.parametrize("operator", ORDERS)
+@pytest.mark.parametrize("bound", [Fraction(10**40), Fraction(-(10**40))])
+def test_a_bound_beyond_every_lattice_fits_64_bits(operator, bound):
+    whole = np.int64(integer_bound(operator, bound))
+    for index in (-(2**62) + 1, 0, 2**62 - 1):
+        assert ORDERS[operator](index, whole) == ORDERS[operator](index, bound)
+
+
+@given(st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=5))
+def test_sums_in_the_exact_type_never_wrap(numbers):
+    dtype = exact_integer_dtype(sum(abs(number) for number in numbers))
+    total = np.zeros((), dtype)
+    for number in numbers:
+        total = total + np.array(number, dtype)
+    assert int(total) == sum(numbers)
