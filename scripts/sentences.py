@@ -22,6 +22,7 @@ NOT_PROSE = re.compile(r"^\s*(#|\||>|<|!\[|:::|\?\?\?|!!!|\[[^\]]+\]:|---|===|\$
 ABBREVIATIONS = {"e.g.", "i.e.", "cf.", "vs.", "al.", "Fig.", "Sec.", "Eq.", "No."}
 OPENING, CLOSING = "([{", ")]}"
 SENTENCE_END = re.compile(r"[.!?][\"'”’*_)\]`]*$")
+NUMBERING = re.compile(r"\W*\w{1,2}\.")
 BLOCK_START = re.compile(r"^([-*+>#|=]|\d+[.)]|:::|```)")
 
 
@@ -52,7 +53,8 @@ def split_sentences(text: str) -> list[str]:
     sentence: list[str] = []
     for (word, is_open), after in zip(words, following, strict=True):
         sentence.append(word)
-        if not is_open and ends_sentence(word, after):
+        is_number = len(sentence) == 1 and NUMBERING.fullmatch(word) is not None
+        if not is_open and not is_number and ends_sentence(word, after):
             sentences.append(" ".join(sentence))
             sentence = []
     if sentence:

@@ -77,7 +77,13 @@ def test_pages_look_the_same_after_it(page) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["He saw J. Smith there.", "Compare et al. Here.", "See No. 5.", "It is 1. - not."],
+    [
+        "**1. The dictionary** is public.",
+        "He saw J. Smith there.",
+        "Compare et al. Here.",
+        "See No. 5.",
+        "It is 1. - not.",
+    ],
 )
 def test_what_looks_like_an_end_is_none(text: str) -> None:
     assert sentences.split_sentences(text) == [text]
