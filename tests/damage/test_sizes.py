@@ -29,8 +29,8 @@ from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Schema
 
 TESTS = Path(__file__).resolve().parents[1]
-FAST = {"schema": 30, "rules": 16, "release": 20, "ledger": 9}
-SLOW = {"schema": 1500, "rules": 640, "release": 400, "ledger": 90}
+FAST = {"schema": 30, "rules": 16, "bins": 2, "release": 20, "ledger": 9}
+SLOW = {"schema": 1500, "rules": 640, "bins": 40, "release": 400, "ledger": 90}
 NEVER_REFUSED = {"bins"}
 
 

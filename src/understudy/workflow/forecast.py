@@ -29,6 +29,9 @@ from understudy.tables import Table, open_table
 MAX_PACE_ROWS = 20_000
 """Simulated rows that are sampled, written and counted to learn this machine's pace."""
 
+MAX_FORECAST_CELLS = 1 << 22
+"""Cells of a pair of columns up to which the imagined rows are compared on it."""
+
 MAX_FORECAST_PAIRS = 120
 """Pairs over which the dry run's own error is averaged."""
 
@@ -170,7 +173,15 @@ def _mean_pair_distances(
     columns.
     """
     names = list(people.schema)
-    cliques: list[Clique] = list(combinations(names, 2)) or [(name,) for name in names]
+    sizes = {name: codec.size for name, codec in people.schema.codecs.items()}
+    # A table of two columns of 100,000 codes has 10 billion cells.
+    cliques: list[Clique] = [
+        (one, two)
+        for one, two in combinations(names, 2)
+        if sizes[one] * sizes[two] <= MAX_FORECAST_CELLS
+    ]
+    if not cliques:
+        cliques = [(name,) for name in names]
     step = max(1, len(cliques) // MAX_FORECAST_PAIRS)
     errors, independent = [], []
     for clique in cliques[::step]:

@@ -12,6 +12,7 @@ from scipy.stats import gamma, norm
 from understudy.measurements import Identity
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import Term
+from understudy.models.fitting import one_way_prior
 from understudy.models.fitting.constants import FAR_ANSWER_DEVIATIONS, GAMMA_SHAPES
 from understudy.models.fitting.one_way_prior import _NoisyColumn, denoise_one_ways
 
@@ -137,3 +138,15 @@ def test_a_table_declared_empty_has_empty_columns():
             ]
         )
     assert found.values.tolist() == [0, 0, 0]
+
+
+def test_very_many_values_are_denoised_on_a_grid_as_exactly(monkeypatch):
+    """The same column with and without the grid of answers."""
+    rng = np.random.default_rng(5)
+    true = rng.gamma(0.3, 10.0, 400)
+    even = np.full(400, true.sum() / 400)
+    term = Term(("a",), (Identity(400),), true + rng.normal(0, 2, 400), 4.0)
+    exact = denoise_one_ways([(term, even)])[0].values
+    monkeypatch.setattr(one_way_prior, "MAX_EXACT_ANSWERS", 100)
+    on_grid = denoise_one_ways([(term, even)])[0].values
+    assert np.abs(on_grid - exact).max() < 1e-3

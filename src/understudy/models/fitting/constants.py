@@ -93,6 +93,20 @@ FAR_ANSWER_DEVIATIONS = _add(
     "σ",
     "An answer above it is a count in any case: its posterior mode is its mean.",
 )
+ANSWER_GRID: _Array = _add(
+    "ANSWER_GRID",
+    np.linspace(-FAR_ANSWER_DEVIATIONS, FAR_ANSWER_DEVIATIONS, 4001),
+    ConstantKind.GRID,
+    "σ",
+    "Where means are computed in columns of very many values; between, interpolated.",
+)
+MAX_EXACT_ANSWERS = _add(
+    "MAX_EXACT_ANSWERS",
+    20_000,
+    ConstantKind.COMPUTE,
+    "values of a column",
+    "Above it the grid of answers takes less time, and its error is below 1e-5 σ.",
+)
 UNIFORM_SHAPE_WEIGHT = _add(
     "UNIFORM_SHAPE_WEIGHT",
     1.0,

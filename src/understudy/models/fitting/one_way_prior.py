@@ -27,9 +27,11 @@ from scipy.special import gammainc, gammaln
 
 from understudy.models.estimates.loss_terms import Array, Term
 from understudy.models.fitting.constants import (
+    ANSWER_GRID,
     COUNT_GRID_EDGES,
     FAR_ANSWER_DEVIATIONS,
     GAMMA_SHAPES,
+    MAX_EXACT_ANSWERS,
     MIN_COUNT_DIVISOR,
     MIN_SHAPE_WEIGHT,
     SHAPE_EM_ROUNDS,
@@ -92,9 +94,9 @@ class _NoisyColumn:
             gammainc(shapes, shapes * COUNT_GRID_EDGES / self.mean), axis=1
         )
         is_near = self.answers < FAR_ANSWER_DEVIATIONS
-        near, _ = _near_likelihood(self.answers[is_near], self.mass)
+        near = _sum_log_likelihoods(self.answers[is_near], self.mass)
         far = _far_log_likelihood(self.answers[~is_near, None], self.mean)
-        self.log_likelihoods = np.log(near).sum(axis=0) + far.sum(axis=0)
+        self.log_likelihoods = near + far.sum(axis=0)
 
     def mean_counts(self, weights: Array) -> Array:
         """The posterior mean of every count under shapes with these weights, in rows,
@@ -102,9 +104,15 @@ class _NoisyColumn:
         """
         likely = weights > MIN_SHAPE_WEIGHT * weights.max()
         shares = weights[likely] / weights[likely].sum()
+        # In a column of very many values the mean, a smooth function of the answer, is
+        # computed once at the points of a grid.
+        grid_means: Array | None = None
+        if self.answers.size > MAX_EXACT_ANSWERS:
+            grid_means = self._near_means(ANSWER_GRID, likely, shares)
 
         def means_after(shift: float) -> Array:
-            return self._posterior_means(self.answers - shift, likely, shares)
+            answers = self.answers - shift
+            return self._posterior_means(answers, likely, shares, grid_means)
 
         means = means_after(self._find_shift(means_after))
         mean_total = float(means.sum())
@@ -113,11 +121,19 @@ class _NoisyColumn:
         counts[self.possible] = self.deviation * scaled
         return counts
 
-    def _posterior_means(self, answers: Array, likely: Array, shares: Array) -> Array:
+    def _near_means(self, answers: Array, likely: Array, shares: Array) -> Array:
+        likelihood, moment = _near_likelihood(answers, self.mass[likely])
+        return np.asarray((moment / likelihood) @ shares)
+
+    def _posterior_means(
+        self, answers: Array, likely: Array, shares: Array, grid_means: Array | None
+    ) -> Array:
         is_near = answers < FAR_ANSWER_DEVIATIONS
         means = np.zeros(answers.size)
-        likelihood, moment = _near_likelihood(answers[is_near], self.mass[likely])
-        means[is_near] = (moment / likelihood) @ shares
+        if grid_means is None:
+            means[is_near] = self._near_means(answers[is_near], likely, shares)
+        else:
+            means[is_near] = np.interp(answers[is_near], ANSWER_GRID, grid_means)
         modes = _far_posterior_mode(
             answers[~is_near, None], GAMMA_SHAPES[likely], self.mean
         )
@@ -140,6 +156,20 @@ class _NoisyColumn:
             else:
                 high = middle
         return (low + high) / 2
+
+
+def _sum_log_likelihoods(answers: Array, mass: Array) -> Array:
+    """The log-likelihood of all answers together under every shape."""
+    if answers.size <= MAX_EXACT_ANSWERS:
+        return np.asarray(np.log(_near_likelihood(answers, mass)[0]).sum(axis=0))
+    # Each answer counts at the two points of the grid beside it, in proportion.
+    step = ANSWER_GRID[1] - ANSWER_GRID[0]
+    place = np.maximum(answers - ANSWER_GRID[0], 0.0) / step
+    below = np.minimum(place.astype(np.int64), ANSWER_GRID.size - 2)
+    above_share = place - below
+    counts = np.bincount(below, 1 - above_share, ANSWER_GRID.size)
+    counts += np.bincount(below + 1, above_share, ANSWER_GRID.size)
+    return np.asarray(counts @ np.log(_near_likelihood(ANSWER_GRID, mass)[0]))
 
 
 def _near_likelihood(answers: Array, mass: Array) -> tuple[Array, Array]:
