@@ -9,13 +9,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from understudy.reports.chart import (
-    COLUMN_CHART_HEIGHT,
-    column_chart,
-    scale_bar,
-    scatter_chart,
-)
+from understudy.reports.bars import scale_bar
+from understudy.reports.chart import COLUMN_CHART_HEIGHT, column_chart
 from understudy.reports.heatmap import pair_heatmap
+from understudy.reports.scatter import scatter_chart
 
 HOSTILE = "</svg><script>alert(1)</script>"
 

@@ -60,7 +60,11 @@ MAX_PUZZLE_KINDS, MAX_PUZZLE_VALUES, MAX_PUZZLE_PEOPLE = 512, 2048, 40
 """A puzzle beyond these is no small table."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+    eq=False,
+)
 class PublishedStatistic:
     """What was published about one group: `cells[kind, value]` says who is meant."""
 
@@ -77,7 +81,11 @@ class PublishedStatistic:
         return self.count != (0, MAX_PUZZLE_PEOPLE)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+    eq=False,
+)
 class Puzzle:
     """Kinds of people (labels), the numbers they may have, which of both go together,
     and what was published.
@@ -257,7 +265,12 @@ def _without_missing(column: Column) -> Column:
                 " `step`"
             )
         every = tuple(range(column.low, column.high + 2))
-        return replace(column, nullable=False, missing=(), bins=every)
+        return replace(
+            column,
+            nullable=False,
+            missing=(),
+            bins=every,
+        )
     return replace(column, nullable=False, missing=())
 
 

@@ -42,12 +42,20 @@ class RatingKnowledge:
 
 KNOWLEDGE_CASES = (
     RatingKnowledge(label="dates ± 3 days", days=3),
-    RatingKnowledge(label="± 14 days, 2 wrong", days=14, wrong=2),
+    RatingKnowledge(
+        label="± 14 days, 2 wrong",
+        days=14,
+        wrong=2,
+    ),
     RatingKnowledge(label="no dates", days=None),
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+    eq=False,
+)
 class Ratings:
     """Stars (or NO_RATING) and days, records × films."""
 
@@ -91,7 +99,13 @@ def run_scoreboard_attack(
     for case in KNOWLEDGE_CASES:
         shares = []
         for count in known:
-            right, wrong = _identification_rates(ratings, case, count, targets, rng)
+            right, wrong = _identification_rates(
+                ratings,
+                case,
+                count,
+                targets,
+                rng,
+            )
             shares.append(right)
             wrongly = max(wrongly, wrong)
         points = tuple(zip(map(float, known), shares, strict=True))
@@ -148,8 +162,20 @@ def _identification_rates(
     right = wrong = 0
     for target in chosen:
         films = rng.choice(np.flatnonzero(has_rating[target]), count, replace=False)
-        stars, days = _recall_ratings(ratings, case, target, films, rng)
-        scores = score_records(ratings, films, stars, days, support)
+        stars, days = _recall_ratings(
+            ratings,
+            case,
+            target,
+            films,
+            rng,
+        )
+        scores = score_records(
+            ratings,
+            films,
+            stars,
+            days,
+            support,
+        )
         second, best = np.partition(scores, -2)[-2:]
         spread = scores.std()
         # Nobody is named unless the best score stands out from the second.

@@ -210,7 +210,13 @@ class _PuzzleSearch:
             inside = tuple(self.inside[s][kinds[i]] for i in members)
             fixed = all(within[kinds[i]][0] for i in members)
             groups.append(
-                StatisticGroup(statement, members, inside, fixed, self.medians[s])
+                StatisticGroup(
+                    statement,
+                    members,
+                    inside,
+                    fixed,
+                    self.medians[s],
+                )
             )
         return groups
 

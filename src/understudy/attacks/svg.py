@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import ceil, log10
 
 from understudy.attacks.finding import AttackFigure, AttackFinding, Bars, Curve, Curves
-from understudy.svg import Markup, svg_element, svg_root, svg_text
+from understudy.svg import Markup, svg_element, svg_line, svg_root, svg_text
 from understudy.svg.axis import LogAxis, axis_ticks, format_axis_number
 from understudy.svg.colours import (
     OKABE_ITO_BLUE,
@@ -62,8 +62,19 @@ def figure_to_svg(figure: AttackFigure) -> str:
     draw = _draw_bars(figure) if isinstance(figure, Bars) else _draw_curves(figure)
     body, height = draw
     root = svg_root(
-        svg_element("rect", width="100%", height="100%", fill=SVG_BACKGROUND_COLOUR),
-        _outlined_text(24, 34, figure.title, size=17, weight="600"),
+        svg_element(
+            "rect",
+            width="100%",
+            height="100%",
+            fill=SVG_BACKGROUND_COLOUR,
+        ),
+        _outlined_text(
+            24,
+            34,
+            figure.title,
+            size=17,
+            weight="600",
+        ),
         *body,
         view=(0, 0, SVG_WIDTH_PIXELS, height),
         width=SVG_WIDTH_PIXELS,
@@ -99,7 +110,15 @@ def _draw_bars(figure: Bars) -> tuple[list[Markup], int]:
         x = BAR_LEFT + bar_length(mark)
         words = format_axis_number(mark)
         parts.append(_grid_line(x, FIGURE_TOP - 8, x, bottom))
-        parts.append(_outlined_text(x, bottom + 18, words, size=12, anchor="middle"))
+        parts.append(
+            _outlined_text(
+                x,
+                bottom + 18,
+                words,
+                size=12,
+                anchor="middle",
+            )
+        )
     for i, bar in enumerate(figure.bars):
         y = FIGURE_TOP + i * BAR_PITCH
         # A bar of nothing is drawn two pixels long, so that its colour is seen.
@@ -107,7 +126,13 @@ def _draw_bars(figure: Bars) -> tuple[list[Markup], int]:
         colour = SVG_SAFE_COLOUR if bar.safe else SVG_EXPOSED_COLOUR
         note = bar.note or format_axis_number(bar.value)
         parts += [
-            _outlined_text(BAR_LEFT - 10, y + 17, bar.label, size=13, anchor="end"),
+            _outlined_text(
+                BAR_LEFT - 10,
+                y + 17,
+                bar.label,
+                size=13,
+                anchor="end",
+            ),
             svg_element(
                 "rect", x=BAR_LEFT, y=y + 3, width=length, height=20, fill=colour
             ),
@@ -115,7 +140,13 @@ def _draw_bars(figure: Bars) -> tuple[list[Markup], int]:
         ]
     middle = BAR_LEFT + room / 2
     parts.append(
-        _outlined_text(middle, bottom + 40, figure.axis, size=13, anchor="middle")
+        _outlined_text(
+            middle,
+            bottom + 40,
+            figure.axis,
+            size=13,
+            anchor="middle",
+        )
     )
     return parts, bottom + 58
 
@@ -153,13 +184,27 @@ def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
         words = format_axis_number(mark)
         parts.append(_grid_line(CURVE_LEFT, y, CURVE_LEFT + room, y))
         parts.append(
-            _outlined_text(CURVE_LEFT - 8, y + 4, words, size=12, anchor="end")
+            _outlined_text(
+                CURVE_LEFT - 8,
+                y + 4,
+                words,
+                size=12,
+                anchor="end",
+            )
         )
     measured = [curve for curve in figure.curves if not curve.dashed]
     for x_mark in sorted({x for curve in measured for x, _ in curve.points}):
         x, _ = point_at(x_mark, 0)
         words = format_axis_number(x_mark)
-        parts.append(_outlined_text(x, bottom + 18, words, size=12, anchor="middle"))
+        parts.append(
+            _outlined_text(
+                x,
+                bottom + 18,
+                words,
+                size=12,
+                anchor="middle",
+            )
+        )
     ends = [point_at(*curve.points[-1])[1] for curve in figure.curves]
     colours = _curve_colours(figure.curves)
     label_heights = _separate_labels(ends)
@@ -168,7 +213,13 @@ def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
         parts += _draw_curve(curve, points, colour, label)
     middle = CURVE_LEFT + room / 2
     parts.append(
-        _outlined_text(middle, bottom + 42, figure.x, size=13, anchor="middle")
+        _outlined_text(
+            middle,
+            bottom + 42,
+            figure.x,
+            size=13,
+            anchor="middle",
+        )
     )
     parts.append(_outlined_text(CURVE_LEFT - 42, FIGURE_TOP - 12, figure.y, size=13))
     return parts, bottom + 60
@@ -199,12 +250,27 @@ def _draw_curve(
         stroke_width=2.5,
         stroke_dasharray="6 5" if curve.dashed else None,
     )
-    dots = [svg_element("circle", cx=x, cy=y, r=4, fill=colour) for x, y in points]
+    dots = [
+        svg_element(
+            "circle",
+            cx=x,
+            cy=y,
+            r=4,
+            fill=colour,
+        )
+        for x, y in points
+    ]
     end_x, end_y = points[-1]
     lead = svg_element(
         "line", x1=end_x + 5, y1=end_y, x2=end_x + 12, y2=label, stroke=colour
     )
-    words = _outlined_text(end_x + 15, label + 4, curve.label, size=13, colour=colour)
+    words = _outlined_text(
+        end_x + 15,
+        label + 4,
+        curve.label,
+        size=13,
+        colour=colour,
+    )
     return [path, *([] if curve.dashed else dots), lead, words]
 
 
@@ -218,7 +284,7 @@ def _separate_labels(heights: list[float], apart: float = 18) -> list[float]:
 
 
 def _grid_line(x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return svg_element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=SVG_GRID_COLOUR)
+    return svg_line(x1, y1, x2, y2, SVG_GRID_COLOUR)
 
 
 def _outlined_text(

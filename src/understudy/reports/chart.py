@@ -1,4 +1,4 @@
-"""The report's figures of one column, of several releases and of one number.
+"""The report's figure of one column: how often each value occurs.
 
 Nothing is said by colour alone: real rows are filled bars, synthetic ones are dark
 marks on them.
@@ -19,6 +19,7 @@ from understudy.svg import (
     shorten_text,
     svg_element,
     svg_figure,
+    svg_line,
     svg_text,
     svg_title,
 )
@@ -37,9 +38,6 @@ MAX_BAR_HEIGHT = COLUMN_CHART_HEIGHT - 40
 
 MAX_CHART_BARS = 40
 """Codes beyond which neighbours are drawn as one bar."""
-
-SHARE_BAR_BLUES = ("#cfe1ee", "#5b9bc8", "#003c78")
-"""Three blues, pale to dark."""
 
 GLYPH_WIDTH = 5.8
 """Mean width of a letter at font size 10, in pixels."""
@@ -64,14 +62,30 @@ def column_chart(
     top = max(float(highest), 1e-9)
     left, right = COLUMN_CHART_MARGIN, COLUMN_CHART_WIDTH - COLUMN_CHART_MARGIN
     pitch = (right - left) / max(len(words), 1)
-    parts = [_line(left, COLUMN_CHART_BASE, right, COLUMN_CHART_BASE, FAINT_COLOUR)]
+    parts = [
+        svg_line(
+            left,
+            COLUMN_CHART_BASE,
+            right,
+            COLUMN_CHART_BASE,
+            FAINT_COLOUR,
+        )
+    ]
     for i, word in enumerate(words):
         real_share = None if merged_real is None else float(merged_real[i])
         parts += _draw_value(
             word, float(merged_synthetic[i]), real_share, left + i * pitch, pitch, top
         )
     summit = COLUMN_CHART_BASE - MAX_BAR_HEIGHT
-    parts.append(_line(left, summit, left + 4, summit, INK_COLOUR))
+    parts.append(
+        svg_line(
+            left,
+            summit,
+            left + 4,
+            summit,
+            INK_COLOUR,
+        )
+    )
     parts.append(svg_text(left, summit - 5, f"{top:.0%}", size=10))
     parts += _tick_labels(words, left, pitch)
     title = f"{name}: share of rows by value"
@@ -110,143 +124,17 @@ def _draw_value(
     if real is None:
         return [bar]
     y = COLUMN_CHART_BASE - MAX_BAR_HEIGHT * synthetic / top
-    return [bar, _line(x - 1, y, x + width + 1, y, OKABE_ITO_BLUE, stroke_width=2.5)]
-
-
-def scatter_chart(
-    points: Sequence[tuple[str, float, float]], *, x: str, y: str, title: str
-) -> Markup:
-    """Releases by two measures, each point with its name; both lower is better, so the
-    good corner is bottom left.
-
-    >>> scatter_chart([("a", 0.1, 0.2), ("b", 0.3, 0.1)], x="error", y="risk", title="trade-off").count("<circle")
-    2
-    """
-    left, top, width, height = 60, 16, 420, 260
-    bottom, middle = top + height, top + height / 2
-    far_x = 1.15 * max((point[1] for point in points), default=0) or 1.0
-    far_y = 1.15 * max((point[2] for point in points), default=0) or 1.0
-    upright = f"rotate(-90 14 {middle})"
-    x_words, y_words = f"{x} (lower is better)", f"{y} (lower is better)"
-    parts = [
-        _line(left, bottom, left + width, bottom, INK_COLOUR),
-        _line(left, top, left, bottom, INK_COLOUR),
-        svg_text(left + width / 2, bottom + 34, x_words, size=12, anchor="middle"),
-        svg_text(14, middle, y_words, size=12, anchor="middle", transform=upright),
+    return [
+        bar,
+        svg_line(
+            x - 1,
+            y,
+            x + width + 1,
+            y,
+            OKABE_ITO_BLUE,
+            stroke_width=2.5,
+        ),
     ]
-    for share in (0.0, 0.5, 1.0):
-        across, up = round(left + width * share), round(bottom - height * share + 4)
-        x_tick, y_tick = f"{far_x * share:.3g}", f"{far_y * share:.3g}"
-        parts.append(svg_text(across, bottom + 16, x_tick, size=10, anchor="middle"))
-        parts.append(svg_text(left - 6, up, y_tick, size=10, anchor="end"))
-    places = [
-        (left + width * here / far_x, bottom - height * there / far_y)
-        for _, here, there in points
-    ]
-    for i, baseline in _stack_names(places):
-        name, here, there = points[i]
-        at_x, at_y = places[i]
-        caption = svg_title(f"{name}: {here:.4g}, {there:.4g}")
-        words = shorten_text(name, 24)
-        parts.append(
-            svg_element("circle", caption, cx=at_x, cy=at_y, r=6, fill=OKABE_ITO_BLUE)
-        )
-        parts.append(svg_text(at_x + 10, baseline + 4, words, size=12))
-    return svg_figure(*parts, width=left + width + 150, height=bottom + 44, title=title)
-
-
-def _stack_names(places: Sequence[tuple[float, float]]) -> list[tuple[int, float]]:
-    """From top to bottom, each point's index and the height of its name, which goes
-    below one that stands where it would.
-    """
-    stacked: list[tuple[int, float]] = []
-    for i in sorted(range(len(places)), key=lambda i: places[i][1]):
-        x, y = places[i]
-        taken = [
-            height
-            for other, height in stacked
-            if abs(places[other][0] - x) < 120 and abs(height - y) < 13
-        ]
-        stacked.append((i, max([y, *(height + 13 for height in taken)])))
-    return stacked
-
-
-def share_bar(shares: Sequence[tuple[str, float]], *, title: str) -> Markup:
-    """One bar in parts, each with its name and share below it; darker from left to
-    right, so that grey distinguishes them too.
-
-    >>> share_bar([("low", 0.75), ("high", 0.25)], title="groups").count("<rect")
-    4
-    """
-    left, width, height = 4, 340, 26
-    parts, before = [], 0.0
-    for i, (name, share) in enumerate(shares):
-        fill = SHARE_BAR_BLUES[min(i, len(SHARE_BAR_BLUES) - 1)]
-        segment = svg_element(
-            "rect",
-            svg_title(f"{name}: {share:.1%}"),
-            x=left + width * before,
-            y=4,
-            width=float(max(width * share - 1, 0)),
-            height=height,
-            fill=fill,
-        )
-        key_x = left + i * width / len(shares)
-        swatch = svg_element(
-            "rect",
-            x=key_x,
-            y=height + 13,
-            width=9,
-            height=9,
-            fill=fill,
-            stroke=INK_COLOUR,
-            stroke_width=0.5,
-        )
-        words = f"{shorten_text(name)} {share:.1%}"
-        parts += [segment, swatch, svg_text(key_x + 14, height + 22, words, size=11)]
-        before += share
-    return svg_figure(*parts, width=left * 2 + width, height=height + 30, title=title)
-
-
-def scale_bar(
-    value: float, best: float | None, worst: float | None, baseline: float | None
-) -> Markup:
-    """Where a number stands between the best and the worst it can be, with a tick at
-    the baseline.
-
-    >>> scale_bar(0.5, 1.0, 0.0, 0.25).count("<line")
-    2
-    """
-    if best is None or worst is None or best == worst:
-        return Markup("")
-
-    def place(number: float) -> float:
-        share = (number - worst) / (best - worst)
-        return 6 + 108 * min(max(share, 0.0), 1.0)
-
-    parts = [
-        _line(6, 8, 114, 8, FAINT_COLOUR, stroke_width=6),
-        svg_element("circle", cx=place(value), cy=8, r=5, fill=OKABE_ITO_BLUE),
-    ]
-    if baseline is not None:
-        tick = place(baseline)
-        parts.append(_line(tick, 2, tick, 14, INK_COLOUR))
-    title = f"{value:.4g}, worst {worst:g}, best {best:g}"
-    return svg_figure(*parts, width=120, height=16, title=title)
-
-
-def _line(
-    x1: float,
-    y1: float,
-    x2: float,
-    y2: float,
-    stroke: str,
-    *,
-    stroke_width: float | None = None,
-) -> Markup:
-    return svg_element(
-        "line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, stroke_width=stroke_width
-    )
 
 
 def _merge_codes(
@@ -275,7 +163,15 @@ def _tick_labels(words: Sequence[str], left: float, pitch: float) -> list[Markup
         centre = left + (i + 0.5) * pitch
         x = min(max(centre, half + 2), COLUMN_CHART_WIDTH - half - 2)
         y = COLUMN_CHART_BASE + 14
-        labels.append(svg_text(x, y, shortened[i], size=10, anchor="middle"))
+        labels.append(
+            svg_text(
+                x,
+                y,
+                shortened[i],
+                size=10,
+                anchor="middle",
+            )
+        )
     return labels
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from understudy.findings import Assessment, Fact, FindingPart
-from understudy.reports.chart import share_bar
+from understudy.reports.bars import share_bar
 from understudy.svg import Markup
 
 RISK_GROUP_WORDS = {

@@ -103,7 +103,16 @@ def pair_heatmap(
     else:
         pairs = dict.fromkeys([*lower, *upper])
         named_sides = ("", "") if above is None else sides
-        parts = [_draw_pair(grid, pair, lower, upper, named_sides) for pair in pairs]
+        parts = [
+            _draw_pair(
+                grid,
+                pair,
+                lower,
+                upper,
+                named_sides,
+            )
+            for pair in pairs
+        ]
     if grid.is_labelled:
         parts += _name_rows_and_columns(grid)
     # Names below the squares are turned by 50 degrees: 0.8 of their length hangs down.
@@ -142,7 +151,13 @@ def _lay_grid(columns: Sequence[str], top_value: float, signed: bool) -> _Grid:
     if size >= MIN_LABELLED_SQUARE:
         left += round(GLYPH_WIDTH * longest)
     place = {name: i for i, name in enumerate(columns)}
-    return _Grid(place=place, size=size, left=left, top_value=top_value, signed=signed)
+    return _Grid(
+        place=place,
+        size=size,
+        left=left,
+        top_value=top_value,
+        signed=signed,
+    )
 
 
 def _keep_drawn(
@@ -185,14 +200,28 @@ def _draw_square(grid: _Grid, row: str, column: str, value: float) -> list[Marku
         # A path takes fewer letters than a rectangle, and there are thousands.
         return [svg_element("path", d=_square_path(x, y, grid.size), fill=fill)]
     side = grid.size - 1
-    square = svg_element("rect", x=x, y=y, width=side, height=side, fill=fill)
+    square = svg_element(
+        "rect",
+        x=x,
+        y=y,
+        width=side,
+        height=side,
+        fill=fill,
+    )
     if grid.size < MIN_NUMBERED_SQUARE:
         return [square]
     centre, baseline = round(x + grid.size / 2), round(y + grid.size / 2 + 3)
     words = _short_number(value)
     return [
         square,
-        svg_text(centre, baseline, words, size=9, anchor="middle", fill=ink),
+        svg_text(
+            centre,
+            baseline,
+            words,
+            size=9,
+            anchor="middle",
+            fill=ink,
+        ),
     ]
 
 
@@ -225,7 +254,14 @@ def _name_rows_and_columns(grid: _Grid) -> Iterable[Markup]:
         )
         across = round(x + middle)
         turn = f"rotate(-50 {across} {low})"
-        yield svg_text(across, low, words, size=10, anchor="end", transform=turn)
+        yield svg_text(
+            across,
+            low,
+            words,
+            size=10,
+            anchor="end",
+            transform=turn,
+        )
 
 
 def _colour_key(grid: _Grid, y: float) -> Iterable[Markup]:
@@ -238,7 +274,14 @@ def _colour_key(grid: _Grid, y: float) -> Iterable[Markup]:
             "rect", x=x, y=round(y), width=HEATMAP_KEY_WIDTH, height=16, fill=fill
         )
         words, centre = f"{share * grid.top_value:.2g}", x + HEATMAP_KEY_WIDTH // 2
-        yield svg_text(centre, round(y + 11), words, size=9, anchor="middle", fill=ink)
+        yield svg_text(
+            centre,
+            round(y + 11),
+            words,
+            size=9,
+            anchor="middle",
+            fill=ink,
+        )
 
 
 def _short_number(value: float) -> str:

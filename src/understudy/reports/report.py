@@ -25,10 +25,12 @@ from understudy.atomic import write_file_atomically
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
 from understudy.releases.summary import list_degenerate_columns, spending_by_question
-from understudy.reports.chart import column_chart, scale_bar, scatter_chart
+from understudy.reports.bars import scale_bar
+from understudy.reports.chart import column_chart
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry_facts
+from understudy.reports.scatter import scatter_chart
 from understudy.svg import Markup
 from understudy.version import PACKAGE_VERSION as PACKAGE_VERSION
 from understudy.workflow.evaluation import Evaluation
@@ -43,7 +45,11 @@ MAX_LISTED_PARTS = 40
 """
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+    eq=False,
+)
 class ColumnShares:
     """One column as a page draws it: the share of rows of each code, synthetic and,
     where they were read, real.
@@ -68,7 +74,11 @@ class ColumnShares:
         return column_chart(self.name, self.labels, self.synthetic, self.real)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+    eq=False,
+)
 class Report:
     """Everything a page shows. `trade` holds, for each release compared, its name, its
     error and its risk.
@@ -141,7 +151,11 @@ class Report:
                     synthetic=release.evidence.shares(name),
                 )
             )
-        return cls(title=title, release=release, columns=tuple(columns))
+        return cls(
+            title=title,
+            release=release,
+            columns=tuple(columns),
+        )
 
     @property
     def internal(self) -> bool:

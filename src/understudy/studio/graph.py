@@ -123,6 +123,21 @@ def _draw_column(name: str, x: float, y: float, middle: float) -> list[Markup]:
         anchor, across, down = "end", -12, 4
     else:
         anchor, across, down = "middle", 0, -12 if y < middle else 20
-    dot = svg_element("circle", cx=round(x), cy=round(y), r=6, fill=INK_COLOUR)
+    dot = svg_element(
+        "circle",
+        cx=round(x),
+        cy=round(y),
+        r=6,
+        fill=INK_COLOUR,
+    )
     label_x, label_y, words = round(x + across), round(y + down), shorten_text(name, 20)
-    return [dot, svg_text(label_x, label_y, words, size=12, anchor=anchor)]
+    return [
+        dot,
+        svg_text(
+            label_x,
+            label_y,
+            words,
+            size=12,
+            anchor=anchor,
+        ),
+    ]

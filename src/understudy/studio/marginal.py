@@ -80,10 +80,27 @@ def _name_codes(across: Sequence[str], down: Sequence[str], size: int) -> list[M
     for j, other in enumerate(down):
         y = round(CROSS_TABLE_TOP + j * size + size / 2 + 4)
         words = other[:MAX_CODE_LETTERS]
-        parts.append(svg_text(CROSS_TABLE_LEFT - 6, y, words, size=10, anchor="end"))
+        parts.append(
+            svg_text(
+                CROSS_TABLE_LEFT - 6,
+                y,
+                words,
+                size=10,
+                anchor="end",
+            )
+        )
     low = CROSS_TABLE_TOP + 8 + len(down) * size
     for i, word in enumerate(across):
         x = round(CROSS_TABLE_LEFT + i * size + size / 2)
         words, turn = word[:MAX_CODE_LETTERS], f"rotate(-50 {x} {low})"
-        parts.append(svg_text(x, low, words, size=10, anchor="end", transform=turn))
+        parts.append(
+            svg_text(
+                x,
+                low,
+                words,
+                size=10,
+                anchor="end",
+                transform=turn,
+            )
+        )
     return parts

@@ -93,6 +93,17 @@ def svg_text(
     )
 
 
+def svg_line(
+    x1: float, y1: float, x2: float, y2: float, stroke: str, **attributes: float | None
+) -> Markup:
+    """A straight line in a colour.
+
+    >>> svg_line(0, 1, 2, 1, "#222", stroke_width=2.5)
+    '<line x1="0" y1="1" x2="2" y2="1" stroke="#222" stroke-width="2.5"/>'
+    """
+    return svg_element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **attributes)
+
+
 def svg_root(
     *children: str,
     view: tuple[float, float, float, float],

@@ -1,0 +1,130 @@
+"""The report's figure of several releases: risk against utility."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from understudy.svg import (
+    Markup,
+    shorten_text,
+    svg_element,
+    svg_figure,
+    svg_line,
+    svg_text,
+    svg_title,
+)
+from understudy.svg.colours import INK_COLOUR, OKABE_ITO_BLUE
+
+NAME_WIDTH, NAME_HEIGHT = 120, 13
+"""Room that the name beside a point takes, in pixels."""
+
+
+def scatter_chart(
+    points: Sequence[tuple[str, float, float]], *, x: str, y: str, title: str
+) -> Markup:
+    """Releases by two measures, each point with its name; both lower is better, so the
+    good corner is bottom left.
+
+    >>> scatter_chart([("a", 0.1, 0.2), ("b", 0.3, 0.1)], x="error", y="risk", title="trade-off").count("<circle")
+    2
+    """
+    left, top, width, height = 60, 16, 420, 260
+    bottom, middle = top + height, top + height / 2
+    far_x = 1.15 * max((point[1] for point in points), default=0) or 1.0
+    far_y = 1.15 * max((point[2] for point in points), default=0) or 1.0
+    upright = f"rotate(-90 14 {middle})"
+    x_words, y_words = f"{x} (lower is better)", f"{y} (lower is better)"
+    parts = [
+        svg_line(
+            left,
+            bottom,
+            left + width,
+            bottom,
+            INK_COLOUR,
+        ),
+        svg_line(
+            left,
+            top,
+            left,
+            bottom,
+            INK_COLOUR,
+        ),
+        svg_text(
+            left + width / 2,
+            bottom + 34,
+            x_words,
+            size=12,
+            anchor="middle",
+        ),
+        svg_text(
+            14,
+            middle,
+            y_words,
+            size=12,
+            anchor="middle",
+            transform=upright,
+        ),
+    ]
+    for share in (0.0, 0.5, 1.0):
+        across, up = round(left + width * share), round(bottom - height * share + 4)
+        x_tick, y_tick = f"{far_x * share:.3g}", f"{far_y * share:.3g}"
+        parts.append(
+            svg_text(
+                across,
+                bottom + 16,
+                x_tick,
+                size=10,
+                anchor="middle",
+            )
+        )
+        parts.append(
+            svg_text(
+                left - 6,
+                up,
+                y_tick,
+                size=10,
+                anchor="end",
+            )
+        )
+    places = [
+        (left + width * here / far_x, bottom - height * there / far_y)
+        for _, here, there in points
+    ]
+    for i, baseline in _stack_names(places):
+        name, here, there = points[i]
+        at_x, at_y = places[i]
+        caption = svg_title(f"{name}: {here:.4g}, {there:.4g}")
+        words = shorten_text(name, 24)
+        parts.append(
+            svg_element(
+                "circle",
+                caption,
+                cx=at_x,
+                cy=at_y,
+                r=6,
+                fill=OKABE_ITO_BLUE,
+            )
+        )
+        parts.append(svg_text(at_x + 10, baseline + 4, words, size=12))
+    return svg_figure(
+        *parts,
+        width=left + width + 150,
+        height=bottom + 44,
+        title=title,
+    )
+
+
+def _stack_names(places: Sequence[tuple[float, float]]) -> list[tuple[int, float]]:
+    """From top to bottom, each point's index and the height of its name, which goes
+    below one that stands where it would.
+    """
+    stacked: list[tuple[int, float]] = []
+    for i in sorted(range(len(places)), key=lambda i: places[i][1]):
+        x, y = places[i]
+        taken = [
+            height
+            for other, height in stacked
+            if abs(places[other][0] - x) < NAME_WIDTH and abs(height - y) < NAME_HEIGHT
+        ]
+        stacked.append((i, max([y, *(height + NAME_HEIGHT for height in taken)])))
+    return stacked
