@@ -52,6 +52,7 @@ def run_census_attack(
         solve_puzzle(widen_statistics(block, slack), limit=limit)
         for slack in DEMO_SLACK_YEARS
     ]
+    # The truth is the one solution of the exact statistics.
     private = solve_puzzle(add_noise(block, exact.tables[0], epsilon), limit=limit)
     people = [block.describe_person(*person) for person in exact.tables[0]]
     known = "1: everybody is known"
@@ -96,7 +97,12 @@ def run_census_attack(
 
 
 def _solutions_bar(label: str, solutions: Solutions) -> Bar:
-    return Bar(label, len(solutions.tables), solutions.count, safe=True)
+    return Bar(
+        label,
+        len(solutions.tables),
+        solutions.count,
+        safe=True,
+    )
 
 
 def widen_statistics(puzzle: Puzzle, slack: Fraction) -> Puzzle:
@@ -110,7 +116,11 @@ def widen_statistics(puzzle: Puzzle, slack: Fraction) -> Puzzle:
     return replace(
         puzzle,
         statements=tuple(
-            replace(s, mean=widen_range(s.mean), median=widen_range(s.median))
+            replace(
+                s,
+                mean=widen_range(s.mean),
+                median=widen_range(s.median),
+            )
             for s in puzzle.statements
         ),
     )
@@ -154,6 +164,7 @@ def add_noise(puzzle: Puzzle, truth: PeopleTable, epsilon: Fraction) -> Puzzle:
 
 def _draw_noisy_range(exact: int, scale: Fraction) -> Range:
     """A noisy number, and the range of true ones that an attacker then believes in."""
+    # The curator's own sampler: exact, and not seeded.
     value = exact + int(draw_noise(Law.DISCRETE_LAPLACE, scale, (1,))[0])
     width = noise_half_width(Law.DISCRETE_LAPLACE, scale, 1 - 1e-9)
     return Fraction(value - width), Fraction(value + width)
@@ -166,7 +177,15 @@ def run_ages_attack(*, median: int = 30, mean: int = 44) -> AttackFinding:
     30
     """
     ages = np.arange(1, MAX_AGE_YEARS + 1)
-    a, b, c = (g.ravel() for g in np.meshgrid(ages, ages, ages, indexing="ij"))
+    a, b, c = (
+        g.ravel()
+        for g in np.meshgrid(
+            ages,
+            ages,
+            ages,
+            indexing="ij",
+        )
+    )
     # Each triple once, whoever of the three is named first.
     in_order = (a <= b) & (b <= c)
     a, b, c = a[in_order], b[in_order], c[in_order]
@@ -271,8 +290,19 @@ def _bars_without_each(puzzle: Puzzle, limit: int) -> list[Bar]:
         fewer = puzzle.without_statistics(statement.name)
         # Without a total the number of people, and so of tables, has no end.
         if fewer.has_total:
-            found = solve_puzzle(fewer, limit=min(limit, 1_000), effort=20_000)
+            found = solve_puzzle(
+                fewer,
+                limit=min(limit, 1_000),
+                effort=20_000,
+            )
             count, is_safe = len(found.tables), len(found.tables) > 1
             label = f"without {statement.name}"
-            bars.append(Bar(label, count, found.count, safe=is_safe))
+            bars.append(
+                Bar(
+                    label,
+                    count,
+                    found.count,
+                    safe=is_safe,
+                )
+            )
     return bars

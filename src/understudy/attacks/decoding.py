@@ -151,6 +151,7 @@ def run_decoding_attack(
     0.0
     """
     rng = np.random.default_rng(seed)
+    # 4n questions: more than unknowns, so that small errors average out.
     questions = rng.integers(0, 2, (4 * people, people)).astype(np.float64)
     secret = rng.integers(0, 2, people)
     truth = questions @ secret
@@ -168,7 +169,12 @@ def run_decoding_attack(
     ]
     curator_label = f"the curator's noise, ε = {float(epsilon):g}"
     bars.append(
-        Bar(curator_label, private, f"{private:.0%}, a coin has 50%", safe=True)
+        Bar(
+            curator_label,
+            private,
+            f"{private:.0%}, a coin has 50%",
+            safe=True,
+        )
     )
     return AttackFinding(
         name="decode",
@@ -221,4 +227,5 @@ def decode_bits(
     assert solved.x is not None, (
         "the program always has a solution: any x with its own slack"
     )
+    # The first n unknowns are the bits; the others are slack.
     return np.asarray(solved.x[:n] > 0.5, np.int64)

@@ -46,7 +46,14 @@ def run_differencing_attack(
     bars = [Bar("exact counts", exact, "100%: certain")]
     for epsilon, rate in rates.items():
         note = f"{rate:.0%}, at most {max_guess_rate(epsilon):.0%}"
-        bars.append(Bar(f"ε = {float(epsilon):g}", rate, note, safe=True))
+        bars.append(
+            Bar(
+                f"ε = {float(epsilon):g}",
+                rate,
+                note,
+                safe=True,
+            )
+        )
     freddie_rates = {
         count: best_guess_rate(FREDDIE_COUNT, count)
         for count in range(FREDDIE_COUNT + 1)
@@ -123,8 +130,10 @@ def simulate_guess_rate(epsilon: Fraction, trials: int) -> float:
     """How often the sign of X - Y - ½ gives a secret bit away, X with and Y without its
     owner, each with half of ε.
     """
+    # Two counts about one person share ε, so each has half.
     scale = 2 / epsilon
     x, y = draw_noise(Law.DISCRETE_LAPLACE, scale, (2, trials))
     secret = np.arange(trials) % 2
     difference = secret + x - y
+    # The best guess at prior ½: the more likely of the two bits.
     return float(((difference >= 1) == (secret == 1)).mean())

@@ -20,7 +20,10 @@ class Bar:
     safe: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+)
 class Bars:
     """Bars, one below the other, on a common axis; on a log axis a bar begins at 1."""
 
@@ -52,7 +55,10 @@ class Curve:
     safe: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+)
 class Curves:
     """Lines over a common x-axis, each labelled where it ends."""
 
@@ -79,7 +85,10 @@ class Curves:
 AttackFigure = Bars | Curves
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+)
 class AttackFinding:
     """The outcome of an attack. `text` is for a person, `facts` for a program.
 

@@ -36,6 +36,7 @@ def textbook_laplace(
     """THE VICTIM. Laplace noise as a textbook writes it, in doubles; not private, never
     use it.
     """
+    # The flaw: u lies on a grid, so its logarithm misses most doubles.
     u = rng.integers(1, 2**53, size) / UNIFORM_GRID_POINTS
     sign = np.where(rng.integers(0, 2, size) == 1, 1.0, -1.0)
     return np.asarray(count + scale * sign * np.log(u), np.float64)
@@ -101,6 +102,7 @@ def run_floating_point_attack(
     ]
     curator = float(np.mean(unreachable))
     odds = float((answers[0] <= 0).sum() / (answers[1] <= 0).sum())
+    # Both counts are as likely, as for an attacker who knows nothing else.
     share = (proven[0.0] + proven[1.0]) / 2
     return AttackFinding(
         name="floating-point",
@@ -124,7 +126,12 @@ def run_floating_point_attack(
             bars=(
                 Bar("textbook, count is 0", proven[0.0], f"{proven[0.0]:.0%}"),
                 Bar("textbook, count is 1", proven[1.0], f"{proven[1.0]:.0%}"),
-                Bar("the curator's noise", curator, f"{curator:.0%}", safe=True),
+                Bar(
+                    "the curator's noise",
+                    curator,
+                    f"{curator:.0%}",
+                    safe=True,
+                ),
             ),
             top=1.0,
         ),

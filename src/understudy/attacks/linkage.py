@@ -43,6 +43,7 @@ def run_linkage_attack(
         "birth date, sex": born * 2 + sex,
         WHOLE_KEY: (born * 2 + sex) * CITY_ZIP_CODES + zips,
     }
+    # Who is alone with a key, and how many a typical resident shares it with.
     unique, crowd = {}, {}
     for name, key in keys.items():
         sizes = np.bincount(key)[key]

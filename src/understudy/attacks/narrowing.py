@@ -56,13 +56,20 @@ class DomainNarrowing:
         least, most = sum(smallest), sum(largest)
         if least > high or most < low:
             return False
+        # How far one person may move while the others stay where they are.
         slack = min(high - least, most - low)
         if most - least <= slack:
             return True
-        for i, own_least, own_most in zip(who, smallest, largest, strict=True):
+        for i, own_least, own_most in zip(
+            who,
+            smallest,
+            largest,
+            strict=True,
+        ):
             # Within the slack, the others can make up for whatever this one is.
             if own_most - own_least <= slack:
                 continue
+            # The others are at their least, or at their most.
             ceiling = high - (least - own_least)
             ground = low - (most - own_most)
             if own_most > ceiling:
@@ -169,6 +176,7 @@ class DomainNarrowing:
         """At least `needed` members have at most this value."""
         index = index_below(self.values, value)
         able = [i for i in members if lowest_index(domains[i]) <= index]
+        # If no more can than must, all of them do.
         if len(able) == needed:
             for i in able:
                 domains[i] = keep_up_to(domains[i], index)

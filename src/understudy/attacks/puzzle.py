@@ -15,8 +15,8 @@ file that has the words of a schema file (`columns`, `impossible`) and a list of
 
 A mean or median is taken as rounded to the digits that are written (38.0 to a tenth, 38
 to a whole), a sum as exact. `hidden` is a suppressed count, from 0 to 2 unless
-`hidden_most` says otherwise. `within` widens every number of a statement: noise of at
-most so much.
+`hidden_most` says otherwise. `within` widens every number of a statement, by noise of at
+most that size.
 """
 
 from __future__ import annotations
@@ -56,8 +56,11 @@ Range = tuple[Fraction, Fraction]
 
 STATISTIC_KEYS = ("id", "where", "count", "sum", "mean", "median", "within")
 PUZZLE_FILE_KEYS = ("statistics", "hidden_most")
+HIDDEN_COUNT_MOST = 2
+"""The largest count that suppression hides, unless the file says otherwise."""
+
 MAX_PUZZLE_KINDS, MAX_PUZZLE_VALUES, MAX_PUZZLE_PEOPLE = 512, 2048, 40
-"""A puzzle beyond these is no small table."""
+"""A puzzle beyond these is no small table, and its search would not end."""
 
 
 @dataclass(
@@ -114,17 +117,17 @@ class Puzzle:
         return bool(self._total_counts())
 
     def _total_counts(self) -> list[int]:
+        # A statistic is about everybody if it leaves out only what is impossible.
         return [
-            s.count[1]
-            for s in self.statements
-            if s.has_count and bool((s.cells | ~self.possible).all())
+            statement.count[1]
+            for statement in self.statements
+            if statement.has_count and bool((statement.cells | ~self.possible).all())
         ]
 
     def without_statistics(self, *names: str) -> Puzzle:
         """The same puzzle had these statistics not been published."""
-        return replace(
-            self, statements=tuple(s for s in self.statements if s.name not in names)
-        )
+        published = tuple(s for s in self.statements if s.name not in names)
+        return replace(self, statements=published)
 
     def describe_person(self, kind: int, value: int) -> str:
         """One person in words, the number first.
@@ -140,6 +143,7 @@ def load_puzzle(path: str | os.PathLike[str]) -> Puzzle:
     """Read a file of published statistics."""
     try:
         with Path(path).open("rb") as file:
+            # One byte more than is allowed, so that the reader can refuse the file.
             text = file.read(MAX_SCHEMA_FILE_BYTES + 1).decode("utf-8-sig")
     except OSError as error:
         raise SchemaError(
@@ -162,25 +166,26 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
     where = DocumentSource(source)
     root = from_yaml(text, where)
     file = Section(root, where, "", "the file")
-    mine = {key: file.get(key) for key in PUZZLE_FILE_KEYS}
-    rest = tuple(
+    listed = file.get("statistics")
+    # What is no key of a puzzle is the schema's, and its reader checks it.
+    schema_entries = tuple(
         entry for entry in root.entries or () if entry.key not in PUZZLE_FILE_KEYS
     )
-    schema = read_schema(replace(root, entries=rest), where)
-    hidden = file.whole("hidden_most")
+    schema = read_schema(replace(root, entries=schema_entries), where)
     columns, number = _choose_columns(schema, where)
-    listed = mine["statistics"]
     if listed is None or not listed.items:
         raise where.error(
             None, "no statistics. Write `statistics:` and list what was published"
         )
-    schema = replace(schema, columns=tuple(columns))
-    layout = _PuzzleLayout(schema, number)
+    hidden = file.whole("hidden_most")
+    layout = _PuzzleLayout(replace(schema, columns=tuple(columns)), number)
     statements = [
-        layout.statement(item, i, where, 2 if hidden is None else hidden)
+        layout.statement(
+            item, i, where, HIDDEN_COUNT_MOST if hidden is None else hidden
+        )
         for i, item in enumerate(listed.items, 1)
     ]
-    names = [s.name for s in statements]
+    names = [statement.name for statement in statements]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise where.error(
@@ -247,9 +252,8 @@ def _choose_columns(
             None,
             f"{numbers[1]}: one number per person at most; {numbers[0]} is one already",
         )
-    return [_without_missing(column) for column in known], (
-        numbers[0] if numbers else None
-    )
+    number = numbers[0] if numbers else None
+    return [_without_missing(column) for column in known], number
 
 
 def _without_missing(column: Column) -> Column:
@@ -264,13 +268,9 @@ def _without_missing(column: Column) -> Column:
                 f"{column.name}: more than {MAX_PUZZLE_VALUES} values. Use a larger"
                 " `step`"
             )
+        # Bin edges at every value: one cell for each.
         every = tuple(range(column.low, column.high + 2))
-        return replace(
-            column,
-            nullable=False,
-            missing=(),
-            bins=every,
-        )
+        return replace(column, nullable=False, missing=(), bins=every)
     return replace(column, nullable=False, missing=())
 
 
@@ -293,9 +293,9 @@ class _PuzzleLayout:
                 f" {MAX_PUZZLE_KINDS} at most"
             )
         zeros = schema.zeros(self.clique)
-        self.possible = (
-            np.ones(self.shape, bool) if zeros is None else ~self.reshape(zeros)
-        )
+        self.possible = np.ones(self.shape, bool)
+        if zeros is not None:
+            self.possible = ~self.reshape(zeros)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -312,19 +312,7 @@ class _PuzzleLayout:
     ) -> PublishedStatistic:
         section = Section(node, source, f"statistics, item {at}: ", "a statistic")
         section.check_keys(STATISTIC_KEYS)
-        cells = np.ones(self.shape, bool)
-        where = section.text("where")
-        if where is not None:
-            try:
-                predicate = parse_predicate(where)
-                unknown = sorted(predicate.columns - set(self.clique))
-                if unknown:
-                    raise SchemaError(f'there is no column "{unknown[0]}"')
-                cells = self.reshape(
-                    surely_true_cells(predicate, self.schema.codecs, self.clique)
-                )
-            except SchemaError as error:
-                raise section.error("where", f"where: {error}") from None
+        cells = self._cells_where(section)
         within = section.number("within") or Fraction(0)
         count = (0, MAX_PUZZLE_PEOPLE)
         if section.text("count") == "hidden":
@@ -332,7 +320,12 @@ class _PuzzleLayout:
         elif (written := section.whole("count")) is not None:
             count = (max(0, written - int(within)), written + int(within))
         numbers = {
-            key: self.range_around(section, key, within, rounded=key != "sum")
+            key: self.range_around(
+                section,
+                key,
+                within,
+                rounded=key != "sum",
+            )
             for key in ("sum", "mean", "median")
             if section.get(key) is not None
         }
@@ -345,6 +338,22 @@ class _PuzzleLayout:
             median=numbers.get("median"),
         )
 
+    def _cells_where(self, section: Section) -> NDArray[np.bool_]:
+        """Who a statistic is about; everybody unless it says `where`."""
+        where = section.text("where")
+        if where is None:
+            return np.ones(self.shape, bool)
+        try:
+            predicate = parse_predicate(where)
+            unknown = sorted(predicate.columns - set(self.clique))
+            if unknown:
+                raise SchemaError(f'there is no column "{unknown[0]}"')
+            # Every cell holds one value, so what is sure of a cell is all there is.
+            cells = surely_true_cells(predicate, self.schema.codecs, self.clique)
+        except SchemaError as error:
+            raise section.error("where", f"where: {error}") from None
+        return self.reshape(cells)
+
     def range_around(
         self, section: Section, key: str, within: Fraction, *, rounded: bool
     ) -> Range:
@@ -356,8 +365,10 @@ class _PuzzleLayout:
         value, text = section.number(key), section.text(key)
         assert value is not None
         assert text is not None
+        # 38.0 was rounded to a tenth, 38 to a whole: half of the last digit either way.
         decimals = len(text.partition(".")[2].strip())
-        slack = within + (Fraction(1, 2 * 10**decimals) if rounded else 0)
+        rounding = Fraction(1, 2 * 10**decimals) if rounded else Fraction(0)
+        slack = within + rounding
         return value - slack, value + slack
 
 

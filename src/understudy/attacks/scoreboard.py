@@ -29,7 +29,10 @@ FILM_RELEASE_DAYS, MEAN_RATING_DELAY_DAYS = 2_000, 60
 NO_RATING = -1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+)
 class RatingKnowledge:
     """What is known of somebody: how well dates, whether at all, and how many ratings
     are plainly wrong.
@@ -41,13 +44,19 @@ class RatingKnowledge:
 
 
 KNOWLEDGE_CASES = (
-    RatingKnowledge(label="dates ± 3 days", days=3),
+    RatingKnowledge(
+        label="dates ± 3 days",
+        days=3,
+    ),
     RatingKnowledge(
         label="± 14 days, 2 wrong",
         days=14,
         wrong=2,
     ),
-    RatingKnowledge(label="no dates", days=None),
+    RatingKnowledge(
+        label="no dates",
+        days=None,
+    ),
 )
 
 
@@ -218,8 +227,10 @@ def score_records(
     for place, film in enumerate(films):
         # Few have seen any one film.
         who = np.flatnonzero(ratings.stars[:, film] != NO_RATING)
+        # 1.5 stars and 30 days are the paper's own tolerances.
         alike = np.exp(-np.abs(ratings.stars[who, film] - stars[place]) / 1.5)
         if days is not None:
             alike += np.exp(-np.abs(ratings.days[who, film] - days[place]) / 30)
+        # A film that few have seen says more about who it was.
         scores[who] += alike / np.log(max(support[film], 2))
     return scores

@@ -57,7 +57,10 @@ UNBOUNDED_SUM = 10**9
 """Larger than any sum of a small table."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(
+    frozen=True,
+    kw_only=True,
+)
 class Solutions:
     """The tables found, whether they are all there are, and how many splits it took."""
 
@@ -109,6 +112,7 @@ def solve_puzzle(
     complete = True
     for table in search.find_tables():
         tables.append(tuple(sorted(table, key=lambda person: (person[1], person[0]))))
+        # One more than the limit proves that there are more.
         if len(tables) > limit:
             complete = False
             break
@@ -178,6 +182,7 @@ class _PuzzleSearch:
                 return
             kind = kinds[place]
             for count in range(unused + 1):
+                # Pruned at once: most compositions fail after two or three kinds.
                 counts[kind] = count
                 if self._counts_can_fit(counts, kind, unused - count):
                     yield from extend_counts(place + 1, unused - count)
@@ -238,7 +243,7 @@ class _PuzzleSearch:
         chosen = min(undecided, key=lambda i: narrowed[i].bit_count())
         rest = narrowed[chosen]
         while rest:
-            lowest_bit = rest & -rest
+            lowest_bit = rest & -rest  # see domains.lowest_index
             rest ^= lowest_bit
             self.splits_left -= 1
             if self.splits_left <= 0:
@@ -252,6 +257,7 @@ class _PuzzleSearch:
     ) -> list[Domain] | None:
         """The domains when nothing changes any more; None if no table is left."""
         before, domains = stable, list(domains)
+        # Every round removes a value or ends, so this terminates.
         while domains != before:
             changed = set(range(len(domains)))
             if before is not None:

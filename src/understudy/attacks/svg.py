@@ -109,6 +109,7 @@ def _draw_bars(figure: Bars) -> tuple[list[Markup], int]:
     for mark in marks:
         x = BAR_LEFT + bar_length(mark)
         words = format_axis_number(mark)
+        # Grid lines first, so that bars and words lie above them.
         parts.append(_grid_line(x, FIGURE_TOP - 8, x, bottom))
         parts.append(
             _outlined_text(
@@ -136,7 +137,12 @@ def _draw_bars(figure: Bars) -> tuple[list[Markup], int]:
             svg_element(
                 "rect", x=BAR_LEFT, y=y + 3, width=length, height=20, fill=colour
             ),
-            _outlined_text(BAR_LEFT + length + 7, y + 17, note, size=13),
+            _outlined_text(
+                BAR_LEFT + length + 7,
+                y + 17,
+                note,
+                size=13,
+            ),
         ]
     middle = BAR_LEFT + room / 2
     parts.append(
@@ -159,7 +165,12 @@ def _bar_axis(
         end = figure.end
         return axis_ticks(end, most=5), lambda value: room * min(value, end) / end
     decades = ceil(log10(max(figure.end, 10)))
-    axis = LogAxis(1.0, 10.0**decades, start=0.0, length=room)
+    axis = LogAxis(
+        1.0,
+        10.0**decades,
+        start=0.0,
+        length=room,
+    )
     marks = [10.0**k for k in range(decades + 1)]
     # No people, or half of one, have no logarithm on an axis that begins at one.
     return marks, lambda value: axis.at(max(value, 1.0))
@@ -192,6 +203,7 @@ def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
                 anchor="end",
             )
         )
+    # Ticks where something was measured; a bound has points wherever it bends.
     measured = [curve for curve in figure.curves if not curve.dashed]
     for x_mark in sorted({x for curve in measured for x, _ in curve.points}):
         x, _ = point_at(x_mark, 0)
@@ -208,7 +220,12 @@ def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
     ends = [point_at(*curve.points[-1])[1] for curve in figure.curves]
     colours = _curve_colours(figure.curves)
     label_heights = _separate_labels(ends)
-    for curve, colour, label in zip(figure.curves, colours, label_heights, strict=True):
+    for curve, colour, label in zip(
+        figure.curves,
+        colours,
+        label_heights,
+        strict=True,
+    ):
         points = [point_at(*point) for point in curve.points]
         parts += _draw_curve(curve, points, colour, label)
     middle = CURVE_LEFT + room / 2
@@ -221,7 +238,14 @@ def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
             anchor="middle",
         )
     )
-    parts.append(_outlined_text(CURVE_LEFT - 42, FIGURE_TOP - 12, figure.y, size=13))
+    parts.append(
+        _outlined_text(
+            CURVE_LEFT - 42,
+            FIGURE_TOP - 12,
+            figure.y,
+            size=13,
+        )
+    )
     return parts, bottom + 60
 
 
@@ -278,6 +302,7 @@ def _separate_labels(heights: list[float], apart: float = 18) -> list[float]:
     """The same heights, moved as little as it takes for labels not to overlap."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     placed = list(heights)
+    # From top to bottom: each is pushed below the one before it.
     for before, after in pairwise(order):
         placed[after] = max(placed[after], placed[before] + apart)
     return placed

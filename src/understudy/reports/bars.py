@@ -39,6 +39,7 @@ def share_bar(shares: Sequence[tuple[str, float]], *, title: str) -> Markup:
             height=height,
             fill=fill,
         )
+        # The key below has equal room for each, whatever its share.
         key_x = left + i * width / len(shares)
         swatch = svg_element(
             "rect",
@@ -73,6 +74,7 @@ def scale_bar(
     if best is None or worst is None or best == worst:
         return Markup("")
 
+    # A value may lie beyond its scale, by noise; the dot stays on it.
     def place(number: float) -> float:
         share = (number - worst) / (best - worst)
         return 6 + 108 * min(max(share, 0.0), 1.0)

@@ -61,6 +61,7 @@ def column_chart(
     # An empty column still has a scale: nothing is divided by zero.
     top = max(float(highest), 1e-9)
     left, right = COLUMN_CHART_MARGIN, COLUMN_CHART_WIDTH - COLUMN_CHART_MARGIN
+    # Bars share the width evenly; a column without values has none.
     pitch = (right - left) / max(len(words), 1)
     parts = [
         svg_line(
@@ -143,6 +144,7 @@ def _merge_codes(
     """Codes as they are, or neighbours as one bar if there are too many."""
     if len(labels) <= MAX_CHART_BARS:
         return list(labels), synthetic, real
+    # Shares are added up, so nothing is lost, only drawn coarser.
     cuts = np.linspace(0, len(labels), MAX_CHART_BARS + 1).astype(int)
     words = [
         labels[a] if b - a == 1 else f"{labels[a]} … {labels[b - 1]}"
@@ -161,6 +163,7 @@ def _tick_labels(words: Sequence[str], left: float, pitch: float) -> list[Markup
     for i in range(0, len(shortened), every):
         half = GLYPH_WIDTH * len(shortened[i]) / 2
         centre = left + (i + 0.5) * pitch
+        # A label at the edge moves inwards instead of being cut off.
         x = min(max(centre, half + 2), COLUMN_CHART_WIDTH - half - 2)
         y = COLUMN_CHART_BASE + 14
         labels.append(

@@ -71,6 +71,7 @@ def groups_of(risk: Assessment | None) -> RiskGroupSummaries | None:
         _summarise_group(part, matches.get(part.name), finding.facts["least"])
         for part in reversed(finding.parts)
     ]
+    # Facts are JSON, so their types are checked here and not by the type checker.
     columns = finding.facts["quasi_identifiers"]
     assert isinstance(columns, Sequence)
     return RiskGroupSummaries(

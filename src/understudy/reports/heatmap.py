@@ -92,6 +92,7 @@ def pair_heatmap(
     >>> "<title>a × b: made 0.500, real -0.500</title>" in figure
     True
     """
+    # Both halves share one scale of colours, or they could not be compared.
     values = [*below.values(), *(above or {}).values()]
     top_value = end or max([*map(abs, values), 1e-9])
     columns = choose_columns(names, below, above or {})
@@ -139,6 +140,7 @@ def choose_columns(
     for pair, value in [*below.items(), *above.items()]:
         for name in pair:
             largest[name] = max(largest[name], abs(value))
+    # The columns a reader should look at are those where something is large.
     by_size = sorted(names, key=lambda name: -largest[name])
     chosen = set(by_size[:MAX_PAIR_HEATMAP_COLUMNS])
     return [name for name in names if name in chosen]
@@ -230,6 +232,7 @@ def _merge_squares(grid: _Grid, values: PairValues) -> list[Markup]:
     paths: dict[str, list[str]] = {}
     for (first, second), value in values.items():
         # 32 shades are as many as the eye distinguishes side by side.
+        # One path for each shade makes a page of 100 columns six times smaller.
         fill, _ = grid.shade(round(32 * value / grid.top_value) / 32)
         x, y = grid.corner(second, first)
         paths.setdefault(fill, []).append(_square_path(x, y, grid.size))

@@ -62,6 +62,7 @@ def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[PairF
     >>> [figure.title for figure in pair_figures(found, ["a", "b"])]
     ['Correlations, before and after', 'Correlations, synthetic less real']
     """
+    # Findings that could not be computed are listed elsewhere, with their reason.
     if utility is None or len(names) < 2:
         return []
     found = {finding.name: finding for finding in utility if finding.is_computed}
@@ -89,6 +90,7 @@ def worst_tables(utility: Assessment | None) -> list[FindingPart]:
     """The tables of two and three columns with the largest distance."""
     if utility is None:
         return []
+    # Columns alone are shown with their charts.
     parts: list[FindingPart] = []
     for name in ("tvd_2", "tvd_3"):
         if name in utility:
@@ -114,6 +116,7 @@ def _dependence_figures(
         signed=signed,
         sides=("synthetic", "real"),
     )
+    # Two colours even for what is never negative: dependence may be gained or lost.
     change_title = f"{title}, synthetic less real"
     change = pair_heatmap(
         shown, changes, title=change_title.lower(), signed=True, brief=True

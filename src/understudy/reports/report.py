@@ -143,6 +143,7 @@ class Report:
     ) -> Report:
         """The part that may be published: from the release alone, no real row read."""
         columns = []
+        # The release's own marginals, no sample: a page made twice is the same.
         for name in release.schema:
             columns.append(
                 ColumnShares(
@@ -258,6 +259,7 @@ class Report:
         Where real rows were read for them, only their owner may read them.
         """
         where = Path(path)
+        # Both are made before either is written.
         page = self.to_html().encode()
         twin = json.dumps(
             self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False
@@ -268,6 +270,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """In a notebook: a frame of its own, so that neither page touches the other."""
+        # The attribute is quoted, so only these two characters could end it.
         inside = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
         return (
             '<iframe sandbox="allow-scripts" style="width:100%;height:40rem;border:0"'

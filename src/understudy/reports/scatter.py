@@ -30,6 +30,7 @@ def scatter_chart(
     """
     left, top, width, height = 60, 16, 420, 260
     bottom, middle = top + height, top + height / 2
+    # A little room beyond the farthest point, so that none lies on the frame.
     far_x = 1.15 * max((point[1] for point in points), default=0) or 1.0
     far_y = 1.15 * max((point[2] for point in points), default=0) or 1.0
     upright = f"rotate(-90 14 {middle})"
@@ -118,6 +119,7 @@ def _stack_names(places: Sequence[tuple[float, float]]) -> list[tuple[int, float
     """From top to bottom, each point's index and the height of its name, which goes
     below one that stands where it would.
     """
+    # From top to bottom, so that a name only ever moves down.
     stacked: list[tuple[int, float]] = []
     for i in sorted(range(len(places)), key=lambda i: places[i][1]):
         x, y = places[i]

@@ -27,6 +27,7 @@ async def run_in_thread(work: Callable[[], T]) -> T:
 
 async def read_body(request: Request) -> dict[str, object]:
     """The JSON object a request brings, of a size a form has."""
+    # Counted as it arrives: a header may say less than what comes.
     data = b""
     async for chunk in request.stream():
         data += chunk

@@ -55,6 +55,7 @@ class Job:
     risk: bool = True
     control: Path | None = None
     target: str | None = None
+    # Random, because the id is all that names a run in an address.
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = "waiting"
@@ -174,6 +175,7 @@ class Job:
                 ),
             )
             self.report.save(self.folder / "report.html")
+        # The release is written by now, so nothing that goes wrong here may undo it.
         except RunCancelled:
             self.notes.append(
                 "The comparison with the real rows was stopped. The release is whole."
@@ -223,6 +225,7 @@ class Jobs:
             if then is not None:
                 then(job)
 
+        # A daemon: a studio that is killed does not wait for a fit.
         thread = threading.Thread(target=run_in_turn, name=f"run {job.id}", daemon=True)
         self._threads = [t for t in self._threads if t.is_alive()] + [thread]
         thread.start()

@@ -31,6 +31,7 @@ def draw_marginal(release: Release, columns: Sequence[str]) -> Markup:
     >>> draw_marginal(release, ["a", "b"]).count("<rect")
     4
     """
+    # The same column twice is one column.
     names = list(dict.fromkeys(columns))
     for name in names:
         if name not in release.schema:
@@ -50,6 +51,7 @@ def _cross_table(
     names: Sequence[str], across: Sequence[str], down: Sequence[str], shares: Shares
 ) -> Markup:
     """Two columns as squares, darker where more rows are; titles hold the shares."""
+    # Squares that fill about 600 pixels, but can still be pointed at.
     size = max(10, min(30, 600 // max(len(across), len(down))))
     top = max(float(shares.max(initial=0.0)), 1e-12)
     parts = []

@@ -80,6 +80,7 @@ def find_uid_in(
             or fields[_PEER_FIELD] not in peers
         ):
             continue
+        # Inode 0: its process has closed it, and the user that is listed means nothing.
         if int(fields[_INODE_FIELD]) != 0:
             return int(fields[_UID_FIELD])
     return None
@@ -93,6 +94,7 @@ def spell_endpoint(endpoint: SocketEndpoint) -> tuple[str, str]:
     True
     """
     host, port = endpoint
+    # The kernel prints each word of four bytes as a number of this machine.
     short = socket.inet_pton(socket.AF_INET, host)
     return (
         f"{_spell_words(short)}:{port:04X}",

@@ -66,6 +66,7 @@ class RunPages:
         body = await read_body(request)
         name = text_of(body, "table")
         budget = Budget.of(text_of(body, "epsilon"), text_of(body, "delta") or None)
+        # Refused before any folder is made, so that nothing is left behind.
         modes = [text_of(body, "synthesizer", DEFAULT_SYNTHESIZER)]
         if body.get("modes"):
             modes = list_modes(await run_in_thread(lambda: self.workspace.schema(name)))

@@ -31,7 +31,7 @@ class StudioAddress:
 
 
 def _ignore_cut_runs(cut: int) -> None:
-    """Nobody asks how it ended."""
+    """The default of `closed`."""
 
 
 def serve_studio(
@@ -41,9 +41,9 @@ def serve_studio(
     ready: Callable[[StudioAddress], None],
     closed: Callable[[int], None] = _ignore_cut_runs,
 ) -> None:
-    """Serve the tables of a folder until interrupted. `ready` is told the address once
-    somebody can open it, and the next one when that was used up; `closed` hears at the
-    end how many runs were cut off.
+    """Serve the tables of a folder until interrupted. `ready` is called with the address
+    once it can be opened, and with the next one when that was used up; `closed` at the
+    end with the number of runs that were cut off.
     """
     try:
         import uvicorn
@@ -64,6 +64,7 @@ def serve_studio(
             f"{folder}: there is no such folder. Make it first. Nothing was started."
         )
     sweep_orphans(folder)  # uploads that a killed studio left half-received
+    # Bound here and not by the server, so that the port is known before it starts.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((LISTEN_HOST, port))
@@ -88,7 +89,8 @@ def serve_studio(
             access_log=False,
             server_header=False,
             date_header=False,
-            proxy_headers=False,  # or a header would say who asks, and whoever asks writes the headers
+            # Or a header would say who asks, and whoever asks writes the headers.
+            proxy_headers=False,
         )
         server = uvicorn.Server(config)
         listener.listen(128)  # whoever comes before the server is up waits

@@ -34,6 +34,7 @@ def check_agreed_total(budget: Budget, runs: int, agreed: str) -> None:
     Traceback (most recent call last):
     understudy.errors.Refused: 3 runs spend ε = 1.50 in all, which was not agreed to. Nothing was spent.
     """
+    # The page computes the total too; a stale page must not spend more than it said.
     total = runs * budget.epsilon
     try:
         matches = Budget.of(agreed).epsilon == total

@@ -60,6 +60,7 @@ class TablePages:
 
     async def upload_table(self, request: Request) -> Response:
         """Keep a table that the browser sends."""
+        # Before the form is read, which writes all of it to a temporary file.
         check_size(request, MAX_UPLOAD_BYTES)
         async with request.form(max_files=1, max_fields=4) as form:
             sent = form.get("table")
@@ -91,6 +92,7 @@ class TablePages:
         if "text" in body:
             text = str(body["text"])
         else:
+            # Through the schema and back: what is kept is what was understood.
             schema = schema_from_dict(json_object_of(body.get("schema")))
             text = dump_schema(schema)
         self.workspace.keep_schema(name, text)
@@ -150,6 +152,7 @@ def _describe_synthesizers() -> dict[str, str]:
 
 def _plan_facts(plan: Plan) -> dict[str, object]:
     """What the page shows of a plan."""
+    # The largest tables have the most noise in all, so they come first.
     largest = sorted(plan.marginals, key=lambda marginal: -marginal.cells)
     listed = [
         {

@@ -61,6 +61,7 @@ def equivalent_command(job: Job) -> str:
 
 def preview_rows(job: Job) -> list[list[str]]:
     """The header and the first synthetic rows as the file has them; long cells cut."""
+    # From the file, so that the page shows what is downloaded, escaped formulas too.
     with (job.folder / "synthetic.csv").open(newline="", encoding="utf-8") as file:
         lines = islice(csv.reader(file), 1 + MAX_PREVIEW_ROWS)
         return [
@@ -97,6 +98,7 @@ def draw_heatmap(job: Job) -> str:
             title="mutual information: real above, synthetic below the diagonal",
             sides=("synthetic", "real"),
         )
+    # Each pair is a marginal of the model, which takes a while for many columns.
     first = names[:MAX_STUDIO_HEATMAP_COLUMNS]
     evidence = job.release.evidence
     bits = {

@@ -21,6 +21,7 @@ def axis_ticks(end: float, *, most: int = 6) -> list[float]:
     >>> axis_ticks(1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
+    # The power of ten below the smallest step that could do.
     size = 10 ** floor(log10(end / most)) if end > 0 else 1.0
     step = next(size * m for m in (1, 2, 5, 10) if end / (size * m) <= most)
     # Without the slack, 0.6 / 0.2 = 2.9999999999999996 would lose the last tick.

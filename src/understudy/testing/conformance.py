@@ -131,6 +131,7 @@ def check_people(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """The guarantee protects people with several rows each, under both relations. The
     number of rows is private then.
     """
+    # Two rows of each person count, so every sensitivity doubles.
     schema, rows = people_table(300)
     for neighbours in Neighbours:
         trial = run_sound_trial(
@@ -181,6 +182,7 @@ def check_many_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> N
     """Forty columns: a model, or a refusal before anything is spent; never an exhausted
     memory.
     """
+    # 40 columns of 2 to 8 codes: far more cells than memory, if anything is dense.
     names = [f"q{i}" for i in range(40)]
     schema = Schema(
         columns=tuple(
@@ -306,6 +308,7 @@ def check_conditional(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
             f'{synthesizer.name}: given codes of "{name}" were changed'
         )
     for one, other in combinations(schema, 2):
+        # Every cell of the pair, also those that no row is in.
         pair = np.indices(schema.sizes((one, other))).reshape(2, -1)
         whole = trial.model.complete(
             {one: pair[0], other: pair[1]}, np.random.default_rng(9)
@@ -325,6 +328,7 @@ def check_learns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     is taken for another.
     """
     schema, rows = mixed_table(400)
+    # At ε = 100 the noise on a count is far below one row.
     trial = run_trial(synthesizer, open_curator, schema, rows, epsilon=Fraction(100))
     if trial is None or not synthesizer.reads_rows:
         return
@@ -342,6 +346,7 @@ def check_learns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
 
 def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:  # noqa: ARG001
     """What cannot work is refused in one line, before anything is spent."""
+    # A schema may be valid and still leave nothing to release.
     nothing = Schema(columns=(Boolean(name="smoker", use=False),))
     try:
         synthesizer.check(nothing, delta=TRIAL_DELTA)

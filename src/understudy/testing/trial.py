@@ -64,6 +64,7 @@ class RecordingCurator:
         self._curator = curator
         self.measured = Measurements()
 
+    # Everything but `measure` is the curator's own, so that nothing else changes.
     def __getattr__(self, name: str) -> object:
         return getattr(self._curator, name)
 
@@ -153,6 +154,7 @@ def run_trial(
         Workload.of_order(curator.schema),
         ignore_progress,
     )
+    # The curator's schema, not the given one: it may have learned what was left open.
     model = synthesizer.estimate(curator.schema, measurements, np.random.default_rng(7))
     return Trial(curator.schema, curator, measurements, model, recording.measured)
 
@@ -208,6 +210,7 @@ def _with_large_last_cell(measurements: Measurements, i: int) -> Measurements:
 
 def _pair_marginals(schema: Schema, model: Model) -> NDArray[np.float64]:
     """The marginals of all pairs, one behind the other."""
+    # Pairs see what single columns do not: a measurement may move a dependence alone.
     pairs = combinations(schema, min(2, len(schema)))
     return np.concatenate(
         [[model.total], *(model.marginal(pair).ravel() for pair in pairs)]
@@ -286,6 +289,7 @@ def assert_clear_refusal(synthesizer: Synthesizer, refusal: Refused) -> None:
     assert "Nothing was spent" in text, (
         f'{synthesizer.name}: a refusal does not say "Nothing was spent": {text}'
     )
+    # Two sentences at least: what is wrong, and what to do.
     assert text.count(". ") >= 1, (
         f"{synthesizer.name}: a refusal names no remedy: {text}"
     )
