@@ -336,8 +336,8 @@ class Schema:
         return mask if mask.any() else None
 
     def with_row_units(self) -> Schema:
-        """The same schema with rows as privacy units. No column is constant then: that
-        is said of the rows of one unit.
+        """The same schema with rows as privacy units. No column is constant then, because
+        a constant column is the same in all rows of one unit.
         """
         columns = tuple(replace(column, constant=False) for column in self.columns)
         return replace(self, columns=columns, unit=ROW_UNIT)

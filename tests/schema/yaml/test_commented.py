@@ -40,28 +40,28 @@ def test_the_page_says_what_it_is():
 
 def test_each_line_says_whether_it_is_public_or_costs():
     assert "values: [F, M]  # public" in lines(Categorical(name="x", values=("F", "M")))
-    assert "values: [F]  # learned, and paid for" in lines(
+    assert "values: [F]  # learned within the budget" in lines(
         Categorical(name="x", values=("F",), learned=("values",))
     )
     assert (
-        "values: learn  # will be learned at a price; or fill in, as in [a, b]"
+        "values: learn  # will be learned within the budget; or fill in, as in [a, b]"
         in lines(Categorical(name="x"))
     )
     assert (
-        "bounds: learn  # will be learned at a price; or fill in min and max"
+        "bounds: learn  # will be learned within the budget; or fill in min and max"
         in lines(Integer(name="x"))
     )
-    assert "max: learn  # will be learned at a price; or fill in" in lines(
+    assert "max: learn  # will be learned within the budget; or fill in" in lines(
         Integer(name="x", min=0)
     )
     assert (
-        "type: learn  # will be learned at a price; or fill in, as in integer"
+        "type: learn  # will be learned within the budget; or fill in, as in integer"
         in lines(UndeclaredColumn(name="x"))
     )
-    assert "min: 0  # learned, and paid for" in lines(
+    assert "min: 0  # learned within the budget" in lines(
         Real(name="x", min=0, max=1, learned=("bounds",))
     )
-    assert "type: real  # learned, and paid for" in lines(
+    assert "type: real  # learned within the budget" in lines(
         Real(name="x", learned=("type",))
     )
 

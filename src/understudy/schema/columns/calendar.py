@@ -157,7 +157,7 @@ def _unit_start_dates(unit: str, first: date, last: date) -> Iterator[date]:
 
 
 def _month_start_dates(months: int, first: date, last: date) -> Iterator[date]:
-    """The first days of every so many months, counted from year 0."""
+    """The first day of every group of this many months, counted from year 0."""
     number = (first.year * 12 + first.month - 1) // months * months
     while number <= last.year * 12 + last.month - 1:
         # The decade of the years 1 to 9 begins in year 0, which Python does not have.

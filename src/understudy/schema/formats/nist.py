@@ -46,7 +46,9 @@ def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
         words.skip_keys("details", "link")
         codes = words.within("values")
         if codes is None:
-            words.note("no codes are listed, so its values are learned at a price")
+            words.note(
+                "no codes are listed, so its values are learned within the budget"
+            )
             fields: dict[str, Any] = {"type": "categorical", "values": LEARN_WORD}
         elif "min" in codes.entries or "max" in codes.entries:
             fields = _read_range(codes)

@@ -24,12 +24,12 @@ MAX_YAML_KEY_CHARACTERS = 800
 
 SCHEMA_PAGE_HEADER = """\
 # What this table looks like. Everything written here counts as public, by your
-# declaration, once you use this file. `learn` leaves something to be found out inside
-# the privacy budget, at a price. Change whatever you know better.
+# declaration, once you use this file. `learn` has something learned within the privacy
+# budget. Change whatever you know better.
 """
 
-_LEARN_COMMENT = "will be learned at a price; or fill in"
-_LEARNED_COMMENT = "learned, and paid for"
+_LEARN_COMMENT = "will be learned within the budget; or fill in"
+_LEARNED_COMMENT = "learned within the budget"
 _BARE_TEXT_REGEX = re.compile(
     r"[A-Za-z_][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*", re.ASCII
 )
@@ -55,7 +55,7 @@ def dump_schema(schema: Schema) -> str:
         max: 90  # public
       sex:
         type: categorical  # public
-        values: learn  # will be learned at a price; or fill in, as in [a, b]
+        values: learn  # will be learned within the budget; or fill in, as in [a, b]
     """
     plain = schema_to_dict(schema)
     lines = [SCHEMA_PAGE_HEADER.rstrip("\n"), f"version: {plain['version']}"]
@@ -85,7 +85,7 @@ def _condition_lines(plain: dict[str, Any]) -> list[str]:
         comment = "what becomes of rows that break a rule"
         lines += ["", f"broken: {plain['broken']}  # {comment}"]
     if "count_broken" in plain:
-        comment = "how many break one will be learned at a price"
+        comment = "how many break one will be learned within the budget"
         lines += ["", f"count_broken: true  # {comment}"]
     return lines
 
