@@ -3,7 +3,7 @@ ever being looked up.
 
 Two noisy histograms on public grids. The first counts lattice indices by sign and
 number of binary digits, which fits every column there is. Bins that stand out of the
-noise are taken, and those next to them that seem to hold something. The second cuts the
+noise are taken, and runs of bins next to them that seem to hold something. The second cuts the
 outermost two into pieces, and drops the outer pieces that seem to hold nothing. What
 lies outside is clipped, and clipping moves rows, while bounds too wide cost little: so
 weaker evidence is enough far out, and where values of many magnitudes lie on one side
@@ -45,9 +45,14 @@ MAX_BOUND_PIECES = 8
 FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
 
-ADJACENT_BIN_SIGMAS = 2
-"""Standard deviations by which a bin next to one that stands out must exceed zero to be
-taken too.
+ADJACENT_BIN_SIGMAS = 2.5
+"""Standard deviations by which a run of bins next to those that stand out must exceed
+zero, together, to be taken too.
+"""
+
+MAX_RUN_BINS = 6
+"""Bins that are judged together. Amounts beside many zeros spread over so many that
+none stands out alone; longer runs would let noise reach far beyond all values.
 """
 
 OUTER_PIECE_SIGMAS = 1.5
@@ -127,22 +132,32 @@ def _extend_to_zero(first: int, last: int, low: int, high: int) -> tuple[int, in
 
 
 def _widen_range(
-    counts: NDArray[np.int64],
-    first: int,
-    last: int,
-    enough: float,
+    counts: NDArray[np.int64], first: int, last: int, enough: float
 ) -> tuple[int, int]:
-    """From the outermost bins that stand out, one bin after the other outward as long
-    as it holds enough.
+    """From the outermost bins that stand out, run after run of bins outward as long as
+    each holds enough; `enough` is what one bin must hold.
 
-    >>> _widen_range(np.array([1, 9, 5, 40, 7, 2, 8]), 3, 3, 4.0)
-    (1, 4)
+    >>> _widen_range(np.array([0, 9, 5, 40, 3, 3, 3, 3, 0]), 3, 3, 5.0)
+    (1, 6)
     """
-    while first > 0 and counts[first - 1] > enough:
-        first -= 1
-    while last + 1 < len(counts) and counts[last + 1] > enough:
-        last += 1
+    first -= _count_run_bins(counts[:first][::-1], enough)
+    last += _count_run_bins(counts[last + 1 :], enough)
     return first, last
+
+
+def _count_run_bins(counts: NDArray[np.int64], enough: float) -> int:
+    """How many bins to take from the first on, by the shortest runs that hold enough.
+    The noise of a run's sum grows with the root of its length.
+    """
+    taken = 0
+    while taken < len(counts):
+        run = np.cumsum(counts[taken : taken + MAX_RUN_BINS])
+        needed = enough * np.sqrt(np.arange(1, len(run) + 1))
+        holding = np.flatnonzero(run > needed)
+        if holding.size == 0:
+            break
+        taken += int(holding[0]) + 1
+    return taken
 
 
 def _measure_histogram(
