@@ -28,6 +28,7 @@ from understudy.models.sparse import SparseModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
+# Every kind of model a release file may hold.
 MODEL_KINDS: dict[str, type[PortableModel]] = {
     model.kind: model
     for model in (
@@ -40,7 +41,6 @@ MODEL_KINDS: dict[str, type[PortableModel]] = {
         NetworkModel,
     )
 }
-"""Every kind of model a release file may hold."""
 
 
 def from_parts(

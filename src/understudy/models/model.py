@@ -26,8 +26,8 @@ Facts = dict[str, object]
 Arrays = dict[str, NDArray[np.generic]]
 """Arrays by a short plain name, safe as the name of a file."""
 
+# Rows that are rounded in one piece at most.
 MAX_ROUNDED_ROWS = 1 << 20
-"""Rows that are rounded in one piece at most."""
 
 
 @runtime_checkable

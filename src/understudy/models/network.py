@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique, Measurements
+from understudy.models.arrays import Array
 from understudy.models.estimates.consistency import clamp, project_simplex
 from understudy.models.estimates.pooling import pool_column, pool_total
 from understudy.models.estimates.residuals import PooledResiduals
@@ -47,18 +48,15 @@ from understudy.models.serialization import (
 )
 from understudy.schema import Schema
 
-Array = NDArray[np.float64]
-
+# Cells of the largest table that is made to sum a column out.
 MAX_ELIMINATION_CELLS = 2**22
-"""Cells of the largest table that is made to sum a column out."""
 
+# Random bits that order rows inside a group. Fewer would let two rows tie often
+# enough to matter.
 MIN_SHUFFLE_BITS = 24
-"""Random bits that order rows inside a group. Fewer would let two rows tie often enough
-to matter.
-"""
 
+# Rows that stand for the distribution where such a table would be larger.
 SIMULATED_MARGINAL_ROWS = 2**18
-"""Rows that stand for the distribution where such a table would be larger."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ Progress = Callable[[str, float], None]
 
 _FIT_WATCHER: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 
+# How much more must be done before it is told again.
 MIN_PROGRESS_STEP = 0.01
-"""How much more must be done before it is told again."""
 
 
 @contextmanager

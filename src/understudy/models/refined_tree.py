@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.inference.log_calibration import align_axes
 from understudy.models.model import MAX_ROUNDED_ROWS, Arrays, Codes, Facts
 from understudy.models.sampling.to_targets import (
@@ -38,24 +39,21 @@ from understudy.models.serialization import check_part_names
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
-Array = NDArray[np.float64]
-
+# Cells of a table of weights that others are added up in.
 MAX_GROUPED_WEIGHT_CELLS = 1 << 15
-"""Cells of a table of weights that others are added up in."""
 
+# Rows whose cells are looked up together.
 WEIGHT_BLOCK_ROWS = 1 << 13
-"""Rows whose cells are looked up together."""
 
+# Rows that weights are found with, how often every table is fitted, the rows that
+# every cell is taken to have more on both sides, for few rows say little, and the
+# largest weight.
 WEIGHT_TRIAL_ROWS, WEIGHT_FIT_SWEEPS, WEIGHT_PSEUDO_ROWS, MAX_ROW_WEIGHT = (
     1 << 16,
     2,
     100.0,
     4.0,
 )
-"""Rows that weights are found with, how often every table is fitted, the rows that
-every cell is taken to have more on both sides, for few rows say little, and the largest
-weight.
-"""
 
 
 @dataclass(frozen=True, eq=False)

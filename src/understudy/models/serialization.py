@@ -14,8 +14,8 @@ from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 from understudy.schema import Schema
 
+# How far shares may be from summing to one.
 SHARE_SUM_TOLERANCE = 1e-6
-"""How far shares may be from summing to one."""
 
 
 def check_part_names(found: Mapping[str, object], wanted: set[str], what: str) -> None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.inference.calibrated_tree import (
     Beliefs,
     divide_or_zero,
@@ -57,28 +58,23 @@ from understudy.models.sampling.unmeasured import fill_columns
 from understudy.models.serialization import check_part_names, read_total
 from understudy.schema import Schema
 
-Array = NDArray[np.float64]
-
+# Cells of the largest tree a model may have.
 MAX_TREE_CELLS = 1 << 24
-"""Cells of the largest tree a model may have."""
 
+# From how many rows, and up to how many cells of the tree, chance errors between far
+# columns are lowered, and with how many partners for each.
 MIN_SWAP_ROWS, MAX_SWAP_TREE_CELLS, MAX_SWAP_PARTNERS = 1000, 1 << 22, 12
-"""From how many rows, and up to how many cells of the tree, chance errors between far
-columns are lowered, and with how many partners for each.
-"""
 
+# Rows for each cell of the largest node up to which a sample is refined, and those
+# that a cell must expect to be aimed at by itself.
 CROWDED_ROWS_PER_CELL, RARE_CELL_ROWS = 2, 0.5
-"""Rows for each cell of the largest node up to which a sample is refined, and those
-that a cell must expect to be aimed at by itself.
-"""
 
+# Stands for minus infinity in a file, where every number is finite.
 STORED_MINUS_INFINITY = float(np.finfo(np.float64).min)
-"""Stands for minus infinity in a file, where every number is finite."""
 
+# The share of an even distribution that is mixed in where something was given that
+# the model thinks impossible.
 EVEN_MIXTURE_SHARE = 1e-9
-"""The share of an even distribution that is mixed in where something was given that the
-model thinks impossible.
-"""
 
 
 def with_zeros(

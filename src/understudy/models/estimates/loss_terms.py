@@ -14,7 +14,6 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.measurements import (
     AxisMap,
@@ -24,16 +23,15 @@ from understudy.measurements import (
     Measurements,
     Partition,
 )
+from understudy.models.arrays import Array
 from understudy.models.estimates.noise_moments import cell_variance
 from understudy.schema import Schema
 
-Array = NDArray[np.float64]
 Question = tuple[Clique, tuple[AxisMap, ...]]
 
+# The least variance a fit works with, that of a hundredth of a row: larger weights
+# take ever more passes and tell nothing more.
 MIN_TERM_VARIANCE = 1e-4
-"""The least variance a fit works with, that of a hundredth of a row: larger weights
-take ever more passes and tell nothing more.
-"""
 
 
 @dataclass(frozen=True, eq=False)

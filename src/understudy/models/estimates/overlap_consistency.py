@@ -31,11 +31,11 @@ from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.pooling import PooledMarginal
 from understudy.schema import Schema
 
+# Agreement and projection, at most this often.
 MAX_AGREEMENT_ROUNDS = 20
-"""Agreement and projection, at most this often."""
 
+# Marginals that agree up to this share of the rows agree.
 AGREEMENT_TOLERANCE = 1e-4
-"""Marginals that agree up to this share of the rows agree."""
 
 TargetMarginals = dict[Clique, NDArray[np.float64]]
 

@@ -52,8 +52,8 @@ from understudy.schema import Schema
 
 ResidualPiece = tuple[Clique, NDArray[np.float64], float]
 
+# A direction with this share of all precision was not measured.
 UNMEASURED_PRECISION_SHARE = 1e-10
-"""A direction with this share of all precision was not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,10 +375,10 @@ def _centred_inverse(
     )
 
 
+# What `PooledResiduals.of` made of measurements that are still in use.
 _POOLED_BY_MEASUREMENTS: WeakKeyDictionary[Measurements, PooledResiduals] = (
     WeakKeyDictionary()
 )
-"""What `PooledResiduals.of` made of measurements that are still in use."""
 
 
 def _pool_pieces(

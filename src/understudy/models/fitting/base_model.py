@@ -14,13 +14,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from understudy.measurements import Clique, Identity, Measurements
+from understudy.models.arrays import Array
 from understudy.models.estimates.consistency import project_simplex
-from understudy.models.estimates.loss_terms import (
-    MIN_TERM_VARIANCE,
-    Array,
-    Question,
-    Term,
-)
+from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Question, Term
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.closed_form import (

@@ -23,7 +23,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.measurements import Centring, Identity
-from understudy.models.estimates.loss_terms import Array, Term
+from understudy.models.arrays import Array
+from understudy.models.estimates.loss_terms import Term
 from understudy.models.fitting.constants import (
     CELL_SCALE_EM_ROUNDS,
     CELL_SCALE_GRID,

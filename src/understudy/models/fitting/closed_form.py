@@ -19,8 +19,8 @@ import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.estimates.consistency import project_simplex
-from understudy.models.estimates.loss_terms import Array
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.constants import DYKSTRA_TOLERANCE, MAX_DYKSTRA_SWEEPS
 from understudy.schema import Schema

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from understudy.measurements import Clique
-from understudy.models.estimates.loss_terms import Array, Question, Term
+from understudy.models.arrays import Array
+from understudy.models.estimates.loss_terms import Question, Term
 from understudy.models.fitting.constants import (
     MAX_IDLE_STEPS,
     MAX_LBFGS_NUMBERS,

@@ -18,8 +18,8 @@ import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
+from understudy.models.arrays import Array
 from understudy.models.estimates.loss_terms import (
-    Array,
     Question,
     Term,
     merge_terms,

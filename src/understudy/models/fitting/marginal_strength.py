@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
-from understudy.models.estimates.loss_terms import Array, Term
+from understudy.models.arrays import Array
+from understudy.models.estimates.loss_terms import Term
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.fitting.cell_strength import adjust_cell_answers
 from understudy.models.fitting.constants import (

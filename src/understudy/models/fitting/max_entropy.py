@@ -35,7 +35,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.measurements import Clique
-from understudy.models.estimates.loss_terms import Array, Question, Term
+from understudy.models.arrays import Array
+from understudy.models.estimates.loss_terms import Question, Term
 from understudy.models.fitting.constants import (
     DEFAULT_GAP_TOLERANCE,
     DEFAULT_SHRINKAGE,

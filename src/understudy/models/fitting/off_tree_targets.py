@@ -18,11 +18,12 @@ import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, Partition
+from understudy.models.arrays import Array
 from understudy.models.estimates.loss_terms import Term, terms_of
 from understudy.models.fitting.constants import TARGET_FIT_SWEEPS
 from understudy.models.fitting.marginal_strength import prior_variances
 from understudy.models.inference.log_calibration import align_axes
-from understudy.models.refined_tree import Array, RefinedTreeModel
+from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.tree import TreeModel
 
 

@@ -25,7 +25,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import gammainc, gammaln
 
-from understudy.models.estimates.loss_terms import Array, Term
+from understudy.models.arrays import Array
+from understudy.models.estimates.loss_terms import Term
 from understudy.models.fitting.constants import (
     ANSWER_GRID,
     COUNT_GRID_EDGES,

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from understudy.measurements import Clique
-from understudy.models.estimates.loss_terms import Array, Question, Term
+from understudy.models.arrays import Array
+from understudy.models.estimates.loss_terms import Question, Term
 from understudy.models.fitting.closed_form import select_tree_cliques
 from understudy.models.fitting.constants import MIN_FOREST_SIGNAL_SHARE
 from understudy.models.fitting.dual_descent import MarginalOracle

@@ -6,19 +6,16 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from understudy.models.arrays import Array
 
+# Up to this many cells behind an axis, one matrix product with the identity over and
+# over is fastest.
 MAX_KRONECKER_CELLS = 4
-"""Up to this many cells behind an axis, one matrix product with the identity over and
-over is fastest.
-"""
 
+# Below this many cells from an axis on, a matrix product for each place ahead of it
+# costs more than it sums.
 MIN_MATMUL_CELLS = 64
-"""Below this many cells from an axis on, a matrix product for each place ahead of it
-costs more than it sums.
-"""
 
 
 @cache

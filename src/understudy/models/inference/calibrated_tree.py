@@ -8,13 +8,11 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.inference.axis_sums import sum_over_axis
 from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
-
-Array = NDArray[np.float64]
 
 
 def sum_to_clique(values: Array, node: Clique, clique: Clique) -> Array:

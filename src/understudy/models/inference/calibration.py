@@ -18,31 +18,27 @@ import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.inference.contraction import Contraction
 from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
 from understudy.models.inference.log_calibration import log_beliefs, log_marginals
 
-Array = NDArray[np.float64]
-
+# Potentials of at most so many cells are exponentiated together.
 MAX_BATCHED_EXP_CELLS = 4096
-"""Potentials of at most so many cells are exponentiated together."""
 
+# Cells of a longer one that are exponentiated at a time: what the fastest memory
+# holds.
 EXP_BLOCK_CELLS = 1 << 14
-"""Cells of a longer one that are exponentiated at a time: what the fastest memory
-holds.
-"""
 
+# The smallest float that is divided by.
 MIN_MESSAGE_DIVISOR = float(np.finfo(np.float64).tiny)
-"""The smallest float that is divided by."""
 
+# The smallest sum of a node that is trusted: what underflows is then less than 1e-150
+# of it.
 MIN_TRUSTED_SUM = 1e-150
-"""The smallest sum of a node that is trusted: what underflows is then less than 1e-150
-of it.
-"""
 
 
 class _UnderflowError(Exception):

@@ -21,6 +21,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.models.arrays import Array
 from understudy.models.inference.contraction_plans import (
     AxisMask,
     ProductPlan,
@@ -29,22 +30,17 @@ from understudy.models.inference.contraction_plans import (
     axes_of_mask,
 )
 
-Array = NDArray[np.float64]
-
+# Columns whose split into groups is searched through; beyond, the smallest ones are
+# taken together first.
 MAX_SEARCHED_AXES = 8
-"""Columns whose split into groups is searched through; beyond, the smallest ones are
-taken together first.
-"""
 
+# A node of at most this many cells is worked on whole: calls would cost more than
+# cells.
 MAX_WHOLE_NODE_CELLS = 2048
-"""A node of at most this many cells is worked on whole: calls would cost more than
-cells.
-"""
 
+# Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix
+# products, for each z, for having three tables at all.
 TABLE_COST, PRODUCT_COST, BATCH_COST, SPLIT_COST = 8.0, 0.5, 1500.0, 50_000.0
-"""Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix
-products, for each z, for having three tables at all.
-"""
 
 
 @cache

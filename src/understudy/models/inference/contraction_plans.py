@@ -15,11 +15,10 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from understudy.models.arrays import Array
 from understudy.models.inference.axis_sums import plan_axis_sum
 
-Array = NDArray[np.float64]
 AxisMask = int
 
 
@@ -71,8 +70,8 @@ class TableLayout:
         return found
 
 
+# Where the product of two tables goes.
 _INTO_NEW, _INTO_LEFT, _INTO_RIGHT = -1, -2, -3
-"""Where the product of two tables goes."""
 
 
 class ProductPlan:

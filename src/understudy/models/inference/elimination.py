@@ -17,10 +17,11 @@ import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.models.inference.calibrated_tree import Array, Beliefs, sum_to_clique
+from understudy.models.arrays import Array
+from understudy.models.inference.calibrated_tree import Beliefs, sum_to_clique
 
+# Cells of the largest table that is made on the way to a marginal.
 MAX_MARGINAL_CELLS = 1 << 25
-"""Cells of the largest table that is made on the way to a marginal."""
 
 
 def multiply_and_sum(

@@ -12,11 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.measurements import Clique
-
-Array = NDArray[np.float64]
+from understudy.models.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,8 @@ from understudy.measurements import Clique
 
 _ColumnSet = TypeVar("_ColumnSet", int, Clique)  # a set of columns, as bits or by name
 
+# The parent of a node that has none.
 NO_NODE = -1
-"""The parent of a node that has none."""
 
 
 @dataclass(frozen=True, eq=False)

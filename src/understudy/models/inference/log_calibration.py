@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
-
-Array = NDArray[np.float64]
 
 
 def align_axes(values: Array, clique: Clique, node: Clique) -> Array:

@@ -45,10 +45,9 @@ from understudy.schema.predicates.kleene import KLEENE_FALSE, KLEENE_TRUE
 from understudy.schema.predicates.on_cells import truth_of_cells
 from understudy.schema.predicates.on_values import place_of_literal
 
+# What it takes to compile a test of one column: so many steps, and one more for every
+# so many of its codes.
 COLUMN_TEST_STEPS, CODES_PER_STEP = 20, 1000
-"""What it takes to compile a test of one column: so many steps, and one more for every
-so many of its codes.
-"""
 
 
 class ConditionCompiler:

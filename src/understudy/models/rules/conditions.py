@@ -23,8 +23,8 @@ from understudy.schema.predicates.kleene import (
     KLEENE_TRUE,
 )
 
+# Listed combinations that are looked through in about the time of another step.
 COMBINATIONS_PER_STEP = 8
-"""Listed combinations that are looked through in about the time of another step."""
 
 
 class Condition(ABC):

@@ -18,11 +18,11 @@ from understudy.models.rules.sum_condition import SumCondition
 from understudy.schema.predicates.ast import Operator
 from understudy.schema.predicates.rules import OPPOSITE_OPERATORS
 
+# Differences beyond this are left to the search: sums of them must fit in 64 bits.
 MAX_DIFFERENCE = 2**40
-"""Differences beyond this are left to the search: sums of them must fit in 64 bits."""
 
+# Differences that are looked at in about the time of another step of the search.
 EDGES_PER_STEP = 200
-"""Differences that are looked at in about the time of another step of the search."""
 
 Difference = tuple[int, int, int]
 """Places x and y, and k, where x - y ≤ k."""

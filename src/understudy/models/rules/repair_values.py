@@ -28,6 +28,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import Refused
+from understudy.models.arrays import Flags
 from understudy.models.rules.domains import OutOfSteps
 from understudy.models.rules.row_finder import (
     MAX_REPLACEMENT_STEPS,
@@ -36,7 +37,6 @@ from understudy.models.rules.row_finder import (
 )
 from understudy.models.rules.structural_zeros import (
     MAX_SEARCHED_ROWS,
-    Flags,
     draw_donors,
 )
 from understudy.schema import BinEdges, DecodedCells, Lattice, Predicate, Schema
@@ -59,16 +59,15 @@ from understudy.schema.predicates.comparable import (
 from understudy.schema.predicates.on_values import has_value, true_rows
 from understudy.schema.predicates.rules import affirmation_of
 
+# Rounds of drawing again inside the bins.
 REDRAW_ROUNDS = 12
-"""Rounds of drawing again inside the bins."""
 
+# Rounds of moving values inside their bins.
 MOVE_ROUNDS = 40
-"""Rounds of moving values inside their bins."""
 
+# Forbidden predicates up to which all rounds are made. Beyond, their number shrinks
+# in proportion, so that the work stays the same.
 MAX_FULL_ROUNDS_PREDICATES = 100
-"""Forbidden predicates up to which all rounds are made. Beyond, their number shrinks in
-proportion, so that the work stays the same.
-"""
 
 DecodedRows = dict[str, DecodedCells]
 RedrawValues = Callable[[str, NDArray[np.int64]], NDArray[np.int64]]

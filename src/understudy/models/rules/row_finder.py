@@ -49,21 +49,19 @@ from understudy.schema.predicates.ast import (
 )
 from understudy.schema.predicates.comparable import scale_step_of, scale_value_of
 
+# Steps of one search for a row: about a second. Chains of 400 orders take a fifth of
+# it, and 400 random clauses as much unless they are chosen to be hard.
 MAX_SEARCH_STEPS = 250_000
-"""Steps of one search for a row: about a second. Chains of 400 orders take a fifth of
-it, and 400 random clauses as much unless they are chosen to be hard.
-"""
 
+# Steps of all searches for rows that replace broken ones of one batch.
 MAX_REPLACEMENT_STEPS = 100_000
-"""Steps of all searches for rows that replace broken ones of one batch."""
 
+# With fewer steps left no further search is begun.
 MIN_SEARCH_STEPS = 1000
-"""With fewer steps left no further search is begun."""
 
+# Bins that a column of numbers is cut into for the search, at most: at the constants
+# that rules compare it with.
 MAX_COLUMN_CUTS = 4096
-"""Bins that a column of numbers is cut into for the search, at most: at the constants
-that rules compare it with.
-"""
 
 
 class RowFinder:

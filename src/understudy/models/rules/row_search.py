@@ -47,6 +47,13 @@ class RangeSplit(Enum):
     HALF = "one half, at random"
 
 
+# How ranges are split, and whether missing cells are tried before values. An attempt
+# that has used its part of the steps ends, and the next begins anew with what was
+# learned of where conflicts arise.
+#
+# Single values are quick where rows are many. The ends of ranges find a row where any
+# with small (or large) enough values will do, as under hundreds of upper limits.
+# Halves prove most where there is none.
 SEARCH_ATTEMPTS = (
     (RangeSplit.PREFERRED, False),
     (RangeSplit.LOWEST, False),
@@ -55,19 +62,10 @@ SEARCH_ATTEMPTS = (
     (RangeSplit.HALF, False),
     (RangeSplit.HALF, True),
 )
-"""How ranges are split, and whether missing cells are tried before values. An attempt
-that has used its part of the steps ends, and the next begins anew with what was learned
-of where conflicts arise.
 
-Single values are quick where rows are many. The ends of ranges find a row where any
-with small (or large) enough values will do, as under hundreds of upper limits. Halves
-prove most where there is none.
-"""
-
+# Steps that it takes to choose a column, for each hundred of them, and to check one
+# rule on a finished row.
 CHOICE_STEPS, CHECK_STEPS = 20, 20
-"""Steps that it takes to choose a column, for each hundred of them, and to check one
-rule on a finished row.
-"""
 
 FoundCells = dict[str, DecodedCells]
 """One row, column by column."""

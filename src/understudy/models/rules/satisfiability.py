@@ -18,8 +18,8 @@ from understudy.models.rules.row_finder import RowFinder, all_rules
 from understudy.models.rules.row_search import SearchAnswer
 from understudy.schema import DecodedCells, NeverRule, Rule, Schema
 
+# How many rules a message names, and how much of each it quotes.
 MAX_NAMED_RULES, MAX_TITLE_CHARACTERS = 6, 120
-"""How many rules a message names, and how much of each it quotes."""
 
 
 def find_row(

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
+from understudy.models.arrays import Flags
 from understudy.models.model import Codes
 from understudy.models.rules.domains import OutOfSteps
 from understudy.models.rules.row_finder import (
@@ -37,35 +38,31 @@ from understudy.models.rules.row_finder import (
 from understudy.schema import Predicate, Schema
 from understudy.schema.predicates.on_cells import surely_true_rows
 
+# Rounds of exchanges before codes are drawn anew.
 MAX_REPAIR_ROUNDS = 60
-"""Rounds of exchanges before codes are drawn anew."""
 
+# Times that rules are asked in one exchange: of both rows of a pair, in two kinds of
+# pairs.
 RULE_LOOKUPS_PER_EXCHANGE = 4
-"""Times that rules are asked in one exchange: of both rows of a pair, in two kinds of
-pairs.
-"""
 
+# Columns of rules that are looked up in exchanges, each for many rows at once: ten
+# rules of two columns get all rounds for ten columns. Hundreds of rules that tie
+# hundreds of columns would otherwise be tried for an hour, for three rows as for a
+# million.
 MAX_EXCHANGE_WORK = 50_000
-"""Columns of rules that are looked up in exchanges, each for many rows at once: ten
-rules of two columns get all rounds for ten columns. Hundreds of rules that tie hundreds
-of columns would otherwise be tried for an hour, for three rows as for a million.
-"""
 
+# Codes of a column that a predicate without a table is evaluated for in about the
+# time of a lookup in one.
 CODES_PER_LOOKUP = 1000
-"""Codes of a column that a predicate without a table is evaluated for in about the time
-of a lookup in one.
-"""
 
+# A round that leaves more than this share of the impossible rows, and more than
+# these, is the last.
 STALLED_REPAIR_SHARE, STALLED_REPAIR_ROWS = 0.99, 1000
-"""A round that leaves more than this share of the impossible rows, and more than these,
-is the last.
-"""
 
+# Rows that are searched for one by one; others copy them.
 MAX_SEARCHED_ROWS = 4096
-"""Rows that are searched for one by one; others copy them."""
 
 Masks = Mapping[Clique, NDArray[np.bool_]]
-Flags = NDArray[np.bool_]
 
 
 def impossible_masks(schema: Schema) -> dict[Clique, NDArray[np.bool_]]:

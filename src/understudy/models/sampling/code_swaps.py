@@ -19,20 +19,18 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from understudy.models.arrays import Array
 
+# Rounds of exchanges, rows proposed in each, and of how many proposals one is carried
+# out: many at once would overshoot.
 SWAP_ROUNDS, MAX_SWAP_PROPOSALS, PROPOSALS_PER_SWAP = 10, 4096, 20
-"""Rounds of exchanges, rows proposed in each, and of how many proposals one is carried
-out: many at once would overshoot.
-"""
 
+# Rows that a cell must expect to be aimed at.
 MIN_SWAP_EXPECTED_ROWS = 1.0
-"""Rows that a cell must expect to be aimed at."""
 
+# Partners stand up to 2 to this power rows apart in an order that is random inside
+# each group.
 MAX_SWAP_REACH_LOG2 = 6
-"""Partners stand up to 2 to this power rows apart in an order that is random inside
-each group.
-"""
 
 
 def swap_codes(

@@ -56,10 +56,9 @@ from understudy.schema import Schema
 CodeTable = NDArray[np.uint32]
 """One line per column of the schema, one entry per row."""
 
+# The share of pairs that is taken to be held at least: some copies are needed to
+# bring about strong relations at all.
 MIN_COPY_SHARE = 0.1
-"""The share of pairs that is taken to be held at least: some copies are needed to bring
-about strong relations at all.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)

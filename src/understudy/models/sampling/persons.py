@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from understudy.models.sampling.conditions import group_rows
 
+# Generated keys begin somewhere between these: whole numbers of 16 digits, exact in
+# every format, and nobody's own.
 MIN_KEY_START, MAX_KEY_START = 10**15, 8 * 10**15
-"""Generated keys begin somewhere between these: whole numbers of 16 digits, exact in
-every format, and nobody's own.
-"""
 
 
 def gather_persons(

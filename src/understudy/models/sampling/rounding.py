@@ -18,10 +18,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+# A scaled count this close to an integer is that integer: division by the total must
+# not make a fraction of it.
 INTEGER_SNAP_DISTANCE = 1e-9
-"""A scaled count this close to an integer is that integer: division by the total must
-not make a fraction of it.
-"""
 
 
 def round_counts(

@@ -26,20 +26,19 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 
-Array = NDArray[np.float64]
 RowCodes = NDArray[np.int32]
 
+# Exchanges proposed for each row of the table.
 EXCHANGE_PROPOSALS_PER_ROW = 5
-"""Exchanges proposed for each row of the table."""
 
+# Proposals judged together, at most.
 MAX_PROPOSAL_BATCH = 256
-"""Proposals judged together, at most."""
 
+# Exchanges carried out at once, for they overshoot together: this share of a batch,
+# or of the rows that the worst table is off by.
 MIN_ACCEPTED_SHARE, ACCEPTED_EXCESS_SHARE = 0.02, 0.01
-"""Exchanges carried out at once, for they overshoot together: this share of a batch, or
-of the rows that the worst table is off by.
-"""
 
 
 class CellIndex:

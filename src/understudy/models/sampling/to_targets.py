@@ -16,10 +16,10 @@ from itertools import combinations
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.inference.calibrated_tree import Beliefs
 from understudy.models.model import Codes
 from understudy.models.sampling.row_exchange import RowCodes, refine_rows
@@ -27,16 +27,14 @@ from understudy.models.sampling.tree_rows import sample_tree
 from understudy.models.sampling.unmeasured import fill_columns
 from understudy.schema import Schema
 
-Array = NDArray[np.float64]
-
+# Rows from which and up to which a sample is refined.
 MIN_REFINED_ROWS, MAX_REFINED_ROWS = 64, 1 << 17
-"""Rows from which and up to which a sample is refined."""
 
+# Fresh rows for each row of a sample that is refined.
 FRESH_ROWS_PER_ROW = 3
-"""Fresh rows for each row of a sample that is refined."""
 
+# Tables that are looked after at most, and their cells.
 MAX_TARGET_TABLES, MAX_TARGET_CELLS = 400, 1 << 22
-"""Tables that are looked after at most, and their cells."""
 
 
 def draw_tree_rows(

@@ -26,23 +26,23 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
-from understudy.models.inference.calibrated_tree import Array, Beliefs
+from understudy.models.arrays import Array
+from understudy.models.inference.calibrated_tree import Beliefs
 from understudy.models.inference.junction_tree import NO_NODE
 from understudy.models.sampling.code_swaps import swap_codes
 from understudy.models.sampling.conditions import GivenCodes, group_rows
 
 Ints = NDArray[np.int64]
 
+# Cells that are worked on at a time.
 SAMPLING_BLOCK_CELLS = 1 << 20
-"""Cells that are worked on at a time."""
 
+# Cells of likelihood that are held at a time, and rows that are completed together
+# however large that is.
 MAX_LIKELIHOOD_CELLS, MIN_COMPLETED_ROWS = 1 << 25, 256
-"""Cells of likelihood that are held at a time, and rows that are completed together
-however large that is.
-"""
 
+# Neighbouring groups whose offsets share out the unit interval.
 OFFSET_STRATA = 16
-"""Neighbouring groups whose offsets share out the unit interval."""
 
 
 def sample_tree(

@@ -26,26 +26,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, EstimateDistance
+from understudy.models.arrays import Array
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL, noise_variance
 from understudy.models.estimates.residuals import PooledResiduals, nonempty_subsets
 
-Array = NDArray[np.float64]
-
+# How often a bound holds, at least.
 BOUND_CONFIDENCE = 0.95
-"""How often a bound holds, at least."""
 
+# Tables of noise that a bound is simulated from; fewer where a table is large, for
+# its sum hardly varies.
 MAX_SUPPORTED_DRAWS = 200
-"""Tables of noise that a bound is simulated from; fewer where a table is large, for its
-sum hardly varies.
-"""
 
+# Cells that all draws of one bound may have together.
 MAX_SUPPORTED_DRAW_CELLS = 4_000_000
-"""Cells that all draws of one bound may have together."""
 
 MIN_SUPPORTED_DRAWS = 12
 

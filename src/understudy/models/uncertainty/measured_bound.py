@@ -36,10 +36,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from understudy.measurements import Clique
+from understudy.models.arrays import Array
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.uncertainty.intervals import (
@@ -48,25 +48,20 @@ from understudy.models.uncertainty.intervals import (
     draw_noise_tables,
 )
 
-Array = NDArray[np.float64]
-
+# Tables of noise that a bound is simulated from; fewer where a table is large, for
+# its sum hardly varies.
 MAX_BOUND_DRAWS = 800
-"""Tables of noise that a bound is simulated from; fewer where a table is large, for its
-sum hardly varies.
-"""
 
+# Draws for the largest tables; and so many that one of them, by its rank, is the
+# bound: sums over larger tables are normal.
 MIN_BOUND_DRAWS, MIN_RANK_DRAWS = 12, 200
-"""Draws for the largest tables; and so many that one of them, by its rank, is the
-bound: sums over larger tables are normal.
-"""
 
+# Cells that all draws of one bound may have together, but for the fewest draws.
 MAX_BOUND_DRAW_CELLS = 200_000
-"""Cells that all draws of one bound may have together, but for the fewest draws."""
 
+# Slices that levels are cut into. Within a slice the lesser integral stands for the
+# integral of the lesser, which is never more.
 LEVEL_SLICES = 128
-"""Slices that levels are cut into. Within a slice the lesser integral stands for the
-integral of the lesser, which is never more.
-"""
 
 
 def measured_bound(
