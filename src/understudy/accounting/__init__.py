@@ -1,14 +1,17 @@
-"""Budgets, prices, sensitivities, and the ledger that remembers what was spent.
+"""Budgets, privacy costs, sensitivities, and the ledger that remembers what was spent.
 
-neighbours, law, cost      the words: who is a neighbour, which noise, what a price is
-budget                     (ε, δ) as exact numbers, and how to divide them
-conversion, group          between (ε, δ), pure ε, μ² and ρ; for one unit or several
-sensitivity                how far one unit moves an answer
-pricing, preview           what noise costs, how much a price buys, what error to expect
-filter                     admit or refuse inside a run; sequential and parallel composition
-advice                     plain words about a budget
-ledger, run                the durable account of a dataset, and one run on it
-ledgerfile, chain, audit   the file under it, its sealed entries, and the check that they add up
+neighbours, law, cost     who is a neighbour, which noise, what a cost is
+budget                    (ε, δ) as exact numbers, and how to divide them
+conversion, group         between (ε, δ), pure ε, μ² and ρ; for one unit or several
+sensitivity               how far one unit moves an answer
+pricing, expected_error   what noise costs, and what error to expect for a cost
+filter                    admit or refuse inside a run; composition
+advice, interpretation    plain words about a budget, and what it means for a person
+ledger, ledgercap, run    the durable account of a dataset, its cap, and one run on it
+aftermath, spending       what a failed run leaves spent; totals in words
+ledgerfile, ledgertables  the file under a ledger, its tables and entries
+ledgerdisk, backup        made whole or not at all; copies that cannot be spent from
+chain, verify             sealed entries, and the check that they add up
 """
 
 from understudy.accounting.advice import advise_on_budget

@@ -4,6 +4,7 @@ data: the number of rows is declared or noisy.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from understudy.accounting.budget import Budget, spell_value
@@ -20,20 +21,19 @@ the noise.
 def advise_on_budget(
     budget: Budget, *, rows: int | None = None, noisy: bool = False
 ) -> tuple[str, ...]:
-    """What an owner should hear about this budget; `rows` is the declared number of
+    """What an owner should know about this budget; `rows` is the declared number of
     rows, or a noisy one.
 
-    >>> for line in advise_on_budget(Budget.of(2, "1e-3"), rows=5000): print(line)
-    ε = 2.00 is above 1: whoever is in the table may be told apart 7.4 times as surely as without it. Up to 1 is the usual range.
-    δ = 0.001 is above 1 in 5,000 (the declared number of rows): at such a δ one whole row could be shown. Use 1e-9 or less.
+    >>> lines = advise_on_budget(Budget.of(2, "1e-3"), rows=5000)
+    >>> [line.split(":")[0] for line in lines]
+    ['ε = 2.00 is above 1', 'δ = 0.001 is above 1 in 5,000 (the declared number of rows)']
     """
     lines = []
     if budget.epsilon > 1:
-        odds = (
-            f"{2.718281828459045 ** float(budget.epsilon):,.1f}"
-            if budget.epsilon < 20
-            else "more than a hundred million"
-        )
+        # e^ε bounds how much likelier any outcome becomes through one unit.
+        odds = "more than a hundred million"
+        if budget.epsilon < 20:
+            odds = f"{math.exp(budget.epsilon):,.1f}"
         lines.append(
             f"ε = {spell_value(budget.epsilon)} is above 1: whoever is in the table may"
             f" be told apart {odds} times as surely as without it. Up to 1 is the usual"
@@ -43,6 +43,7 @@ def advise_on_budget(
         return tuple(lines)
     kind = "noisy" if noisy else "declared"
     if rows * budget.epsilon < MIN_ROWS_TIMES_EPSILON:
+        # Even with the whole budget for one count.
         whole = expected_noise(
             Filter.of(budget).total,
             Sensitivity(Fraction(1), Fraction(1)),
@@ -55,6 +56,7 @@ def advise_on_budget(
             f" {off:.0f} % of all rows. Use more rows, a larger ε, or release fewer"
             " numbers."
         )
+    # Showing a random row in full is (0, 1/n)-private: δ has to be far below 1/n.
     if budget.delta * rows > 1:
         lines.append(
             f"δ = {spell_value(budget.delta)} is above 1 in {rows:,} (the {kind} number"

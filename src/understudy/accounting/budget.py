@@ -31,11 +31,12 @@ _MAX_BUDGET_DIGITS = 300
 
 
 def to_exact_fraction(value: object) -> Fraction:
-    """The exact number somebody wrote, or ValueError.
+    """The exact number that was written, or ValueError.
 
     >>> to_exact_fraction(0.1), to_exact_fraction("1e-9"), to_exact_fraction("1/3")
     (Fraction(1, 10), Fraction(1, 1000000000), Fraction(1, 3))
     """
+    # Python's booleans are integers, but True is no budget.
     if isinstance(value, bool):
         raise ValueError("a truth value is no number")
     # int, Fraction and numpy's integers are exact already.
@@ -47,36 +48,46 @@ def to_exact_fraction(value: object) -> Fraction:
     elif isinstance(value, Real):
         value = str(value)
     if isinstance(value, str):
-        value = value.strip()
-        if _BUDGET_RATIO_PATTERN.fullmatch(value):
-            top, bottom = value.split("/")
-            if int(bottom) == 0:
-                raise ValueError("division by zero")
-            return Fraction(int(top), int(bottom))
-        try:
-            value = Decimal(value)
-        except InvalidOperation:
-            raise ValueError("not a number") from None
-    if not isinstance(value, Decimal):
-        raise ValueError("not a number")
-    if (
-        not value.is_finite()
-        or abs(value.adjusted()) > _MAX_BUDGET_DIGITS
-        or len(value.as_tuple().digits) > 2 * _MAX_BUDGET_DIGITS
-    ):
-        raise ValueError("not a finite number of ordinary size")
-    return Fraction(value)
+        return _parse_text(value.strip())
+    if isinstance(value, Decimal):
+        return _convert_decimal(value)
+    raise ValueError("not a number")
+
+
+def _parse_text(text: str) -> Fraction:
+    """A decimal such as 1e-9, or a ratio such as 1/3."""
+    if _BUDGET_RATIO_PATTERN.fullmatch(text):
+        top, bottom = text.split("/")
+        if int(bottom) == 0:
+            raise ValueError("division by zero")
+        return Fraction(int(top), int(bottom))
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError("not a number") from None
+    return _convert_decimal(number)
+
+
+def _convert_decimal(number: Decimal) -> Fraction:
+    if not number.is_finite():
+        raise ValueError("not a finite number")
+    too_long = len(number.as_tuple().digits) > 2 * _MAX_BUDGET_DIGITS
+    if too_long or abs(number.adjusted()) > _MAX_BUDGET_DIGITS:
+        raise ValueError("not a number of ordinary size")
+    return Fraction(number)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """An (ε, δ) that somebody is willing to spend on one run, or in all.
+    """An (ε, δ) that an owner is willing to spend on one run, or in all.
 
     >>> Budget.of(0.5)
     Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 1000000000))
-    >>> Budget.of("nan")
-    Traceback (most recent call last):
-    understudy.errors.InvalidBudget: ε must be a number above 0, such as 1 or 0.5, not 'nan'. Nothing was spent.
+    >>> try:
+    ...     Budget.of("nan")
+    ... except InvalidBudget as error:
+    ...     print(str(error).split(",")[0])
+    ε must be a number above 0
     """
 
     epsilon: Fraction
@@ -88,16 +99,14 @@ class Budget:
 
     @classmethod
     def of(cls, epsilon: object, delta: object = None) -> Budget:
-        """The budget somebody wrote, with `DEFAULT_DELTA` when no δ was written."""
-        return cls(
-            _parse_epsilon(epsilon),
-            DEFAULT_DELTA if delta is None else _parse_delta(delta),
-        )
+        """A budget as it was written, with `DEFAULT_DELTA` where no δ was."""
+        chosen_delta = DEFAULT_DELTA if delta is None else _parse_delta(delta)
+        return cls(_parse_epsilon(epsilon), chosen_delta)
 
     @property
     def accounting(self) -> Accounting:
-        """What a run on this budget adds up unless told otherwise: GDP where there is a
-        δ, pure ε where there is none.
+        """The accounting of a run on this budget where none is chosen: GDP where there
+        is a δ, pure ε where there is none.
         """
         return Accounting.GDP if self.delta > 0 else Accounting.PURE
 
@@ -108,10 +117,8 @@ class Budget:
         >>> [str(part.epsilon) for part in Budget.of(1, 0).split(1, 2, 3)]
         ['1/6', '1/3', '1/2']
         """
-        epsilons, deltas = (
-            split_by_weights(self.epsilon, weights),
-            split_by_weights(self.delta, weights),
-        )
+        epsilons = split_by_weights(self.epsilon, weights)
+        deltas = split_by_weights(self.delta, weights)
         return tuple(Budget(e, d) for e, d in zip(epsilons, deltas, strict=True))
 
     def __str__(self) -> str:
@@ -155,8 +162,8 @@ def spell_value(value: Fraction) -> str:
     """A number as a person writes it: two decimals or as many as it needs, powers of
     ten when it is tiny.
 
-    >>> spell_value(Fraction(1, 2)), spell_value(Fraction(1, 3)), spell_value(Fraction(1, 10**9)), spell_value(Fraction(0))
-    ('0.50', '0.3333', '1e-9', '0')
+    >>> [spell_value(Fraction(1, n)) for n in (2, 3, 10**9)], spell_value(Fraction(0))
+    (['0.50', '0.3333', '1e-9'], '0')
     """
     if value == 0:
         return "0"
@@ -168,11 +175,13 @@ def spell_value(value: Fraction) -> str:
 
 
 def spell_values_apart(asked: Fraction, left: Fraction) -> tuple[str, str]:
-    """A price and what is left of a purse that cannot pay it, with enough digits to see
-    that they differ.
+    """A cost and what is left of a budget that cannot cover it, with enough digits to
+    see that they differ.
 
-    >>> spell_values_apart(Fraction(1, 2), Fraction(1, 5)), spell_values_apart(Fraction(333334, 10**6), Fraction(333333, 10**6))
-    (('0.50', '0.20'), ('0.333334', '0.333333'))
+    >>> spell_values_apart(Fraction(1, 2), Fraction(1, 5))
+    ('0.50', '0.20')
+    >>> spell_values_apart(Fraction(333334, 10**6), Fraction(333333, 10**6))
+    ('0.333334', '0.333333')
     """
     first, second = spell_value(asked), spell_value(left)
     digits = 5
@@ -210,10 +219,8 @@ def _parse_delta(value: object) -> Fraction:
 
 def _quote_value(value: object) -> str:
     """The rejected budget, short enough for one line."""
-    shown = (
-        str(value)
-        if isinstance(value, int | float | Decimal | Fraction)
-        else repr(value)
-    )
+    is_number = isinstance(value, int | float | Decimal | Fraction)
+    shown = str(value) if is_number else repr(value)
+    # Line breaks would make two lines of the message.
     shown = " ".join(shown.split())
     return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -55,9 +55,11 @@ def canonical_json(value: object) -> bytes:
     >>> canonical_json({"b": 1, "a": "ε"})
     b'{"a":"\\\\u03b5","b":1}'
     """
-    return json.dumps(
+    # NaN is no JSON, and readers spell it in several ways.
+    text = json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    ).encode("ascii")
+    )
+    return text.encode("ascii")
 
 
 def digest_of(value: object) -> str:
@@ -113,7 +115,8 @@ class LedgerEntry:
     def facts(self) -> dict[str, object]:
         """`detail`, read."""
         read = json.loads(self.detail)
-        assert isinstance(read, dict), "the detail of an entry is an object"
+        if not isinstance(read, dict):
+            raise ValueError("the detail of an entry is an object")
         return read
 
     def seal(self) -> str:
@@ -122,7 +125,7 @@ class LedgerEntry:
 
 
 def units_up(value: Fraction, units: int) -> int:
-    """What is paid: never less than the price.
+    """What is paid: never less than the cost.
 
     >>> units_up(Fraction(1, 3), EPSILON_UNITS)
     333333334

@@ -64,10 +64,8 @@ HALF_PI_ABOVE = Fraction(1_570_796_327, 10**9)
 # Converted ε are rounded up to this many parts of one.
 _EPSILON_GRID_DENOMINATOR = 10**12
 # Where geometric bisection starts; more halvings than double precision can use.
-_BISECTION_START, _MAX_BISECTION_HALVINGS = (
-    1e-306,
-    200,
-)
+_BISECTION_START = 1e-306
+_MAX_BISECTION_HALVINGS = 200
 
 
 def mu_squared_for(budget: Budget) -> Fraction:
@@ -170,11 +168,9 @@ def delta_of_gdp(mu_squared: Fraction, epsilon: Fraction) -> float:
     >>> round(delta_of_gdp(Fraction(1), Fraction(1)), 6)
     0.126937
     """
-    return (
-        math.exp(_log_delta_gdp(math.sqrt(mu_squared), float(epsilon)))
-        if mu_squared > 0
-        else 0.0
-    )
+    if mu_squared <= 0:
+        return 0.0
+    return math.exp(_log_delta_gdp(math.sqrt(mu_squared), float(epsilon)))
 
 
 def delta_of_zcdp(rho: Fraction, epsilon: Fraction) -> float:
@@ -183,7 +179,9 @@ def delta_of_zcdp(rho: Fraction, epsilon: Fraction) -> float:
     >>> f"{delta_of_zcdp(Fraction(1, 2), Fraction('5.2215')):.2e}"
     '1.00e-06'
     """
-    return math.exp(_log_delta_zcdp(math.sqrt(rho), float(epsilon))) if rho > 0 else 0.0
+    if rho <= 0:
+        return 0.0
+    return math.exp(_log_delta_zcdp(math.sqrt(rho), float(epsilon)))
 
 
 def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
@@ -220,9 +218,9 @@ def pure_of_mu_squared(mu_squared: Fraction) -> Fraction:
     if mu_squared < Fraction(1, 10**8):
         return _root_down(mu_squared / HALF_PI_ABOVE * (1 - CONVERSION_MARGIN))
     half = math.sqrt(_convert_down(mu_squared)) / 2
-    return Fraction(float(log_ndtr(half) - log_ndtr(-half))) * (
-        1 - 2 * CONVERSION_MARGIN
-    )
+    # The inverse of μ = 2 Φ⁻¹(e^ε / (1 + e^ε)): ε is the log-odds of Φ(μ/2).
+    epsilon = float(log_ndtr(half) - log_ndtr(-half))
+    return Fraction(epsilon) * (1 - 2 * CONVERSION_MARGIN)
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:
@@ -236,49 +234,56 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
 
 def _log_delta_gdp(mu: float, epsilon: float) -> float:
     """log δ(ε; μ), without cancellation."""
-    import numpy as np
     from scipy.special import erfcx, log_ndtr
 
-    x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    x = epsilon / mu - mu / 2
+    y = epsilon / mu + mu / 2
     if x < -5:
-        first, second = float(log_ndtr(-x)), epsilon + float(log_ndtr(-y))
-        return (
-            first + math.log(-math.expm1(second - first))
-            if second < first
-            else -math.inf
-        )
+        # δ is near 1: the two terms of the formula hardly cancel, and h(x) would
+        # overflow.
+        first = float(log_ndtr(-x))
+        second = epsilon + float(log_ndtr(-y))
+        if second >= first:
+            return -math.inf
+        return first + math.log(-math.expm1(second - first))
     if mu > 1:
-        difference = math.sqrt(math.pi / 2) * (
-            float(erfcx(x / math.sqrt(2))) - float(erfcx(y / math.sqrt(2)))
-        )
+        # h(t) = √(π/2) · erfcx(t/√2); x and y are far enough apart.
+        mills_x = float(erfcx(x / math.sqrt(2)))
+        mills_y = float(erfcx(y / math.sqrt(2)))
+        difference = math.sqrt(math.pi / 2) * (mills_x - mills_y)
     else:
-        nodes, weights = _legendre_nodes()
-        t = epsilon / mu + mu / 2 * nodes
-        far = np.maximum(t, 30.0) ** -2.0
-        series = far * (1 - 3 * far * (1 - 5 * far * (1 - 7 * far * (1 - 9 * far))))
-        slope = np.where(
-            t > 30,
-            series,
-            1 - t * math.sqrt(math.pi / 2) * erfcx(np.minimum(t, 30.0) / math.sqrt(2)),
-        )
-        difference = float(mu / 2 * (weights @ slope))
-    return (
-        -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(difference)
-        if difference > 0
-        else -math.inf
-    )
+        difference = _integrate_mills_slope(epsilon / mu, mu)
+    if difference <= 0:
+        return -math.inf
+    return -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(difference)
+
+
+def _integrate_mills_slope(centre: float, width: float) -> float:
+    """h(x) − h(y) for x, y = centre ∓ width/2, as the integral of −h′(t) = 1 − t·h(t)."""
+    import numpy as np
+    from scipy.special import erfcx
+
+    nodes, weights = _legendre_nodes()
+    t = centre + width / 2 * nodes
+    # Beyond 30, 1 − t·h(t) cancels: its asymptotic series in 1/t² takes over.
+    far = np.maximum(t, 30.0) ** -2.0
+    series = far * (1 - 3 * far * (1 - 5 * far * (1 - 7 * far * (1 - 9 * far))))
+    mills = math.sqrt(math.pi / 2) * erfcx(np.minimum(t, 30.0) / math.sqrt(2))
+    slope = np.where(t > 30, series, 1 - t * mills)
+    return float(width / 2 * (weights @ slope))
 
 
 def _log_delta_zcdp(root: float, epsilon: float) -> float:
     """log δ(ε; ρ) for √ρ, at the order where the derivative (2α−1)ρ − ε + ln(1−1/α) is
     zero; u stands for 1/(α − 1).
     """
+    rho = root * root
     u = _bisect_last_true(
-        lambda u: 2 * root * (root / u) + root * root > epsilon + math.log1p(u), 1e300
+        lambda u: 2 * root * (root / u) + rho > epsilon + math.log1p(u), 1e300
     )
-    return (root * (root / u) + root * root - epsilon - math.log1p(u)) / u - math.log1p(
-        1 / u
-    )
+    # root * (root / u) and not rho / u: that could underflow where this does not.
+    exponent = (root * (root / u) + rho - epsilon - math.log1p(u)) / u
+    return exponent - math.log1p(1 / u)
 
 
 def _bisect_largest_allowed(holds: Callable[[float], bool], high: float) -> float:
@@ -294,6 +299,7 @@ def _bisect_last_true(holds: Callable[[float], bool], high: float) -> float:
     """
     low = _BISECTION_START
     for _ in range(_MAX_BISECTION_HALVINGS):
+        # The geometric mean; √low · √high does not underflow where low · high would.
         middle = math.sqrt(low) * math.sqrt(high)
         if not low < middle < high:
             break
@@ -313,12 +319,9 @@ def _legendre_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _round_epsilon_up(epsilon: float) -> Fraction:
     """ε as it is reported: never too small."""
-    return Fraction(
-        math.ceil(
-            Fraction(epsilon) * (1 + CONVERSION_MARGIN) * _EPSILON_GRID_DENOMINATOR
-        ),
-        _EPSILON_GRID_DENOMINATOR,
-    )
+    with_margin = Fraction(epsilon) * (1 + CONVERSION_MARGIN)
+    steps = math.ceil(with_margin * _EPSILON_GRID_DENOMINATOR)
+    return Fraction(steps, _EPSILON_GRID_DENOMINATOR)
 
 
 def _convert_down(amount: Fraction) -> float:
@@ -348,10 +351,10 @@ def _root_down(square: Fraction) -> Fraction:
     """The square root of a number of any size, rounded down to 64 significant bits or
     more.
     """
-    bits = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
-    return Fraction(
-        math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits
-    )
+    small = square.denominator.bit_length() - square.numerator.bit_length()
+    bits = 64 + max(0, small)
+    shifted = (square.numerator << 2 * bits) // square.denominator
+    return Fraction(math.isqrt(shifted), 1 << bits)
 
 
 def _log_delta(delta: Fraction) -> float:

@@ -37,7 +37,7 @@ class Accounting(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """An exact price.
+    """An exact privacy cost.
 
     >>> Cost(Accounting.PURE, Fraction(1, 2)) + Cost(Accounting.PURE, Fraction(1, 4))
     Cost(accounting=<Accounting.PURE: 'pure'>, amount=Fraction(3, 4), delta=Fraction(0, 1))
@@ -48,13 +48,13 @@ class Cost:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        assert self.amount >= 0, "a cost is never negative"
-        assert self.delta >= 0, "a cost is never negative"
+        # Checked also under python -O: a negative cost would pay budget back.
+        if self.amount < 0 or self.delta < 0:
+            raise ValueError("a cost is never negative")
 
     def __add__(self, other: Cost) -> Cost:
-        assert self.accounting is other.accounting, (
-            "costs of two accountings do not add up"
-        )
+        if self.accounting is not other.accounting:
+            raise ValueError("costs of two accountings do not add up")
         return Cost(
             self.accounting,
             round_up_long_amount(self.amount + other.amount),
@@ -69,13 +69,10 @@ def round_up_long_amount(amount: Fraction) -> Fraction:
     >>> round_up_long_amount(Fraction(1, 3))
     Fraction(1, 3)
     """
-    return (
-        amount
-        if amount.denominator <= _MAX_COST_DENOMINATOR
-        else Fraction(
-            math.ceil(amount * _ROUNDED_COST_DENOMINATOR), _ROUNDED_COST_DENOMINATOR
-        )
-    )
+    if amount.denominator <= _MAX_COST_DENOMINATOR:
+        return amount
+    steps = math.ceil(amount * _ROUNDED_COST_DENOMINATOR)
+    return Fraction(steps, _ROUNDED_COST_DENOMINATOR)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from understudy.accounting.pricing import default_law, scale_for
 class ExpectedNoise:
     """How far one noisy cell lies from the truth.
 
-    `noise_deviation` is its standard deviation, `within_95` the half-width that holds
-    it 19 times out of 20.
+    `deviation` is its standard deviation, `within_95` the half-width that holds it 19
+    times out of 20.
     """
 
     law: Law
@@ -35,7 +35,8 @@ def expected_noise(
 ) -> ExpectedNoise:
     """The error of one cell when `amount` is divided evenly over `parts` such answers.
 
-    >>> one = expected_noise(Fraction(1), Sensitivity(Fraction(1), Fraction(1)), Accounting.PURE)
+    >>> count = Sensitivity(Fraction(1), Fraction(1))
+    >>> one = expected_noise(Fraction(1), count, Accounting.PURE)
     >>> f"{one.deviation:.3f} {one.within_95}"
     '1.357 3'
     """
@@ -65,11 +66,9 @@ def noise_deviation(law: Law, scale: Fraction) -> float:
     if s > 3:
         return math.sqrt(s * s + 1 / 12) if law is Law.ROUNDED_GAUSSIAN else s
     weights = _noise_weights(law, s)
-    return math.sqrt(
-        2
-        * sum(k * k * w for k, w in enumerate(weights))
-        / (weights[0] + 2 * sum(weights[1:]))
-    )
+    # Both laws are symmetric: weights are those of 0, 1, 2, … and count twice from 1.
+    second_moment = 2 * sum(k * k * w for k, w in enumerate(weights))
+    return math.sqrt(second_moment / (weights[0] + 2 * sum(weights[1:])))
 
 
 def noise_half_width(law: Law, scale: Fraction, level: float) -> int:
@@ -83,9 +82,9 @@ def noise_half_width(law: Law, scale: Fraction, level: float) -> int:
     s = float(scale)
     # With t = exp(-1/scale), P(|G| > k) = 2 t^(k+1) / (1 + t).
     if law is Law.DISCRETE_LAPLACE:
-        return max(
-            0, math.ceil(s * math.log(2 / ((1 - level) * (1 + math.exp(-1 / s)))) - 1)
-        )
+        missed = (1 - level) * (1 + math.exp(-1 / s))
+        return max(0, math.ceil(s * math.log(2 / missed) - 1))
+    # At this width a cell is narrow enough for the continuous quantile.
     if s > 50:
         from scipy.special import ndtri
 

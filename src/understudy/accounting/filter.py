@@ -70,11 +70,9 @@ class Filter:
                 "The δ set aside for thresholds must be below the whole δ of"
                 f" {spell_value(budget.delta)}: give a larger δ. Nothing was spent."
             )
-        return cls(
-            chosen,
-            total_for(Budget(budget.epsilon, budget.delta - threshold_delta), chosen),
-            threshold_delta,
-        )
+        # What thresholds do not use of δ converts ε to the run's accounting.
+        converted = Budget(budget.epsilon, budget.delta - threshold_delta)
+        return cls(chosen, total_for(converted, chosen), threshold_delta)
 
     def fits_budget(self, budget: Budget) -> bool:
         """Whether everything this filter admits stays within the budget.
@@ -115,34 +113,29 @@ class Filter:
     def admit(self, cost: Cost) -> None:
         """Pay, or raise BudgetExceeded and leave everything as it was."""
         if not self.admits(cost):
-            symbol, asked, left, total = (
-                ACCOUNTING_SYMBOLS[self.accounting],
-                cost.amount,
-                self.amount_left,
-                self.total,
-            )
-            if self.spent + cost.amount <= self.total:
-                symbol, asked, left, total = (
-                    "δ",
-                    cost.delta,
-                    self.delta_left,
-                    self.delta,
-                )
-            price, rest = spell_values_apart(asked, left)
-            raise BudgetExceeded(
-                f"This question would cost {symbol} = {price} and only {rest} of"
-                f" {spell_value(total)} is left in this run. Nothing was spent."
-            )
-        self.spent, self.spent_delta = (
-            round_up_long_amount(self.spent + cost.amount),
-            round_up_long_amount(self.spent_delta + cost.delta),
+            raise self._overspending_error(cost)
+        # Rounded up, so that what is left is never more than it should be.
+        self.spent = round_up_long_amount(self.spent + cost.amount)
+        self.spent_delta = round_up_long_amount(self.spent_delta + cost.delta)
+
+    def _overspending_error(self, cost: Cost) -> BudgetExceeded:
+        """Which of the two amounts a question exceeds."""
+        symbol, asked, left, total = "δ", cost.delta, self.delta_left, self.delta
+        if self.spent + cost.amount > self.total:
+            symbol = ACCOUNTING_SYMBOLS[self.accounting]
+            asked, left, total = cost.amount, self.amount_left, self.total
+        price, rest = spell_values_apart(asked, left)
+        return BudgetExceeded(
+            f"This question would cost {symbol} = {price} and only {rest} of"
+            f" {spell_value(total)} is left in this run. Nothing was spent."
         )
 
 
 def compose_sequential(costs: Iterable[Cost]) -> Cost:
     """The cost of answering all of them about the same rows.
 
-    >>> compose_sequential(Cost(Accounting.PURE, Fraction(x)) for x in ("0.5", "0.2", "0.25", "0.25")).amount
+    >>> amounts = [Fraction(x) for x in ("0.5", "0.2", "0.25", "0.25")]
+    >>> compose_sequential(Cost(Accounting.PURE, amount) for amount in amounts).amount
     Fraction(6, 5)
     """
     first, *rest = costs
@@ -159,15 +152,17 @@ def compose_parallel(
     leave one part and enter another: the two dearest count. Where the rows of one unit
     may lie in several parts, nothing is saved.
 
-    >>> parts = [Cost(Accounting.PURE, Fraction("0.2")), Cost(Accounting.PURE, Fraction("0.25"))]
-    >>> compose_parallel(parts, Neighbours.ADD_REMOVE).amount, compose_parallel(parts, Neighbours.REPLACE).amount
-    (Fraction(1, 4), Fraction(9, 20))
+    >>> parts = [Cost(Accounting.PURE, Fraction(x)) for x in ("0.2", "0.25")]
+    >>> [compose_parallel(parts, relation).amount for relation in Neighbours]
+    [Fraction(1, 4), Fraction(9, 20)]
     """
     together = compose_sequential(costs)
     if not constant_within_unit:
         return together
     touched = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    amounts, deltas = sorted(c.amount for c in costs), sorted(c.delta for c in costs)
+    # The largest amount and the largest δ may belong to different parts: both count.
+    amounts = sorted(c.amount for c in costs)
+    deltas = sorted(c.delta for c in costs)
     return Cost(
         together.accounting,
         sum(amounts[-touched:], Fraction(0)),

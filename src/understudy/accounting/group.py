@@ -22,7 +22,7 @@ def group_cost(cost: Cost, size: int) -> Cost:
     >>> group_cost(Cost(Accounting.ZCDP, Fraction(1, 8)), 2).amount
     Fraction(1, 2)
     """
-    assert size >= 1, "a group has at least one member"
+    _require_members(size)
     if cost.delta > 0 and size > 1:
         raise Refused(
             "A cost with a δ of its own has no group cost: convert it to (ε, δ) first"
@@ -38,18 +38,16 @@ def group_budget(budget: Budget, size: int) -> Budget:
     >>> group_budget(Budget.of(1, 0), 3)
     Budget(epsilon=Fraction(3, 1), delta=Fraction(0, 1))
     """
-    assert size >= 1, "a group has at least one member"
+    _require_members(size)
     if budget.delta == 0 or size == 1:
         return Budget(budget.epsilon * size, budget.delta)
     one = max(float(budget.epsilon), SMALLEST_DOUBLE)
-    growth = (
-        (size - 1) * one
-        + math.log(-math.expm1(-size * one))
-        - math.log(-math.expm1(-one))
-    )
-    logarithm = (
-        growth + math.log(budget.delta.numerator) - math.log(budget.delta.denominator)
-    )
+    # log((e^(kε) − 1)/(e^ε − 1)) = (k − 1)ε + log(1 − e^(−kε)) − log(1 − e^(−ε)).
+    all_steps = math.log(-math.expm1(-size * one))
+    one_step = math.log(-math.expm1(-one))
+    growth = (size - 1) * one + all_steps - one_step
+    delta = budget.delta
+    logarithm = growth + math.log(delta.numerator) - math.log(delta.denominator)
     if logarithm >= -1e-9:
         raise Refused(
             f"At {budget} nothing is guaranteed for a group of {size}: take a smaller ε"
@@ -62,3 +60,8 @@ def group_budget(budget: Budget, size: int) -> Budget:
     return Budget(
         budget.epsilon * size, budget.delta * factor * (1 + CONVERSION_MARGIN)
     )
+
+
+def _require_members(size: int) -> None:
+    if size < 1:
+        raise Refused("A group has at least one member. Nothing was spent.")

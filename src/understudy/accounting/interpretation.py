@@ -1,11 +1,13 @@
 """What a budget means for one person, in plain words and odds.
 
-Somebody knows everything about the table but whether you are in it (or, for replace
+An attacker knows everything about the table but whether you are in it (or, for replace
 neighbours, what your row says), and sees the release. Two numbers say how much that
 helps:
 
-    right   how often the best guess is right where both cases were equally likely: 1/2 without the release
-    found   how many of those who are in the table a test finds that accuses 1 in 100 of those who are not
+    right   how often the best guess is right where both cases were equally likely:
+            1/2 without the release
+    found   how many of those who are in the table a test finds that accuses 1 in 100
+            of those who are not
 
 For μ-GDP these are Φ(μ/2) and Φ(Φ⁻¹(0.01) + μ) (Dong, Roth, Su, "Gaussian differential
 privacy", 2022). For (ε, δ) they follow from the trade-off curve of Kairouz, Oh,
@@ -38,8 +40,8 @@ class BudgetInterpretation:
     >>> said = interpret_budget(Budget.of(1))
     >>> f"{said.right:.3f} {said.found:.4f}"
     '0.731 0.0272'
-    >>> print(said.lines()[0])
-    Whoever tries to tell whether you are in the table, knowing everything else, guesses right at most 74 times in 100; a coin does 50.
+    >>> print(said.lines()[0].split("; ")[0][-37:])
+    guesses right at most 74 times in 100
     """
 
     right: float
@@ -52,31 +54,16 @@ class BudgetInterpretation:
         """Three sentences for the person who signs. "You" are one unit of the
         guarantee: a row, or a person with all rows that count.
         """
-        odds = (
-            f"{self.odds:,.2f}"
-            if self.odds < 100
-            else f"{self.odds:,.0f}"
-            if self.odds < 1e9
-            else "a billion or more"
-        )
-        but = (
-            ""
-            if self.budget.delta == 0
-            else f", give or take {spell_value(self.budget.delta)}"
-        )
+        but = ""
+        if self.budget.delta > 0:
+            but = f", give or take {spell_value(self.budget.delta)}"
         if self.neighbours is Neighbours.ADD_REMOVE:
-            guess, present, absent, cause = (
-                "whether you are in the table",
-                "are in it",
-                "are not",
-                "you took part",
-            )
+            guess = "whether you are in the table"
+            present, absent = "are in it", "are not"
+            cause = "you took part"
         else:
-            guess, present, absent = (
-                "which of two things your entry says",
-                "gave the one",
-                "gave the other",
-            )
+            guess = "which of two things your entry says"
+            present, absent = "gave the one", "gave the other"
             cause = "your entry says one thing and not another"
         return [
             (
@@ -89,10 +76,16 @@ class BudgetInterpretation:
                 f" most {_spell_of_hundred(self.found)} in 100 of those who {present}."
             ),
             (
-                f"No outcome's chance becomes more than {odds} times as large, or as"
+                f"No outcome's chance becomes more than {self._odds} times as large, or as"
                 f" small, because {cause}{but}."
             ),
         ]
+
+    @property
+    def _odds(self) -> str:
+        if self.odds >= 1e9:
+            return "a billion or more"
+        return f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}"
 
     def bar(self, width: int = 50) -> str:
         """The first sentence as a bar: how far the best guess is between a coin and
@@ -166,13 +159,18 @@ def interpret_budget(
     """What this budget means for one person; `amount` is what a GDP run adds up to
     (μ²), `thresholds` the δ set aside beside it.
 
-    >>> f"{interpret_budget(Budget.of(1, '1e-9'), accounting=Accounting.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
+    >>> budget, spent = Budget.of(1, "1e-9"), Fraction(33114, 10**6)
+    >>> said = interpret_budget(budget, accounting=Accounting.GDP, amount=spent)
+    >>> f"{said.right:.3f}"
     '0.536'
     """
-    epsilon, delta = float(min(budget.epsilon, Fraction(700))), float(budget.delta)
+    # e^700 is about the largest double; beyond it nothing is protected anyway.
+    epsilon = float(min(budget.epsilon, Fraction(700)))
+    delta = float(budget.delta)
     factor = math.exp(epsilon)
     # No run is worse than its (ε, δ); a GDP run is usually much better.
     right = (factor + delta) / (1 + factor)
+    # The two lines of the (ε, δ) trade-off curve; the lower one binds.
     found = min(
         factor * ACCUSATION_FALSE_ALARM_RATE + delta,
         1 - (1 - delta - ACCUSATION_FALSE_ALARM_RATE) / factor,
@@ -180,6 +178,7 @@ def interpret_budget(
     if accounting is Accounting.GDP and amount > 0:
         from scipy.special import ndtr, ndtri
 
+        # The δ of thresholds adds to every probability beside the Gaussian's.
         mu = math.sqrt(float(amount))
         right = min(right, float(ndtr(mu / 2)) + float(thresholds))
         found = min(

@@ -22,8 +22,6 @@ class Neighbours(StrEnum):
 
     def phrase(self, unit: str) -> str:
         """The relation in words, for guarantees."""
-        return (
-            f"adding or removing one {unit}"
-            if self is Neighbours.ADD_REMOVE
-            else f"exchanging one {unit} for another"
-        )
+        if self is Neighbours.ADD_REMOVE:
+            return f"adding or removing one {unit}"
+        return f"exchanging one {unit} for another"

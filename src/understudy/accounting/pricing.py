@@ -75,10 +75,12 @@ def price(
 ) -> Cost:
     """What integers with this sensitivity cost when released with this noise.
 
-    >>> price(Law.ROUNDED_GAUSSIAN, Fraction(10), Sensitivity(Fraction(1), Fraction(1)), Accounting.GDP).amount
+    >>> count = Sensitivity(Fraction(1), Fraction(1))
+    >>> price(Law.ROUNDED_GAUSSIAN, Fraction(10), count, Accounting.GDP).amount
     Fraction(1, 100)
     """
     _refuse_unpriced_law(law, accounting)
+    # An answer on which all neighbours agree is public.
     if sensitivity.l1 == 0:
         return Cost(accounting, Fraction(0))
     if scale <= 0:
@@ -88,10 +90,10 @@ def price(
         )
     if law is Law.DISCRETE_LAPLACE:
         return Cost(accounting, _amount_of_pure(sensitivity.l1 / scale, accounting))
+    # ρ = μ²/2 for Gaussian noise of either kind.
     mu_squared = sensitivity.l2_squared / scale**2
-    return Cost(
-        accounting, mu_squared if accounting is Accounting.GDP else mu_squared / 2
-    )
+    amount = mu_squared if accounting is Accounting.GDP else mu_squared / 2
+    return Cost(accounting, amount)
 
 
 def scale_for(
@@ -100,7 +102,8 @@ def scale_for(
     """The smallest scale on the grid whose `price` is at most `amount`; 0, no noise at
     all, where nothing can change.
 
-    >>> scale_for(Law.DISCRETE_LAPLACE, Fraction(1, 2), Sensitivity(Fraction(1), Fraction(1)), Accounting.PURE)
+    >>> count = Sensitivity(Fraction(1), Fraction(1))
+    >>> scale_for(Law.DISCRETE_LAPLACE, Fraction(1, 2), count, Accounting.PURE)
     Fraction(2, 1)
     """
     _refuse_unpriced_law(law, accounting)
@@ -200,11 +203,13 @@ def _round_scale_up(value: Fraction) -> Fraction:
 
 def _root_up(square: Fraction) -> Fraction:
     """The smallest scale whose square is at least `square`, in integers."""
-    return _scale_of(math.isqrt(math.ceil(square * NOISE_SCALE_DENOMINATOR**2) - 1) + 1)
+    steps_squared = math.ceil(square * NOISE_SCALE_DENOMINATOR**2)
+    # isqrt rounds down; ⌊√(n − 1)⌋ + 1 is √n rounded up.
+    return _scale_of(math.isqrt(steps_squared - 1) + 1)
 
 
 def _scale_of(steps: int) -> Fraction:
-    """So many steps of the grid, rounded up to a double."""
+    """A number of steps of the grid as a scale, rounded up to a double."""
     spare = max(0, steps.bit_length() - NOISE_SCALE_BITS)
     # A shift rounds down, so this rounds up.
     significant = -(-steps >> spare)
@@ -212,8 +217,6 @@ def _scale_of(steps: int) -> Fraction:
 
 
 def _root_down(square: Fraction) -> Fraction:
-    """The largest k/GRID with (k/GRID)² ≤ square, in integers."""
-    return Fraction(
-        math.isqrt(math.floor(square * NOISE_SCALE_DENOMINATOR**2)),
-        NOISE_SCALE_DENOMINATOR,
-    )
+    """The largest number on the grid whose square is at most `square`, in integers."""
+    steps_squared = math.floor(square * NOISE_SCALE_DENOMINATOR**2)
+    return Fraction(math.isqrt(steps_squared), NOISE_SCALE_DENOMINATOR)

@@ -19,6 +19,7 @@ repeated for free.
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
@@ -66,9 +67,8 @@ class LedgerRun:
     def is_finished(self) -> bool:
         """Whether the run was finished; a finished run still replays what it stored."""
         with self._file.read_transaction() as connection:
-            return (
-                read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None
-            )
+            last = read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,))
+        return last is not None
 
     def answer(self, step: int, digest: str) -> bytes | None:
         """The stored answer of this step, if there is one and it was given to the same
@@ -87,10 +87,9 @@ class LedgerRun:
         if row is None:
             return None
         request, payload = row
-        if (
-            kept is None
-            or kept.facts.get("payload") != hashlib.sha256(payload).hexdigest()
-        ):
+        # The chain seals a digest of the answer, not the answer itself.
+        digest_now = hashlib.sha256(payload).hexdigest()
+        if kept is None or kept.facts.get("payload") != digest_now:
             raise LedgerTampered(
                 f"{self._file.path.name}: the answer to step {step} of run {self.id}"
                 " was changed. Nothing was returned."
@@ -114,23 +113,22 @@ class LedgerRun:
                     f"Run {self.id} is finished and takes no more questions: start a"
                     " new run. Nothing was spent."
                 )
-            if connection.execute(
-                "SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)
-            ).fetchone():
+            if self._has_answer(connection, step):
                 raise LedgerError(
                     f"Step {step} of run {self.id} has its answer already: replay it."
                     " Nothing was spent."
                 )
+            # Read anew in each transaction: another process may have resumed the run.
             filter = self._filter(
                 read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
             )
             try:
                 filter.admit(cost)
             except BudgetExceeded as error:
-                if (
-                    read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step))
-                    is None
-                ):
+                before = read_last_entry(
+                    connection, _CHARGE_OF_STEP_SQL, (self.id, step)
+                )
+                if before is None:
                     raise
                 raise BudgetExceeded(
                     f"Step {step} was paid for and its answer was lost in a crash;"
@@ -165,9 +163,7 @@ class LedgerRun:
                     f"Step {step} of run {self.id} was not charged for this question:"
                     " charge it first. Nothing was stored."
                 )
-            if connection.execute(
-                "SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)
-            ).fetchone():
+            if self._has_answer(connection, step):
                 raise LedgerError(
                     f"Step {step} of run {self.id} has its answer already: replay it."
                     " Nothing was stored."
@@ -205,6 +201,10 @@ class LedgerRun:
                 scope=self._reserved.scope,
                 detail={},
             )
+
+    def _has_answer(self, connection: sqlite3.Connection, step: int) -> bool:
+        query = "SELECT 1 FROM answer WHERE run = ? AND step = ?"
+        return connection.execute(query, (self.id, step)).fetchone() is not None
 
     def _filter(self, charge: LedgerEntry | None) -> Filter:
         """The filter after the last charge."""

@@ -44,8 +44,8 @@ from understudy.errors import Refused
 class Axis(Protocol):
     """What the sensitivity of a marginal needs to know of an axis map.
 
-    A row sits in one cell of the axis; after the map that cell is a column of length
-    `out` with one entry `hit` and all others `miss`.
+    A row lies in one cell of the axis; after the map that cell is a column of length
+    `out` with one entry `own_entry` and all others `other_entry`.
     """
 
     @property
@@ -104,8 +104,8 @@ def sum_sensitivity(
 ) -> Sensitivity:
     """Sum of a column clipped to [low, high].
 
-    >>> sum_sensitivity(Neighbours.ADD_REMOVE, low=-1, high=3).l1, sum_sensitivity(Neighbours.REPLACE, low=-1, high=3).l1
-    (Fraction(3, 1), Fraction(4, 1))
+    >>> [sum_sensitivity(relation, low=-1, high=3).l1 for relation in Neighbours]
+    [Fraction(3, 1), Fraction(4, 1)]
     """
     if low is None or high is None:
         raise Refused(
@@ -158,8 +158,10 @@ def variance_sensitivity(
         "A variance", "the count, the sum and the sum of squares", neighbours
     )
     a, b = _exact_bounds(low, high)
-    assert divisor in (n, n - 1), "a variance divides by n or by n - 1"
-    assert n >= 2, "a variance needs two rows"
+    if divisor not in (n, n - 1) or n < 2:
+        raise Refused(
+            "A variance divides by n or by n - 1, and needs two rows. Nothing was spent."
+        )
     return _scalar_sensitivity((b - a) ** 2 * Fraction(n - 1, n) / divisor)
 
 
@@ -211,11 +213,9 @@ def workload_sensitivity(
     >>> workload_sensitivity([[1, 1, 1], [1, 0, 0], [0, 1, 1]], Neighbours.ADD_REMOVE).l1
     Fraction(2, 1)
     """
+    # Equal columns move the answer alike: each is looked at once.
     columns = sorted(
-        {
-            tuple(to_exact_fraction(row[j]) for row in matrix)
-            for j in range(len(matrix[0]))
-        }
+        {tuple(map(to_exact_fraction, column)) for column in zip(*matrix, strict=True)}
     )
     moves = alone = [[(abs(value), 1) for value in column] for column in columns]
     if neighbours is Neighbours.REPLACE:
@@ -225,11 +225,8 @@ def workload_sensitivity(
             for j in range(i)
         ]
         moves = (pairs or [[(Fraction(0), 1)]]) if max_rows == 1 else pairs + alone
-    return _worst_sensitivity(
-        moves,
-        max_rows,
-        min(len(matrix), _count_reached_cells(moves, alone, neighbours, max_rows)),
-    )
+    reached = _count_reached_cells(moves, alone, neighbours, max_rows)
+    return _worst_sensitivity(moves, max_rows, min(len(matrix), reached))
 
 
 def marginal_sensitivity(
@@ -265,17 +262,14 @@ def marginal_sensitivity(
             (s, o) if m.out > 1 else (s,)
             for m, s, o in zip(maps, same, other, strict=True)
         ]
-        moves = [_tally_changes(list(choice)) for choice in product(*choices)] + (
-            [alone] if max_rows > 1 else []
-        )
-    return _worst_sensitivity(
-        moves,
-        max_rows,
-        min(
-            math.prod(m.out for m in maps),
-            _count_reached_cells(moves, [alone], neighbours, max_rows),
-        ),
-    )
+        # Every set of axes on which the two cells differ.
+        moves = [_tally_changes(list(choice)) for choice in product(*choices)]
+        if max_rows > 1:
+            # An exchanged id may have fewer rows: some are removed and none enters.
+            moves.append(alone)
+    cells = math.prod(m.out for m in maps)
+    reached = _count_reached_cells(moves, [alone], neighbours, max_rows)
+    return _worst_sensitivity(moves, max_rows, min(cells, reached))
 
 
 class _IdentityAxis:
@@ -320,12 +314,10 @@ def _count_reached_cells(
     """In how many cells one unit can be seen: rows of a unit may all lie elsewhere."""
     if max_rows == 1:
         return max(sum(times for value, times in move if value) for move in moves)
+    # Under replace, rows leave cells and enter others.
     tables = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    return (
-        tables
-        * max_rows
-        * max(sum(times for value, times in move if value) for move in alone)
-    )
+    one_row = max(sum(times for value, times in move if value) for move in alone)
+    return tables * max_rows * one_row
 
 
 def _worst_sensitivity(
@@ -336,19 +328,13 @@ def _worst_sensitivity(
     Norms are convex, so a unit moves an answer furthest when all its rows move
     together.
     """
-    return Sensitivity(
-        max_rows
-        * max(
-            sum((value * times for value, times in move), Fraction(0)) for move in moves
-        ),
-        max_rows**2
-        * max(
-            sum((value**2 * times for value, times in move), Fraction(0))
-            for move in moves
-        ),
-        reach,
-        max_rows * max(value for move in moves for value, _ in move),
-    )
+    l1 = l2_squared = linf = Fraction(0)
+    for move in moves:
+        l1 = max(l1, sum((value * times for value, times in move), Fraction(0)))
+        squares = sum((value**2 * times for value, times in move), Fraction(0))
+        l2_squared = max(l2_squared, squares)
+        linf = max(linf, max((value for value, _ in move), default=Fraction(0)))
+    return Sensitivity(max_rows * l1, max_rows**2 * l2_squared, reach, max_rows * linf)
 
 
 def _scalar_sensitivity(change: Fraction) -> Sensitivity:

@@ -16,7 +16,9 @@ def format_spending(totals: LedgerTotals) -> str:
     """The ε that was spent, of the ε that may be.
 
     >>> from fractions import Fraction
-    >>> format_spending(LedgerTotals(epsilon=Fraction(1), delta=Fraction(0), cap_epsilon=Fraction(3), cap_delta=None, runs=1, entries=2))
+    >>> spent = {"epsilon": Fraction(1), "delta": Fraction(0)}
+    >>> cap = {"cap_epsilon": Fraction(3), "cap_delta": None}
+    >>> format_spending(LedgerTotals(**spent, **cap, runs=1, entries=2))
     '1.00 of 3.00'
     """
     spent = spell_value(totals.epsilon)

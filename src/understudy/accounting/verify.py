@@ -56,7 +56,6 @@ def audit_ledger_tables(
     except (
         TypeError,
         KeyError,
-        AssertionError,
         ValueError,
         ArithmeticError,
         RecursionError,
@@ -77,6 +76,8 @@ def _read_table_definitions(
     """What the file is made of: tables, and triggers that may bear a table's name. None
     where it is damaged.
     """
+    # One more and one longer than a ledger has: enough to see that it is none, and no
+    # more of a hostile file than that.
     most = len(LEDGER_TABLE_DEFINITIONS) + 1
     longest = max(map(len, LEDGER_TABLE_DEFINITIONS.values())) + 1
     asked = (
@@ -92,11 +93,10 @@ def _read_table_definitions(
 def _read_account(connection: sqlite3.Connection) -> dict[str, object] | None:
     cursor = connection.execute("SELECT * FROM account")
     rows = cursor.fetchall()
-    return (
-        dict(zip((column[0] for column in cursor.description), rows[0], strict=True))
-        if len(rows) == 1
-        else None
-    )
+    if len(rows) != 1:
+        return None
+    names = [column[0] for column in cursor.description]
+    return dict(zip(names, rows[0], strict=True))
 
 
 def _check_chain(
@@ -105,7 +105,10 @@ def _check_chain(
     found: Callable[[str], LedgerTampered],
 ) -> set[str]:
     """The chain and its totals; returns every digest in it."""
-    previous, spent_epsilon, spent_delta, seen = GENESIS_DIGEST, 0, 0, set()
+    previous = GENESIS_DIGEST
+    spent_epsilon = spent_delta = 0
+    seen = set()
+    # What each run has spent by its own entries, and what it may spend.
     runs: dict[str, list[Fraction]] = {}
     for expected, entry in enumerate(chain, 1):
         if entry.number != expected:
@@ -117,38 +120,44 @@ def _check_chain(
             )
         previous = entry.digest
         seen.add(previous)
-        spent_epsilon, spent_delta = (
-            spent_epsilon + entry.epsilon,
-            spent_delta + entry.delta,
-        )
-        facts = entry.facts
+        spent_epsilon += entry.epsilon
+        spent_delta += entry.delta
         if entry.kind == "reserve":
-            _, _, _, total = (
-                read_amount(facts[name])
-                for name in ("epsilon", "delta", "total_delta", "total")
-            )
-            runs[entry.run] = [Fraction(0), total]
+            runs[entry.run] = [Fraction(0), _read_reserved_total(entry)]
         elif entry.kind == "charge":
             spent, total = runs[entry.run]
-            stated = read_amount(facts["run_spent"])
-            if not spent + read_amount(facts["amount"]) <= stated <= total:
+            stated = read_amount(entry.facts["run_spent"])
+            # At most: a long sum is rounded up when it is stated.
+            if not spent + read_amount(entry.facts["amount"]) <= stated <= total:
                 raise found(f"entry {expected} charges its run other than it says")
             runs[entry.run][0] = stated
     if not chain or len(chain) != account["entries"] or previous != account["head"]:
         raise found(f"entry {len(chain)} is not the last one written")
-    if (spent_epsilon, spent_delta) != (
-        account["spent_epsilon"],
-        account["spent_delta"],
-    ):
+    stated_totals = (account["spent_epsilon"], account["spent_delta"])
+    if (spent_epsilon, spent_delta) != stated_totals:
         raise found(f"the total does not equal the sum of entries 1 to {len(chain)}")
-    opened = chain[0].facts
-    header = {
-        name: account[name]
-        for name in ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")
-    }
-    if chain[0].kind != "open" or opened != {**header, "format": LEDGER_FORMAT_VERSION}:
-        raise found("entry 1 opened another account than this one")
+    _check_opening(chain[0], account, found)
     return seen
+
+
+def _read_reserved_total(entry: LedgerEntry) -> Fraction:
+    """What a run may spend; its other amounts are read too, so that none is damaged."""
+    for name in ("epsilon", "delta", "total_delta"):
+        read_amount(entry.facts[name])
+    return read_amount(entry.facts["total"])
+
+
+def _check_opening(
+    first: LedgerEntry,
+    account: dict[str, object],
+    found: Callable[[str], LedgerTampered],
+) -> None:
+    """The first entry repeats the account's header, which no other entry seals."""
+    names = ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")
+    header = {name: account[name] for name in names}
+    expected = {**header, "format": LEDGER_FORMAT_VERSION}
+    if first.kind != "open" or first.facts != expected:
+        raise found("entry 1 opened another account than this one")
 
 
 def _check_answers(

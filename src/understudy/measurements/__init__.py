@@ -1,4 +1,4 @@
-"""What was released: cliques, linear maps, noisy integer values and their price."""
+"""What was released: cliques, linear maps, noisy integer values and their cost."""
 
 from understudy.measurements.maps import AxisMap, Centring, Identity, Partition
 from understudy.measurements.measurement import (

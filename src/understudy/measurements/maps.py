@@ -32,8 +32,8 @@ class Identity:
 
     @property
     def own_entry(self) -> int:
-        """The one entry of a cell's column that differs from the others; with `miss`,
-        all that sensitivities need.
+        """The one entry of a cell's column that differs from the others; with
+        `other_entry`, all that sensitivities need.
         """
         return 1
 
@@ -58,9 +58,9 @@ class Partition:
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        assert set(self.bins) == set(range(max(self.bins) + 1)), (
-            "every bin of a partition holds at least one code"
-        )
+        # An empty bin would be a cell that no row can reach, and still be noised.
+        if set(self.bins) != set(range(max(self.bins) + 1)):
+            raise ValueError("every bin of a partition holds at least one code")
 
     @property
     def size(self) -> int:
@@ -74,8 +74,8 @@ class Partition:
 
     @property
     def own_entry(self) -> int:
-        """The one entry of a cell's column that differs from the others; with `miss`,
-        all that sensitivities need.
+        """The one entry of a cell's column that differs from the others; with
+        `other_entry`, all that sensitivities need.
         """
         return 1
 
@@ -86,6 +86,7 @@ class Partition:
 
     def matrix(self) -> NDArray[np.int64]:
         """The map as a dense integer matrix, `out` × `size`."""
+        # A code has a 1 in the row of its bin and nowhere else.
         dense = np.zeros((self.out, self.size), np.int64)
         dense[list(self.bins), np.arange(self.size)] = 1
         return dense
@@ -109,8 +110,8 @@ class Centring:
 
     @property
     def own_entry(self) -> int:
-        """The one entry of a cell's column that differs from the others; with `miss`,
-        all that sensitivities need.
+        """The one entry of a cell's column that differs from the others; with
+        `other_entry`, all that sensitivities need.
         """
         return self.size - 1
 

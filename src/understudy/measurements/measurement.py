@@ -35,11 +35,13 @@ class Measurement:
     cost: Cost
 
     def __post_init__(self) -> None:
-        assert self.values.dtype == np.int64, "a measurement holds integers"
-        assert self.values.shape == tuple(m.out for m in self.maps), (
-            "values and maps disagree"
-        )
-        assert len(self.clique) == len(self.maps), "clique and maps disagree"
+        # Read from release files too: a wrong shape must not reach a fit.
+        if self.values.dtype != np.int64:
+            raise ValueError("a measurement holds integers")
+        if self.values.shape != tuple(m.out for m in self.maps):
+            raise ValueError("values and maps disagree")
+        if len(self.clique) != len(self.maps):
+            raise ValueError("clique and maps disagree")
 
     @property
     def plain(self) -> bool:
@@ -65,11 +67,10 @@ class SparseMeasurement:
     cost: Cost
 
     def __post_init__(self) -> None:
-        assert self.codes.shape == (
-            len(self.values),
-            len(self.clique),
-        ), "codes and values disagree"
-        assert self.values.dtype == np.int64, "a measurement holds integers"
+        if self.codes.shape != (len(self.values), len(self.clique)):
+            raise ValueError("codes and values disagree")
+        if self.values.dtype != np.int64:
+            raise ValueError("a measurement holds integers")
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,10 @@ class EstimateDistance:
     """A noisy L1 distance and the public estimate it was measured from, both in units
     of 1/grid rows.
 
-    Whatever is said of a marginal that nobody measured, this bounds how wrong it is: no
-    further off than the distance to the estimate plus the distance from there to the
-    truth. `public` says that the estimate is a public table's, and may be leant on.
+    Whatever an estimate says of a marginal that was not measured, this bounds its
+    error: at most its distance to this estimate plus the distance from there to the
+    truth (the triangle inequality). `public` says that the estimate is a public
+    table's, and may serve as a prior.
     """
 
     distance: Distance
@@ -104,14 +106,15 @@ class EstimateDistance:
     public: bool = False
 
     def __post_init__(self) -> None:
-        assert self.estimate.dtype == np.int64, "an estimate lies on the grid"
-        assert self.estimate.ndim == len(self.distance.clique), (
-            "estimate and clique disagree"
-        )
+        if self.estimate.dtype != np.int64:
+            raise ValueError("an estimate lies on the grid")
+        if self.estimate.ndim != len(self.distance.clique):
+            raise ValueError("estimate and clique disagree")
 
     @classmethod
     def of(cls, distance: Distance, estimate: NDArray[np.float64]) -> EstimateDistance:
         """The distance as the curator gave it, and the estimate it was asked about."""
+        # Rounded as the curator rounded it before it measured the distance.
         return cls(distance, np.rint(estimate * distance.grid).astype(np.int64))
 
 
@@ -130,8 +133,8 @@ def distances_with_estimates(
     distances: Mapping[Clique, Distance],
     estimates: Mapping[Clique, NDArray[np.float64]],
 ) -> tuple[EstimateDistance, ...]:
-    """Paid distances with the estimates they were measured from, small marginals first,
-    as many as a release should carry.
+    """Distances with the estimates they were measured from, small marginals first, as
+    many as a release should carry.
 
     >>> distances_with_estimates({}, {})
     ()
@@ -148,7 +151,7 @@ def distances_with_estimates(
 
 @dataclass(frozen=True, eq=False)
 class Measurements(Sequence[Measurement]):
-    """A list of measurements that can be asked whether a clique was bought already."""
+    """A list of measurements that knows which cliques were measured already."""
 
     items: tuple[Measurement, ...] = ()
     sparse: tuple[SparseMeasurement, ...] = ()
@@ -161,11 +164,9 @@ class Measurements(Sequence[Measurement]):
     def __getitem__(self, index: slice) -> Measurements: ...
 
     def __getitem__(self, index: int | slice) -> Measurement | Measurements:
-        return (
-            Measurements(self.items[index])
-            if isinstance(index, slice)
-            else self.items[index]
-        )
+        if isinstance(index, slice):
+            return Measurements(self.items[index])
+        return self.items[index]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -182,10 +183,9 @@ class Measurements(Sequence[Measurement]):
         """Whether this clique was measured, its columns in any order, each cell on its
         own.
         """
-        return any(
-            m.plain and isinstance(clique, tuple) and set(m.clique) == set(clique)
-            for m in self.items
-        )
+        if not isinstance(clique, tuple):
+            return False
+        return any(m.plain and set(m.clique) == set(clique) for m in self.items)
 
     def of(self, clique: Clique) -> Measurements:
         """Those that measured exactly these columns."""

@@ -1,5 +1,5 @@
 """Exact integer noise and exact private choice, on the operating system's randomness.
-The only room that draws privacy noise.
+The only package that draws privacy noise.
 """
 
 from __future__ import annotations

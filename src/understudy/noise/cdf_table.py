@@ -69,10 +69,11 @@ class CdfTable:
         out = np.empty(n, dtype=np.int64)
         for start in range(0, n, DRAWS_PER_CHUNK):
             size = min(DRAWS_PER_CHUNK, n - start)
+            # Four heads to a word: most draws need no more than 16 bits.
             heads = source.words((size + 3) // 4).view(np.uint16)[:size]
-            found = self.guide.take(heads)
-            out[start : start + size] = found
-            more = np.flatnonzero(found == self.undecided_mark)
+            drawn = self.guide.take(heads)
+            out[start : start + size] = drawn
+            more = np.flatnonzero(drawn == self.undecided_mark)
             if more.size:
                 out[start + more] = self._search_entries(heads[more], source)
         return out
@@ -81,12 +82,11 @@ class CdfTable:
         self, heads: NDArray[np.uint16], source: BitSource
     ) -> NDArray[np.int64]:
         rest = source.words(heads.size) >> np.uint64(TABLE_HEAD_BITS)
-        u = (
-            heads.astype(np.uint64) << np.uint64(NOISE_WORD_BITS - TABLE_HEAD_BITS)
-            | rest
-        )
+        head_shift = np.uint64(NOISE_WORD_BITS - TABLE_HEAD_BITS)
+        u = heads.astype(np.uint64) << head_shift | rest
         at = np.searchsorted(self.high, u, side="left")
         drawn = at.astype(np.int64) + self.first
+        # On an entry: F may lie on either side of U, and more bits have to decide.
         for i in np.flatnonzero(self.low[at] <= u):
             start = UniformReal(source, prefix=int(u[i]), count=NOISE_WORD_BITS)
             drawn[i] = refine_draw(self.tails, start, int(drawn[i]))
@@ -101,6 +101,7 @@ def refine_draw(law: Tails, u: UniformReal, guess: int) -> int:
     def is_below_cdf(k: int) -> bool:
         return u.below(lambda bits: enclose_cdf(law, k, bits))
 
+    # Steps that double find a range around U in either direction, without end.
     step = 1
     if is_below_cdf(guess):
         high = guess
@@ -144,9 +145,8 @@ def build_cdf_table(law: Tails) -> CdfTable:
     # F does not decrease: a lower bound holds for all later entries too, an upper bound
     # for all earlier ones.
     low = np.maximum.accumulate(np.concatenate([under[::-1], ~over]))
-    high = np.minimum.accumulate(np.concatenate([over[::-1], ~under])[::-1])[
-        ::-1
-    ].copy()
+    from_right = np.concatenate([over[::-1], ~under])[::-1]
+    high = np.minimum.accumulate(from_right)[::-1].copy()
     assert low[0] == 0, "the far left tail must lie on an entry"
     assert high[-1] == MAX_NOISE_WORD, "the far right tail must lie on an entry"
     if np.array_equal(low, high):
@@ -177,6 +177,7 @@ def _build_guide(
     at = np.searchsorted(high, starts, side="left")
     settled = low[at] > ends
     values = at + first
+    # 16 bits where they hold all values: the guide then stays in the nearest cache.
     narrow = not settled.any() or int(np.abs(values[settled]).max()) < 1 << 15
     dtype = np.int16 if narrow else np.int32
     return np.where(settled, values, np.iinfo(dtype).min).astype(dtype)

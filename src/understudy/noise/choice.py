@@ -67,13 +67,15 @@ def exponential_mechanism(
     `sensitivity` is in the units of `grid · score`. ε-private when every score moves by
     at most `sensitivity` between neighbours.
 
-    >>> exponential_mechanism(np.array([0, 100_000]), epsilon=Fraction(1), sensitivity=Fraction(1))
+    >>> one = Fraction(1)
+    >>> exponential_mechanism(np.array([0, 100_000]), epsilon=one, sensitivity=one)
     1
     """
     a = _exponent_per_step(epsilon, sensitivity, grid, monotone)
     usable, weights = _usable_candidates(scores, base)
     gaps = _score_gaps(scores[usable])
     levels = _proposal_levels(gaps, a)
+    # Candidates of one level lie side by side: a level is drawn first, then one in it.
     order = np.argsort(levels, kind="stable")
     usable = usable[order]
     weights = weights[order]
@@ -93,9 +95,9 @@ def exponential_mechanism(
             at -= masses[level]
             level += 1
         m = int(depths[level])
-        proposed = int(starts[level]) + _locate_candidate(
-            weights[starts[level] : ends[level]], at >> (MAX_PROPOSAL_LEVEL - m)
-        )
+        start = int(starts[level])
+        position = at >> (MAX_PROPOSAL_LEVEL - m)
+        proposed = start + _locate_candidate(weights[start : ends[level]], position)
         if _accept_proposal(a * int(gaps[proposed]), m, source):
             return int(usable[proposed])
 
@@ -128,9 +130,8 @@ def noisy_max(
     order = np.argsort(keys)
     # The coin of probability exp(-a·g) in two throws: 2^-m first, for all at once, then
     # exp(-a·g)·2^m.
-    passed = source.words(gaps.size) >> (
-        np.uint64(63) - levels.astype(np.uint64)
-    ) <= np.uint64(1)
+    spare = np.uint64(63) - levels.astype(np.uint64)
+    passed = source.words(gaps.size) >> spare <= np.uint64(1)
     for index in order[passed[order]]:
         if _accept_proposal(a * int(gaps[index]), int(levels[index]), source):
             return int(index)
@@ -149,11 +150,11 @@ def _accept_proposal(x: Fraction, m: int, source: BitSource) -> bool:
 
 
 def _proposal_levels(gaps: NDArray[np.int64], a: Fraction) -> NDArray[np.int64]:
-    """m with 2^-m ≥ exp(-a·gap), as large as is safe and at most DEEPEST."""
+    """m with 2^-m ≥ exp(-a·gap), as large as is safe and at most MAX_PROPOSAL_LEVEL."""
+    # Too small an m is safe: it only costs proposals. So is a smaller rate.
     rate = float(min(a, Fraction(2**20))) * LOG2_E_ROUNDED_DOWN
-    return np.minimum(gaps.astype(np.float64) * rate, float(MAX_PROPOSAL_LEVEL)).astype(
-        np.int64
-    )
+    levels = np.minimum(gaps.astype(np.float64) * rate, float(MAX_PROPOSAL_LEVEL))
+    return levels.astype(np.int64)
 
 
 def _usable_candidates(
@@ -217,9 +218,9 @@ def exact_sum(weights: NDArray[np.int64]) -> int:
     18446744073709551616
     """
     words = weights.astype(np.uint64)
-    return (int((words >> HALF_WORD_SHIFT).sum()) << 32) + int(
-        (words & np.uint64(2**32 - 1)).sum()
-    )
+    high = int((words >> HALF_WORD_SHIFT).sum())
+    low = int((words & np.uint64(2**32 - 1)).sum())
+    return (high << 32) + low
 
 
 def _locate_candidate(weights: NDArray[np.int64], at: int) -> int:

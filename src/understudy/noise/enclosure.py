@@ -17,6 +17,7 @@ from understudy.noise.source import IntegerBounds
 
 def shift_rounding_up(a: int, by: int) -> int:
     """a / 2^by, rounded up."""
+    # Python's shift rounds towards minus infinity, so the negative rounds the other way.
     return -(-a >> by)
 
 
@@ -87,10 +88,8 @@ def enclose_pi(bits: int) -> IntegerBounds:
     (804, 805)
     """
     guard = 32
-    (a, error_a), (b, error_b) = (
-        _approximate_arctan_inverse(5, bits + guard),
-        _approximate_arctan_inverse(239, bits + guard),
-    )
+    a, error_a = _approximate_arctan_inverse(5, bits + guard)
+    b, error_b = _approximate_arctan_inverse(239, bits + guard)
     middle = 16 * a - 4 * b
     error = 16 * error_a + 4 * error_b
     return reduce_precision(middle - error, middle + error, guard)

@@ -27,8 +27,8 @@ from understudy.noise.source import OS_SOURCE, BitSource
 def round_to_lattice(value: Fraction, granularity: Fraction) -> int:
     """The multiple of `granularity` nearest to `value`, exact halves up.
 
-    >>> round_to_lattice(Fraction(5, 2), Fraction(1)), round_to_lattice(Fraction(-5, 2), Fraction(1))
-    (3, -2)
+    >>> [round_to_lattice(Fraction(n, 2), Fraction(1)) for n in (5, -5)]
+    [3, -2]
     """
     return floor(Fraction(value) / granularity + Fraction(1, 2))
 
@@ -41,7 +41,8 @@ def granular_scale(
 ) -> Fraction:
     """Scale of the noise in units of the granularity.
 
-    >>> granular_scale(epsilon=Fraction(1, 2), sensitivity=Fraction(1), granularity=Fraction(2, 5))
+    >>> half, one = Fraction(1, 2), Fraction(1)
+    >>> granular_scale(epsilon=half, sensitivity=one, granularity=Fraction(2, 5))
     Fraction(6, 1)
     """
     for name, number in (
@@ -53,7 +54,9 @@ def granular_scale(
             raise Refused(
                 f"{name} must be a positive exact Fraction. No noise was drawn."
             )
-    return ceil(Fraction(sensitivity) / granularity) / Fraction(epsilon)
+    # Rounded up to whole steps: rounding can move the query that far, and no further.
+    steps = ceil(Fraction(sensitivity) / granularity)
+    return steps / Fraction(epsilon)
 
 
 def granular_laplace(
@@ -67,7 +70,10 @@ def granular_laplace(
     """`value` rounded to the lattice plus lattice noise: ε-private when `value` moves
     by at most `sensitivity` between neighbours.
 
-    >>> noisy = granular_laplace(Fraction(1, 3), epsilon=Fraction(1), sensitivity=Fraction(1), granularity=Fraction(1, 8))
+    >>> one, eighth = Fraction(1), Fraction(1, 8)
+    >>> noisy = granular_laplace(
+    ...     Fraction(1, 3), epsilon=one, sensitivity=one, granularity=eighth
+    ... )
     >>> (noisy * 8).denominator
     1
     """

@@ -1,8 +1,10 @@
 """Noise at scales that no table is built for: exact, some ten thousand draws a second.
 
-  discrete Laplace, rounded Gaussian   X = min{k : U < F(k)} for a uniform real U, found by exact comparisons
-  discrete Gaussian                    rejection from the discrete Laplace: Canonne, Kamath, Steinke,
-                                       "The discrete Gaussian for differential privacy", 2020, algorithm 3
+  discrete Laplace, rounded Gaussian   X = min{k : U < F(k)} for a uniform real U,
+                                       found by exact comparisons
+  discrete Gaussian                    rejection from the discrete Laplace: Canonne,
+                                       Kamath, Steinke, "The discrete Gaussian for
+                                       differential privacy", 2020, algorithm 3
 
 Why rejection is exact. With t = ⌊σ⌋ + 1, Y is proposed with probability ∝ exp(-|y|/t)
 and kept with probability exp(-(|y| - σ²/t)² / (2σ²)). Their product is exp(-y²/(2σ²))

@@ -30,12 +30,12 @@ from understudy.noise.enclosure import (
 
 FIXED_POINT_HALF_BITS = 29
 FIXED_POINT_BITS = 2 * FIXED_POINT_HALF_BITS
-"""A number v stands for v · 2^-BITS; products are formed from halves, so that they fit
+"""A number v stands for v · 2^-FIXED_POINT_BITS; products are formed from halves, so that they fit
 64 bits.
 """
 
 ANCHOR_DENSITY_BITS = 3
-"""2^DENSITY anchors from one x to x + 1."""
+"""There are 2^ANCHOR_DENSITY_BITS anchors from one x to x + 1."""
 
 TAIL_SERIES_POWERS = 12
 """Powers of u in each polynomial."""
@@ -52,9 +52,12 @@ def enclose_normal_tails(step: Fraction) -> tuple[NDArray[np.int64], NDArray[np.
     is zero.
 
     >>> low, high = enclose_normal_tails(Fraction(1, 2))
-    >>> exact = [enclose_normal_tail(Fraction(2 * k + 1, 4), FIXED_POINT_BITS) for k in range(len(low))]
-    >>> all(lo < one[0] and one[1] < hi for lo, one, hi in zip(low[:-1], exact, high)), int(low[-1])
-    (True, 0)
+    >>> points = [Fraction(2 * k + 1, 4) for k in range(len(low))]
+    >>> exact = [enclose_normal_tail(x, FIXED_POINT_BITS) for x in points]
+    >>> all(lo < one[0] and one[1] < hi for lo, one, hi in zip(low[:-1], exact, high))
+    True
+    >>> int(low[-1])
+    0
     """
     # One at least: a point beyond the end is taken for the end.
     count = int((2 * MAX_NORMAL_TAIL_POINT / step - 1) / 2) + 1
@@ -68,26 +71,22 @@ def enclose_normal_tails(step: Fraction) -> tuple[NDArray[np.int64], NDArray[np.
 
 def _half_step_points(step: Fraction, count: int) -> NDArray[np.int64]:
     """(k + ½) step for k = 0, 1, ...: short by less than three units."""
-    fine = (
-        step.numerator << FIXED_POINT_BITS + FIXED_POINT_HALF_BITS
-    ) // step.denominator
-    whole, rest = (
-        (fine >> FIXED_POINT_HALF_BITS, fine & (1 << FIXED_POINT_HALF_BITS) - 1)
-        if count > 1
-        else (0, 0)
-    )
+    # The step with half a word more than the fixed point: k times its rounding error
+    # stays below a unit.
+    fine_bits = FIXED_POINT_BITS + FIXED_POINT_HALF_BITS
+    fine = (step.numerator << fine_bits) // step.denominator
+    whole = rest = 0
+    if count > 1:
+        whole = fine >> FIXED_POINT_HALF_BITS
+        rest = fine & (1 << FIXED_POINT_HALF_BITS) - 1
+    end = MAX_NORMAL_TAIL_POINT << FIXED_POINT_BITS
+    first = min(fine >> FIXED_POINT_HALF_BITS + 1, end)
     k = np.arange(count, dtype=np.int64)
-    return (
-        k * whole
-        + (k * rest >> FIXED_POINT_HALF_BITS)
-        + min(
-            fine >> FIXED_POINT_HALF_BITS + 1, MAX_NORMAL_TAIL_POINT << FIXED_POINT_BITS
-        )
-    )
+    return k * whole + (k * rest >> FIXED_POINT_HALF_BITS) + first
 
 
 def _evaluate_tails(x: NDArray[np.int64]) -> NDArray[np.int64]:
-    """T(x), off by less than ERROR units."""
+    """T(x), off by less than MAX_TAIL_ERROR_UNITS."""
     coefficients = _anchor_coefficients()
     apart = FIXED_POINT_BITS - ANCHOR_DENSITY_BITS
     anchor = x + (1 << apart - 1) >> apart
@@ -96,6 +95,7 @@ def _evaluate_tails(x: NDArray[np.int64]) -> NDArray[np.int64]:
     u_low = u & (1 << FIXED_POINT_HALF_BITS) - 1
     total: NDArray[np.int64] = coefficients[TAIL_SERIES_POWERS][anchor]
     for n in reversed(range(TAIL_SERIES_POWERS)):
+        # Horner's step total · u, from halves: a whole product would need 116 bits.
         high = total >> FIXED_POINT_HALF_BITS
         low = total & (1 << FIXED_POINT_HALF_BITS) - 1
         total = high * u_high + (

@@ -61,7 +61,9 @@ def quantile(
     """A lattice point in lo..hi near the quantile `alpha`, ε-private. `counts` says how
     often each value occurs (default once).
 
-    >>> quantile(np.arange(1001), alpha=Fraction(1, 2), lo=0, hi=1000, epsilon=Fraction(50), neighbours=Neighbours.ADD_REMOVE)
+    >>> half, much, relation = Fraction(1, 2), Fraction(50), Neighbours.ADD_REMOVE
+    >>> values = np.arange(1001)
+    >>> quantile(values, alpha=half, lo=0, hi=1000, epsilon=much, neighbours=relation)
     500
     """
     runs = score_runs(values, alpha=alpha, lo=lo, hi=hi, counts=counts)
@@ -93,7 +95,8 @@ def median(
 ) -> int:
     """`quantile` at one half.
 
-    >>> median(np.array([3] * 400), lo=0, hi=9, epsilon=Fraction(9), neighbours=Neighbours.REPLACE)
+    >>> threes, relation = np.array([3] * 400), Neighbours.REPLACE
+    >>> median(threes, lo=0, hi=9, epsilon=Fraction(9), neighbours=relation)
     3
     """
     half = Fraction(1, 2)
@@ -139,8 +142,9 @@ def score_runs(
 ) -> ScoreRuns:
     """Runs of lattice points with equal score.
 
-    >>> score_runs(np.array([2, 2, 5]), alpha=Fraction(1, 2), lo=0, hi=9)
-    ScoreRuns(starts=array([0, 2, 3, 5, 6]), lengths=array([2, 1, 2, 1, 4]), scores=array([-3, -1, -1, -2, -3]))
+    >>> runs = score_runs(np.array([2, 2, 5]), alpha=Fraction(1, 2), lo=0, hi=9)
+    >>> runs.starts.tolist(), runs.lengths.tolist(), runs.scores.tolist()
+    ([0, 2, 3, 5, 6], [2, 1, 2, 1, 4], [-3, -1, -1, -2, -3])
     """
     if not isinstance(alpha, Fraction) or not 0 <= alpha <= 1:
         raise Refused(
@@ -171,6 +175,7 @@ def score_runs(
     p = alpha.numerator
     q = alpha.denominator
     n = exact_sum(counts)
+    # Scores are whole numbers of 1/q: beyond this they would wrap around.
     if n * q >= 2**62:
         raise Refused(
             "this quantile is too finely divided for this many rows; use fewer"
@@ -180,17 +185,22 @@ def score_runs(
         np.clip(values.astype(np.int64), lo, hi), counts.astype(np.int64)
     )
     upto = np.cumsum(often)
-    # gap before the first value, then each value followed by the gap after it
+    # A run before the first value, then for each value itself and the points after it.
     starts = np.empty(2 * distinct.size + 1, dtype=np.int64)
-    starts[0], starts[1::2], starts[2::2] = lo, distinct, distinct + 1
+    starts[0] = lo
+    starts[1::2] = distinct
+    starts[2::2] = distinct + 1
     lengths = np.diff(starts, append=hi + 1)
     less = np.zeros_like(starts)
-    less[1::2], less[2::2] = upto - often, upto
+    less[1::2] = upto - often
+    less[2::2] = upto
     more = np.full_like(starts, n)
-    more[1::2], more[2::2] = n - upto, n - upto
+    more[1::2] = n - upto
+    more[2::2] = n - upto
     scores = -np.abs((q - p) * less - p * more)
-    some = lengths > 0
-    return ScoreRuns(starts=starts[some], lengths=lengths[some], scores=scores[some])
+    # Neighbouring values leave no point between them.
+    kept = lengths > 0
+    return ScoreRuns(starts=starts[kept], lengths=lengths[kept], scores=scores[kept])
 
 
 def _tally_values(

@@ -1,9 +1,12 @@
 """Integer noise of the three laws, drawn exactly.
 
-  discrete Laplace    Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009
+  discrete Laplace    Ghosh, Roughgarden, Sundararajan, "Universally
+                      utility-maximizing privacy mechanisms", 2009
                       (the geometric mechanism)
-  rounded Gaussian    x + round(N(0, σ²)) on integer x: post-processing of the Gaussian mechanism, hence exactly μ-GDP
-  discrete Gaussian   Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020
+  rounded Gaussian    x + round(N(0, σ²)) on integer x: post-processing of
+                      the Gaussian mechanism, hence exactly μ-GDP
+  discrete Gaussian   Canonne, Kamath, Steinke, "The discrete Gaussian for
+                      differential privacy", 2020
 
 What makes integer answers plus this noise private is that the law is exact: there is no
 float whose low bits could tell inputs apart (Mironov, "On significance of the least
@@ -40,7 +43,7 @@ MAX_NOISE_SCALE = 2**50
 
 
 class NoiseBackend(StrEnum):
-    """Who draws."""
+    """Which implementation draws."""
 
     TABLE = "table"
     """This package's exact table sampler."""
@@ -103,7 +106,8 @@ def draw_noise(
 ) -> NDArray[np.int64]:
     """Independent noise of `law`, shaped `size`.
 
-    >>> draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=NoiseBackend.OPENDP).shape
+    >>> opendp = NoiseBackend.OPENDP
+    >>> draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=opendp).shape
     (3,)
     """
     law = Law(law)
@@ -149,6 +153,7 @@ def add_noise(
     noise = draw_noise(law, scale, exact.shape, source=source, backend=backend)
     with np.errstate(over="ignore"):
         noisy = np.asarray(exact + noise, dtype=np.int64)
+    # A sum wrapped around where its sign differs from that of both its parts.
     if np.any(((exact ^ noisy) & (noise ^ noisy)) < 0):
         raise Refused(
             "a noisy sum does not fit a 64-bit integer; use a coarser granularity or"
@@ -163,6 +168,7 @@ def check_scale(scale: Fraction) -> Fraction:
     >>> check_scale(Fraction(5, 2))
     Fraction(5, 2)
     """
+    # Not a float: the scale that was priced and the one drawn with must be one number.
     if type(scale) not in (Fraction, int):
         raise Refused(
             "a noise scale must be an exact Fraction, the one the accountant priced. No"

@@ -77,20 +77,22 @@ class UniformReal:
         """Whether U < p, where `bounds(b)` encloses p · 2^b ever more tightly as b
         grows. Exact; ends with probability one.
 
-        >>> chance = sum(UniformReal(OS_SOURCE).below(lambda bits: ((1 << bits) // 3, (1 << bits) // 3 + 1)) for _ in range(1000))
-        >>> 200 < chance < 470
+        >>> def third(bits):
+        ...     return (1 << bits) // 3, (1 << bits) // 3 + 1
+        >>> below = sum(UniformReal(OS_SOURCE).below(third) for _ in range(1000))
+        >>> 200 < below < 470
         True
         """
+        # A few bits more than U has, or bounds one unit apart would decide too rarely.
+        guard = 8
         while True:
-            guard = 8
             lo, hi = bounds(self.count + guard)
             if (self.prefix + 1) << guard <= lo:
                 return True
             if self.prefix << guard >= hi:
                 return False
-            self.prefix = self.prefix << REFINEMENT_BITS | self.source.bits(
-                REFINEMENT_BITS
-            )
+            more = self.source.bits(REFINEMENT_BITS)
+            self.prefix = self.prefix << REFINEMENT_BITS | more
             self.count += REFINEMENT_BITS
 
 
@@ -100,7 +102,10 @@ def draw_below(n: int, source: BitSource = OS_SOURCE) -> int:
     >>> draw_below(1)
     0
     """
-    assert n > 0, "nothing to draw from"
+    if n <= 0:
+        raise ValueError("there is nothing to draw from")
+    # Rejected rather than reduced modulo n, which would favour small numbers. More than
+    # half of the draws are kept.
     width = (n - 1).bit_length()
     while (drawn := source.bits(width)) >= n:
         pass

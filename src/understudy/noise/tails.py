@@ -93,6 +93,7 @@ class LaplaceTails:
         """
         t_lo, t_hi = enclose_exp_neg(1 / self.scale, bits)
         low, high = self.tail(0, bits)
+        # Each step multiplies by t: its enclosure and one rounding add to the error.
         error = high - low
         growth = t_hi - t_lo + 1
         stop = 1 << (bits - NOISE_WORD_BITS)
@@ -121,6 +122,7 @@ class RoundedGaussianTails:
     def words(self) -> TailWords:
         """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
         low, high = enclose_normal_tails(1 / self.scale)
+        # The fixed point has fewer bits than a word: the enclosure is that much wider.
         spare = NOISE_WORD_BITS - FIXED_POINT_BITS
         return TailWords(
             (low << spare).astype(np.uint64), (high << spare).astype(np.uint64)
@@ -178,10 +180,9 @@ class _GaussianWeights:
         """At least w_k + w_(k+1) + ... · 2^bits: a geometric series whose ratio is at
         most r_k.
         """
-        return -(
-            (-(self.low + self.error) << self.bits)
-            // ((1 << self.bits) - self._ratio - self._ratio_error)
-        )
+        most = self.low + self.error
+        one_less_ratio = (1 << self.bits) - self._ratio - self._ratio_error
+        return -((-most << self.bits) // one_less_ratio)
 
 
 @lru_cache(maxsize=2)
@@ -197,7 +198,7 @@ def _enclose_gaussian_tails(scale: Fraction, bits: int) -> list[IntegerBounds]:
         lows.append(weight.low)
         errors.append(weight.error)
         weight.advance()
-    # suffix[k] encloses Σ_{j>k} w_j
+    # suffix[k] encloses Σ_{j>k} w_j, added up from the small end.
     low = 0
     high = weight.bound_rest()
     suffix = [(low, high)]
@@ -206,6 +207,7 @@ def _enclose_gaussian_tails(scale: Fraction, bits: int) -> list[IntegerBounds]:
         high = high + w + e
         suffix.append((low, high))
     suffix.reverse()
+    # The whole mass is w_0 + 2·Σ_{j>0} w_j, with w_0 = 1.
     one = 1 << work
     inverse_lo = (one << work) // (one + 2 * high)
     inverse_hi = -((-one << work) // (one + 2 * low))
