@@ -146,7 +146,7 @@ class Evidence:
         count of every bin: no further measurement is needed.
         """
         return {
-            name: codec.spread(self.marginal((name,)))
+            name: codec.bin_density(self.marginal((name,)))
             for name, codec in self.schema.codecs.items()
             if isinstance(codec.column, Lattice) and codec.is_binned
         }

@@ -113,7 +113,7 @@ def test_whatever_the_noise_says_the_column_is_sound(counts, most, least, walls)
     rng = np.random.default_rng(0)
     masses = np.zeros(codec.size)
     codes = np.repeat(np.arange(len(codec.bins)), 3)
-    index = codec.decode(codes, rng, codec.spread(masses)).index
+    index = codec.decode(codes, rng, codec.bin_density(masses)).index
     assert (np.searchsorted(column.bins, index, side="right") - 1 == codes).all()
 
 

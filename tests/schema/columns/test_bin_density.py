@@ -115,7 +115,7 @@ def test_a_bin_without_rows_is_spread_like_any_other():
         nullable=False,
     )
     codec = codec_of(column)
-    spread = codec.spread(np.array([0.0, 10.0]))
+    spread = codec.bin_density(np.array([0.0, 10.0]))
     index = spread.draw(np.repeat([0, 1], 2000), np.random.default_rng(3))
     assert np.mean(index[:2000] < 5) > 0.85
     assert 0.4 < np.mean(index[2000:] < 15) < 0.6

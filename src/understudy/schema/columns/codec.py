@@ -222,18 +222,18 @@ class Codec(CodeLayout):
         self,
         codes: NDArray[np.integer],
         rng: np.random.Generator,
-        spread: BinDensity | None = None,
+        density: BinDensity | None = None,
     ) -> DecodedCells:
         """Back to lattice indices or label positions; a lost column is empty.
 
-        Inside a bin values are drawn from `spread`, uniformly without it. Decoding is
+        Inside a bin values are drawn from `density`, uniformly without it. Decoding is
         post-processing, so the generator may be seeded.
         """
         codes = codes.astype(np.int64, copy=False)
         values = len(self.bins)
         index = np.minimum(codes, max(values - 1, 0))
         if isinstance(self.bins, BinEdges):
-            index = self._draw_indices(index, rng, spread)
+            index = self._draw_indices(index, rng, density)
         state = np.zeros(len(codes), np.uint8)
         beyond = codes >= values
         states = np.array(self.non_value_states, np.uint8)
@@ -252,15 +252,15 @@ class Codec(CodeLayout):
         self,
         bins: NDArray[np.int64],
         rng: np.random.Generator,
-        spread: BinDensity | None,
+        density: BinDensity | None,
     ) -> NDArray[np.int64]:
         """A lattice index in each of these bins."""
         widths = np.diff(self.edges)
         lower = self.edges[bins]
         if np.all(widths == 1):
             return lower
-        if spread is not None:
-            return spread.draw(bins, rng)
+        if density is not None:
+            return density.draw(bins, rng)
         return rng.integers(lower, lower + widths[bins], dtype=np.int64)
 
     @cached_property
@@ -275,14 +275,14 @@ class Codec(CodeLayout):
             return None
         return np.cumsum(np.array(weights, np.float64) / sum(weights))[:-1]
 
-    def spread(self, masses: NDArray[np.float64]) -> BinDensity:
+    def bin_density(self, masses: NDArray[np.float64]) -> BinDensity:
         """The density of values inside the bins of a lattice, given how many rows each
         code has.
 
         >>> from understudy.schema import Integer
         >>> ages = Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False)
         >>> codec = codec_of(ages)
-        >>> density = codec.spread(np.array([9.0, 1.0]))
+        >>> density = codec.bin_density(np.array([9.0, 1.0]))
         >>> codec.decode(np.zeros(4, np.int64), np.random.default_rng(1), density).index.tolist()
         [7, 21, 20, 1]
         """
@@ -291,9 +291,9 @@ class Codec(CodeLayout):
         bin_masses = np.maximum(masses[: len(self.bins)], least)
         if not self._lattice.grain:
             return BinDensity.of(self.edges, bin_masses)
-        return self._spread_by_grain(bin_masses)
+        return self._density_by_grain(bin_masses)
 
-    def _spread_by_grain(self, bin_masses: NDArray[np.float64]) -> BinDensity:
+    def _density_by_grain(self, bin_masses: NDArray[np.float64]) -> BinDensity:
         """The density if a histogram inside the bins was learned."""
         edges, grain = self.edges, self._lattice.grain
         starts = np.array([start for start, _ in grain])
