@@ -5,7 +5,7 @@ from __future__ import annotations
 from understudy.accounting.advice import advise_on_budget
 from understudy.accounting.budget import Budget
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
-from understudy.releases.card.recoded_columns import lost_columns
+from understudy.releases.card.lost_columns import lost_columns
 from understudy.releases.contents import ReleaseContents
 from understudy.text import join_first_names
 
@@ -29,8 +29,11 @@ def list_warnings(release: ReleaseContents) -> tuple[str, ...]:
     if rows == 0:
         warnings.append(_NO_ROWS_WARNING)
     if lost := lost_columns(release.evidence):
+        # Releases made before such columns were left empty hold a constant instead.
+        is_empty = all(release.schema[name].is_lost for name in lost)
+        outcome = "left empty" if is_empty else "what was in them is lost"
         warnings.append(
-            f"Nothing stood out of the noise in {join_first_names(lost)}: left empty."
+            f"Nothing stood out of the noise in {join_first_names(lost)}: {outcome}."
             " Declare their values, or `min` and `max`, in a schema, or use a larger ε."
         )
     return (*warnings, *list_degenerate_columns(release))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.releases.card.bounds import error_share, marginal_error_bound
+from understudy.releases.card.lost_columns import is_lost_column
 from understudy.releases.evidence import Evidence
 from understudy.schema import Categorical, Lattice
 from understudy.schema.columns.base import OutOfBoundsPolicy
@@ -132,7 +133,7 @@ def degenerate_column_lines(
 
 
 def _judge_released_column(evidence: Evidence, name: str) -> DegenerateColumn | None:
-    if evidence.schema[name].is_lost:
+    if is_lost_column(evidence, name):
         # The run itself warns that nothing exceeded the noise; labels may besides be
         # misspelt numbers.
         has_labels = isinstance(evidence.schema[name], Categorical)

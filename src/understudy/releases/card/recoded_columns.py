@@ -8,6 +8,7 @@ answers, are about the recoded cells. Readers of a release are informed of it.
 
 from __future__ import annotations
 
+from understudy.releases.card.lost_columns import is_lost_column, lost_columns
 from understudy.releases.evidence import Evidence
 from understudy.text import format_count, join_first_names
 
@@ -24,19 +25,13 @@ def rare_rows_by_column(evidence: Evidence) -> dict[str, int]:
         other = schema.codecs[name].other
         if other is None or "values" not in schema[name].learned:
             continue
-        if schema[name].is_lost:
+        if is_lost_column(evidence, name):
             continue
         # A count of the model, which is already noisy: nothing more is released.
         rows = round(float(model.marginal((name,))[other]))
         if rows > 0:
             rare[name] = rows
     return rare
-
-
-def lost_columns(evidence: Evidence) -> list[str]:
-    """The columns whose labels or bounds were to be learned and could not be."""
-    schema = evidence.schema
-    return [name for name in schema if schema[name].is_lost]
 
 
 def recoding_lines(evidence: Evidence) -> list[str]:
