@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "docs" / "_site"
@@ -46,8 +47,17 @@ NAVIGATION = {
 }
 
 API_GROUPS = {
-    "Verbs": ["describe", "plan", "synthesize", "load", "evaluate", "audit"],
-    "What they return": ["Plan", "Release", "Guarantee", "Report"],
+    "Verbs": [
+        "describe",
+        "plan",
+        "synthesize",
+        "load_release",
+        "compare",
+        "evaluate",
+        "audit",
+    ],
+    "What they take": ["TableLike", "RunOptions", "Intruder"],
+    "What they return": ["Plan", "Release", "Guarantee", "Report", "Notice"],
     "Schema": [
         "Schema",
         "Unit",
@@ -63,6 +73,7 @@ API_GROUPS = {
         "Text",
     ],
     "Budget": ["Budget", "Accounting", "Neighbours", "Ledger"],
+    "Synthesizers": ["synthesizers"],
 }
 
 
@@ -143,7 +154,18 @@ def write_reference() -> str:
 
 def write_directive(name: str, thing: object) -> str:
     """How the generator is asked for one name."""
-    if isinstance(thing, type):
+    if isinstance(thing, ModuleType):
+        functions = [
+            member
+            for member in getattr(thing, "__all__", ())
+            if isinstance(getattr(thing, member), FunctionType)
+        ]
+        lines = [
+            f".. automodule:: understudy.{name}",
+            f"   :members: {', '.join(functions)}",
+            "   :imported-members:",
+        ]
+    elif isinstance(thing, type):
         lines = [f".. autoclass:: understudy.{name}", "   :members:"]
     elif callable(thing):
         lines = [f".. autofunction:: understudy.{name}"]

@@ -59,10 +59,23 @@ def write_code_as_literals(
     _options: object,
     lines: list[str],
 ) -> None:
-    """Docstrings mark code with one backtick, as Markdown does; Sphinx wants two."""
+    """Docstrings mark code with one backtick, as Markdown does; Sphinx wants two, and
+    takes what stands between bars, such as the size of a set, for a substitution.
+    """
     # A span may run over the end of a line.
     text = CODE_SPAN.sub(r"``\1``", "\n".join(lines))
-    lines[:] = text.split("\n")
+    paragraphs = [
+        paragraph if ">>>" in paragraph else escape_bars(paragraph)
+        for paragraph in text.split("\n\n")
+    ]
+    lines[:] = "\n\n".join(paragraphs).split("\n")
+
+
+def escape_bars(paragraph: str) -> str:
+    """Bars outside code, as themselves."""
+    parts = paragraph.split("``")
+    parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+    return "``".join(parts)
 
 
 def setup(app: object) -> None:
