@@ -324,3 +324,23 @@ def test_a_table_with_more_columns_than_a_release_may_have_is_refused_before_any
     filter = Filter.of(Budget.of(1))
     with pytest.raises(Refused, match=r"at most 10,000 columns.*Nothing was spent"):
         check_schema(wide, make("independent"), filter, filter.total)
+
+
+def test_every_stage_is_logged_without_rows_or_values(
+    parquet: Path, caplog: pytest.LogCaptureFixture
+):
+    numbers = us.Schema(columns=(us.Integer(name="a", min=0, max=49),))
+    with caplog.at_level("INFO", logger="understudy"):
+        us.synthesize(
+            parquet,
+            numbers,
+            epsilon=1,
+            synthesizer="independent",
+            run=us.RunOptions(run_id="r"),
+        )
+    assert [record.getMessage() for record in caplog.records] == [
+        "checked: 1 columns, ε = 1.00, δ = 1e-9",
+        "reserved: ε = 1.00, δ = 1e-9, run r",
+        "measured: 1 marginals",
+        "fitted: independent",
+    ]

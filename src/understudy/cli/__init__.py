@@ -11,6 +11,7 @@ import sys
 
 def main() -> None:
     """Entry point of the `understudy` command."""
+    # Importing the commands takes a moment, in which Ctrl-C is not caught by `run` yet.
     try:
         from understudy.cli.root import run
     except KeyboardInterrupt:
@@ -20,6 +21,7 @@ def main() -> None:
         sys.exit(130)
     try:
         sys.exit(run())
+    # `run` lets an exception through only where UNDERSTUDY_DEBUG asks for it.
     except Exception:  # UNDERSTUDY_DEBUG asks for it
         from understudy.cli.printer import write_traceback
 

@@ -23,6 +23,7 @@ def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
 
     Example: understudy answer people.understudy "count where age > 60 and sex = 'F'"
     """
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.releases.release import load_release
 
     loaded = load_release(release)

@@ -232,8 +232,10 @@ def reconstruct(
     Counts, sums, means and medians of groups of at most 40 people; docs/attacks.md
     describes the file.
     """
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.attacks import puzzle as room
 
+    # Nothing is checked: an example needs no file.
     if example:
         report(room.census_block_text().splitlines())
         return
@@ -241,6 +243,7 @@ def reconstruct(
         raise click.UsageError(
             "Name a file of published statistics, or see one with --example."
         )
+    # Before the search, which may take minutes.
     check_input(tables)
     check_figure_output(output, tables)
     from understudy.attacks import census as solving
@@ -249,6 +252,7 @@ def reconstruct(
         solving.reconstruct_tables(room.load_puzzle(tables), limit=limit)[0],
         output,
         as_json,
+        # Found out about people who may be real: only the owner may read the file.
         private=True,
     )
 
@@ -308,4 +312,5 @@ def _dump_json(facts: object) -> str:
 def _exact_epsilon(epsilon: str) -> Fraction:
     from understudy.accounting.budget import Budget
 
+    # The accounting of the budget reads it exactly: 0.1 is no binary fraction.
     return Budget.of(epsilon, 0).epsilon

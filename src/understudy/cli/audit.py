@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from understudy.workflow.audit import Audit
 
 
-@click.command(short_help="Try to refute a synthesizer's promise.")
+@click.command(short_help="Try to refute a synthesizer's guarantee.")
 @click.argument("file", type=options.PATH_TYPE, required=False)
 @click.option(
     "--schema",
@@ -93,11 +93,13 @@ def audit(
     if file is not None:
         check_input(file)
     elif any((schema, ledger, delimiter, encoding, multiline)):
+        # The made-up table needs none of these: they would be ignored in silence.
         raise click.UsageError(
             "--schema, --ledger, --delimiter, --encoding and --multiline go with a"
             " FILE."
         )
     method = settings.choose_synthesizer(synthesizer, set_options)
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.workflow.audit import audit as run_audit
     from understudy.workflow.open import open_source
 
@@ -127,6 +129,7 @@ def audit(
         report_json(found.to_dict())
     else:
         report(audit_lines(found))
+    # A violation fails the command, so that a pipeline stops at it.
     return EXIT_FAILED if found.is_violated else 0
 
 
@@ -144,6 +147,7 @@ def audit_lines(found: Audit) -> list[str]:
             " ledger. Nothing was spent."
         )
     else:
+        # The white-box audit alone has seen no real row.
         lines.append("Nothing was read and nothing was spent.")
     if found.is_violated:
         lines.append(

@@ -33,9 +33,11 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     The bound holds for any one marginal with probability 95 %. It is computed from the
     release alone and spends nothing.
     """
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.releases.card.recoded_columns import recoding_lines
     from understudy.releases.release import load_release
 
+    # Computed from the release: the card in its file is for readers without Understudy.
     quality = load_release(release).card
     if cliques:
         asked = [[name.strip() for name in clique.split(",")] for clique in cliques]

@@ -23,9 +23,12 @@ class TextConsole(Console):
         was part of.
         """
         for segment in super().render(renderable, options):
+            # Cursor movements of rich's own progress bars.
             if segment.control:
                 yield segment
                 continue
+            # Line breaks are rich's own layout here; within a cell of text they were shown
+            # before (print_line).
             parts = segment.text.split("\n")
             yield Segment(
                 "\n".join(show_controls(part) for part in parts), segment.style

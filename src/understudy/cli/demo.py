@@ -61,6 +61,7 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     from understudy.errors import Refused
 
     Budget.of(epsilon)
+    # Asked without importing it, which takes seconds.
     if find_spec("statsmodels") is None:
         raise Refused(
             "The demo's survey comes with statsmodels:"
@@ -251,6 +252,7 @@ def write_survey(path: Path) -> int:
     lines = [
         ",".join(names),
         *(
+            # Enough digits for the survey's averages, and no noise of floats.
             ",".join(f"{cell:.7g}" for cell in row)
             for row in table.itertuples(index=False)
         ),
@@ -271,6 +273,7 @@ def declare_survey_answers(draft: Schema) -> Schema:
             Categorical(name=name, values=answers, ordered=True, nullable=False)
         )
     affairs = draft["affairs"]
+    # A draft may find whole numbers only, and declare another type.
     if isinstance(affairs, Real):
         draft = draft.with_column(replace(affairs, min=Fraction(0), nullable=False))
     return draft
@@ -286,6 +289,7 @@ def comparison_lines(found: MarginalComparison, most: int = 5) -> list[str]:
     rows += [["", "", ""], ["farthest pairs", "", ""]]
     rows += [
         [" × ".join(gap.clique), f"{gap.distance:.3f}", draw_bar(2 * gap.distance)]
+        # The farthest pairs alone: there are dozens of others.
         for gap in found.worst_pairs(most)
     ]
     return align_columns(rows)

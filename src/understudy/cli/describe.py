@@ -74,11 +74,13 @@ def describe(
     """
     check_input(file)
     check_outputs([output], inputs=[file])
+    # A schema that was edited is work, and may declare what rows do not show.
     if output.exists() and not overwrite:
         raise Refused(
             f"{output}: exists already. Name another file, or say --overwrite. Nothing"
             " was written."
         )
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.workflow.describe import describe as make_draft
     from understudy.workflow.open import open_source
 
@@ -124,6 +126,7 @@ def draft_facts(draft: Schema) -> list[dict[str, object]]:
 
 def show_draft(screen: Screen, draft: Schema, output: Path) -> None:
     """A draft for a person at a terminal."""
+    # To stderr, as all that is shown: stdout is empty without --json.
     screen.lines(
         align_columns([[c.name, c.type, _column_state(c)] for c in draft.columns])
     )

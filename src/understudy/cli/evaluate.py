@@ -172,7 +172,9 @@ def evaluate(
     """
     if output is not None:
         inputs = [real, release, holdout, named, *synthetic, *copies]
+        # Checked before hours of attacks, not after.
         check_outputs([output, output.with_suffix(".json")], inputs=inputs)
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.evaluation.risk import Intruder
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publishable_report
@@ -186,6 +188,7 @@ def evaluate(
             made = publishable_report(release)
         elif real is None or (not synthetic and release is None):
             raise click.UsageError(
+                # Click cannot require an argument that depends on an option.
                 "say which real table, and which synthetic one or --release"
             )
         else:
@@ -204,6 +207,7 @@ def evaluate(
                     control = files.enter_context(open_csv(holdout, only_csv=False))
                 made = compare(
                     files.enter_context(open_csv(real)),
+                    # Without a table the release is sampled.
                     synthetic[0] if synthetic else None,
                     others=synthetic[1:],
                     release=release,
@@ -268,6 +272,7 @@ def _trade_off_lines(made: Report) -> list[str]:
 
 def _reason_lines(made: Report) -> list[str]:
     """What has no number, by the reason."""
+    # One line for each reason: without a holdout, a dozen attacks share one.
     titles_by_reason: dict[str, list[str]] = {}
     for title, reason in made.not_computed:
         titles_by_reason.setdefault(reason, []).append(title)

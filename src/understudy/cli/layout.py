@@ -16,6 +16,7 @@ def draw_bar(share: float, width: int = 24) -> str:
     >>> draw_bar(0.5, 4), draw_bar(0.0, 4)
     ('██', '')
     """
+    # Blocks come in eighths of a character.
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
@@ -32,6 +33,7 @@ def report_json(facts: object) -> None:
 
 
 def _to_plain_value(value: object) -> object:
+    # Exact in Python and in release files; a reader of JSON expects a number.
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, Path):

@@ -92,6 +92,7 @@ def init(
     """Open a ledger with a cap at PATH. A run that would exceed the cap is refused
     before anything is spent.
     """
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.accounting.budget import Budget
     from understudy.accounting.ledger import Ledger
     from understudy.accounting.neighbours import Neighbours
@@ -154,6 +155,7 @@ def verify(path: Path, anchor: str | None, as_json: bool) -> None:
         return
     held = f", and {anchor[:16]} is one of them" if anchor else ""
     report([f"{path}: {totals.entries} entries add up{held}.", f"last digest {head}"])
+    # A chain proves that entries follow, not that none was cut off its end.
     if not anchor:
         report(
             [
@@ -218,6 +220,7 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
             f" {format_spending(totals)}."
         ]
     )
+    # A backup knows nothing of what was spent after it was made.
     if not anchor:
         report(
             [
@@ -300,4 +303,5 @@ def _find_notes(account: Ledger) -> list[LedgerEntry]:
 
 
 def _to_minute(time: str) -> str:
+    # ISO 8601 to the minute: a table has no room for more.
     return time[:16].replace("T", " ")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+# Not exists=True: Click's own message has two lines and does not say what was not spent.
 PATH_TYPE = click.Path(path_type=Path)
 """A path; whether it is there is said by our own errors, in one line."""
 
@@ -73,6 +74,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def _read_delimiter(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> str | None:
+    # A shell makes a tab hard to type.
     return "\t" if value in TAB_SPELLINGS else value
 
 
@@ -80,6 +82,7 @@ def csv_options(command: Command) -> Command:
     """How a CSV file is read, where it is not as most are: --delimiter, --encoding and
     --multiline.
     """
+    # Decorators apply from the last to the first, and help lists them in order.
     for option in (
         click.option(
             "--multiline",

@@ -36,6 +36,7 @@ def check_outputs(
             f"{rows}: rows are written as {' or '.join(ROW_OUTPUT_SUFFIXES)}. Nothing"
             " was spent."
         )
+    # By device and inode: two names may be one file.
     taken = {_identify_file(path): path for path in inputs if path is not None}
     for path in outputs:
         if path is None:
@@ -53,6 +54,7 @@ def check_outputs(
                 f"{path}: there is no directory {path.parent}. Make it first. Nothing"
                 " was spent."
             )
+        # The folder, not the file: a new file replaces the old one whole.
         if not os.access(path.parent, os.W_OK):
             raise Refused(
                 f"{path}: {path.parent} cannot be written to. Nothing was spent."
@@ -89,6 +91,7 @@ def _identify_file(path: Path) -> object:
     """
     try:
         status = path.stat()
+    # It does not exist yet: its place stands for it.
     except OSError:
         return str(path.resolve())
     return status.st_dev, status.st_ino

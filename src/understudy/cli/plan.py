@@ -65,6 +65,7 @@ def plan(
     """Privacy cost and expected error of `synthesize` with the same options. Reads
     SCHEMA only.
     """
+    # Wrong usage has its own exit code, so it is not left to the plan's refusals.
     if (epsilon is None) == (accuracy is None):
         raise click.UsageError("say either --epsilon or --accuracy")
     if accuracy is not None and not rows:
@@ -73,6 +74,7 @@ def plan(
             " rows it has"
         )
     method = settings.choose_synthesizer(synthesizer, set_options)
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.workflow.plan import plan as make_plan
 
     with screen.progress():

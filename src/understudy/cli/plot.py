@@ -49,10 +49,12 @@ def _bar_lines(figure: Bars) -> list[Text]:
     from rich.text import Text
 
     wide = max((len(b.label) for b in figure.bars), default=0)
+    # A logarithmic axis ends at a power of ten.
     end = 10 ** ceil(log10(max(figure.end, 10))) if figure.log else figure.end
     drawn = []
     for one in figure.bars:
         share = log10(max(one.value, 1)) / log10(end) if figure.log else one.value / end
+        # A bar of no length would look like a missing one.
         length = draw_bar(share, 30) or "▏"
         note = one.note or format_axis_number(one.value)
         drawn.append(
@@ -80,6 +82,7 @@ def _curve_lines(figure: Curves) -> list[Text]:
 
     legend = []
     plain = [curve for curve in figure.curves if not curve.dashed]
+    # Dashed curves first: they are references, and others may cover them.
     for curve in sorted(figure.curves, key=lambda c: not c.dashed):
         mark = (
             "·" if curve.dashed else CURVE_MARKS[plain.index(curve) % len(CURVE_MARKS)]

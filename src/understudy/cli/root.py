@@ -90,6 +90,7 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
     1
     """
     shown = screen or Screen.of_process()
+    # Read here and not by an option: it must work for wrong usage too.
     debug = bool(os.environ.get("UNDERSTUDY_DEBUG"))
     with CommandSignals() as signals:
         try:
@@ -100,6 +101,7 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
                 obj=shown,
             )
             return code if isinstance(code, int) else EXIT_DONE
+        # Click would print two lines and its own hint.
         except click.UsageError as error:
             write_last_line(f"{_usage_message(error)} Nothing was done.")
             return EXIT_USAGE
@@ -115,6 +117,7 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
                     "interrupted. Nothing was spent and nothing was written."
                 )
                 return signals.code
+            # Only now: an interruption is no error that debugging explains.
             if debug or isinstance(error, SystemExit | GeneratorExit):
                 raise
             if isinstance(error, UnderstudyError):

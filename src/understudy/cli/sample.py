@@ -63,9 +63,11 @@ def sample(
     """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real
     row and spends nothing.
     """
+    # Parsed before the release is read: wrong usage is told at once.
     fixed = dict(_parse_given(text) for text in given)
     if partition_rows is None:  # else OUT is a folder
         check_outputs([output], inputs=[release], rows=output)
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.releases.release import load_release
 
     with explain_interruption(

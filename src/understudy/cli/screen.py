@@ -43,6 +43,7 @@ class Screen:
     @classmethod
     def of_process(cls) -> Screen:
         """The terminal behind stderr, if there is one."""
+        # In a pipe nothing is shown, so that a cron job mails nothing but errors.
         if not sys.stderr.isatty():
             return cls(None)
         from understudy.cli.console import TextConsole
@@ -78,6 +79,7 @@ class Screen:
         from rich.progress import BarColumn, Progress, TextColumn
 
         with Progress(
+            # Without markup: a column called [red] is a name, not a colour.
             TextColumn(" {task.description:<20}", markup=False),
             BarColumn(bar_width=32),
             TextColumn("{task.fields[said]}", markup=False),
@@ -117,10 +119,13 @@ class Screen:
 
     def step(self, stage: str, done: float) -> None:
         """A stage has come this far, from 0 to 1; its rounds share one bar."""
+        # DuckDB may swallow Ctrl-C; the next word of progress notices it.
         raise_if_interrupted()
+        # A share belongs to one step: the next stage may charge nothing.
         spent, self._spent = self._spent, None
         if self._bars is None:
             return
+        # All rounds of a stage share a bar.
         name = stage.partition(" round ")[0]
         said = (
             format_percent(done)
@@ -159,6 +164,7 @@ class Screen:
             return
         from rich.text import Text
 
+        # Wrapped here: rich would not indent what follows the first line.
         for part in Text(show_controls(text)).wrap(
             self._console, self._console.width - 2
         ) or [Text()]:

@@ -46,6 +46,7 @@ def choose_synthesizer(name: str, settings: Sequence[str]) -> Synthesizer:
     """The algorithm with its options; wrong names and values are refused before a file
     is opened.
     """
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.synthesizers import make
 
     options: dict[str, object] = {}
@@ -55,6 +56,7 @@ def choose_synthesizer(name: str, settings: Sequence[str]) -> Synthesizer:
             raise click.BadParameter(
                 "write OPTION=VALUE, such as cells=100000", param_hint="--set"
             )
+        # Which of two values was meant cannot be known.
         if option in options:
             raise click.BadParameter(f"`{option}` is set twice", param_hint="--set")
         options[option] = value

@@ -47,6 +47,8 @@ class CommandSignals:
         return 128 + self.caught if self.caught else EXIT_INTERRUPTED
 
     def __enter__(self) -> CommandSignals:
+        # Python sets signal handlers in the main thread alone, and a program may run a
+        # command in another.
         if threading.current_thread() is threading.main_thread():
             for number, handler in find_heeded_signals().items():
                 self._before[number] = handler
@@ -65,6 +67,7 @@ class CommandSignals:
             signal.signal(number, handler)
 
     def _catch_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        # The first signal unwinds the command; a second one must not cut that short.
         impatient = time.monotonic() - self._when < SECOND_SIGNAL_SECONDS
         self.caught, self._when = number, time.monotonic()
         if not impatient:
@@ -104,5 +107,6 @@ def raise_if_interrupted() -> None:
 
 def write_last_line(text: str) -> None:
     """One line on stderr; unsaid where the terminal is gone."""
+    # A closed terminal is one reason to be here.
     with suppress(OSError):
         write_line(f"understudy: {' '.join(text.split())}", err=True)

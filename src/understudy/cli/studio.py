@@ -32,6 +32,7 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
 
     Schemas, ledgers and runs are kept beside the tables. Ctrl-C ends it.
     """
+    # Imported late: the studio's web server is an extra that may not be installed.
     from understudy.studio.redirect import RedirectPage
     from understudy.studio.serve import StudioAddress, serve_studio
 

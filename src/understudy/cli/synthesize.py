@@ -125,6 +125,7 @@ def synthesize(
     as_json: bool,
 ) -> None:
     """Write a differentially private synthetic table for FILE, a CSV or Parquet file."""
+    # From cheap to dear: arguments, names of files, then the table itself.
     check_budget(epsilon, delta)
     method = settings.choose_synthesizer(synthesizer, set_options)
     check_input(file)
@@ -132,6 +133,7 @@ def synthesize(
         check_input(public)
     check_ledger_exists(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.accounting.aftermath import account_for_failure, describe_spending
     from understudy.releases.sampling import check_rows
     from understudy.workflow.open import open_source
@@ -180,6 +182,7 @@ def synthesize(
             with account_for_failure(account, made.statement.run):
                 screen.step("writing", 0.0)
                 if release is not None:
+                    # First the release: rows can be sampled from it again, at no cost.
                     made.save(release)
                 # Without --rows the noisy estimate, however large: its owner has a
                 # table of that size on the disk already.
@@ -246,6 +249,7 @@ def run_facts(
 
 def show_run(screen: Screen, made: Release, files: WrittenFiles) -> None:
     """What a run did, for a person at a terminal."""
+    # A summary computes the card, which takes a while on wide tables.
     if not screen.is_watched:
         return
     from understudy.releases.summary import RunSummary

@@ -27,6 +27,7 @@ def synthesizers(name: str | None, as_json: bool) -> None:
     """The algorithms, and what each adapts to: the workload, the data, the budget, its
     own cost. With NAME, all about that one.
     """
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.synthesizers import (
         SYNTHESIZER_CLASSES,
         awareness_rows,
@@ -107,7 +108,10 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
     from understudy.synthesizers import options_of, summarise_class
 
     adapts = [
-        aspect for aspect in _AWARENESS_ASPECTS[:3] if getattr(kind.aware, aspect)
+        # Efficiency is a property of the algorithm, not something it adapts to.
+        aspect
+        for aspect in _AWARENESS_ASPECTS[:3]
+        if getattr(kind.aware, aspect)
     ]
     facts = [
         ("use it when", kind.about.use),

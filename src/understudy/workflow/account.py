@@ -118,6 +118,7 @@ def _refuse_account_of_alias(real: Path) -> None:
     """
     if real.stat().st_nlink == 1:
         return
+    # Only this folder: the file system does not say where other names are.
     for book in sorted(real.parent.glob("*.ledger")):
         other = book.with_suffix("")
         if other.is_file() and other.samefile(real):
@@ -132,6 +133,7 @@ def _refuse_account_of_gone(title: str, book: Path) -> None:
     """Refuse a new account beside one whose file is gone: the file may have been
     renamed.
     """
+    # A ledger without its table, beside a table without a ledger: most likely a rename.
     for other in find_ledgers_beside(book):
         gone = other.with_suffix("")
         if table_kind(gone) is not None:

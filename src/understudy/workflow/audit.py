@@ -169,6 +169,7 @@ def audit(
     # All refusals before the long white-box audit, the canary run itself after it.
     canary_run = None
     if data is not None:
+        # Recorded in the ledger here, before any row is read.
         canary_run = CanaryRun.prepare(
             data,
             schema,

@@ -81,6 +81,7 @@ class _PooledNoise:
         wanted = prod(shape)
         if not self.is_on:
             return np.zeros(shape, np.int64)
+        # A large marginal is drawn at once anyway; a pool of many would fill memory.
         if wanted * 10 > MAX_NOISE_POOL_DRAWS:
             return draw_noise(law, scale, shape)
         pool, at = self._pools.get((law, scale), (np.zeros(0, np.int64), 0))
@@ -175,6 +176,8 @@ class _AuditPayments(Payments):
         """Charge once, then score many answers on both tables."""
         before, times = self._spent_share, self._harness.times
         self._noise.answers_ahead = 2 * times + 1
+        # The exact answer on the other table first, so that the answer that is handed
+        # out comes from `here`.
         self._pair.at = 1
         other = count()
         self._pair.at = 0
@@ -220,9 +223,11 @@ class _AuditPayments(Payments):
         if request["mechanism"] == "choice":
             odds = self._choice_log_odds(request, cast(Any, here), cast(Any, there))
             return lambda answers, _: odds[[int(a["index"]) for a in answers]]
+        # A mechanism added later: say that it is not judged instead of passing it.
         if "law" not in request:
             self._harness.not_judged.append(str(request["mechanism"]))
             return lambda answers, _: np.zeros(len(answers))
+        # Without noise the mechanism shows the centres that its noise is added to.
         self._noise.is_on = False
         centres = draw(here), draw(there)
         self._noise.is_on = True
@@ -279,6 +284,7 @@ class _AuditPayments(Payments):
             }
             for c in centres
         ]
+        # Below the threshold noise is cut off, and its spread would look too small.
         always = [
             code
             for code in known[0]
@@ -338,6 +344,8 @@ class _AuditPayments(Payments):
                 for clique, _, factor, _ in candidates
             )
         else:
+            # Single cells: one row moves the score of a cell by one, on its grid.
             moved = rows * SCORE_GRID
+        # The exponential mechanism: exp(ε · score / 2Δ).
         rate = float(cast(Fraction, request["epsilon"])) / (2 * moved)
         return log_odds(rate * here.astype(np.float64), rate * there.astype(np.float64))

@@ -103,6 +103,7 @@ class CanaryRun:
         with open_ledger(
             ledger, source, dataset=None, neighbours=neighbours, schema=described
         ) as account:
+            # Before the run, so that even an interrupted one is on record.
             account.note("audit", INTERNAL_AUDIT_NOTE)
         return cls(
             source=source,
@@ -133,6 +134,8 @@ class CanaryRun:
         measured = self._measure(table, EncodedRows(self.schema, rows))
         progress("canaries", 0.8)
         cliques = list(dict.fromkeys(m.clique for m in measured))
+        # Scores compare answers with the counts without canaries: the auditor may know
+        # all other rows.
         counts = dict(zip(cliques, table.counts(cliques), strict=True))
         scores = score_canaries(measured, counts, canaries, others)
         progress("canaries", 1.0)

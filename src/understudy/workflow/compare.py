@@ -71,8 +71,10 @@ def common_schema(
         drafted = _draft_schema(real, holdout)
         columns = [_allow_other_labels(column) for column in drafted.columns]
         known = replace(drafted, columns=tuple(columns))
+    # A schema of the owner may leave domains open, that of a release never does.
     if not known.is_closed:
         known = _close_schema(known, _draft_schema(real, holdout))
+    # A synthetic table may lack the id; distances are between rows, not people.
     known = known.with_row_units()
     left_out: list[tuple[str, str]] = []
     kept: list[Column] = []
@@ -87,6 +89,7 @@ def common_schema(
             f"{real.title} and {synthetic.title} have no column in common that could be"
             f" compared{why}. Nothing was read."
         )
+    # Each table has its own number of rows.
     return replace(known, columns=tuple(kept), rows=None), tuple(left_out)
 
 
@@ -176,6 +179,7 @@ def _close_column(column: Column, drafted: Column | None) -> Column:
             own = getattr(column, side)
             bounds[side] = getattr(drafted, side) if own is None else own
         return replace(column, **bounds)
+    # A type that was to be learned is that of the draft.
     return replace(drafted, role=column.role, note="")
 
 

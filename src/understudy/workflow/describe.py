@@ -37,6 +37,7 @@ def describe(
     if rare_below < 1:
         raise Refused("describe: `rare_below` must be at least 1. Nothing was read")
     source = open_source(data)
+    # A header line that is a row would put its cells into the draft as names.
     source.check_header()
     drafted = draft_schema(source, public_domains=public_domains, rare_below=rare_below)
     return declare_non_nullable(source, drafted) if public_domains else drafted

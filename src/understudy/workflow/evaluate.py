@@ -74,6 +74,7 @@ def evaluate(
         synthetic = _sample_release(made, seed)
     with ExitStack() as stack:
         sources = _Sources.open(stack, real, [synthetic, *copies], holdout)
+        # The release's schema has what a run learned; the owner's may be open.
         given = schema if made is None else made.schema
         described, left_out = common_schema(
             sources.real, sources.synthetic[0], holdout=sources.holdout, schema=given
@@ -227,6 +228,7 @@ def _membership_bound(release: Release | None) -> MembershipBound | None:
     is_per_row = release.schema.unit.id is None
     if promise.neighbours is not Neighbours.ADD_REMOVE or not is_per_row:
         return None
+    # μ gives a tighter bound on membership attacks than its conversion to (ε, δ).
     mu = None
     if promise.accounting is Accounting.GDP and promise.amount > 0:
         mu = math.sqrt(promise.amount)
@@ -240,6 +242,7 @@ def _shadow_attack(
     if not shadows:
         return None
 
+    # Made by the assessment, which reports the reason where it is not possible.
     def attack_release(rng: np.random.Generator) -> Finding:
         if release is None:
             raise Unavailable("no release was given, so how it was made is not known")
@@ -301,5 +304,10 @@ def _shared_columns(schema: Schema, source: TableSource) -> Schema:
         replace(c, use=c.use and c.name in source.names) for c in schema.columns
     )
     return replace(
-        schema, columns=columns, impossible=(), rules=(), broken=BrokenRowPolicy.KEEP
+        # Rules may be about columns that the named file lacks.
+        schema,
+        columns=columns,
+        impossible=(),
+        rules=(),
+        broken=BrokenRowPolicy.KEEP,
     )

@@ -74,6 +74,7 @@ class Evaluation:
         them.
         """
         columns = [(f'column "{name}"', reason) for name, reason in self.left_out]
+        # An assessment of risk is left out on demand, and is then not missing.
         risk = [] if self.risk is None else self.risk.not_computed
         return (*columns, *self.utility.not_computed, *risk)
 

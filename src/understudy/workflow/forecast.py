@@ -173,7 +173,7 @@ def _mean_pair_distances(
     columns.
     """
     names = list(people.schema)
-    sizes = {name: codec.size for name, codec in people.schema.codecs.items()}
+    sizes = people.schema.column_sizes
     # A table of two columns of 100,000 codes has 10 billion cells.
     cliques: list[Clique] = [
         (one, two)
@@ -182,6 +182,7 @@ def _mean_pair_distances(
     ]
     if not cliques:
         cliques = [(name,) for name in names]
+    # Every so many pairs, spread over the schema: all would take as long as a run.
     step = max(1, len(cliques) // MAX_FORECAST_PAIRS)
     errors, independent = [], []
     for clique in cliques[::step]:

@@ -86,6 +86,7 @@ def open_source(
     """
     if isinstance(data, TableSource):
         return data
+    # Nothing is said about CSV files, so any kind of table will do.
     if delimiter is None and encoding is None and not multiline:
         return open_table(data)
     source = open_table(

@@ -124,6 +124,7 @@ class Plan:
         """Expected total variation distance from noise alone: half of E|noise| summed
         over the cells, per row. None where the number of rows is not given.
         """
+        # Noise is in rows: as a share it needs their number.
         if not self.rows or marginal.size is None:
             return None
         return min(1.0, 0.5 * marginal.cells * marginal.size / self.rows)
@@ -191,6 +192,7 @@ class Plan:
         ]
         if not deviations:
             return None
+        # Half of the way between 0 and the group: either is on its side 19 times in 20.
         return math.ceil(2 * ONE_SIDED_95_DEVIATIONS * median(deviations))
 
     def to_dict(self) -> dict[str, object]:
@@ -275,6 +277,7 @@ def _plan_design(
 ) -> Plan:
     """The plan of a checked design, by a dry run of the real curator."""
     schema, method, total = design.schema, design.method, design.filter.total
+    # The real curator on simulated rows: what it charges is what a run charges.
     curator = open_dry_run(
         schema,
         design.filter,
@@ -294,6 +297,7 @@ def _plan_design(
         shares[question] = shares.get(question, Fraction(0)) + cost.amount / total
     discovery = [share for asked, share in shares.items() if asked in DISCOVERY_STEPS]
     known = known_marginals(curator.schema, measured)
+    # Rows decide time and memory: without their number nothing can be forecast.
     forecast = None
     if rows and outlook:
         forecast = forecast_run(
@@ -319,6 +323,7 @@ def _plan_design(
 def _list_warnings(design: RunDesign, rows: int | None) -> tuple[str, ...]:
     """Advice on the budget, and on the accounting where none was asked for."""
     warnings = list(advise_on_budget(design.budget, rows=rows))
+    # Whoever named an accounting has chosen: no advice on it.
     if design.accounting is None:
         warnings += _advise_smaller_noise(design)
     return tuple(warnings)

@@ -167,6 +167,7 @@ def _forecast_lines(plan: Plan) -> list[str]:
             ),
         ]
     made = plan.forecast
+    # Without rows there is no dry run to report.
     if made is None or plan.noise is None:
         return text
     text.append(

@@ -155,6 +155,7 @@ class _SubsetPrecision:
         free = prod((self.sizes[name] - 1) / self.sizes[name] for name in subset)
         if not free:
             return 0.0  # a column of one code says nothing beyond the others
+        # No measurement says anything of it, so the cell is not determined.
         if subset not in self._precision:
             return math.inf
         inside = prod(self.sizes[name] for name in subset)

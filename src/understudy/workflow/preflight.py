@@ -129,10 +129,12 @@ def check_run(
         accounting=accounting,
         workload=workload,
     )
+    # The public table after the private one: refusals about the latter come first.
     prior = None
     if public is not None:
         prior = open_source(public).without_formula_guards(described)
         refuse_unlike(prior, described, source)
+    # The id is not released, and still read: it bounds a person's rows.
     unit_columns = [] if described.unit.id is None else [described.unit.id]
     source.check([*described, *unit_columns])
     return CheckedRun(design=design, source=source, public=prior)
@@ -200,6 +202,7 @@ def check_seed(seed: int | None) -> None:
     """Refuse a seed that numpy would refuse after the budget is spent."""
     if seed is None:
         return
+    # True is an int to Python.
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not whole or seed < 0:
         raise Refused("A seed is a whole number from 0 up. Nothing was spent.")
@@ -240,6 +243,7 @@ def refuse_unlearnable_values(
             " with δ = 0. Declare them in a schema (understudy describe), or allow a"
             " small δ such as 1e-9. Nothing was spent"
         )
+    # Below this ε a threshold would hide every value.
     if needs_delta(schema) or method.needs_delta:
         check_epsilon(epsilon, filter.accounting)
 

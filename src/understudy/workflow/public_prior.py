@@ -62,6 +62,7 @@ def refuse_unlike(public: TableSource, schema: Schema, private: TableSource) -> 
             f"{public.title}: the table that is to be protected cannot be the public"
             " one. Nothing was spent"
         )
+    # One column alone is no prior for anything but itself.
     shared, needed = sum(name in public.names for name in schema), min(2, len(schema))
     if shared < needed:
         raise TableError(

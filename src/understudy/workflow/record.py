@@ -40,6 +40,7 @@ def synthesizer_options(method: Synthesizer) -> dict[str, OptionValue]:
     """
     plain = (str, int, float, bool, type(None))
     options: dict[str, OptionValue] = {}
+    # Options are the dataclass's fields, by contract (synthesizers/base.py).
     for field in fields(method):
         value = getattr(method, field.name)
         options[field.name] = value if isinstance(value, plain) else option_text(value)
@@ -67,6 +68,7 @@ def context_digest(
     given, the synthesizer and the options. A run is resumed in the same context only.
     """
     facts = [schema_to_dict(schema), method.name, synthesizer_options(method)]
+    # Only where there are any: digests of runs without them stay as they were.
     if options:
         facts.append(dict(options))
     return sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
@@ -129,6 +131,7 @@ def make_statement(
     run: str,
 ) -> BudgetStatement:
     """What the run was charged, step by step; `head` is the ledger's digest then."""
+    # One step for each charge, in the order in which the ledger has them.
     steps = tuple(
         BudgetStep(asked=asked, cost=cost, share=cost.amount / filter.total)
         for asked, cost in curator.charges

@@ -65,6 +65,7 @@ def resume_run(
             f"Run {name} uses {run.filter.accounting.value} accounting: resume it"
             " without --accounting, or with this one. Nothing was spent."
         )
+    # Ledgers of earlier versions hold no facts about the table.
     now, before = describe_table(source), run.table or {}
     changed = [fact for fact in now if fact in before and now[fact] != before[fact]]
     if changed:

@@ -47,6 +47,7 @@ def find_miscount(schema: Schema, measurements: Measurements) -> Notice | None:
     """
     if schema.rows is None:
         return None
+    # Without the declared number, which would otherwise count as exact.
     rows, variance = pool_total(replace(schema, rows=None), measurements)
     noise = MIN_MISCOUNT_DEVIATIONS * math.sqrt(variance)
     if abs(rows - schema.rows) <= noise + MAX_MISCOUNT_SHARE * schema.rows:

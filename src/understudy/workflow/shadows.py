@@ -139,6 +139,7 @@ def attack_by_shadow_releases(
 
     return attack_by_shadows(
         rows,
+        # Its membership shows most.
         find_rarest_row(rows),
         make_with_progress,
         schema=release.schema,

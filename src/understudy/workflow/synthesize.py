@@ -135,6 +135,7 @@ def synthesize(
     columns = len(checked.design.schema)
     _STAGE_LOG.info("checked: %d columns, %s", columns, checked.design.budget)
     notices = _NoticeList(run.notify)
+    # Around everything from here on: also the ledger's announcement is a notice.
     with collect_notices(notices.add_notice):
         left_out = find_left_out(
             checked.source, checked.design.schema, given=schema is not None
@@ -204,6 +205,8 @@ def _run_on_account(
             is_delta_given=is_delta_given,
             accounting=design.accounting,
         )
+        # Replayed answers pass the filter again, which therefore starts at zero; the
+        # ledger charges them no second time.
         unspent = replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
         design = replace(design, budget=run.budget, filter=unspent)
         post_notice(RESUMED_NOTICE)
@@ -226,6 +229,7 @@ def _run_on_account(
         run.finish()
         head = account.head
         account.close()  # a fit may take long, and needs no account
+        # From measurements alone: a failed fit can be repeated without a row.
         model = _fit_model(curator.schema, design.method, measurements, rng, progress)
         return Release(
             guarantee=make_guarantee(

@@ -113,6 +113,7 @@ def worst_neighbours(relation: Neighbours) -> tuple[EncodedRows, EncodedRows]:
     colour = np.repeat(np.array([0, 2]), CROWDED_CELL_ROWS)
     smoker = np.repeat(np.array([0, 1]), CROWDED_CELL_ROWS)
     here = {"colour": colour, "smoker": smoker}
+    # Under replace the row that enters takes the place of one that leaves.
     first_kept = 0 if relation is Neighbours.ADD_REMOVE else 1
     there = {
         "colour": np.append(colour[first_kept:], 2),
