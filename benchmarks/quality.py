@@ -5,9 +5,9 @@
 
 Every cell is a table and an ε. Its error is the geometric mean of the mean total
 variation distances over all pairs and over all triples, as a logarithm. A version is
-worse if the mean of its errors over all cells, or the error of one cell, exceeds the
-stored one by more than chance explains: both tests together raise a false alarm with a
-probability below 1e-6. tests/synthesizers/adaptive/test_quality.py runs them.
+worse if the mean of its errors over all cells, weighted by their precision, or the error
+of one cell exceeds the stored one by more than chance explains: both tests together
+raise a false alarm with a probability below 1e-6. tests/synthesizers/adaptive/test_quality.py runs them.
 """
 
 from __future__ import annotations
@@ -86,8 +86,10 @@ def find_regressions(errors: Errors, baseline: Mapping[str, StoredError]) -> lis
         variance[cell] = stored.deviation**2 * (1 / len(logs) + 1 / stored.runs)
         freedom[cell] = stored.runs - 1
     found = []
-    mean = sum(excess.values()) / len(cells)
-    error = math.sqrt(sum(variance.values())) / len(cells)
+    # Weighted by precision: some cells vary five times as much from run to run.
+    precision = sum(1 / v for v in variance.values())
+    mean = sum(excess[cell] / variance[cell] for cell in cells) / precision
+    error = 1 / math.sqrt(precision)
     limit = error * float(student.isf(FALSE_ALARM / 2, sum(freedom.values())))
     if mean > limit:
         found.append(

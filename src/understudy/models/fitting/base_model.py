@@ -60,6 +60,7 @@ def base_potentials(
         inside = {name for clique in tree for name in clique}
         alone = [name for name in schema if name not in inside]
         potentials = {(name,): np.log(columns[name] / total) for name in alone}
+        # Smoothed, since an empty cell of a tree model could never be filled again.
         tables = direct_marginals(schema, pooled, list(tree), total)
         for clique in tree:
             doubt = BASE_DOUBT_DEVIATIONS * np.sqrt(pooled.variance(clique).mean())
@@ -140,6 +141,7 @@ def denoise_columns(
         variance = pooled.variance((name,))
         if not np.all(np.isfinite(variance)):
             continue
+        # Cells of a pooled column may differ in variance; the prior needs one.
         mean_variance = max(float(variance.mean()), MIN_TERM_VARIANCE)
         maps = (Identity(variance.size),)
         term = Term((name,), maps, pooled.marginal((name,)), mean_variance)

@@ -140,6 +140,7 @@ def direct_marginals(
             corrected = table + corrections[clique]
             projected[clique] = project_simplex(corrected, total, allowed=allowed)
             corrections[clique] = corrected - projected[clique]
+        # Agreement is a projection as well: least squares of the projected tables.
         weighted = [(c, projected[c], variances[c]) for c in cliques]
         agreed = PooledResiduals.of_tables(schema, total, weighted)
         tables = {clique: agreed.marginal(clique) for clique in cliques}

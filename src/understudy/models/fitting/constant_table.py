@@ -38,6 +38,7 @@ class Constant:
     @property
     def text(self) -> str:
         """The value as documents print it; a grid as its ends and its length."""
+        # A grid of a hundred points says no more than its ends.
         if isinstance(self.value, np.ndarray):
             first, last = self.value[0], self.value[-1]
             return f"{first:g} to {last:g}, {self.value.size} points"

@@ -71,10 +71,14 @@ class DualProblem:
         """One calibration pass."""
         marginals, log_z = self.oracle.run(self.potentials(weights))
         self.passes += 1
-        answers = [t.answer(marginals[t.clique]).ravel() for t in self.terms]
-        squares = [t.square(marginals[t.clique]).ravel() for t in self.terms]
-        mean = np.concatenate(answers)
-        spread = self.total * np.maximum(np.concatenate(squares) - mean**2, 0.0)
+        tables = [marginals[t.clique] for t in self.terms]
+        terms = zip(self.terms, tables, strict=True)
+        mean = np.concatenate([t.answer(table).ravel() for t, table in terms])
+        terms = zip(self.terms, tables, strict=True)
+        square = np.concatenate([t.square(table).ravel() for t, table in terms])
+        # The exact diagonal of the dual's curvature, for free with every pass.
+        variance = np.maximum(square - mean**2, 0.0)
+        spread = self.total * variance
         expected = self.total * mean
         loss = 0.5 * float(np.sum((expected - self.answers) ** 2 / self.variances))
         return DualPoint(weights, expected, spread, log_z, loss)
@@ -155,6 +159,7 @@ class CurvatureMemory:
 
     def add(self, step: Array, change: Array) -> None:
         """Remember a step, in the place of the oldest if there is no room."""
+        # A pair without positive curvature is rounding error and would spoil the memory.
         if not _dot(step, change) > 0:
             return
         is_full = len(self.order) == len(self.steps)

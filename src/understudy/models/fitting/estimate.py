@@ -103,6 +103,7 @@ def fit_measurements(
     """
     total = likely_total(schema, measurements)
     public = prior_terms(schema, measurements)
+    # A public table is one more term, never part of what columns are denoised from.
     own: Sequence[Term] = terms_of(schema, measurements)
     if empirical:
         own = denoise_columns(schema, measurements, own, total)
@@ -121,6 +122,7 @@ def fit_measurements(
     asked_cliques = [term.clique for term in terms]
     every = dict.fromkeys([*base, *((name,) for name in schema), *asked_cliques])
     oracle = Calibration(tree, list(every), sizes)
+    # Weights of questions that were asked before; new ones start at zero.
     weights = {} if warm is None else warm.weights
     report = _gap_reporter(progress_reporter(progress))
     if empirical and total > 0 and terms:
@@ -146,6 +148,7 @@ def fit_measurements(
             tolerance=tolerance,
             progress=report,
         )
+    # A release stores one array for each clique of the model.
     gathered = _gather_potentials(schema, fit, kept)
     model = TreeModel.from_potentials(
         schema, total, list(gathered), gathered, limit=max(tree.cells, limit_cells)

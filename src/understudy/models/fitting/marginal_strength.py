@@ -68,6 +68,7 @@ def prior_variances(looks: Sequence[tuple[Term, Array]]) -> Array:
     if not looks:
         return np.zeros(0)
     log_likelihoods = np.stack([_log_likelihoods(*look) for look in looks])
+    # Marginals of one table are alike, so a hidden one is judged by the others.
     weights = fit_mixing_weights(log_likelihoods, _VARIANCE_PRIOR)
     return np.asarray(posterior_weights(log_likelihoods, weights) @ PRIOR_VARIANCE_GRID)
 

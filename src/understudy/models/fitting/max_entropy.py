@@ -98,6 +98,8 @@ def fit_max_entropy(
     point = problem.evaluate_at(problem.pack_weights(warm or {}))
     memory = CurvatureMemory.for_variances(problem.variances)
     loss = math.inf
+    # With shrinkage one pass of this loop suffices; without, each solution becomes the base
+    # of the next, which is pulled less (the proximal point method).
     while True:
         point, gap = minimise_dual(
             problem, point, strength / noise, memory, goal, progress

@@ -48,6 +48,8 @@ def fit_mixing_weights(log_likelihoods: Array, prior: MixingPrior) -> Array:
     [0.84, 0.16]
     """
     likelihoods = _scale_likelihoods(log_likelihoods)
+    # Started at the prior: few rounds leave the estimate near it, which is wanted where
+    # observations are few.
     weights = prior.weights
     for _ in range(prior.rounds):
         counts = _normalise_rows(likelihoods * weights).sum(axis=0)

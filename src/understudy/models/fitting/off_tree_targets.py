@@ -45,6 +45,7 @@ def add_target_marginals(
     if not beyond or not tree.total > 0:
         return tree
     refined = RefinedTreeModel(tree, {})
+    # Pairs first: larger marginals are shrunk towards what all pairs say, these included.
     for order in sorted({len(term.clique) for term in beyond}):
         same = [term for term in beyond if len(term.clique) == order]
         expected = expected_counts(refined, [term.clique for term in same])
@@ -98,6 +99,7 @@ def expected_counts(
         sums: dict[Clique, Array] = {
             pair: known[pair] for pair in combinations(r, 2) if pair in known
         }
+        # Without all its pairs a larger marginal is not determined well enough.
         if len(sums) == math.comb(len(r), 2):
             shape = [tree.sizes[name] for name in r]
             even = np.full(shape, model.total / math.prod(shape))
@@ -121,6 +123,7 @@ def _shrink_marginal(
     """A measured marginal shrunk towards its expected counts by the prior variances
     `spread`, with the sums that are known better.
     """
+    # The best linear estimate, cell by cell, then scaled to agree with what is exact.
     away = term.to_rows(term.values - term.answer(expected))
     moved = expected + away * spread / (spread + term.row_variance)
     sums = model.marginals(combinations(term.clique, min(len(term.clique) - 1, 2)))

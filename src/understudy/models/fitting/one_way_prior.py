@@ -103,8 +103,10 @@ class _NoisyColumn:
         """The posterior mean of every count under shapes with these weights, in rows,
         shifted so that they add up to the total.
         """
+        # Most shapes are ruled out by the counts; each one left costs an integral.
         likely = weights > MIN_SHAPE_WEIGHT * weights.max()
-        shares = weights[likely] / weights[likely].sum()
+        kept = weights[likely]
+        shares = kept / kept.sum()
         # In a column of very many values the mean, a smooth function of the answer, is
         # computed once at the points of a grid.
         grid_means: Array | None = None
@@ -188,11 +190,14 @@ def _far_log_likelihood(answers: Array, mean: float) -> Array:
     """The same for answers far above the noise, by Laplace's method at the mode."""
     shapes = GAMMA_SHAPES
     counts = _far_posterior_mode(answers, shapes, mean)
-    log_prior = (shapes - 1) * np.log(counts) - shapes * counts / mean
-    log_prior += shapes * np.log(shapes / mean) - gammaln(shapes)
+    rate = shapes / mean
+    log_prior = (shapes - 1) * np.log(counts) - rate * counts
+    log_prior += shapes * np.log(rate) - gammaln(shapes)
+    # A shape below one makes the prior convex at zero; the answer is far from there.
     curvature = np.maximum(1 + (shapes - 1) / counts**2, 0.1)
     log_noise = -((counts - answers) ** 2) / 2
-    return np.asarray(log_prior + log_noise + np.log(2 * np.pi / curvature) / 2)
+    log_width = np.log(2 * np.pi / curvature) / 2
+    return np.asarray(log_prior + log_noise + log_width)
 
 
 def _far_posterior_mode(answers: Array, shapes: Array, mean: float) -> Array:

@@ -38,6 +38,7 @@ def prior_terms(schema: Schema, measurements: Measurements) -> list[Term]:
         clique = gap.distance.clique
         order = [clique.index(name) for name in schema if name in clique]
         table = (gap.estimate / gap.distance.grid).transpose(order)
+        # Half of the distance are rows too many, half rows too few: Σ error² ≤ d²/2.
         variance = distance**2 / (2 * table.size)
         maps = tuple(Identity(size) for size in table.shape)
         names = tuple(clique[i] for i in order)

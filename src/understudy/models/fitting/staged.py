@@ -77,6 +77,7 @@ def fit_in_stages(
             Term(t.clique, t.maps, total * t.answer(shares[t.clique]), t.variance)
             for t in held
         ]
+        # New terms are shrunk towards what the model says of them by now.
         expected = [(t, total * shares[t.clique]) for t in stage]
         new, loss = shrink_terms_to_expected(expected)
         held = [*kept, *new]

@@ -201,6 +201,7 @@ class Adaptive(Synthesizer):
             parts = plan.last_columns
             weights = round_to_sqrt2(list(parts.values()))
             return known + curator.measure(list(parts), share=1, weights=weights)
+        # One pair is the whole workload: a distance would cost budget and decide nothing.
         if plan.is_single_pair_enough:
             return known + curator.measure(plan.pairs, share=1)
         columns = curator.measure(
@@ -214,6 +215,8 @@ class Adaptive(Synthesizer):
             if curator.share_left > MAX_UNSPENT_PART:
                 state = measure_tree(run, state, plan.pairs)
             state = measure_triples(run, state)
+        # What no pair or triple was worth still lowers the error of every marginal when
+        # it goes to the columns.
         if curator.share_left > MAX_UNSPENT_PART:
             state = remeasure_columns(run, state, plan.last_columns, curator.share_left)
         return state
@@ -227,6 +230,8 @@ class Adaptive(Synthesizer):
         """The maximum-entropy model of what one tree holds, with what was measured
         beyond it as targets of sampled rows.
         """
+        # Decided from the measurements alone, so that a stored release is estimated again
+        # in the same way.
         held = cliques_in_tree(measurements, schema, self.cells)
         reduced = reduce_triples_to_pairs(measurements, held)
         tree = fit_measurements(

@@ -125,11 +125,13 @@ def allocate_budget(candidates: Candidates, power: float) -> dict[Clique, Budget
     >>> bool(shares["a",].part > 0.9), round(sum(share.part for share in shares.values()), 9)
     (True, 1.0)
     """
+    # Without a weight every allocation is as good: none is made.
     if not any(candidate.weight > 0 for candidate in candidates.values()):
         return {}
     solved = solve_separately(candidates, power)
     shares: dict[Clique, BudgetShare] = {}
     for i, (clique, candidate) in enumerate(candidates.items()):
+        # A pair gains from larger marginals too, so the gain is not that of its own part.
         gain = max(candidate.distance - float(solved.left[i]), 0.0)
         shares[clique] = BudgetShare(float(solved.parts[i]), gain)
     return shares

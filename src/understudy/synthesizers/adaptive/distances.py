@@ -48,6 +48,7 @@ def would_distances_inform(noise: float, rows: float) -> bool:
     >>> would_distances_inform(90.0, 1_000.0), would_distances_inform(110.0, 1_000.0)
     (True, False)
     """
+    # Decided before anything is paid, so the spread can only be assumed.
     spread = EXPECTED_DISTANCE_SPREAD * max(rows, 1e-9)
     return signal_share(spread**2 + noise**2, noise**2) > 1 / 2
 
@@ -85,6 +86,7 @@ def column_errors(
     """The mean L1 error of each measured column, from the noise of every measurement
     that informs it.
     """
+    # Pooled, because pairs and triples inform their columns as well.
     pooled = PooledResiduals.of(schema, measurements)
     errors: dict[str, float] = {}
     for name in names:
@@ -155,6 +157,7 @@ def are_pairs_hidden(
         return False
     noise = distance_noise(answers)
     variance = float(np.var([float(d) for d in answers]))
+    # The sample variance of n normal numbers has a relative standard error of √(2/n).
     doubt = 2 * noise * math.sqrt(2 / len(answers))
     possible_spread = math.sqrt(max(variance - noise + doubt, 0.0))
     return (

@@ -115,6 +115,7 @@ class FewColumnsPlan:
             same = [r for r in targets if len(r) == order]
             if all(r in expected for r in same):
                 yield self._split_by_size(same)
+        # Counted at once, the whole table informs every marginal without overlap.
         table = tuple(self.single)
         if self.cells(table) <= self.largest:
             yield {table: 1.0}
@@ -171,6 +172,7 @@ class FewColumnsPlan:
         """The noise variance that a part of the budget left would buy."""
         if self.noise <= 0:
             return 0.0
+        # Laplace noise of scale s has the standard deviation √2·s, and ε = 1/s.
         return laplace_variance(part * math.sqrt(2) / self.noise)
 
     def predict_error(
@@ -208,6 +210,7 @@ class FewColumnsPlan:
     ) -> float:
         """The mean L1 error left on a column."""
         cells = self.cells((name,))
+        # The precision that the first look gave each cell, from its mean L1 error.
         before = max(error / (MEAN_ABS_NORMAL * cells), 1e-6) ** -2
         after = before + self._precision_of((name,), precisions)
         return MEAN_ABS_NORMAL * cells / math.sqrt(after)

@@ -62,6 +62,7 @@ class FirstLook:
         self.column_weights = column_weights(self.targets, list(schema))
         self.pair_weights = pair_weights(self.targets, list(self.sizes))
         self.levels = coarse_maps(schema, list(self.pair_weights))
+        # Discovery may have counted some columns already; those are not asked again.
         self.singles = one_ways(curator)
         self.pairs = [r for r in self.pair_weights if self._can_measure(r)]
 
@@ -79,6 +80,7 @@ class FirstLook:
     def column_part(self, name: str) -> float:
         """The part of a column that minimises the weighted noise of all, up to a factor."""
         weight = max(self.column_weights[name], self.min_column_weight)
+        # Minimises Σ weight·size·part^−power with Σ part = 1 (Lagrange).
         size = self.curator.schema.sizes((name,))[0]
         return float((weight * size) ** (1 / (1 + self.power)))
 
@@ -128,6 +130,7 @@ class FirstLook:
         self, known: Measurements, columns: Measurements, progress: Progress
     ) -> tuple[AdaptiveRun, AdaptiveState]:
         """The run, and its state after the first look at `columns`."""
+        # The unit is known as a mean size E|X|; gains need the standard deviation.
         is_laplace = self.power == LAPLACE_NOISE_POWER
         mean_abs = MEAN_ABS_LAPLACE if is_laplace else MEAN_ABS_NORMAL
         weights = self.targets | self.pair_weights

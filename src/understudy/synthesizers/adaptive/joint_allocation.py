@@ -97,6 +97,7 @@ def _as_residual(
 def _with_parts(
     queries: Sequence[MarginalQuery], allocation: Allocation
 ) -> list[MarginalQuery]:
+    # Parts too small to matter are left to the others.
     kept = np.where(allocation.parts < MIN_BUDGET_PART, 0.0, allocation.parts)
     kept /= kept.sum()
     return [
@@ -128,6 +129,7 @@ def residual_problem(
     for k, target in enumerate(targets):
         inside = [tau for tau in _nonempty_subsets(target) if tau in index]
         composes += [(k, index[tau], 1.0) for tau in inside]
+    # A target without any distance would divide by zero.
     distances = np.array([c.distance for c in candidates.values()])
     return AllocationProblem(
         informs=Incidence.of(informs),
@@ -150,6 +152,8 @@ def precision_ratio(query: MarginalQuery, tau: Clique) -> float:
 def _noise_factor(is_inside: bool, axis: AxisMap) -> float:
     """What one column of a question does to the variance of a residual."""
     free = 1 - 1 / axis.size
+    # Centred twice: once in the question, which also lowers its sensitivity, and once in
+    # the residual.
     if isinstance(axis, Centring):
         return free**2
     return free if is_inside else float(axis.size)

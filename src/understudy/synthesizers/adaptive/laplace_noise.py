@@ -55,6 +55,8 @@ def prefers_laplace(
     if not has_few_columns(sizes, largest):
         return False
     pairs = [a * b for a, b in combinations(sizes, 2)] or [math.prod(sizes)]
+    # Variances add up with the number of pairs for Gaussian noise, ε is divided by it for
+    # Laplace noise.
     gaussian_on_pairs = len(pairs) * gaussian
     laplace_on_pairs = laplace_variance(epsilon / len(pairs))
     if laplace_on_pairs <= MAX_LAPLACE_RATIO_PAIRS * gaussian_on_pairs:

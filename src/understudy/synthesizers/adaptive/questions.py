@@ -113,6 +113,7 @@ def distance_share(
     """The share of the budget with which so many distances have noise of at most
     `noise_share` of all rows, between `selection` and `most`.
     """
+    # Solves unit_noise·(share/count)^−power = noise_share·rows for the share.
     ratio = run.unit_noise / (noise_share * max(state.rows, 1.0))
     needed = Fraction(ratio ** (1 / run.power) * count).limit_denominator(1000)
     wanted = max(run.settings.selection, min(needed, most))
@@ -184,6 +185,7 @@ def score_triples(
     triples = strongest_triples(
         run.weights, distances, run.sizes, run.settings.largest, MAX_TRIPLE_DISTANCES
     )
+    # Hopeless distances would cost `selection` and rank the triples by chance.
     if are_triples_informative(run, state, len(triples)):
         return _ask_triples(run, state, triples, distances)
     model = state.estimate.model
@@ -283,6 +285,8 @@ def ask_queries(
     share: Fraction,
 ) -> AdaptiveState:
     """Ask these questions, and fit the model again if any budget is left."""
+    # Parts are rounded to powers of √2, which costs at most a few per cent and keeps the
+    # number of different noise scales small.
     answers = run.curator.measure(
         [query.clique for query in queries],
         share=share,

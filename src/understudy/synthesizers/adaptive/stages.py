@@ -73,6 +73,7 @@ def measure_few_columns(run: AdaptiveRun, state: AdaptiveState) -> AdaptiveState
         if len(r) == 2 and clique_cells(r, run.sizes) <= run.settings.largest
     ]
     candidates: Candidates = {}
+    # One pair is measured in any case, and needs no distance.
     if len(pairs) > 1:
         target = FEW_COLUMNS_NOISE_SHARE, MAX_DISTANCE_PART
         share = distance_share(run, state, len(pairs), *target)
@@ -117,6 +118,8 @@ def measure_forest(
         )
     ranked = rank_by_gain(candidates, allocate_budget(candidates, run.power))
     kept, left_out = admit_cliques(ranked, TreeGrowth(run.sizes), run.settings.cells)
+    # Again with the columns, which would get part of what is left: the forest gets no
+    # more than it would in the allocation of everything.
     competing = add_columns(run, state, {r: candidates[r] for r in kept}, candidates)
     shares = allocate_budget(competing, run.power)
     worthwhile = [r for r in rank_by_gain(competing, shares) if len(r) > 1]
@@ -231,6 +234,7 @@ def _measure_jointly(
 
 def measure_triples(run: AdaptiveRun, state: AdaptiveState) -> AdaptiveState:
     """The triples that gain most, with the share that was reserved for them."""
+    # A round of distances must leave something to measure with.
     if not state.reserved or run.curator.share_left <= run.settings.selection:
         return state
     state, candidates = score_candidates(run, state, state.reserved_for)

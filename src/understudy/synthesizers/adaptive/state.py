@@ -127,6 +127,7 @@ class AdaptiveState:
         """The same with a decision for every candidate: NO_GAIN for those that no
         verdict names.
         """
+        # A later verdict of the same candidate wins: measured although without room.
         by_clique: dict[Clique, Verdict] = {}
         for verdict, cliques in verdicts.items():
             by_clique |= dict.fromkeys(cliques, verdict)

@@ -44,6 +44,7 @@ def admit_cliques(
     left_out: list[Clique] = []
     refusals, forecasts = 0, 0
     for clique in ranked:
+        # What a node holds already costs nothing; all else needs a forecast, which is slow.
         fits = growth.holds(clique)
         if not fits:
             forecasts += 1
@@ -81,6 +82,7 @@ def cliques_in_tree(
     kept: list[Clique] = []
     refusals = 0
     for clique in cliques:
+        # Sampled rows match triples in any case; in a large tree they only cost time.
         limit = cells if len(clique) < 3 else min(cells, MAX_TRIPLE_TREE_CELLS)
         fits = growth.holds(clique) or (
             refusals < MAX_CONSECUTIVE_REFUSALS
@@ -158,6 +160,7 @@ def _sum_to_pair(triple: Measurement, pair: Clique) -> Measurement:
     summed = tuple(i for i, name in enumerate(triple.clique) if name not in pair)
     values = np.asarray(triple.values.sum(axis=summed), np.int64)
     widening = math.sqrt(triple.values.size / values.size)
+    # Scales are fractions, as everything that a price depends on.
     exact = Fraction(widening).limit_denominator(1000)
     maps = tuple(m for i, m in enumerate(triple.maps) if i not in summed)
     return replace(
