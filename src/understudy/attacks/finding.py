@@ -92,7 +92,13 @@ AttackFigure = Bars | Curves
 class AttackFinding:
     """The outcome of an attack. `text` is for a person, `facts` for a program.
 
-    >>> AttackFinding(name="none", title="Nothing", text=("Nothing happened.",), figure=Bars(title="", axis="", bars=()), facts={}).name
+    >>> AttackFinding(
+    ...     name="none",
+    ...     title="Nothing",
+    ...     text=("Nothing happened.",),
+    ...     figure=Bars(title="", axis="", bars=()),
+    ...     facts={},
+    ... ).name
     'none'
     """
 

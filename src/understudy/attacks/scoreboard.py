@@ -99,7 +99,9 @@ def run_scoreboard_attack(
 ) -> AttackFinding:
     """The share of targets named rightly, by how much is known of them.
 
-    >>> run_scoreboard_attack(records=200, films=100, targets=10, known=(8,)).facts["wrongly_named"] <= 1
+    >>> run_scoreboard_attack(records=200, films=100, targets=10, known=(8,)).facts[
+    ...     "wrongly_named"
+    ... ] <= 1
     True
     """
     rng = np.random.default_rng(seed)

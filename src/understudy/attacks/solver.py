@@ -104,7 +104,11 @@ def solve_puzzle(
 
     >>> from understudy.attacks.puzzle import census_block
     >>> puzzle = census_block()
-    >>> [puzzle.describe_person(*person) for table in solve_puzzle(puzzle).tables for person in table][:3]
+    >>> [
+    ...     puzzle.describe_person(*person)
+    ...     for table in solve_puzzle(puzzle).tables
+    ...     for person in table
+    ... ][:3]
     ['8 F B single', '18 M W single', '24 F W single']
     """
     search = _PuzzleSearch(puzzle, effort)

@@ -51,7 +51,9 @@ def column_chart(
     """One column: how often each value occurs, synthetic marks over real bars, or
     synthetic bars alone.
 
-    >>> chart = column_chart("<sex>", ["F", "M"], np.array([0.4, 0.6]), np.array([0.5, 0.5]))
+    >>> chart = column_chart(
+    ...     "<sex>", ["F", "M"], np.array([0.4, 0.6]), np.array([0.5, 0.5])
+    ... )
     >>> chart.count("<rect"), chart.count("<line"), "&lt;sex&gt;" in chart
     (2, 4, True)
     """
@@ -181,7 +183,12 @@ def _tick_labels(words: Sequence[str], left: float, pitch: float) -> list[Markup
 def _shorten_tick(word: str) -> str:
     """A label in little room: of a range where it begins, of a number four digits.
 
-    >>> _shorten_tick("24.5 to 27.9"), _shorten_tick("0.0081920001"), _shorten_tick("back to work"), _shorten_tick("25-00503")
+    >>> (
+    ...     _shorten_tick("24.5 to 27.9"),
+    ...     _shorten_tick("0.0081920001"),
+    ...     _shorten_tick("back to work"),
+    ...     _shorten_tick("25-00503"),
+    ... )
     ('24.5', '0.008192', 'back to …', '25-00503')
     """
     range_start = re.match(r"-?\d\S*(?= (?:to|…) )", word)

@@ -105,7 +105,7 @@ def publishable_report(
 
     >>> publishable_report(None)
     Traceback (most recent call last):
-    understudy.errors.Refused: A report without real rows is about a release: give one. Nothing was read.
+    understudy.errors.Refused: A report without real rows is about a release: give one...
     """
     if release is None:
         raise Refused(

@@ -86,9 +86,18 @@ def pair_heatmap(
     `brief`: where squares are too small for labels they have no titles either, which
     takes a sixth of the room.
 
-    >>> pair_heatmap(["a", "b"], {("a", "b"): 0.5}, title="distance").count("<g><title>a × b: 0.500</title>")
+    >>> pair_heatmap(["a", "b"], {("a", "b"): 0.5}, title="distance").count(
+    ...     "<g><title>a × b: 0.500</title>"
+    ... )
     1
-    >>> figure = pair_heatmap(["a", "b"], {("a", "b"): 0.5}, {("a", "b"): -0.5}, title="t", signed=True, sides=("made", "real"))
+    >>> figure = pair_heatmap(
+    ...     ["a", "b"],
+    ...     {("a", "b"): 0.5},
+    ...     {("a", "b"): -0.5},
+    ...     title="t",
+    ...     signed=True,
+    ...     sides=("made", "real"),
+    ... )
     >>> "<title>a × b: made 0.500, real -0.500</title>" in figure
     True
     """

@@ -57,8 +57,18 @@ class PairFigure:
 def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[PairFigure]:
     """Distances of pairs, correlations and mutual information, whichever were computed.
 
-    >>> part = FindingPart(name="a × b", columns=("a", "b"), value=0.1, facts={"real": 0.6, "synthetic": 0.5})
-    >>> found = Assessment(subject="utility", findings=(Finding(name="correlation", title="Correlations", value=0.1, parts=(part,)),))
+    >>> part = FindingPart(
+    ...     name="a × b",
+    ...     columns=("a", "b"),
+    ...     value=0.1,
+    ...     facts={"real": 0.6, "synthetic": 0.5},
+    ... )
+    >>> found = Assessment(
+    ...     subject="utility",
+    ...     findings=(
+    ...         Finding(name="correlation", title="Correlations", value=0.1, parts=(part,)),
+    ...     ),
+    ... )
     >>> [figure.title for figure in pair_figures(found, ["a", "b"])]
     ['Correlations, before and after', 'Correlations, synthetic less real']
     """

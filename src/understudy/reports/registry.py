@@ -25,7 +25,11 @@ def registry_facts(release: Release) -> dict[str, Fact]:
     >>> from understudy.releases import Guarantee
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker"),))
-    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0))
+    >>> release = Release(
+    ...     guarantee=Guarantee.without_data(),
+    ...     schema=schema,
+    ...     model=ProductModel.uniform(schema, total=4.0),
+    ... )
     >>> registry_facts(release)["dp_flavor"]
     'none: no data used'
     """

@@ -83,7 +83,12 @@ class Report:
     """Everything a page shows. `trade` holds, for each release compared, its name, its
     error and its risk.
 
-    >>> made = Report(title="<b>", columns=(ColumnShares(name="sex", labels=("F", "M"), synthetic=np.array([0.4, 0.6])),))
+    >>> made = Report(
+    ...     title="<b>",
+    ...     columns=(
+    ...         ColumnShares(name="sex", labels=("F", "M"), synthetic=np.array([0.4, 0.6])),
+    ...     ),
+    ... )
     >>> "<h1>&lt;b&gt;</h1>" in made.to_html(), made.internal
     (True, False)
     """

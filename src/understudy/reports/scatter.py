@@ -25,7 +25,9 @@ def scatter_chart(
     """Releases by two measures, each point with its name; both lower is better, so the
     good corner is bottom left.
 
-    >>> scatter_chart([("a", 0.1, 0.2), ("b", 0.3, 0.1)], x="error", y="risk", title="trade-off").count("<circle")
+    >>> scatter_chart(
+    ...     [("a", 0.1, 0.2), ("b", 0.3, 0.1)], x="error", y="risk", title="trade-off"
+    ... ).count("<circle")
     2
     """
     left, top, width, height = 60, 16, 420, 260

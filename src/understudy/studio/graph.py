@@ -38,7 +38,13 @@ def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
     >>> from understudy.releases import Guarantee
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="a"), Boolean(name="b")))
-    >>> find_measured_pairs(Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0)))
+    >>> find_measured_pairs(
+    ...     Release(
+    ...         guarantee=Guarantee.without_data(),
+    ...         schema=schema,
+    ...         model=ProductModel.uniform(schema, total=4.0),
+    ...     )
+    ... )
     {}
     """
     order = {name: i for i, name in enumerate(release.schema)}
@@ -56,7 +62,10 @@ def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
 def mutual_information_bits(table: np.ndarray) -> float:
     """Mutual information of a table of two columns, in bits.
 
-    >>> round(mutual_information_bits(np.array([[5.0, 0.0], [0.0, 5.0]])), 6), mutual_information_bits(np.ones((2, 2)))
+    >>> (
+    ...     round(mutual_information_bits(np.array([[5.0, 0.0], [0.0, 5.0]])), 6),
+    ...     mutual_information_bits(np.ones((2, 2))),
+    ... )
     (1.0, 0.0)
     """
     total = float(table.sum())

@@ -79,7 +79,11 @@ class Visit:
 def is_same_secret(shown: str | None, kept: str) -> bool:
     """Whether this is the secret; takes the same time whatever was shown.
 
-    >>> is_same_secret("abc", "abc"), is_same_secret("abd", "abc"), is_same_secret(None, "abc")
+    >>> (
+    ...     is_same_secret("abc", "abc"),
+    ...     is_same_secret("abd", "abc"),
+    ...     is_same_secret(None, "abc"),
+    ... )
     (True, False, False)
     """
     return shown is not None and secrets.compare_digest(shown.encode(), kept.encode())
@@ -92,7 +96,11 @@ class Door:
     >>> door = Door()
     >>> token = door.launch
     >>> visit = door.open(token)
-    >>> door.open(token) is None, door.visit(visit.session) is visit, token in (visit.session, visit.change, door.launch)
+    >>> (
+    ...     door.open(token) is None,
+    ...     door.visit(visit.session) is visit,
+    ...     token in (visit.session, visit.change, door.launch),
+    ... )
     (True, True, False)
     """
 

@@ -26,8 +26,14 @@ def draw_marginal(release: Release, columns: Sequence[str]) -> Markup:
     >>> from understudy.models import ProductModel
     >>> from understudy.releases import Guarantee
     >>> from understudy.schema import Boolean, Schema
-    >>> schema = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
-    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0))
+    >>> schema = Schema(
+    ...     columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False))
+    ... )
+    >>> release = Release(
+    ...     guarantee=Guarantee.without_data(),
+    ...     schema=schema,
+    ...     model=ProductModel.uniform(schema, total=4.0),
+    ... )
     >>> draw_marginal(release, ["a", "b"]).count("<rect")
     4
     """

@@ -67,7 +67,8 @@ def find_uid_in(
     """The same from the lines of such a list.
 
     >>> client, server = ("127.0.0.1", 40000), ("127.0.0.1", 8000)
-    >>> line = f"0: {spell_endpoint(client)[0]} {spell_endpoint(server)[0]} 01 0:0 00:0 0 1000 0 77123 1"
+    >>> ends = f"{spell_endpoint(client)[0]} {spell_endpoint(server)[0]}"
+    >>> line = f"0: {ends} 01 0:0 00:0 0 1000 0 77123 1"
     >>> find_uid_in([line], client, server), find_uid_in([line], server, client)
     (1000, None)
     """
@@ -90,7 +91,9 @@ def spell_endpoint(endpoint: SocketEndpoint) -> tuple[str, str]:
     """An address and port as the two lists spell them: words of four bytes, each as
     this machine would read it as a number.
 
-    >>> spell_endpoint(("127.0.0.1", 80))[0] == ("0100007F:0050" if sys.byteorder == "little" else "7F000001:0050")
+    >>> spell_endpoint(("127.0.0.1", 80))[0] == (
+    ...     "0100007F:0050" if sys.byteorder == "little" else "7F000001:0050"
+    ... )
     True
     """
     host, port = endpoint

@@ -32,7 +32,7 @@ def check_agreed_total(budget: Budget, runs: int, agreed: str) -> None:
     >>> check_agreed_total(Budget.of("0.5"), 3, "1.5")
     >>> check_agreed_total(Budget.of("0.5"), 3, "0.5")
     Traceback (most recent call last):
-    understudy.errors.Refused: 3 runs spend ε = 1.50 in all, which was not agreed to. Nothing was spent.
+    understudy.errors.Refused: 3 runs spend ε = 1.50 in all, which was not agreed to...
     """
     # The page computes the total too; a stale page must not spend more than it said.
     total = runs * budget.epsilon

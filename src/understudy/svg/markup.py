@@ -122,7 +122,7 @@ def svg_figure(
     """A whole figure with its title, as pages show it.
 
     >>> svg_figure(width=20, height=10, title="empty")
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 10" width="20" role="img" fill="#1f2933"><title>empty</title></svg>'
+    '<svg xmlns="..." viewBox="0 0 20 10" width="20" role="img" ...><title>empty</title></svg>'
     """
     # Without a height, a page that narrows the figure keeps its proportions.
     return svg_root(

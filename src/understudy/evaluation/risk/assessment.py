@@ -41,7 +41,14 @@ def resolve_roles(
     they were guessed.
 
     >>> from understudy.schema import Boolean
-    >>> resolve_roles(Schema(columns=(Boolean(name="a", role=Role.QUASI_IDENTIFIER), Boolean(name="b", role=Role.SENSITIVE))))
+    >>> resolve_roles(
+    ...     Schema(
+    ...         columns=(
+    ...             Boolean(name="a", role=Role.QUASI_IDENTIFIER),
+    ...             Boolean(name="b", role=Role.SENSITIVE),
+    ...         )
+    ...     )
+    ... )
     (['a'], ['b'], False)
     """
     names = list(schema)
@@ -51,6 +58,7 @@ def resolve_roles(
 
     chosen = with_role(Role.QUASI_IDENTIFIER) if quasi is None else list(quasi)
     secrets = with_role(Role.SENSITIVE) if sensitive is None else list(sensitive)
+    # A guess is better than no number, but the report has to say that it is one.
     guessed = not chosen or not secrets
     if not chosen:
         free = [name for name in names if name not in secrets]

@@ -93,6 +93,7 @@ class AttackedRelease:
         ]
 
     def _identity_measures(self) -> list[Measure]:
+        # A measure is computed when its turn comes: what it lacks is then its reason.
         family = "identity"
         columns, rng = list(self.schema), self.rng
         return [
@@ -205,6 +206,7 @@ class AttackedRelease:
     @cached_property
     def control_rows(self) -> Records:
         """A sample of rows that the release never saw."""
+        # Without a control, a high rate may be what anybody would guess.
         if self.holdout is None:
             raise Unavailable(
                 "it needs a holdout: rows of the same kind that the release was not"
@@ -240,6 +242,7 @@ class AttackedRelease:
         )
 
     def _group_records(self) -> Finding:
+        # Groups are sizes within the whole table, so only the targets are a sample.
         everybody = self.real.records(self.quasi)
         is_small = everybody.rows <= MAX_RISK_GROUP_ROWS
         targets = everybody if is_small else self.member_rows
@@ -295,6 +298,7 @@ class AttackedRelease:
         )
 
     def _attack_density(self) -> Finding:
+        # Measured cliques are what a model remembers best.
         cliques = None
         if self.release is not None:
             measured = _measurements_within(self.release, self.schema)

@@ -2,7 +2,8 @@
 two neighbouring tables.
 
 All bounds hold with probability 1 - α. A threshold on a score makes false positives and
-false negatives; their rates get Clopper-Pearson upper bounds FPR and FNR at α/2 each, and any test with such rates proves
+false negatives; their rates get Clopper-Pearson upper bounds FPR and FNR at α/2 each,
+and any test with such rates proves
 
   GDP    μ ≥ Φ⁻¹(1 - δ - FPR) - Φ⁻¹(FNR)
          Nasr et al., "Tight auditing of differentially private ML", 2023
@@ -56,6 +57,7 @@ def clopper_pearson_upper(hits: NDArray[np.int64], trials: int, alpha: float) ->
     >>> clopper_pearson_upper(np.array([0, 10]), 10, 0.05).round(3).tolist()
     [0.259, 1.0]
     """
+    # With only hits the bound is 1, and the beta distribution has no second parameter.
     with np.errstate(invalid="ignore"):
         upper = special.betainccinv(hits + 1, np.maximum(trials - hits, 1e-9), alpha)
     return np.asarray(np.where(hits >= trials, 1.0, upper), np.float64)
@@ -72,6 +74,7 @@ def best_lower_bound(
     """The best bound by a threshold on scores; high scores speak for `there`."""
 
     def bounds_at_cuts(first: Floats, second: Floats, cuts: Floats) -> Floats:
+        # α is shared by the two rates, and the claim needs both.
         wrong = len(first) - np.searchsorted(np.sort(first), cuts, side="left")
         missed = np.searchsorted(np.sort(second), cuts, side="left")
         rates = (
@@ -138,6 +141,7 @@ def _log_ratio(p: Floats, m: Floats, delta: float) -> Floats:
 
 def _renyi_divergence(p: Floats, q: Floats) -> Floats:
     """max over α of D_α(Bernoulli(p) ‖ Bernoulli(q)) / α, for p ≥ q."""
+    # In logarithms: rates may be as small as 1e-6, and their powers far smaller.
     a = RENYI_ORDERS[:, None]
     logs = np.logaddexp(
         a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q)
@@ -170,7 +174,13 @@ def likelihood_ratio(
     """log P(values | there) - log P(values | here) of noisy vectors, one for each along
     the first axis: the best score there is.
 
-    >>> likelihood_ratio(np.array([[0], [1]]), np.array([0]), np.array([1]), Law.DISCRETE_LAPLACE, Fraction(1)).tolist()
+    >>> likelihood_ratio(
+    ...     np.array([[0], [1]]),
+    ...     np.array([0]),
+    ...     np.array([1]),
+    ...     Law.DISCRETE_LAPLACE,
+    ...     Fraction(1),
+    ... ).tolist()
     [-1.0, 1.0]
     """
     moved = np.asarray(here != there).ravel()
@@ -273,6 +283,7 @@ class NoiseSpread:
 
 
 def _logsumexp(logs: Floats) -> float:
+    # The largest term is taken out, so that none overflows.
     peak = float(logs.max())
     return peak + float(np.log(np.exp(logs - peak).sum()))
 
@@ -294,11 +305,13 @@ def loss_by_spread(
     """
     square = linear = 0.0
     for spread in spreads:
+        # An answer that is the same on both tables loses nothing, whatever its noise.
         if not spread.moved.any():
             continue
         scale = spread.most(alpha / len(spreads))
         square += float((spread.moved.astype(np.float64) ** 2).sum()) / scale**2
         linear += float(np.abs(spread.moved).sum()) / scale
+    # Pure ε adds up by L1 over scale, the Gaussian accounts by squared L2.
     match accounting:
         case Accounting.PURE:
             return linear
@@ -344,7 +357,14 @@ class AuditVerdict:
     def sentence(self) -> str:
         """The verdict in one line.
 
-        >>> AuditVerdict(accounting=Accounting.PURE, claimed=1.0, measured=0.87, by_spread=None, claimed_epsilon=1.0, delta=0.0).sentence()
+        >>> AuditVerdict(
+        ...     accounting=Accounting.PURE,
+        ...     claimed=1.0,
+        ...     measured=0.87,
+        ...     by_spread=None,
+        ...     claimed_epsilon=1.0,
+        ...     delta=0.0,
+        ... ).sentence()
         'claimed 1.00, measured at least 0.87, no violation at 1e-6'
         """
         proven, outcome = self.epsilon, "no violation"
@@ -361,7 +381,10 @@ class AuditVerdict:
 def epsilon_of_loss(accounting: Accounting, amount: float, delta: float) -> float:
     """A loss in a run's measure (μ, ε or ρ) as the ε at a δ.
 
-    >>> epsilon_of_loss(Accounting.PURE, 0.5, 0.0), epsilon_of_loss(Accounting.GDP, 0.0, 1e-9)
+    >>> (
+    ...     epsilon_of_loss(Accounting.PURE, 0.5, 0.0),
+    ...     epsilon_of_loss(Accounting.GDP, 0.0, 1e-9),
+    ... )
     (0.5, 0.0)
     """
     if accounting is Accounting.PURE or amount in (0.0, inf):

@@ -73,6 +73,7 @@ def largest_refuted_epsilon(
     """
     if p_value(right, guesses, canaries, 0.0, delta) >= alpha:
         return 0.0
+    # The p-value rises with ε, so the largest refuted one is found by halving.
     low, high = 0.0, MAX_REFUTED_EPSILON
     for _ in range(60):
         middle = (low + high) / 2
@@ -151,6 +152,8 @@ def score_canaries(
         gram += weight * (design.T @ design).toarray()
         moment += weight * (design.T @ residual)
     for sparse_answer in measurements.sparse:
+        # A cell that passed the threshold speaks for a canary in it; how much is left
+        # to the ranking, since thresholded noise has no simple likelihood.
         shown = {tuple(code) for code in sparse_answer.codes.tolist()}
         columns = [canaries[name] for name in sparse_answer.clique]
         rows = np.stack(columns, axis=1).tolist()

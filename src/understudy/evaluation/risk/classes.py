@@ -32,7 +32,11 @@ def equivalence_classes(
 
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="a"), Boolean(name="b")))
-    >>> rows = Records(schema, {"a": np.array([0, 1, 0], np.uint8), "b": np.array([1, 1, 1], np.uint8)}, {})
+    >>> rows = Records(
+    ...     schema,
+    ...     {"a": np.array([0, 1, 0], np.uint8), "b": np.array([1, 1, 1], np.uint8)},
+    ...     {},
+    ... )
     >>> equivalence_classes(["a", "b"], rows)[0].tolist()
     [0, 1, 0]
     """
@@ -185,6 +189,7 @@ def _uniqueness_part(
     for names in column_sets:
         here, there = equivalence_classes(names, real, synthetic)
         total = int(max(here.max(initial=0), there.max(initial=0))) + 1
+        # Alone in the real table, and then whether one synthetic row is the same.
         is_alone = class_sizes(here, total) == 1
         synthetic_sizes = np.bincount(there, minlength=total)[here]
         unique.append(float(is_alone.mean()))
@@ -208,6 +213,7 @@ def _choose_column_sets(
 ) -> list[tuple[str, ...]]:
     if comb(len(columns), k) <= MAX_UNIQUENESS_COLUMN_SETS:
         return list(combinations(columns, k))
+    # A set, so that no combination counts twice.
     drawn = {
         tuple(sorted(rng.choice(len(columns), k, replace=False).tolist()))
         for _ in range(MAX_UNIQUENESS_COLUMN_SETS)
@@ -216,5 +222,6 @@ def _choose_column_sets(
 
 
 def _renumber_keys(key: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    # Dense numbers from 0, in the order of the old ones.
     values, places = np.unique(key, return_inverse=True)
     return places.reshape(-1).astype(np.int64), max(1, len(values))

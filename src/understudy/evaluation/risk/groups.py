@@ -39,7 +39,10 @@ def assess_risk_groups(
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> people = Records(schema, {"smoker": np.array([0] * 9 + [1], np.uint8)}, {})
-    >>> [(part.name, part.facts["records"]) for part in assess_risk_groups(people, ["smoker"]).parts]
+    >>> [
+    ...     (part.name, part.facts["records"])
+    ...     for part in assess_risk_groups(people, ["smoker"]).parts
+    ... ]
     [('high risk', 1), ('medium risk', 0), ('low risk', 9)]
     """
     if not quasi:

@@ -46,6 +46,7 @@ def assess_attribute_inference(
             reason = "nothing else is known about anybody"
             parts.append(FindingPart(name=secret, columns=(secret,), reason=reason))
             continue
+        # The secret itself is not among what the attacker knows.
         space = NeighbourSpace(synthetic, others)
         risks[secret] = Risk(
             _nearest_row_rate(space, members, secret),
@@ -108,6 +109,7 @@ def assess_disco(
             _certainty_rate(members, synthetic, quasi, secret),
             _certainty_rate(control, synthetic, quasi, secret),
         )
+        # What the real table would give away, had it been published.
         own = _certainty_rate(members, members, quasi, secret)
         parts.append(_secret_part(secret, risks[secret], in_the_original=own.value))
     return _worst_finding(

@@ -55,6 +55,7 @@ def assess_linkage(
         raise Unavailable("the two files have no column in common")
     if not named.rows or not release.rows:
         raise Unavailable("one of the tables has no rows")
+    # Only pairs that are alone on both sides: a link to one of several is a guess.
     people, rows = find_unique_links(named, release, on)
     facts: dict[str, Fact] = {
         "links": len(people),

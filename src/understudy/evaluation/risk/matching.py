@@ -231,7 +231,10 @@ def average_copies(copies: Sequence[QuasiIdentifiers]) -> QuasiIdentifiers:
     """One table out of aligned copies: the mean of each number, the most frequent of
     each label (the first of equals).
 
-    >>> one, two = (QuasiIdentifiers(np.array([[label]]), np.array([[number]])) for label, number in ((1, 30.0), (1, 40.0)))
+    >>> one, two = (
+    ...     QuasiIdentifiers(np.array([[label]]), np.array([[number]]))
+    ...     for label, number in ((1, 30.0), (1, 40.0))
+    ... )
     >>> average_copies([one, two]).numbers.tolist()
     [[35.0]]
     """

@@ -101,7 +101,10 @@ class Risk:
         widened for the choice.
 
         >>> risk = Risk(Rate(75, 100), Rate(50, 100))
-        >>> one, three = (risk.to_finding("x", "X", family="identity", note="", worst_of=n).interval for n in (1, 3))
+        >>> one, three = (
+        ...     risk.to_finding("x", "X", family="identity", note="", worst_of=n).interval
+        ...     for n in (1, 3)
+        ... )
         >>> three[0] < one[0] and one[1] < three[1]
         True
         """
@@ -182,9 +185,13 @@ def max_true_positive_rate(
     """The largest true-positive rate any attack can have against an (ε, δ)-private
     release at this false-positive rate.
 
-    >>> round(max_true_positive_rate(1.0, 0.0, 0.01), 4), max_true_positive_rate(50.0, 0.0, 0.5)
+    >>> (
+    ...     round(max_true_positive_rate(1.0, 0.0, 0.01), 4),
+    ...     max_true_positive_rate(50.0, 0.0, 0.5),
+    ... )
     (0.0272, 1.0)
     """
+    # The two lines of the trade-off curve; exp(700) is near the largest double.
     from_below = math.exp(min(epsilon, 700.0)) * false_positives + delta
     from_above = 1 - math.exp(-epsilon) * (1 - delta - false_positives)
     return max(0.0, min(1.0, from_below, from_above))

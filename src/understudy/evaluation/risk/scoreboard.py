@@ -51,6 +51,7 @@ class RowScoreboard:
         here, there = target.numbers(name)[0], self.rows.numbers(name)
         if np.isnan(here):
             return np.asarray(np.isnan(there), np.float64)
+        # A column of one value has no width, and every row is alike in it.
         scale = max(self.rows.width(name) / 10, 1e-12)
         alike = np.exp(-np.abs(np.nan_to_num(there) - here) / scale)
         return np.asarray(np.where(np.isnan(there), 0.0, alike))
@@ -61,7 +62,10 @@ def find_outstanding_row(
 ) -> int | None:
     """The row that stands out; None if none does.
 
-    >>> find_outstanding_row(np.array([0.0, 0.0, 0.0, 5.0])), find_outstanding_row(np.array([1.0, 1.0, 0.0]))
+    >>> (
+    ...     find_outstanding_row(np.array([0.0, 0.0, 0.0, 5.0])),
+    ...     find_outstanding_row(np.array([1.0, 1.0, 0.0])),
+    ... )
     (3, None)
     """
     if len(scores) < 2 or scores.std() == 0:
@@ -93,6 +97,7 @@ def assess_scoreboard(
         )
     if not members.rows or synthetic.rows < 2:
         raise Unavailable("one of the tables has too few rows")
+    # A table of few columns has fewer values to know.
     known = min(known, len(columns))
     attack = _ScoreboardAttack(RowScoreboard(synthetic), columns, known, wrong)
     rates, shown = [], []

@@ -44,6 +44,7 @@ def assess_singling_out(
     the control.
     """
     control = _require_control(members, control, synthetic)
+    # Equal sizes: whether exactly one person fits depends on how many there are.
     size = min(members.rows, control.rows)
     here, there = members.sample(size, rng), control.sample(size, rng)
     known = min(known, len(columns))
@@ -137,6 +138,7 @@ def _link_rate(spaces: Sequence[NeighbourSpace], people: Records, near: int) -> 
 def _draw_column_sets(
     columns: Sequence[str], known: int, rng: np.random.Generator
 ) -> list[list[str]]:
+    # A dict keeps the order of the draws, and no set of columns twice.
     drawn = {
         tuple(sorted(rng.choice(len(columns), known, replace=False).tolist())): None
         for _ in range(CONDITION_COLUMN_SETS)

@@ -121,6 +121,7 @@ class _ComparedTables:
 
     def _count_measures(self) -> list[Measure]:
         """Measures of all rows, from counts."""
+        # Computed when their turn comes, and in this order: they share one generator.
         both, rng = (self.real, self.synthetic, self.schema), self.rng
         orders = [
             Measure(

@@ -80,6 +80,7 @@ def count_errors(
         zeros = schema.zeros(clique)
         kept = np.ones(here.shape, bool) if zeros is None else ~zeros
         true.append(here[kept].astype(np.float64))
+        # Scaled to as many rows, or a larger synthetic table would look biased.
         errors.append(there[kept] * (rows / made) - here[kept])
     if not true:
         raise Unavailable("every column has too many values to count each")

@@ -38,6 +38,7 @@ def scores_of_codec(codec: Codec) -> NDArray[np.float64] | None:
     column, scores = codec.column, np.full(codec.size, np.nan)
     if isinstance(codec.bins, BinEdges):
         assert isinstance(column, Lattice)
+        # A bin of integers ends one before the next begins, so its middle is half less.
         edges = np.array(codec.bins.edges, np.float64)
         scores[: len(codec.bins)] = (edges[:-1] + edges[1:] - 1) / 2
     elif isinstance(column, Boolean) or (

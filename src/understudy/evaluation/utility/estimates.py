@@ -74,6 +74,7 @@ def frame_of_records(records: Records) -> Any:
         if isinstance(records.schema[name], Lattice | Boolean):
             columns[name] = records.numbers(name)
             continue
+        # A label of its own for missing cells, which pandas then takes for no category.
         labels = np.array(
             [*codec.labels()[: len(codec.bins) + codec.has_other], None], dtype=object
         )
@@ -150,6 +151,7 @@ def _explain_unusable(
     if name not in fit:
         return f"the {word} fit has no such term"
     error = fit[name].error
+    # Under perfect separation a standard error grows without bound.
     typical = float(np.median([estimate.error for estimate in fit.values()]))
     is_usable = np.isfinite(error) and 0 < error <= MAX_ERROR_TO_MEDIAN * typical
     if is_usable:
@@ -216,6 +218,7 @@ def assess_estimates(
 
 def _make_response_numeric(formula: str, data: Any) -> str:
     """The formula; a two-valued response of labels becomes 0 and 1 in the frame."""
+    # statsmodels fits a binomial family to numbers alone.
     response = formula.split("~")[0].strip()
     if response in data and data[response].dtype == "category":
         codes = data[response].cat.codes

@@ -55,6 +55,7 @@ def assess_kmarginal(
     most = None if len(schema) < ALL_PAIRS_BELOW_COLUMNS else MAX_SCORED_PAIRS
     cliques = choose_cliques(schema, 2, most=most, rng=rng or np.random.default_rng(0))
     found = marginal_distances(real, synthetic, schema, cliques)
+    # L1 is twice the total variation distance.
     mean_l1 = 2 * sum(gap.distance for gap in found) / len(found)
     counts = [occurring_cells(real, clique, schema)[1] for clique in cliques]
     share = equivalent_share(counts, mean_l1)
@@ -113,7 +114,10 @@ def expected_sample_l1(counts: list[NDArray[np.int64]], sample: int) -> float:
     """Expected L1 distance between a table's marginal and that of a sample without
     replacement, mean over marginals.
 
-    >>> round(expected_sample_l1([np.array([1, 1])], 1), 12), expected_sample_l1([np.array([3, 5])], 8)
+    >>> (
+    ...     round(expected_sample_l1([np.array([1, 1])], 1), 12),
+    ...     expected_sample_l1([np.array([3, 5])], 8),
+    ... )
     (1.0, 0.0)
     """
     deviations = [float(sampling_deviation(cells, sample).sum()) for cells in counts]

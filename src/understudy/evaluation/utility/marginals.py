@@ -60,7 +60,10 @@ class MarginalDistance:
 class MarginalComparison:
     """Every column and every pair, farthest first.
 
-    >>> MarginalComparison(columns=(MarginalDistance(("age",), 0.02), MarginalDistance(("sex",), 0.01)), pairs=()).worst_columns(1)
+    >>> MarginalComparison(
+    ...     columns=(MarginalDistance(("age",), 0.02), MarginalDistance(("sex",), 0.01)),
+    ...     pairs=(),
+    ... ).worst_columns(1)
     (MarginalDistance(clique=('age',), distance=0.02),)
     """
 
@@ -118,6 +121,7 @@ def total_variation(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> fl
     An empty table has nothing in common with one that is not.
     """
     here, there = int(real.sum()), int(synthetic.sum())
+    # Shares of an empty table are undefined; two empty ones agree.
     if here == 0 or there == 0:
         return 0.0 if here == there else 1.0
     return float(np.abs(real / here - synthetic / there).sum() / 2)
@@ -156,6 +160,7 @@ def occurring_cells(
 
 def _batch_cliques(schema: Schema, cliques: list[Clique]) -> list[list[Clique]]:
     """Cliques small enough to count densely, in groups that fit memory together."""
+    # First fit in the given order: cliques of a kind have similar sizes.
     batches: list[list[Clique]] = []
     room = 0
     for clique in cliques:

@@ -67,6 +67,7 @@ def assess_marginals(
         most=most if order > 2 else None,
         rng=rng or np.random.default_rng(0),
     )
+    # Farthest first, so the first one is the largest.
     found = marginal_distances(real, synthetic, schema, chosen)
     mean = sum(gap.distance for gap in found) / len(found)
     parts = tuple(

@@ -121,6 +121,7 @@ def logistic_propensity(
     if parameters < 2:
         raise Unavailable("no column varies")
     rows, c = len(matrix), float(synthetic.mean())
+    # Snoke et al.: each parameter but the intercept adds one such unit by chance.
     unit = c * (1 - c) ** 2 / rows
     return Propensity(
         pmse=propensity_mean_square(scores, synthetic),

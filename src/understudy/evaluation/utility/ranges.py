@@ -2,7 +2,8 @@
 and in the synthetic table.
 
 Each query picks columns and, in each of them, a range of values if they have an order
-and a random set of them if they have none, as in Zhang et al., "PrivSyn", 2021. The error is the absolute difference of the two shares of rows.
+and a random set of them if they have none, as in Zhang et al., "PrivSyn", 2021. The
+error is the absolute difference of the two shares of rows.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def draw_code_range(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]
     """
     inside = np.zeros(codec.size, bool)
     values = len(codec.bins)
+    # A column without values has codes for missing and other alone.
     if values == 0:
         inside[rng.integers(0, codec.size)] = True
     elif _is_ordered(codec):
@@ -73,6 +75,7 @@ def draw_queries(
     """That many boxes, spread evenly over the cliques."""
     queries = []
     for i in range(most):
+        # In turn, so that every clique is asked about equally often.
         clique = cliques[i % len(cliques)]
         ranges = [draw_code_range(schema.codecs[name], rng) for name in clique]
         queries.append(RangeQuery(clique, tuple(ranges)))

@@ -140,6 +140,7 @@ def _run_task(
         raise Unavailable("no other column varies")
     truth = test.codes[target]
     scores: dict[str, Fact] = {}
+    # The same test rows and the same design for both, so only the training differs.
     for word, rows_used in (("synthetic", made), ("nonprivate", train)):
         error, area = _test_classifier(
             design, rows_used, test, target, learner, int(rng.integers(2**31))
@@ -147,6 +148,7 @@ def _run_task(
         scores[word] = error
         if area is not None:
             scores[f"{word}_auc"] = area
+    # The majority of the real training rows: what needs no release at all.
     frequent = np.bincount(train.codes[target]).argmax()
     scores["majority"] = float(np.mean(truth != frequent))
     scores["test_rows"] = test.rows

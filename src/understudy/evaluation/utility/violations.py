@@ -76,6 +76,7 @@ def _violation_part(
     if not all(column in schema for column in columns):
         reason = "it speaks of a column that is not released"
         return FindingPart(name=name, columns=columns, reason=reason)
+    # The real table may break its own rules: the synthetic one should not be blamed.
     here = violation_rate(real.records(columns), predicate)
     there = violation_rate(synthetic.records(columns), predicate)
     if here is None or there is None:

@@ -102,6 +102,7 @@ def _true_positive_part(
         needed = round(1 / rate)
         reason = f"it takes at least {needed} people in the control"
         return FindingPart(name=label, reason=reason)
+    # The threshold that lets no more of the control through than the rate says.
     passed = int(np.floor(len(control) * rate))
     threshold = np.sort(control)[-passed]
     hits = Rate(int((members > threshold).sum()), len(members))

@@ -40,6 +40,7 @@ def find_rarest_row(rows: Codes) -> int:
     surprise = np.zeros(len(next(iter(rows.values()))))
     for codes in rows.values():
         counts = np.bincount(np.asarray(codes, np.int64))
+        # Columns taken as independent: a cheap measure of how rare a row is.
         surprise -= np.log(counts[codes] / len(codes))
     return int(surprise.argmax())
 
@@ -71,6 +72,7 @@ def attack_by_shadows(
         _query_shadows(make, table, shadows, rows, target, cliques)
         for table in (rows, without)
     )
+    # Judged on shadows that it was not trained on, or noise would look like skill.
     half = shadows // 2
     weight = _query_weights(inside[:half], outside[:half])
     return roc_finding(
