@@ -20,10 +20,7 @@ class Bar:
     safe: bool = False
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-)
+@dataclass(frozen=True, kw_only=True)
 class Bars:
     """Bars, one below the other, on a common axis; on a log axis a bar begins at 1."""
 
@@ -55,10 +52,7 @@ class Curve:
     safe: bool = False
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-)
+@dataclass(frozen=True, kw_only=True)
 class Curves:
     """Lines over a common x-axis, each labelled where it ends."""
 
@@ -85,10 +79,7 @@ class Curves:
 AttackFigure = Bars | Curves
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-)
+@dataclass(frozen=True, kw_only=True)
 class AttackFinding:
     """The outcome of an attack. `text` is for a person, `facts` for a program.
 

@@ -63,11 +63,7 @@ MAX_PUZZLE_KINDS, MAX_PUZZLE_VALUES, MAX_PUZZLE_PEOPLE = 512, 2048, 40
 """A puzzle beyond these is no small table, and its search would not end."""
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-    eq=False,
-)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedStatistic:
     """What was published about one group: `cells[kind, value]` says who is meant."""
 
@@ -84,11 +80,7 @@ class PublishedStatistic:
         return self.count != (0, MAX_PUZZLE_PEOPLE)
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-    eq=False,
-)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Puzzle:
     """Kinds of people (labels), the numbers they may have, which of both go together,
     and what was published.

@@ -29,10 +29,7 @@ FILM_RELEASE_DAYS, MEAN_RATING_DELAY_DAYS = 2_000, 60
 NO_RATING = -1
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-)
+@dataclass(frozen=True, kw_only=True)
 class RatingKnowledge:
     """What is known of somebody: how well dates, whether at all, and how many ratings
     are plainly wrong.
@@ -60,11 +57,7 @@ KNOWLEDGE_CASES = (
 )
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-    eq=False,
-)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
     """Stars (or NO_RATING) and days, records × films."""
 

@@ -57,10 +57,7 @@ UNBOUNDED_SUM = 10**9
 """Larger than any sum of a small table."""
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-)
+@dataclass(frozen=True, kw_only=True)
 class Solutions:
     """The tables found, whether they are all there are, and how many splits it took."""
 

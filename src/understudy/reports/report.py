@@ -17,16 +17,14 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
-from numpy.typing import NDArray
 
 from understudy.atomic import write_file_atomically
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
 from understudy.releases.summary import list_degenerate_columns, spending_by_question
 from understudy.reports.bars import scale_bar
-from understudy.reports.chart import column_chart
+from understudy.reports.column_shares import ColumnShares, normalise_counts
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry_facts
@@ -45,51 +43,15 @@ MAX_LISTED_PARTS = 40
 """
 
 
-@dataclass(
-    frozen=True,
-    kw_only=True,
-    eq=False,
-)
-class ColumnShares:
-    """One column as a page draws it: the share of rows of each code, synthetic and,
-    where they were read, real.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-    synthetic: NDArray[np.float64]
-    real: NDArray[np.float64] | None = None
-
-    @property
-    def distance(self) -> float | None:
-        """The share of rows in a wrong bar: total variation distance."""
-        if self.real is None:
-            return None
-        # Every row that is missing in one bar is too many in another: hence the half.
-        return float(np.abs(self.real - self.synthetic).sum() / 2)
-
-    @property
-    def figure(self) -> Markup:
-        """The chart."""
-        return column_chart(self.name, self.labels, self.synthetic, self.real)
-
-
-@dataclass(
-    frozen=True,
-    kw_only=True,
-    eq=False,
-)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
     """Everything a page shows. `trade` holds, for each release compared, its name, its
     error and its risk.
 
-    >>> made = Report(
-    ...     title="<b>",
-    ...     columns=(
-    ...         ColumnShares(name="sex", labels=("F", "M"), synthetic=np.array([0.4, 0.6])),
-    ...     ),
-    ... )
-    >>> "<h1>&lt;b&gt;</h1>" in made.to_html(), made.internal
+    >>> shares = normalise_counts([4, 6])
+    >>> sex = ColumnShares(name="sex", labels=("F", "M"), synthetic=shares)
+    >>> report = Report(title="<b>", columns=(sex,))
+    >>> "<h1>&lt;b&gt;</h1>" in report.to_html(), report.internal
     (True, False)
     """
 
@@ -119,8 +81,8 @@ class Report:
             ColumnShares(
                 name=each.column,
                 labels=each.labels,
-                synthetic=_normalise_counts(each.synthetic),
-                real=_normalise_counts(each.real),
+                synthetic=normalise_counts(each.synthetic),
+                real=normalise_counts(each.real),
             )
             for each in found.distributions
         )
@@ -244,7 +206,7 @@ class Report:
             "title": self.title,
             "marking": marking,
             "facts": dict(self.facts),
-            "columns": [_column_facts(column) for column in self.columns],
+            "columns": [column.to_dict() for column in self.columns],
             "utility": None if self.utility is None else self.utility.to_dict(),
             "risk": None if self.risk is None else self.risk.to_dict(),
             "left_out": [
@@ -329,24 +291,6 @@ def trade_point(
     if error is None or match_risk is None:
         return None
     return name, error, match_risk
-
-
-def _normalise_counts(counts: Sequence[float]) -> NDArray[np.float64]:
-    numbers = np.asarray(counts, np.float64)
-    return numbers / max(float(numbers.sum()), 1.0)
-
-
-def _column_facts(column: ColumnShares) -> dict[str, Fact]:
-    real: list[Fact] | None = None
-    if column.real is not None:
-        real = [float(share) for share in column.real]
-    return {
-        "name": column.name,
-        "labels": list(column.labels),
-        "synthetic": [float(share) for share in column.synthetic],
-        "real": real,
-        "distance": column.distance,
-    }
 
 
 def _release_facts(release: Release) -> dict[str, Fact]:

@@ -31,10 +31,10 @@ from understudy.curator.payment import NoisyAnswer, Payments
 from understudy.curator.simulation.canaries import EncodedRows
 from understudy.evaluation.risk.audit import (
     Floats,
-    NoiseSpread,
     likelihood_ratio,
     log_odds,
 )
+from understudy.evaluation.risk.noise_spread import NoiseSpread
 from understudy.noise import draw_noise
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, ignore_progress

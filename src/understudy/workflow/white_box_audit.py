@@ -19,9 +19,9 @@ from understudy.curator.simulation.canaries import EncodedRows
 from understudy.evaluation.risk.audit import (
     FALSE_ALARM_RATE,
     AuditVerdict,
-    loss_by_spread,
     loss_lower_bound,
 )
+from understudy.evaluation.risk.noise_spread import loss_by_spread
 from understudy.schema import Boolean, Categorical, Schema
 from understudy.synthesizers import Progress, Synthesizer, Workload, ignore_progress
 from understudy.workflow.audit_harness import AuditHarness

@@ -15,14 +15,13 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.evaluation.risk.audit import (
     AuditVerdict,
-    NoiseSpread,
     clopper_pearson_upper,
     epsilon_of_loss,
     likelihood_ratio,
     log_odds,
-    loss_by_spread,
     loss_lower_bound,
 )
+from understudy.evaluation.risk.noise_spread import NoiseSpread, loss_by_spread
 from understudy.noise import draw_noise
 
 N = 120_000

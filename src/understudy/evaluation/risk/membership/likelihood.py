@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
-from understudy.evaluation.risk.audit import MAX_LATTICE_SCALE
 from understudy.evaluation.risk.membership.roc import Scores, roc_finding
+from understudy.evaluation.risk.noise_spread import MAX_LATTICE_SCALE
 from understudy.evaluation.risk.rates import MembershipBound
 from understudy.findings import Fact, Finding, FindingPart, Unavailable
 from understudy.measurements import AxisMap, Centring, Measurement, Partition
