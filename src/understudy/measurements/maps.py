@@ -122,6 +122,7 @@ class Centring:
 
     def matrix(self) -> NDArray[np.int64]:
         """The map as a dense integer matrix, `out` × `size`."""
+        # n·I − J: numpy takes the 1 from every entry.
         return self.size * np.eye(self.size, dtype=np.int64) - 1
 
 

@@ -143,6 +143,7 @@ def distances_with_estimates(
     cells = 0
     for clique in sorted(distances, key=lambda c: estimates[c].size):
         cells += estimates[clique].size
+        # Sorted by size, so none of those that follow would fit either.
         if cells > MAX_ESTIMATE_DISTANCE_CELLS or len(kept) == MAX_ESTIMATE_DISTANCES:
             break
         kept.append(EstimateDistance.of(distances[clique], estimates[clique]))
@@ -185,6 +186,7 @@ class Measurements(Sequence[Measurement]):
         """
         if not isinstance(clique, tuple):
             return False
+        # Centred or coarser counts do not determine the cells of the marginal.
         return any(m.plain and set(m.clique) == set(clique) for m in self.items)
 
     def of(self, clique: Clique) -> Measurements:

@@ -27,6 +27,7 @@ class BoundedRows:
         self.source = source
         self.unit = schema.unit
         self._schema = schema
+        # Drawn once for all tables of these rows: they must be the same rows.
         self._salt = draw_salt()
 
     @cached_property
@@ -42,6 +43,8 @@ class BoundedRows:
             if self.unit.id is None
             else self._query_rows_with_units()
         )
+        # A view, not a table: the rules are evaluated again at each query, and no second
+        # copy of the rows is kept.
         self.source.engine.run(
             f"CREATE TEMP VIEW held AS {query}", doing="reading rows by the rules"
         )

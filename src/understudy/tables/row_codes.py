@@ -70,6 +70,7 @@ class RowCodes:
             done += length
             if progress is not None:
                 progress("encoding", done / max(rows, 1))
+        # A stream that can be read once only would end early the second time.
         if names and done != rows:
             raise TableError("the source gave two different numbers of rows")
         self._kept_codes = codes

@@ -224,9 +224,11 @@ def _split_at_peaks(
 ) -> list[list[_LeafPiece]]:
     """The run in parts, each peak a part of its own."""
     parts: list[list[_LeafPiece]] = []
-    for peak, group in groupby(
-        zip(run, peaks.tolist(), strict=True), key=lambda pair: pair[1]
-    ):
+    marked = zip(run, peaks.tolist(), strict=True)
+    for peak, group in groupby(marked, key=lambda pair: pair[1]):
         pieces = [piece for piece, _ in group]
-        parts += [[piece] for piece in pieces] if peak else [pieces]
+        if peak:
+            parts += [[piece] for piece in pieces]
+        else:
+            parts.append(pieces)
     return parts

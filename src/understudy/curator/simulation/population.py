@@ -78,15 +78,19 @@ class Population:
         """
         parts = [{name} for name in self.schema]
         for rule in self.schema.forbidden_predicates:
-            together = set().union(*(part for part in parts if part & rule.columns))
-            rest = [part for part in parts if not part & rule.columns]
+            together: set[str] = set()
+            rest = []
+            for part in parts:
+                if part & rule.columns:
+                    together |= part
+                else:
+                    rest.append(part)
+            # Too large to imagine together: the rule is left to the marginals' zeros.
             if math.prod(self.schema.sizes(tuple(together))) <= MAX_LINKED_CELLS:
                 parts = [*rest, together]
         order = {name: place for place, name in enumerate(self.schema)}
-        return sorted(
-            (tuple(sorted(part, key=order.__getitem__)) for part in parts),
-            key=lambda part: order[part[0]],
-        )
+        cliques = [tuple(sorted(part, key=order.__getitem__)) for part in parts]
+        return sorted(cliques, key=lambda clique: order[clique[0]])
 
     @cached_property
     def _joint_by_kind(self) -> dict[Clique, NDArray[np.float64]]:

@@ -205,6 +205,7 @@ def _labels_or_text(name: str, look: CellSummary) -> Column:
     """Labels where values come again; a key where nearly all differ and are short; free
     text where they are long and mostly differ.
     """
+    # Prose has spaces and some length; keys have neither.
     different = look.distinct / look.filled
     wordy = look.spaced > 0.5 and look.length >= 15
     short = not wordy and look.length < 50
@@ -249,6 +250,7 @@ def _draft_boolean(source: TableSource, name: str, look: CellSummary) -> Boolean
         (pair for pair in BOOLEAN_WORD_PAIRS if counts.keys() & set(pair)),
         key=lambda pair: -sum(counts.get(word, 0) for word in pair),
     )
+    # true and false are what a schema takes without being told.
     if used[0] == BOOLEAN_WORD_PAIRS[0]:
         return Boolean(name=name, missing=look.missing)
     yes, no = (tuple(words) for words in zip(*used, strict=True))

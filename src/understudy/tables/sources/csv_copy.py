@@ -144,6 +144,7 @@ def _write_row(cells: list[bytes], delimiter: bytes) -> bytes:
     """A row out of its cells; those that are too long, or make it too long, are
     missing.
     """
+    # Most rows need no quotes at all: looked at as a whole before cell by cell.
     plain = delimiter.join(cells)
     spaced = plain.startswith(b" ") or delimiter + b" " in plain
     if (
@@ -156,14 +157,10 @@ def _write_row(cells: list[bytes], delimiter: bytes) -> bytes:
     size = 0
     for cell in cells:
         size += len(cell)
-        kept = (
-            b""
-            if len(cell) > MAX_CSV_CELL_BYTES or size > MAX_CSV_ROW_BYTES // 2
-            else cell
-        )
-        odd = any(
-            mark in kept for mark in (b'"', b"\n", b"\r", delimiter)
-        ) or kept.startswith(b" ")
+        too_long = len(cell) > MAX_CSV_CELL_BYTES or size > MAX_CSV_ROW_BYTES // 2
+        kept = b"" if too_long else cell
+        marks = (b'"', b"\n", b"\r", delimiter)
+        odd = kept.startswith(b" ") or any(mark in kept for mark in marks)
         written.append(b'"' + kept.replace(b'"', b'""') + b'"' if odd else kept)
     # A row of one empty cell would look like a blank line.
     return (delimiter.join(written) or b'""') + b"\n"

@@ -78,6 +78,7 @@ def find_codec(encoding: str, first: bytes, *, header: bool) -> str:
             return marked_codec
     if codec not in ("utf-16", "utf-32"):
         return codec
+    # Without a mark, the byte order has to be declared or assumed.
     if not header:
         raise TableError(
             f'"{encoding}" leaves open in which order bytes stand, and no header line'

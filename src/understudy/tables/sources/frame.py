@@ -85,6 +85,7 @@ def text_of_object(value: object) -> str | None:
         return None
     texts = () if cell is UNKNOWN_CELL else spellings_of_cell(cell)
     if not texts:
+        # Not None: an object is no missing cell, whatever it is.
         return NO_VALUE_TEXT
     if is_encodable(texts[0]):
         return texts[0]

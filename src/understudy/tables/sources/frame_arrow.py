@@ -43,6 +43,7 @@ def _to_readable_series(series: Any, pl: Any) -> Any:
     if kind == pl.Object:
         texts = [text_of_object(value) for value in series.to_list()]
         return pl.Series(texts, dtype=pl.String)
+    # DuckDB reads no 128-bit integers of Arrow's, and no 16-bit floats.
     if kind == pl.Null or str(kind) in ("Int128", "UInt128"):
         return series.cast(pl.String)
     return series.cast(pl.Float32) if str(kind) == "Float16" else series
@@ -70,6 +71,7 @@ def to_streamable(column: Any, pa: Any) -> Any:
     if pa.types.is_dictionary(kind) and not _is_text(kind.value_type, pa):
         column = column.cast(kind.value_type)
         kind = column.type
+    # DuckDB's decimals end at 38 digits.
     if pa.types.is_decimal256(kind):
         texts = [_spell_decimal(value) for value in column.to_pylist()]
         return pa.chunked_array([texts], pa.string())

@@ -78,12 +78,14 @@ def _list_paths(data: Any) -> list[Path] | None:
 def _open_frame(data: Any) -> TableSource:
     frame = open_frame(data)
     engine = Engine()
+    # A frame needs no file: none can be read.
     engine.seal([])
     engine.register("frame", frame.data)
     declared = engine.types("frame").values()
     kinds = {
         name: base_type(kind) for name, kind in zip(frame.names, declared, strict=True)
     }
+    # Before cells are read as they are stored: what the owner's frame declares.
     kinds |= frame.hidden
     public_types = _public_types(kinds)
     view = "frame"
@@ -215,6 +217,7 @@ def table_kind(path: Path) -> str | None:
     >>> table_kind(Path("people.csv.gz")), table_kind(Path("people.yaml"))
     ('csv', None)
     """
+    # By the name and never by the content: rows must not decide how they are read.
     endings = [suffix.lower() for suffix in path.suffixes]
     if endings and endings[-1] in COMPRESSION_OF_ENDING:
         endings.pop()

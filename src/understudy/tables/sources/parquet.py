@@ -71,10 +71,9 @@ class SchemaElement:
         if self.type.startswith("TIMESTAMP"):
             return self.unit == "m"
         if self.type.startswith("DECIMAL"):
-            return (
-                self.physical == "BYTE_ARRAY"
-                or int(self.length or 0) > MAX_DECIMAL_BYTES
-            )
+            # Integers and short byte arrays always hold a number; long ones may not.
+            too_wide = int(self.length or 0) > MAX_DECIMAL_BYTES
+            return self.physical == "BYTE_ARRAY" or too_wide
         return self.type.startswith("TIME") or self.type == "JSON"
 
     @property
@@ -87,14 +86,11 @@ class SchemaElement:
     @property
     def unit(self) -> str:
         """The unit of moments and times, by Arrow's letter."""
-        return next(
-            (
-                unit
-                for word, unit in PARQUET_TIME_UNITS.items()
-                if f"{word}S=" + word.capitalize() in self.meaning
-            ),
-            "",
-        )
+        for word, unit in PARQUET_TIME_UNITS.items():
+            # DuckDB spells a logical type as Thrift's structure: MILLIS=MilliSeconds().
+            if f"{word}S={word.capitalize()}" in self.meaning:
+                return unit
+        return ""
 
     def stripped_reading(self, cell: str) -> CellReading:
         """How to read a cell of this column where only its physical type is stated."""
@@ -106,15 +102,13 @@ class SchemaElement:
             return clock_reading(cell, self.unit)
         if self.type.startswith("DECIMAL"):
             return decimal_bytes_reading(cell, *_decimal_digits(self.type))
-        return (
-            CellReading(decode_text_sql(cell), "VARCHAR")
-            if self.type == "JSON"
-            else CellReading(cell, base_type(self.type))
-        )
+        if self.type == "JSON":
+            return CellReading(decode_text_sql(cell), "VARCHAR")
+        return CellReading(cell, base_type(self.type))
 
     def native_reading(self, cell: str) -> CellReading:
         """How to read a cell of this column as the database does, of the same type as
-        `stripped`.
+        `stripped_reading` gives.
         """
         if self.type in ("TIMESTAMP", INSTANT_TYPE):
             return native_moment_reading(cell, self.type)
@@ -176,6 +170,7 @@ class ParquetFiles:
         if self._settled or not self._fragile:
             return
         self._settled = True
+        # Where the database alters cells, that it can read them says nothing.
         if not self._altered and self._is_readable(sorted(self._fragile), self._paths):
             return
         copies = [
@@ -256,16 +251,18 @@ def _read_schema_columns(
     )
     lines = [SchemaElement(*row) for row in engine.run(query, doing=doing)]
     columns: list[list[SchemaElement]] = []
-    left: list[int] = []
+    # A tree in one list, parents first: a new column begins where no parent waits for a
+    # child.
+    awaited: list[int] = []
     for element in lines[1:]:
-        if not left:
+        if not awaited:
             columns.append([])
         columns[-1].append(element)
-        left.append(element.children)
-        while left and left[-1] == 0:
-            left.pop()
-            if left:
-                left[-1] -= 1
+        awaited.append(element.children)
+        while awaited and awaited[-1] == 0:
+            awaited.pop()
+            if awaited:
+                awaited[-1] -= 1
     return columns
 
 
@@ -302,12 +299,10 @@ def check_magic_bytes(path: Path) -> None:
         start = file.read(4)
         file.seek(max(size - 8, 0))
         end = file.read(8)
-    if (
-        size < 12
-        or start != PARQUET_MAGIC
-        or end[4:] != PARQUET_MAGIC
-        or int.from_bytes(end[:4], "little") + 12 > size
-    ):
+    # Magic bytes, footer, its length in four bytes, magic bytes again.
+    framed = start == end[4:] == PARQUET_MAGIC
+    footer_bytes = int.from_bytes(end[:4], "little")
+    if size < 12 or not framed or footer_bytes + 12 > size:
         raise TableError(
             f"{path.name}: does not begin and end as a Parquet file does: it is cut"
             " short, or something else. Nothing was read"
@@ -340,10 +335,8 @@ def _refuse_bomb(engine: Engine, path: Path, doing: str) -> None:
     )
     rows = int(engine.run(query, doing=doing)[0][0])
     size = path.stat().st_size
-    if min(rows, values, unpacked, packed) < 0 or (
-        max(rows, values) > FREE_STATED_CELLS
-        and max(rows, values) > MAX_CELLS_PER_BYTE * size
-    ):
+    most_cells = max(FREE_STATED_CELLS, MAX_CELLS_PER_BYTE * size)
+    if min(rows, values, unpacked, packed) < 0 or max(rows, values) > most_cells:
         raise TableError(
             f"{path.name}: states far more cells than its size can mean. Nothing was"
             " read"

@@ -179,6 +179,7 @@ class TableSource:
         return find_header_oddity(self.names)
 
     def _read_csv(self, how: Dialect) -> None:
+        # Before any cell is looked at: a bomb is refused whatever its rows say.
         for path in self._paths:
             refuse_packed_bomb(path)
         try:
