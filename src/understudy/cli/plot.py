@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
-from understudy.attacks.finding import AttackFigure, Bars, Curves
+from understudy.attacks.finding import AttackFigure, Bars, Curve, Curves
 from understudy.cli.layout import draw_bar
 from understudy.svg.axis import axis_ticks, format_axis_number
 
@@ -70,68 +71,93 @@ def _bar_lines(figure: Bars) -> list[Text]:
 def _curve_lines(figure: Curves) -> list[Text]:
     from rich.text import Text
 
-    low, high = figure.x_range
-    grid: list[list[tuple[str, str]]] = [
-        [(" ", "")] * (PLOT_COLUMNS + 1) for _ in range(PLOT_LINES + 1)
-    ]
-
-    def grid_place(x: float, y: float) -> tuple[int, int]:
-        return round(
-            PLOT_COLUMNS * (x - low) / ((high - low) or 1)
-        ), PLOT_LINES - round(PLOT_LINES * min(max(y, 0.0), figure.end) / figure.end)
-
-    legend = []
+    grid = _CurveGrid(figure)
     plain = [curve for curve in figure.curves if not curve.dashed]
+    legend = []
     # Dashed curves first: they are references, and others may cover them.
     for curve in sorted(figure.curves, key=lambda c: not c.dashed):
-        mark = (
-            "·" if curve.dashed else CURVE_MARKS[plain.index(curve) % len(CURVE_MARKS)]
-        )
-        colour = (
-            ""
-            if curve.dashed
-            else (
-                TERMINAL_SAFE_COLOUR
-                if curve.safe
-                else TERMINAL_CURVE_COLOURS[
-                    plain.index(curve) % len(TERMINAL_CURVE_COLOURS)
-                ]
-            )
-        )
-        for (x0, y0), (x1, y1) in zip(curve.points, curve.points[1:], strict=False):
-            columns = range(grid_place(x0, 0)[0], grid_place(x1, 0)[0] + 1)
-            for column in columns:
-                part = (column - columns[0]) / max(len(columns) - 1, 1)
-                _, row = grid_place(low, y0 + part * (y1 - y0))
-                if grid[row][column][0] == " ":
-                    grid[row][column] = ("·", colour)
+        number = plain.index(curve) if curve in plain else None
+        mark, colour = _curve_style(curve, number)
+        grid.draw_lines(curve, colour)
         if not curve.dashed:
-            for x, y in curve.points:
-                column, row = grid_place(x, y)
-                grid[row][column] = (mark, colour)
+            grid.draw_points(curve, mark, colour)
+        values = _format_values(curve.points)
         legend.append(
             Text.assemble(
-                "          ",
-                (mark, colour),
-                f" {curve.label}  ",
-                (_format_values(curve.points), "dim"),
+                "          ", (mark, colour), f" {curve.label}  ", (values, "dim")
             )
         )
-    marks = {
-        grid_place(low, t)[1]: format_axis_number(t)
-        for t in axis_ticks(figure.end, most=5)
-    }
-    drawn = [Text(f"  {figure.y}")]
-    for row, cells in enumerate(grid):
-        drawn.append(Text.assemble(f"{marks.get(row, ''):>7} │", *cells))
-    drawn.append(Text("        └" + "─" * (PLOT_COLUMNS + 1)))
-    axis = [" "] * (PLOT_COLUMNS + 12)
-    for x in sorted({x for curve in plain for x, _ in curve.points}):
-        column, text = grid_place(x, 0)[0], format_axis_number(x)
-        axis[column : column + len(text)] = text
-    drawn.append(Text("         " + "".join(axis).rstrip()))
-    drawn.append(Text(f"         {figure.x}"))
-    return [*drawn, *legend]
+    x_values = sorted({x for curve in plain for x, _ in curve.points})
+    return [
+        Text(f"  {figure.y}"),
+        *grid.lines(),
+        Text("        └" + "─" * (PLOT_COLUMNS + 1)),
+        Text("         " + grid.label_axis(x_values)),
+        Text(f"         {figure.x}"),
+        *legend,
+    ]
+
+
+def _curve_style(curve: Curve, number: int | None) -> tuple[str, str]:
+    """Mark and colour of a curve; `number` counts those that are not dashed."""
+    if number is None:
+        return "·", ""
+    mark = CURVE_MARKS[number % len(CURVE_MARKS)]
+    if curve.safe:
+        return mark, TERMINAL_SAFE_COLOUR
+    return mark, TERMINAL_CURVE_COLOURS[number % len(TERMINAL_CURVE_COLOURS)]
+
+
+class _CurveGrid:
+    """Characters and colours of a plot, line by line from the top."""
+
+    def __init__(self, figure: Curves) -> None:
+        self._figure = figure
+        self._cells: list[list[tuple[str, str]]] = [
+            [(" ", "")] * (PLOT_COLUMNS + 1) for _ in range(PLOT_LINES + 1)
+        ]
+
+    def _column_of(self, x: float) -> int:
+        low, high = self._figure.x_range
+        return round(PLOT_COLUMNS * (x - low) / ((high - low) or 1))
+
+    def _line_of(self, y: float) -> int:
+        end = self._figure.end
+        return PLOT_LINES - round(PLOT_LINES * min(max(y, 0.0), end) / end)
+
+    def draw_lines(self, curve: Curve, colour: str) -> None:
+        """Dots between the points, where nothing is drawn yet."""
+        for (x0, y0), (x1, y1) in zip(curve.points, curve.points[1:], strict=False):
+            columns = range(self._column_of(x0), self._column_of(x1) + 1)
+            for column in columns:
+                part = (column - columns[0]) / max(len(columns) - 1, 1)
+                line = self._line_of(y0 + part * (y1 - y0))
+                if self._cells[line][column][0] == " ":
+                    self._cells[line][column] = ("·", colour)
+
+    def draw_points(self, curve: Curve, mark: str, colour: str) -> None:
+        """Marks at the points, over whatever is there."""
+        for x, y in curve.points:
+            self._cells[self._line_of(y)][self._column_of(x)] = (mark, colour)
+
+    def lines(self) -> list[Text]:
+        """The plot, with the ticks of its vertical axis."""
+        from rich.text import Text
+
+        ticks = axis_ticks(self._figure.end, most=5)
+        labels = {self._line_of(tick): format_axis_number(tick) for tick in ticks}
+        return [
+            Text.assemble(f"{labels.get(line, ''):>7} │", *cells)
+            for line, cells in enumerate(self._cells)
+        ]
+
+    def label_axis(self, values: Sequence[float]) -> str:
+        """The horizontal axis, with these values below their columns."""
+        characters = [" "] * (PLOT_COLUMNS + 12)
+        for x in values:
+            column, label = self._column_of(x), format_axis_number(x)
+            characters[column : column + len(label)] = label
+        return "".join(characters).rstrip()
 
 
 def _format_values(points: tuple[tuple[float, float], ...]) -> str:

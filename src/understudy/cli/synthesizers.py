@@ -107,43 +107,19 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
     """All about one algorithm, for a person."""
     from understudy.synthesizers import options_of, summarise_class
 
-    adapts = [
-        # Efficiency is a property of the algorithm, not something it adapts to.
-        aspect
-        for aspect in _AWARENESS_ASPECTS[:3]
-        if getattr(kind.aware, aspect)
-    ]
-    facts = [
-        ("use it when", kind.about.use),
-        ("not when", kind.about.avoid),
-        ("cost", kind.about.cost),
-        (
-            "adapts to",
-            (
-                join_words([f"the {aspect}" for aspect in adapts])
-                if adapts
-                else "nothing: what is asked follows from the schema"
-            ),
-        ),
-        ("δ", "needs some, for a threshold" if kind.needs_delta else "0 will do"),
-        ("paper", kind.about.paper),
-    ]
     lines = [f"{kind.name}: {summarise_class(kind)}", ""]
-    for label, words in facts:
-        lines += (
-            textwrap.wrap(
+    for label, words in _page_facts(kind):
+        if words:
+            lines += textwrap.wrap(
                 f"{label:<13}{words}",
                 _PAGE_WIDTH_CHARACTERS,
                 subsequent_indent=" " * 13,
             )
-            if words
-            else []
-        )
-    found = options_of(kind).values()
-    if not found:
+    settings = options_of(kind).values()
+    if not settings:
         return [*lines, "", "It has no options."]
     lines += ["", "Options, each set by --set OPTION=VALUE:", ""]
-    for option in found:
+    for option in settings:
         lines.append(f"  {option.name}={option.default_text}   {option.kind}")
         lines += textwrap.wrap(
             option.help,
@@ -152,3 +128,19 @@ def _page_lines(kind: type[Synthesizer]) -> list[str]:
             subsequent_indent=" " * 6,
         )
     return lines
+
+
+def _page_facts(kind: type[Synthesizer]) -> list[tuple[str, str]]:
+    """When to use an algorithm, and what it needs."""
+    # Efficiency is a property of the algorithm, not something it adapts to.
+    aspects = _AWARENESS_ASPECTS[:3]
+    adapts = [f"the {aspect}" for aspect in aspects if getattr(kind.aware, aspect)]
+    nothing = "nothing: what is asked follows from the schema"
+    return [
+        ("use it when", kind.about.use),
+        ("not when", kind.about.avoid),
+        ("cost", kind.about.cost),
+        ("adapts to", join_words(adapts) if adapts else nothing),
+        ("δ", "needs some, for a threshold" if kind.needs_delta else "0 will do"),
+        ("paper", kind.about.paper),
+    ]

@@ -98,10 +98,6 @@ def evaluate(
         )
         risk_found = None
         if risk:
-            named = None
-            if intruder.named is not None:
-                named_source = _open_in(stack, intruder.named)
-                named = Table(named_source, _shared_columns(described, named_source))
             risk_found = assess_risk(
                 tables.attacked_real,
                 tables.attacked_synthetic,
@@ -110,7 +106,7 @@ def evaluate(
                 release=made,
                 guarantee=_membership_bound(made),
                 intruder=intruder,
-                named=named,
+                named=_open_named(stack, intruder, described),
                 shadowed=_shadow_attack(sources.real, made, intruder.shadows, progress),
                 seed=seed,
                 progress=progress,
@@ -149,6 +145,14 @@ def _open_in(stack: ExitStack, data: TableLike) -> TableSource:
     if source is not data:
         stack.callback(source.close)
     return source
+
+
+def _open_named(stack: ExitStack, intruder: Intruder, schema: Schema) -> Table | None:
+    """The intruder's table with names, with the columns that it shares."""
+    if intruder.named is None:
+        return None
+    source = _open_in(stack, intruder.named)
+    return Table(source, _shared_columns(schema, source))
 
 
 @dataclass(frozen=True)

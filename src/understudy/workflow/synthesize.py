@@ -29,7 +29,7 @@ from understudy.measurements import Measurements
 from understudy.models.model import PortableModel
 from understudy.models.progress import watch_fits
 from understudy.notices import Notice, NoticeSink, collect_notices, post_notice
-from understudy.releases import Release
+from understudy.releases import BudgetStatement, Release
 from understudy.releases.contents import environment
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress
@@ -205,10 +205,7 @@ def _run_on_account(
             is_delta_given=is_delta_given,
             accounting=design.accounting,
         )
-        # Replayed answers pass the filter again, which therefore starts at zero; the
-        # ledger charges them no second time.
-        unspent = replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
-        design = replace(design, budget=run.budget, filter=unspent)
+        design = _adopt_budget(design, run)
         post_notice(RESUMED_NOTICE)
     name = _name_run(resume, options.run_id)
     with account_for_failure(account.path, name):
@@ -231,18 +228,12 @@ def _run_on_account(
         account.close()  # a fit may take long, and needs no account
         # From measurements alone: a failed fit can be repeated without a row.
         model = _fit_model(curator.schema, design.method, measurements, rng, progress)
-        return Release(
-            guarantee=make_guarantee(
-                curator,
-                given=design.schema,
-                budget=design.budget,
-                filter=design.filter,
-                method=design.method,
-                public=checked.public,
-            ),
-            schema=curator.schema,
-            measurements=measurements,
-            model=model,
+        return _make_release(
+            curator,
+            design,
+            checked,
+            measurements,
+            model,
             statement=make_statement(
                 curator,
                 budget=design.budget,
@@ -251,13 +242,52 @@ def _run_on_account(
                 head=head,
                 run=run.id,
             ),
-            synthesizer=design.method.name,
-            options=synthesizer_options(design.method)
-            | run_options(design.targets, checked.public),
             environment=made_with,
-            frame=frame_kind(source),
             notices=tuple(notices.notices),
         )
+
+
+def _adopt_budget(design: RunDesign, run: LedgerRun) -> RunDesign:
+    """The design with the budget of a run that is taken up."""
+    # Replayed answers pass the filter again, which therefore starts at zero; the
+    # ledger charges them no second time.
+    unspent = replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
+    return replace(design, budget=run.budget, filter=unspent)
+
+
+def _make_release(
+    curator: Curator,
+    design: RunDesign,
+    checked: CheckedRun,
+    measurements: Measurements,
+    model: PortableModel,
+    *,
+    statement: BudgetStatement,
+    environment: Mapping[str, str],
+    notices: tuple[Notice, ...],
+) -> Release:
+    """The release of a finished run."""
+    guarantee = make_guarantee(
+        curator,
+        given=design.schema,
+        budget=design.budget,
+        filter=design.filter,
+        method=design.method,
+        public=checked.public,
+    )
+    options = synthesizer_options(design.method)
+    return Release(
+        guarantee=guarantee,
+        schema=curator.schema,
+        measurements=measurements,
+        model=model,
+        statement=statement,
+        synthesizer=design.method.name,
+        options=options | run_options(design.targets, checked.public),
+        environment=environment,
+        frame=frame_kind(checked.source),
+        notices=notices,
+    )
 
 
 def _name_run(resume: str | None, run_id: str | None) -> str:
