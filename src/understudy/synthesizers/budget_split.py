@@ -58,6 +58,8 @@ def size_weights(
     """
     if equal:
         return [1.0] * len(sizes)
+    # Lagrange: Σ w·n·scale(b) is smallest at b ∝ (w·n)^power, with a scale ∝ 1/b for
+    # Laplace noise and ∝ 1/√b for Gaussian noise.
     power = 1 / 2 if accounting is Accounting.PURE else 2 / 3
     parts = [
         (n * w) ** power
@@ -143,6 +145,8 @@ class TreeGrowth:
         if self.holds(clique):
             return 0
         touched = self._touched_parts(clique)
+        # One column in each part: the clique hangs between them, and the nodes of
+        # lone columns are absorbed by it.
         if len(touched) == len(clique):
             return self._size(clique) - sum(
                 self.sizes[part[0][0]] for part in touched if len(part[0]) == 1
@@ -158,7 +162,8 @@ class TreeGrowth:
             return
         touched = self._touched_parts(clique)
         nodes = [node for part in touched for node in part]
-        if len(touched) == len(clique):  # it hangs between the parts
+        if len(touched) == len(clique):
+            # It hangs between the parts, so no triangulation is needed.
             part = [*(node for node in nodes if len(node) > 1), clique]
         else:
             part = list(JunctionTree.of([*nodes, clique], self.sizes).nodes)
@@ -202,12 +207,14 @@ def holdable_cliques(
         if growth.holds(clique):
             kept.add(clique)
             continue
+        # Forecasts cost time, not budget; what the tree holds anyway is still taken.
         if not tries:
             continue
         tries -= 1
         new = growth.cost(clique)
+        # A tree only grows: what does not fit now never will.
         if growth.cells + new > limit:
-            continue  # a tree only grows
+            continue
         cost = new / wanted[clique]
         # What it costs rises while the tree grows: one that costs much more by now
         # waits for the others.

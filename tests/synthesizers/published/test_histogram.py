@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.models.build import listed, measured, schema_of
+from understudy.accounting.cost import Accounting
+from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models import default_rows
 from understudy.models.estimates.consistency import clamp_bias
 from understudy.schema import Categorical, Schema
-from understudy.synthesizers import Histogram
+from understudy.synthesizers import Histogram, Workload, ignore_progress
 
 SCHEMA = schema_of(2, 3)
 NOISY = np.array([[5, -2, 0], [1, -1, 3]])
@@ -103,3 +105,43 @@ def test_what_is_known_of_an_open_schema_is_enough_to_refuse():
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="histogram"):
         Histogram(**options)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "accounting", "bought"),
+    [
+        ((30, 30), Accounting.GDP, True),
+        ((2, 3), Accounting.GDP, False),
+        ((10, 10), Accounting.PURE, False),
+        ((30, 30), Accounting.PURE, True),
+    ],
+)
+def test_the_number_of_rows_is_measured_where_a_sum_over_cells_is_noisier(
+    open_curator, sizes, accounting, bought
+):
+    """√900 cells is more than √20 and more than 20; √100 is more than the first alone."""
+    schema = schema_of(*sizes)
+    rows = {name: ["0"] * 50 for name in schema}
+    curator = open_curator(
+        schema,
+        rows,
+        epsilon=Fraction(2),
+        delta=Fraction(0) if accounting is Accounting.PURE else Fraction("1e-6"),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
+    found = Histogram().measure(curator, Workload.of_order(schema), ignore_progress)
+    assert [m.clique for m in found].count(()) == bought
+    assert curator.share_left < Fraction(1, 1000)
+
+
+def test_a_public_number_of_rows_is_not_paid_for(open_curator):
+    schema = schema_of(30, 30)
+    curator = open_curator(
+        schema,
+        {name: ["0"] * 50 for name in schema},
+        epsilon=Fraction(2),
+        delta=Fraction("1e-6"),
+        neighbours=Neighbours.REPLACE,
+    )
+    found = Histogram().measure(curator, Workload.of_order(schema), ignore_progress)
+    assert all(not m.scale for m in found if m.clique == ())

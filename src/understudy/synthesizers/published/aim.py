@@ -151,6 +151,7 @@ class AIM(Synthesizer):
         weights = [
             math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles
         ]
+        # Without a pair among the candidates there is nothing to choose by rounds.
         if all(len(r) < 2 for r in pool.weights):
             return found + curator.measure(singles, share=1, weights=weights)
         share = Fraction(1, self.rounds * len(schema))
@@ -161,6 +162,7 @@ class AIM(Synthesizer):
         unit = unit_noise(first, 1 - curator.share_left, power)
         state = fit_measurements(schema, found, tolerance=ROUND_FIT_TOLERANCE)
         picks = self.picks or max(1, len(schema) // 12) ** 2
+        # The last round takes what is left, so that no budget stays unspent.
         last, turn = False, 0
         while not last:
             turn += 1
@@ -168,6 +170,8 @@ class AIM(Synthesizer):
             last = curator.share_left < (now + 1) * share
             part = curator.share_left / now if last else share
             noise = unit * float(part * (1 - self.selection)) ** -power
+            # The size limit grows with the budget spent (the paper's equation 5): large
+            # models early would leave no room for later findings.
             room = self.cells * float(1 - curator.share_left + now * part)
             candidates = pool.candidates(
                 state.model, room=room, noise=noise, most=self.candidates
@@ -200,6 +204,7 @@ class AIM(Synthesizer):
                 idle += bool(moved.sum() <= noise * m.values.size)
             if 2 * idle >= len(bought):
                 share *= round(2 ** (1 / power))  # halves the noise
+        # Pairs that were never affordable are told to the reader, not dropped quietly.
         tree = state.model.beliefs.tree
         apart = [r for r in pool.weights if len(r) == 2 and tree.home(r) is None]
         beyond = set(apart) - set(pool.affordable_cliques(apart, self.cells))
@@ -243,6 +248,7 @@ class AIM(Synthesizer):
         bought = Measurements()
         left = list(estimates)
         for pick in range(picks):
+            # A choice among one would cost and tell nothing.
             chosen, share = left[0], part
             if len(left) > 1:
                 weights, penalties = (

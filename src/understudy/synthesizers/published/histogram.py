@@ -12,8 +12,11 @@ included.
 Why it is refused on large domains: all cells carry noise, most of them are empty, and
 cutting negative counts at zero invents t/(1 - t²) rows in each empty one
 (`models.consistency.clamp_bias`). `fit="project"` subtracts a constant before it cuts,
-so that the total is right; with a million cells the rest of the table is noise all the
-same.
+so that the counts sum to the estimated number of rows; with a million cells the rest of
+the table is noise all the same.
+
+The number of rows. As the sum of all cells it has √cells times the noise of one. Where
+it is private and a twentieth of the budget estimates it better, that is spent on it.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
+from understudy.synthesizers.shared.noise_units import noise_power
 
 DEFAULT_HISTOGRAM_CELLS = 1_000_000
 """Cells that are still counted one by one."""
@@ -77,6 +81,11 @@ class Histogram(Synthesizer):
         DEFAULT_HISTOGRAM_CELLS,
         "combinations of values; more are refused before anything is spent",
     )
+    total_share: Fraction = option(
+        Fraction(1, 20),
+        "part of the budget for the number of rows, where it is private and many cells"
+        " would sum to it",
+    )
     fit: CountFit = option(
         "project",
         "what becomes of negative counts: projected, cut at zero, or cut and rescaled",
@@ -85,6 +94,11 @@ class Histogram(Synthesizer):
     def __post_init__(self) -> None:
         if self.limit < 1:
             raise Refused("histogram: `limit` must be at least 1. Nothing was spent")
+        if not 0 < self.total_share < 1:
+            raise Refused(
+                "histogram: `total_share` is a part above 0 and below 1. Nothing was"
+                " spent"
+            )
         if self.fit not in get_args(CountFit):
             raise Refused(
                 f"histogram: `fit` must be one of {', '.join(get_args(CountFit))}."
@@ -102,16 +116,15 @@ class Histogram(Synthesizer):
         workload: Workload,  # noqa: ARG002
         progress: Progress,
     ) -> Measurements:
-        """The whole domain, once; a domain that only discovery showed to be too large
-        is refused here.
+        """The number of rows where that pays, and the whole domain; a domain that only
+        discovery showed to be too large is refused here.
         """
         self._refuse_large_domain(curator.schema, "Nothing was spent after discovery")
         progress("measuring", 0.0)
-        measured = (
-            curator.discovered_measurements
-            + public_total(curator)
-            + curator.measure([tuple(curator.schema)], share=1)
-        )
+        measured = curator.discovered_measurements + public_total(curator)
+        if self._needs_total(curator):
+            measured += curator.measure([()], share=Fraction(self.total_share))
+        measured += curator.measure([tuple(curator.schema)], share=curator.share_left)
         progress("measuring", 1.0)
         return measured
 
@@ -139,6 +152,16 @@ class Histogram(Synthesizer):
         if total <= 0:
             return DenseModel(schema, 0.0, clique, uniform_shares(schema, clique))
         return DenseModel.from_counts(schema, clique, counts, total)
+
+    def _needs_total(self, curator: CuratorProtocol) -> bool:
+        """Whether the number of rows is better measured than summed over the cells."""
+        if curator.rows is not None or curator.schema.rows is not None:
+            return False
+        cells = math.prod(curator.schema.sizes(tuple(curator.schema)))
+        # A share s of the budget has 1/s times the Laplace noise of all of it, or 1/√s
+        # times the Gaussian noise.
+        power = noise_power(curator.accounting)
+        return bool(math.sqrt(cells) > float(self.total_share) ** -power)
 
     def _refuse_large_domain(self, schema: Schema, spent: str) -> None:
         cells = math.prod(

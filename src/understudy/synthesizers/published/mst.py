@@ -208,6 +208,8 @@ class MST(Synthesizer):
         # The number of choices is known before any is made: a forest's edges.
         count = len(names) - len(components(names, edges))
         choosing = Fraction(self.selection) if count else Fraction(0)
+        # Without edges there is nothing to choose or measure beyond single columns, and
+        # their step gets the whole budget.
         measuring = (
             1 - Fraction(self.singles) - Fraction(self.selection)
             if count or self.public
@@ -299,6 +301,7 @@ class MST(Synthesizer):
         count: int,
         progress: Progress,
     ) -> list[Clique]:
+        # Independence is the estimate: the distance from it is what an edge adds.
         estimates = {pair: product.marginal(pair) for pair in edges}
         share = self.selection
         if self.select == "errors":
@@ -319,6 +322,7 @@ class MST(Synthesizer):
     def _axis_maps(
         self, schema: Schema, found: Measurements, clique: Clique
     ) -> tuple[AxisMap, ...]:
+        # Merged codes would hide which cells are impossible, so such pairs stay whole.
         if not self.compress or schema.zeros(clique) is not None:
             return tuple(Identity(size) for size in schema.sizes(clique))
         return tuple(_merge_rare_codes(schema, found, name) for name in clique)
@@ -345,6 +349,8 @@ def _merge_rare_codes(schema: Schema, found: Measurements, name: str) -> AxisMap
     (size,) = schema.sizes((name,))
     pooled = PooledResiduals.of(schema, found)
     counts, deviation = pooled.marginal((name,)), np.sqrt(pooled.variance((name,)))
+    # Pooled counts: discovery may have counted the column too, so the noise is smaller
+    # than that of the one-way marginal alone.
     rare = counts < RARE_COUNT_DEVIATIONS * deviation
     if rare.sum() <= 1 or not np.all(np.isfinite(deviation)):
         return Identity(size)

@@ -155,6 +155,8 @@ class PrivMRF(Synthesizer):
         distances = curator.errors(expected, share=self.selection)
         found += Measurements(gaps=distances_with_estimates(distances, expected))
         scores = {pair: float(distances[pair]) for pair in pairs}
+        # Noise of a marginal that gets an even share of the first step: what scores and
+        # cells are compared with.
         noise = unit * float(self.first / len(sizes)) ** -power
         useful = state.model.total / (self.theta * noise) if noise else math.inf
         scores = {
@@ -220,6 +222,7 @@ class PrivMRF(Synthesizer):
                 warm=state,
                 tolerance=ROUND_FIT_TOLERANCE,
             )
+            # A tenth of each round compares candidates, the rest measures the worst.
             share = curator.share_left / (PRIVMRF_ROUNDS - turn)
             some = [
                 candidates[i]
@@ -261,6 +264,8 @@ def dependency_graph(
     """
     best: tuple[Clique, ...] = ()
     most = -math.inf
+    # A pair's score is reduced by what its cells cost; several tolls are tried, since
+    # a greedy graph may be better with fewer large cliques or with more small ones.
     for toll in EDGE_CELL_PENALTIES:
         value = {
             pair: score - toll * noise * _clique_cells(pair, sizes)
@@ -274,6 +279,7 @@ def dependency_graph(
             fits = forecast_cells([*held, pair], sizes) <= cells
             held += [pair] * fits
             refused = 0 if fits else refused + 1
+            # The graph is full; weaker pairs would be refused for a long time.
             if refused == MAX_EDGE_REFUSALS:
                 break
         tree = JunctionTree.of(held, sizes)

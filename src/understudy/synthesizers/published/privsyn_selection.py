@@ -76,10 +76,14 @@ def dense_marginals(
     phi = np.array([losses[p] for p in pairs])
     cells = np.array([sizes[p] for p in pairs], np.float64)
     parts = cells**noise.power
+    # All pairs are compared at once: adding one makes every other one noisier, since
+    # they share the budget.
     left = np.ones(len(pairs), bool)
     chosen: list[Clique] = []
     room, load = float(MAX_MEASURED_CELLS), 0.0
     while True:
+        # Σ noise errors is (Σ parts)^(1/power): what one more part adds to it, against
+        # the loss of leaving the pair out.
         more = noise.unit * (load + parts) ** (1 / noise.power) - noise.error(load)
         change = np.where(left & (cells <= room), more - phi, math.inf)
         best = int(np.argmin(change))

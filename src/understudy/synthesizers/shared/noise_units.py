@@ -25,6 +25,8 @@ def unit_noise(bought: Measurements, share: Fraction, power: float) -> float:
     """Mean |noise| on a cell of a marginal that gets the whole budget, told from what a
     share of it bought. 0 where all was exact.
     """
+    # One answer stands for all: they were bought together, at prices that say how the
+    # share was split.
     paid = sum(m.cost.amount for m in bought)
     one = next((m for m in bought if m.cost.amount > 0), None)
     if one is None:

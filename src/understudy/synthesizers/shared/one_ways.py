@@ -17,5 +17,6 @@ def one_ways(curator: CuratorProtocol) -> list[Clique]:
     every: list[Clique] = [
         (name,) for name, size in sized if size > 1 or curator.rows is None
     ]
+    # Only plain counts spare a measurement: coarser bins leave their cells unknown.
     counted = {m.clique for m in curator.discovered_measurements if m.plain}
     return [single for single in every if single not in counted] or every

@@ -109,6 +109,8 @@ class ResidualPlan:
                 value[tau, True] = value.get(
                     (tau, True), 0.0
                 ) + weight * _cell_variance_factor(self.schema, clique, tau)
+        # Cauchy-Schwarz: Σ v·σ² at a price Σ s²/σ² is smallest with parts ∝ √v·s, and
+        # with parts ∝ (v·s²)^⅓ where the price is Σ s/σ.
         v = np.array([value[q.clique, q.is_residual] for q in self.questions])
         s = np.array([q.moved for q in self.questions])
         parts = (
@@ -128,6 +130,8 @@ class ResidualPlan:
         again.
         """
         plan = self
+        # Iteratively reweighted least squares: at the fixed point the sum of squares
+        # has the gradient of the sum of deviations.
         for _ in range(sweeps):
             deviations = np.sqrt(list(plan.variances().values()))
             plan = plan.with_weights(
@@ -144,6 +148,7 @@ class ResidualPlan:
         """
         precision: dict[Clique, float] = {}
         for ask, part in zip(self.questions, self.parts, strict=True):
+            # A question that no neighbour changes costs nothing and has no noise.
             if ask.moved == 0:
                 continue
             exact = (
@@ -189,6 +194,8 @@ def _make_query(
     sizes = schema.sizes(clique)
     maps = tuple(kind(size) for size in sizes)
     moved = marginal_sensitivity(maps, neighbours)
+    # A centred map is n·I − J on each axis, an integer matrix: its answers are the
+    # residual times the product of the sizes.
     scaled = math.prod(sizes) if kind is Centring else 1
     far = (
         float(moved.l1)

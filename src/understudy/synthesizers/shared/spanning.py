@@ -28,6 +28,8 @@ def spanning_forest(order: Sequence[Clique]) -> Iterator[Clique]:
     >>> list(spanning_forest([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]))
     [('a', 'b'), ('b', 'c'), ('c', 'd')]
     """
+    # Labels of components, relabelled at each union: with at most some hundred columns
+    # that is as fast as a union-find, and shorter.
     part = {name: name for edge in order for name in edge}
     for a, b in order:
         here, there = part[a], part[b]
