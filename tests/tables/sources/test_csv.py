@@ -545,3 +545,18 @@ def test_a_long_cell_of_many_lines_is_missing_whatever_the_rest_of_the_file_is(
 )
 def test_a_name_may_begin_as_a_comment_does(content, tmp_path):
     assert rows(written(tmp_path / "t.csv", content))[0][0] == "3"
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.tab", "T.TSV"])
+def test_the_name_of_a_file_can_say_that_tabs_separate(name, tmp_path):
+    path = tmp_path / name
+    path.write_text("a, or b, or c\td\n1\t2\n")
+    with open_table(path) as source:
+        assert source.names == ("a, or b, or c", "d")
+
+
+def test_a_tsv_file_without_a_tab_is_read_by_its_header(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("a,b\n1,2\n")
+    with open_table(path) as source:
+        assert source.names == ("a", "b")

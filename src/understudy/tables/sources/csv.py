@@ -30,7 +30,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from understudy.tables.sources.compressed import compression_of_path, open_bytes
+from understudy.tables.sources.compressed import (
+    DUCKDB_COMPRESSIONS,
+    compression_of_path,
+    open_bytes,
+)
 from understudy.tables.sources.csv_copy import (
     MAX_CSV_CELL_BYTES,
     find_short_lines_end,
@@ -88,6 +92,8 @@ def prepare_csv(
 
 def _is_readable_as_is(path: Path, how: Dialect) -> bool:
     if how.marked or how.encoding != "utf-8":
+        return False
+    if compression_of_path(path) not in DUCKDB_COMPRESSIONS:
         return False
     # DuckDB drops the mark, which without a header line is a part of the first row.
     if not how.header and _has_mark(path):

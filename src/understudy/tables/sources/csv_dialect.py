@@ -12,7 +12,11 @@ from itertools import islice
 from pathlib import Path
 
 from understudy.errors import TableError
-from understudy.tables.sources.compressed import open_bytes, refuse_packed_bomb
+from understudy.tables.sources.compressed import (
+    ending_of_unpacked,
+    open_bytes,
+    refuse_packed_bomb,
+)
 from understudy.tables.sources.csv_copy import MAX_CSV_CELL_BYTES, MAX_CSV_ROW_BYTES
 from understudy.tables.sources.csv_rows import MAX_QUOTED_LINES, read_records
 from understudy.tables.sources.encodings import (
@@ -23,6 +27,9 @@ from understudy.tables.sources.encodings import (
 )
 
 CSV_DELIMITERS = (",", ";", "\t", "|")
+TAB_ENDINGS = (".tsv", ".tab")
+"""Endings of files whose cells are separated by tabs."""
+
 SEPARATOR_LINE_PATTERN = re.compile(
     rb'"?sep=([^"\r\n])"?(?:\r\n|[\r\n])', re.IGNORECASE
 )
@@ -86,7 +93,7 @@ def detect_dialect(
             lines=lines,
         )
     text, line, separator = _find_header_line(path, text)
-    delimiter = delimiter or separator or _guess_delimiter(text, lines)
+    delimiter = delimiter or separator or _guess_delimiter(path, text, lines)
     cells = _read_header_cells(text, delimiter, lines)
     where = f"{path.name}:{line}"
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
@@ -139,8 +146,13 @@ def _read_header_cells(text: bytes, delimiter: str, lines: int) -> list[bytes]:
     )
 
 
-def _guess_delimiter(text: bytes, lines: int) -> str:
-    """The delimiter that cuts the header line into the most cells."""
+def _guess_delimiter(path: Path, text: bytes, lines: int) -> str:
+    """A tab where the file's name says so and the header line has one; else the
+    delimiter that cuts the header line into the most cells.
+    """
+    is_tabbed = ending_of_unpacked(path) in TAB_ENDINGS
+    if is_tabbed and len(_read_header_cells(text, "\t", lines)) > 1:
+        return "\t"
     return max(CSV_DELIMITERS, key=lambda d: len(_read_header_cells(text, d, lines)))
 
 

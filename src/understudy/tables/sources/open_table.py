@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import TableError
-from understudy.tables.sources.compressed import COMPRESSION_OF_ENDING
+from understudy.tables.sources.compressed import ending_of_unpacked
 from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
 from understudy.tables.sources.frame import RepeatableStream, check_names
 from understudy.tables.sources.frame_kinds import open_frame
@@ -22,7 +22,7 @@ from understudy.tables.sql.engine import Engine
 from understudy.tables.sql.physical import reading_of_format
 from understudy.tables.sql.stored import PUBLIC_TYPE_NAMES, base_type
 
-CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
+CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".psv", ".zip")
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 
@@ -218,10 +218,7 @@ def table_kind(path: Path) -> str | None:
     ('csv', None)
     """
     # By the name and never by the content: rows must not decide how they are read.
-    endings = [suffix.lower() for suffix in path.suffixes]
-    if endings and endings[-1] in COMPRESSION_OF_ENDING:
-        endings.pop()
-    last = endings[-1] if endings else ""
+    last = ending_of_unpacked(path)
     if last in PARQUET_ENDINGS:
         return "parquet"
     if last in CSV_ENDINGS:
