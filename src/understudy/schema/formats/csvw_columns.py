@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from understudy.schema.formats import moments
@@ -157,7 +158,7 @@ def _read_limit(sections: tuple[TrackedSection, ...], *keys: str) -> str | None:
     """The first limit that is stated, of the column before its datatype. All keys are
     asked for, so that none is noted as unknown.
     """
-    texts = [section.text(key) for section in sections for key in keys]
+    texts = [section.text(key) for section, key in product(sections, keys)]
     return next((text for text in texts if text is not None), None)
 
 

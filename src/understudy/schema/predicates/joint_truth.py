@@ -54,15 +54,14 @@ def truth_of_combinations(
     value, else maybe.
     """
     names = [name.column for name in predicate.names]
-    placed = [
-        places_of_literals(codecs[name], [row[at] for row in predicate.rows])
-        for at, name in enumerate(names)
-    ]
-    shape = len(names), len(predicate.rows)
-    codes = np.array([code for column in placed for code, _ in column], np.int64)
-    widths = np.array([width for column in placed for _, width in column], np.int64)
-    codes = codes.reshape(shape)
-    widths = widths.reshape(shape)
+    # One row for each column, one entry for each listed combination.
+    codes = np.empty((len(names), len(predicate.rows)), np.int64)
+    widths = np.empty_like(codes)
+    for at, name in enumerate(names):
+        literals = [row[at] for row in predicate.rows]
+        places = places_of_literals(codecs[name], literals)
+        codes[at] = [code for code, _ in places]
+        widths[at] = [width for _, width in places]
     inside = np.all(codes >= 0, axis=0)
     single = np.all(widths[:, inside] == 1, axis=0)
     marks = truth_from_flags(single, np.ones_like(single))

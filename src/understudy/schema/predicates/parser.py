@@ -215,14 +215,14 @@ class _PredicateParser:
         self, left: WeightedTerms, operator: Operator, right: WeightedTerms, start: int
     ) -> Predicate:
         """A comparison of two sums, as the plainest predicate that it is."""
-        one = _single_operand(left)
-        two = _single_operand(right)
+        first = _single_operand(left)
+        second = _single_operand(right)
         # `60 < age` is `age > 60`: the column stands first.
-        if isinstance(one, Literal) and isinstance(two, ColumnName):
-            one, two = two, one
+        if isinstance(first, Literal) and isinstance(second, ColumnName):
+            first, second = second, first
             operator = _MIRRORED_OPERATORS.get(operator, operator)
-        if isinstance(one, ColumnName) and two is not None:
-            return ColumnComparison(one, operator, two)
+        if isinstance(first, ColumnName) and second is not None:
+            return ColumnComparison(first, operator, second)
         # Everything goes to the left: columns with their weights, the constant apart.
         weights: dict[ColumnName, Fraction] = {}
         constant = Fraction(0)
@@ -232,7 +232,7 @@ class _PredicateParser:
                     weights[operand] = weights.get(operand, Fraction(0)) + sign * weight
                 elif isinstance(operand.value, Fraction):
                     constant -= sign * weight * operand.value
-                elif one is None or two is None:
+                elif first is None or second is None:
                     raise self.error("a sum adds columns and numbers", at=start)
         if not weights:
             raise self.error(

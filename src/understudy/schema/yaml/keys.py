@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from fractions import Fraction
+from itertools import chain
 
 from understudy.schema.columns.base import Column
 from understudy.schema.columns.cell import decimal_text, parse_number
@@ -87,13 +88,9 @@ COLUMN_KEYS_BY_TYPE: dict[str, tuple[str, ...]] = {
 }
 
 COLUMN_KEYS = tuple(
-    dict.fromkeys(
-        (
-            *COMMON_COLUMN_KEYS,
-            *(key for keys in COLUMN_KEYS_BY_TYPE.values() for key in keys),
-        )
-    )
+    dict.fromkeys(chain(COMMON_COLUMN_KEYS, *COLUMN_KEYS_BY_TYPE.values()))
 )
+"""The keys of all columns, each once, in the order in which an error lists them."""
 
 _SPAN_MICROSECONDS = {
     "day": 86_400_000_000,
