@@ -148,6 +148,7 @@ def survey(page: Page, url: str, target: Path) -> None:
     page.wait_for_url("**/plan")
     planned(page, "6366")
     page.click("#modes")
+    page.click("#agree-yes")
     page.wait_for_url("**/compare*")
     page.locator("#trade circle").nth(3).wait_for()
     page.screenshot(path=target / "studio-modes.png")

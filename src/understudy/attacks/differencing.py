@@ -58,32 +58,11 @@ def run_differencing_attack(
         count: best_guess_rate(FREDDIE_COUNT, count)
         for count in range(FREDDIE_COUNT + 1)
     }
-    bets = ", ".join(
-        f"{freddie_rates[count]:.0%} right at {count}"
-        for count in range(1, FREDDIE_COUNT)
-    )
     return AttackFinding(
         name="differencing",
         title="Two counts, one of them without John",
         text=(
-            (
-                f"March: {MARCH_COUNTS[1]} of {MARCH_COUNTS[0]:,} freshmen come from"
-                f" families that earn over $1M. April: {APRIL_COUNTS[1]} of"
-                f" {APRIL_COUNTS[0]:,}."
-            ),
-            (
-                f"{dropouts} student left and {rich} family fewer earns that much: John's"
-                " does."
-            ),
-            (
-                "Asked as two questions: how many have HIV, and how many who are not"
-                " called Freddie? One Freddie's secret is the difference."
-            ),
-            (
-                f"Of {FREDDIE_COUNT} Freddies, a difference of 0 or {FREDDIE_COUNT}"
-                " tells on all; any other, on whom to bet:"
-                f" {bets}."
-            ),
+            *_explain_exact_counts(dropouts, rich, freddie_rates),
             *(
                 f"With both counts noisy, ε = {float(e):g} together, the difference is"
                 f" right {share:.1%} of the time in {trials:,} tries; no attacker can"
@@ -104,6 +83,25 @@ def run_differencing_attack(
             "noisy": {f"{float(e):g}": share for e, share in rates.items()},
             "bound": {f"{float(e):g}": max_guess_rate(e) for e in epsilons},
         },
+    )
+
+
+def _explain_exact_counts(
+    dropouts: int, rich: int, freddie_rates: dict[int, float]
+) -> tuple[str, ...]:
+    """What two exact counts give away, in sentences."""
+    bets = ", ".join(
+        f"{freddie_rates[count]:.0%} right at {count}"
+        for count in range(1, FREDDIE_COUNT)
+    )
+    return (
+        f"March: {MARCH_COUNTS[1]} of {MARCH_COUNTS[0]:,} freshmen come from families"
+        f" that earn over $1M. April: {APRIL_COUNTS[1]} of {APRIL_COUNTS[0]:,}.",
+        f"{dropouts} student left and {rich} family fewer earns that much: John's does.",
+        "Asked as two questions: how many have HIV, and how many who are not called"
+        " Freddie? One Freddie's secret is the difference.",
+        f"Of {FREDDIE_COUNT} Freddies, a difference of 0 or {FREDDIE_COUNT} tells on"
+        f" all; any other, on whom to bet: {bets}.",
     )
 
 

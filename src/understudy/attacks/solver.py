@@ -300,31 +300,45 @@ def _derive_sums(groups: Sequence[StatisticGroup]) -> list[_SumRange] | None:
     """Ranges of sums by set of people, those that follow by subtraction included; None
     if they contradict each other.
     """
-    known: dict[frozenset[int], tuple[int, int]] = {}
-
-    def tighten_range(who: frozenset[int], low: int, high: int) -> bool:
-        """Whether this says something new."""
-        before = known.get(who, (-UNBOUNDED_SUM, UNBOUNDED_SUM))
-        after = max(before[0], low), min(before[1], high)
-        known[who] = after
-        return after != before
-
+    known = _SumRanges()
     for group in groups:
         bounds = sum_bounds(group.statement, len(group.members))
         if group.fixed and bounds is not None:
-            tighten_range(frozenset(group.members), *bounds)
-    changed = True
-    while changed and len(known) < MAX_DERIVED_SUMS:
-        if any(low > high for low, high in known.values()):
-            return None  # and from a contradiction more would follow without end
-        changed = False
-        for whole, (low, high) in list(known.items()):
-            for part, (part_low, part_high) in list(known.items()):
+            known.tighten(frozenset(group.members), *bounds)
+    while len(known.ranges) < MAX_DERIVED_SUMS:
+        # From a contradiction more would follow without end.
+        if known.has_contradiction() or not known.subtract_parts():
+            break
+    if known.has_contradiction():
+        return None
+    return [(tuple(who), low, high) for who, (low, high) in known.ranges.items() if who]
+
+
+class _SumRanges:
+    """Between which numbers the sum of each set of people lies."""
+
+    def __init__(self) -> None:
+        self.ranges: dict[frozenset[int], tuple[int, int]] = {}
+
+    def tighten(self, who: frozenset[int], low: int, high: int) -> bool:
+        """Take one more statement in; whether it says something new."""
+        before = self.ranges.get(who, (-UNBOUNDED_SUM, UNBOUNDED_SUM))
+        after = max(before[0], low), min(before[1], high)
+        self.ranges[who] = after
+        return after != before
+
+    def subtract_parts(self) -> bool:
+        """Subtract every set from every larger one; whether this says something new."""
+        is_new = False
+        for whole, (low, high) in list(self.ranges.items()):
+            for part, (part_low, part_high) in list(self.ranges.items()):
                 if part < whole:
                     rest = whole - part
-                    changed |= tighten_range(rest, low - part_high, high - part_low)
-    for who, (low, high) in known.items():
-        empty_sum_differs = not who and not low <= 0 <= high
-        if low > high or empty_sum_differs:
-            return None
-    return [(tuple(who), low, high) for who, (low, high) in known.items() if who]
+                    is_new |= self.tighten(rest, low - part_high, high - part_low)
+        return is_new
+
+    def has_contradiction(self) -> bool:
+        """Whether a range is empty; the sum of nobody is 0."""
+        low, high = self.ranges.get(frozenset(), (0, 0))
+        is_empty = any(start > end for start, end in self.ranges.values())
+        return is_empty or not low <= 0 <= high

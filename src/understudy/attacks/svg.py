@@ -52,6 +52,9 @@ BAR_LEFT, BAR_RIGHT, BAR_PITCH = 250, 150, 34
 CURVE_LEFT, CURVE_RIGHT, CURVE_HEIGHT = 66, 200, 300
 """Room for labels left and right of the curves, and the height of the axes."""
 
+CURVE_WIDTH = SVG_WIDTH_PIXELS - CURVE_LEFT - CURVE_RIGHT
+CURVE_BOTTOM = FIGURE_TOP + CURVE_HEIGHT
+
 
 def figure_to_svg(figure: AttackFigure) -> str:
     """The figure as one SVG element.
@@ -178,61 +181,17 @@ def _bar_axis(
 
 def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
     """The curves with their axes, and the height of it all."""
-    room, bottom = (
-        SVG_WIDTH_PIXELS - CURVE_LEFT - CURVE_RIGHT,
-        FIGURE_TOP + CURVE_HEIGHT,
-    )
-    low, high = figure.x_range
-
-    def point_at(x: float, y: float) -> tuple[float, float]:
-        across = (x - low) / ((high - low) or 1)
-        up = min(max(y, 0.0), figure.end) / figure.end
-        return CURVE_LEFT + room * across, bottom - CURVE_HEIGHT * up
-
-    parts = []
-    for mark in axis_ticks(figure.end):
-        _, y = point_at(low, mark)
-        words = format_axis_number(mark)
-        parts.append(_grid_line(CURVE_LEFT, y, CURVE_LEFT + room, y))
-        parts.append(
-            _outlined_text(
-                CURVE_LEFT - 8,
-                y + 4,
-                words,
-                size=12,
-                anchor="end",
-            )
-        )
-    # Ticks where something was measured; a bound has points wherever it bends.
-    measured = [curve for curve in figure.curves if not curve.dashed]
-    for x_mark in sorted({x for curve in measured for x, _ in curve.points}):
-        x, _ = point_at(x_mark, 0)
-        words = format_axis_number(x_mark)
-        parts.append(
-            _outlined_text(
-                x,
-                bottom + 18,
-                words,
-                size=12,
-                anchor="middle",
-            )
-        )
-    ends = [point_at(*curve.points[-1])[1] for curve in figure.curves]
-    colours = _curve_colours(figure.curves)
-    label_heights = _separate_labels(ends)
-    for curve, colour, label in zip(
-        figure.curves,
-        colours,
-        label_heights,
-        strict=True,
-    ):
-        points = [point_at(*point) for point in curve.points]
-        parts += _draw_curve(curve, points, colour, label)
-    middle = CURVE_LEFT + room / 2
+    parts = _draw_curve_axes(figure)
+    ends = [_curve_point(figure, *curve.points[-1])[1] for curve in figure.curves]
+    colours, label_heights = _curve_colours(figure.curves), _separate_labels(ends)
+    for i, curve in enumerate(figure.curves):
+        points = [_curve_point(figure, *point) for point in curve.points]
+        parts += _draw_curve(curve, points, colours[i], label_heights[i])
+    middle = CURVE_LEFT + CURVE_WIDTH / 2
     parts.append(
         _outlined_text(
             middle,
-            bottom + 42,
+            CURVE_BOTTOM + 42,
             figure.x,
             size=13,
             anchor="middle",
@@ -246,7 +205,49 @@ def _draw_curves(figure: Curves) -> tuple[list[Markup], int]:
             size=13,
         )
     )
-    return parts, bottom + 60
+    return parts, CURVE_BOTTOM + 60
+
+
+def _curve_point(figure: Curves, x: float, y: float) -> tuple[float, float]:
+    """Where a point lies, in pixels; one beyond the axis lies at its end."""
+    low, high = figure.x_range
+    across = (x - low) / ((high - low) or 1)
+    up = min(max(y, 0.0), figure.end) / figure.end
+    return CURVE_LEFT + CURVE_WIDTH * across, CURVE_BOTTOM - CURVE_HEIGHT * up
+
+
+def _draw_curve_axes(figure: Curves) -> list[Markup]:
+    """Grid lines with their numbers, and numbers where something was measured."""
+    low, _ = figure.x_range
+    parts = []
+    for mark in axis_ticks(figure.end):
+        _, y = _curve_point(figure, low, mark)
+        words = format_axis_number(mark)
+        parts.append(_grid_line(CURVE_LEFT, y, CURVE_LEFT + CURVE_WIDTH, y))
+        parts.append(
+            _outlined_text(
+                CURVE_LEFT - 8,
+                y + 4,
+                words,
+                size=12,
+                anchor="end",
+            )
+        )
+    # A bound has points wherever it bends, and they are no measurements.
+    measured = [curve for curve in figure.curves if not curve.dashed]
+    for x_mark in sorted({x for curve in measured for x, _ in curve.points}):
+        x, _ = _curve_point(figure, x_mark, 0)
+        words = format_axis_number(x_mark)
+        parts.append(
+            _outlined_text(
+                x,
+                CURVE_BOTTOM + 18,
+                words,
+                size=12,
+                anchor="middle",
+            )
+        )
+    return parts
 
 
 def _curve_colours(curves: Sequence[Curve]) -> list[str]:
