@@ -13,7 +13,8 @@ import pytest
 from kit.models.build import listed, measured, schema_of, surprising
 from understudy.errors import Refused, ReleaseError
 from understudy.models import ConditionalModel, network
-from understudy.models.network import NetworkModel, NetworkNode
+from understudy.models.network import NetworkModel
+from understudy.models.network_nodes import NetworkNode
 from understudy.schema import Boolean, Categorical, Schema, parse_predicate
 
 ADULTS = Schema(

@@ -22,7 +22,7 @@ from understudy.models import (
     TreeModel,
     from_parts,
 )
-from understudy.models.network import NetworkNode
+from understudy.models.network_nodes import NetworkNode
 
 SCHEMA = schema_of(2, 3)
 CELLS = np.array([[0, 2], [1, 1]])

@@ -15,11 +15,18 @@ from scipy.stats import norm
 from kit.models.brute_force import brute
 from kit.models.build import ALPHA, schema_of
 from understudy.errors import Refused, ReleaseError, SchemaError
-from understudy.models import ConditionalModel, Model, TreeModel, from_parts, tree
+from understudy.models import (
+    ConditionalModel,
+    Model,
+    TreeModel,
+    from_parts,
+    tree,
+    tree_potentials,
+)
 from understudy.models.inference import elimination
 from understudy.models.inference.calibrated_tree import divide_or_zero
 from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
-from understudy.models.sampling import tree_rows
+from understudy.models.sampling import tree_evidence
 from understudy.models.sampling.to_targets import draw_matching_rows, draw_tree_rows
 from understudy.schema import Boolean, Categorical, Integer, Schema, parse_predicate
 
@@ -274,7 +281,7 @@ def test_completing_mixed_evidence_at_both_ends_of_a_chain():
 
 
 def test_completing_in_many_parts_is_the_same_distribution(monkeypatch):
-    monkeypatch.setattr(tree_rows, "MAX_LIKELIHOOD_CELLS", 1)
+    monkeypatch.setattr(tree_evidence, "MAX_LIKELIHOOD_CELLS", 1)
     test_completing_mixed_evidence_at_both_ends_of_a_chain()
 
 
@@ -320,7 +327,7 @@ def violations(schema, codes) -> int:
     )
 
 
-@pytest.mark.parametrize("limit", [tree.MAX_TREE_CELLS, 100])
+@pytest.mark.parametrize("limit", [tree_potentials.MAX_TREE_CELLS, 100])
 def test_no_row_is_ever_impossible(limit):
     """Columns that were never measured together, with room for the declarations in the
     tree and without.
@@ -333,7 +340,7 @@ def test_no_row_is_ever_impossible(limit):
     assert violations(MARRIED, model.sample(50_000, rng)) == 0
     given_codes = {"years": rng.integers(0, 10, 500)}
     assert violations(MARRIED, model.complete(given_codes, rng)) == 0
-    if limit == tree.MAX_TREE_CELLS:
+    if limit == tree_potentials.MAX_TREE_CELLS:
         for clique, zeros in impossible_masks(MARRIED).items():
             assert not np.any(model.marginal(clique)[zeros])
 
@@ -532,7 +539,10 @@ def test_zeros_survive_the_journey():
         ({"potential0": np.zeros((3, 2))}, "shape"),
         ({"potential0": np.zeros((2, 3), np.int64)}, "type"),
         ({"potential0": np.full((2, 3), np.nan)}, "no number"),
-        ({"potential0": np.full((2, 3), tree.STORED_MINUS_INFINITY)}, "no model"),
+        (
+            {"potential0": np.full((2, 3), tree_potentials.STORED_MINUS_INFINITY)},
+            "no model",
+        ),
         ({"potential1": np.zeros((2, 3))}, "arrays"),
     ],
 )

@@ -64,7 +64,7 @@ def test_deviations_are_those_of_least_squares(
     for k in (1, 2, 3):
         for clique in combinations(SCHEMA, k):
             inside = k == 1 or any(set(clique) <= set(m.clique) for m in measured)
-            if inside and pooled.known(clique):
+            if inside and pooled.is_measured(clique):
                 assert found[clique].deviation == pytest.approx(
                     math.sqrt(pooled.variance(clique).flat[0])
                 )

@@ -24,23 +24,26 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.errors import Refused, ReleaseError
+from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.arrays import Array
-from understudy.models.estimates.consistency import clamp, project_simplex
-from understudy.models.estimates.pooling import pool_column, pool_total
-from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.estimates.pooling import pool_total
 from understudy.models.inference.factor import (
     Factor,
     eliminate_columns,
     elimination_order,
     multiply_factors,
-    sum_factor,
 )
 from understudy.models.model import Arrays, Codes, Facts
+from understudy.models.network_nodes import (
+    NetworkNode,
+    estimate_nodes,
+    read_nodes,
+    uniform_nodes,
+)
 from understudy.models.sampling.conditions import check_given
 from understudy.models.sampling.rounding import round_groups
-from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
+from understudy.models.sampling.unmeasured import fill_columns
 from understudy.models.serialization import (
     SHARE_SUM_TOLERANCE,
     check_part_names,
@@ -57,17 +60,6 @@ MIN_SHUFFLE_BITS = 24
 
 # Rows that stand for the distribution where such a table would be larger.
 SIMULATED_MARGINAL_ROWS = 2**18
-
-
-@dataclass(frozen=True, eq=False)
-class NetworkNode:
-    """A column, its parents, and its shares: one axis for each parent, the last one for
-    the column itself.
-    """
-
-    column: str
-    parents: Clique
-    shares: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,46 +124,13 @@ class NetworkModel:
         """
         total, _ = pool_total(schema, measurements)
         if total <= 0:
-            return cls(
-                schema,
-                0.0,
-                tuple(
-                    NetworkNode(name, (), uniform_shares(schema, (name,)))
-                    for name in schema
-                ),
-            )
-        pooled = PooledResiduals.of(schema, measurements)
-        nodes: dict[str, NetworkNode] = {}
-        for clique in dict.fromkeys(
-            m.clique for m in measurements if m.plain and len(m.clique) > 1
-        ):
-            if nodes.keys() >= set(clique):
-                continue
-            table = _nonnegative_counts(
-                schema, clique, pooled.marginal(clique), total, clip=clip
-            )
-            for column in reversed(clique):
-                if column in nodes:
-                    continue
-                parents = tuple(name for name in clique if name in nodes)
-                joint = sum_factor(Factor(clique, table), (*parents, column))
-                nodes[column] = (
-                    NetworkNode(
-                        column,
-                        parents,
-                        _conditional_shares(schema, (*parents, column), joint),
-                    )
-                    if parents
-                    else _root_node(schema, column, measurements, total, clip=clip)
-                )
-        for name in schema:
-            if name not in nodes:
-                nodes[name] = _root_node(schema, name, measurements, total, clip=clip)
-        return cls(schema, total, tuple(nodes.values()))
+            return cls(schema, 0.0, uniform_nodes(schema))
+        nodes = estimate_nodes(schema, measurements, total, clip=clip)
+        return cls(schema, total, nodes)
 
     def marginal(self, clique: Clique) -> Array:
-        """Expected counts, exact where no table on the way has more than LARGEST cells,
-        else those of CROWD sampled rows.
+        """Expected counts, exact where no table on the way has more than
+        MAX_ELIMINATION_CELLS cells, else those of SIMULATED_MARGINAL_ROWS sampled rows.
         """
         return self.shares(clique) * self.total
 
@@ -208,7 +167,7 @@ class NetworkModel:
 
         Where the given codes have no mass, a column takes its overall distribution.
         Refused where the given columns tie so many others together that a table of more
-        than LARGEST cells would be needed.
+        than MAX_ELIMINATION_CELLS cells would be needed.
         """
         rows = check_given(self.schema, given)
         factors = self._ancestor_factors(tuple(given))
@@ -252,16 +211,7 @@ class NetworkModel:
     ) -> NetworkModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total", "nodes"}, "facts")
-        shape = _read_shape(facts["nodes"], schema)
-        check_part_names(arrays, {f"node{i}" for i in range(len(shape))}, "arrays")
-        nodes = tuple(
-            NetworkNode(
-                column,
-                parents,
-                _read_node(arrays[f"node{i}"], i, schema.sizes((*parents, column))),
-            )
-            for i, (column, parents) in enumerate(shape)
-        )
+        nodes = read_nodes(schema, facts["nodes"], arrays)
         return cls(schema, read_total(facts), nodes)
 
     @cached_property
@@ -366,110 +316,3 @@ def shuffle_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.in
     keys.sort()
     keys &= (1 << low) - 1
     return keys
-
-
-def _nonnegative_counts(
-    schema: Schema, clique: Clique, values: Array, total: float, *, clip: bool
-) -> Array:
-    """Non-negative counts from noisy ones; nothing in structural zeros."""
-    zeros = schema.zeros(clique)
-    allowed = np.ones(values.shape, bool) if zeros is None else ~zeros
-    if not allowed.any():
-        uniform_shares(schema, clique)  # says what is wrong
-    return (
-        np.where(allowed, clamp(values), 0.0)
-        if clip
-        else project_simplex(values, total, allowed=allowed)
-    )
-
-
-def _conditional_shares(schema: Schema, scope: Clique, joint: Array) -> Array:
-    """Shares of the last column for every combination of the others; overall shares
-    where nobody is, uniform ones where that helps not.
-    """
-    zeros = schema.zeros(scope)
-    possible = np.ones(joint.shape) if zeros is None else (~zeros).astype(np.float64)
-    overall = joint.reshape(-1, joint.shape[-1]).sum(axis=0)
-    shares = joint
-    for fallback in (overall * possible, possible, np.ones(joint.shape)):
-        bare = shares.sum(axis=-1, keepdims=True) <= 0
-        if not np.any(bare):
-            break
-        shares = np.where(bare, fallback, shares)
-    return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float64)
-
-
-def _root_node(
-    schema: Schema, name: str, measurements: Measurements, total: float, *, clip: bool
-) -> NetworkNode:
-    """A column without parents, from everything that was measured of it."""
-    pooled = pool_column(schema, name, measurements)
-    if pooled is None:
-        return NetworkNode(name, (), uniform_shares(schema, (name,)))
-    return NetworkNode(
-        name,
-        (),
-        _conditional_shares(
-            schema,
-            (name,),
-            _nonnegative_counts(schema, (name,), pooled, total, clip=clip),
-        ),
-    )
-
-
-def _read_shape(found: object, schema: Schema) -> list[tuple[str, Clique]]:
-    """Columns and parents as a file has them: every column once, after its parents."""
-    damaged = (
-        "model: its network is not one of the schema's columns. The file is damaged or"
-        " was not written by Understudy"
-    )
-    shape: list[tuple[str, Clique]] = []
-    placed: set[str] = set()
-    if not isinstance(found, list):
-        raise ReleaseError(damaged)
-    for item in found:
-        if (
-            not isinstance(item, list)
-            or len(item) != 2
-            or not isinstance(item[0], str)
-            or not isinstance(item[1], list)
-        ):
-            raise ReleaseError(damaged)
-        column, parents = item
-        if (
-            column in placed
-            or column not in schema
-            or not all(isinstance(p, str) and p in placed for p in parents)
-        ):
-            raise ReleaseError(damaged)
-        if len(set(parents)) != len(parents):
-            raise ReleaseError(damaged)
-        placed.add(column)
-        shape.append((column, tuple(parents)))
-    if placed != set(schema):
-        raise ReleaseError(damaged)
-    return shape
-
-
-def _read_node(found: object, at: int, shape: tuple[int, ...]) -> Array:
-    """Conditional shares as a file has them."""
-    if (
-        not isinstance(found, np.ndarray)
-        or found.dtype != np.float64
-        or found.shape != shape
-    ):
-        raise ReleaseError(
-            f'model: array "node{at}" has another type or shape than the schema says.'
-            " The file is damaged"
-        )
-    shares = np.asarray(found, np.float64)
-    fine = (
-        np.all(np.isfinite(shares))
-        and not np.any(shares < 0)
-        and np.all(abs(shares.sum(axis=-1) - 1) <= SHARE_SUM_TOLERANCE / 2)
-    )
-    if not fine:
-        raise ReleaseError(
-            f'model: array "node{at}" is no distribution. The file is damaged'
-        )
-    return shares

@@ -25,13 +25,10 @@ from understudy.measurements import Clique
 from understudy.models.arrays import Array
 from understudy.models.inference.calibrated_tree import (
     Beliefs,
-    divide_or_zero,
-    sum_to_clique,
 )
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.elimination import eliminate_to_clique, pair_marginals
 from understudy.models.inference.junction_tree import (
-    NO_NODE,
     JunctionTree,
     forecast_cells,
 )
@@ -43,9 +40,11 @@ from understudy.models.model import (
     default_rows,
     is_rounded_in_one_piece,
 )
-from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.models.sampling.conditions import check_given
-from understudy.models.sampling.rounding import fraction_variance
+from understudy.models.sampling.rounding_variance import (
+    rounding_variances,
+    variance_within,
+)
 from understudy.models.sampling.to_targets import (
     MAX_REFINED_ROWS,
     MIN_REFINED_ROWS,
@@ -53,13 +52,18 @@ from understudy.models.sampling.to_targets import (
     draw_tree_rows,
     target_shares,
 )
-from understudy.models.sampling.tree_rows import complete_tree, drawing_order
+from understudy.models.sampling.tree_evidence import complete_tree
+from understudy.models.sampling.tree_rows import drawing_order
 from understudy.models.sampling.unmeasured import fill_columns
 from understudy.models.serialization import check_part_names, read_total
+from understudy.models.tree_potentials import (
+    MAX_TREE_CELLS,
+    marginals_to_potentials,
+    read_potentials,
+    store_potentials,
+    with_zeros,
+)
 from understudy.schema import Schema
-
-# Cells of the largest tree a model may have.
-MAX_TREE_CELLS = 1 << 24
 
 # From how many rows, and up to how many cells of the tree, chance errors between far
 # columns are lowered, and with how many partners for each.
@@ -69,40 +73,9 @@ MIN_SWAP_ROWS, MAX_SWAP_TREE_CELLS, MAX_SWAP_PARTNERS = 1000, 1 << 22, 12
 # that a cell must expect to be aimed at by itself.
 CROWDED_ROWS_PER_CELL, RARE_CELL_ROWS = 2, 0.5
 
-# Stands for minus infinity in a file, where every number is finite.
-STORED_MINUS_INFINITY = float(np.finfo(np.float64).min)
-
 # The share of an even distribution that is mixed in where something was given that
 # the model thinks impossible.
 EVEN_MIXTURE_SHARE = 1e-9
-
-
-def with_zeros(
-    schema: Schema, potentials: Mapping[Clique, Array], limit: int = MAX_TREE_CELLS
-) -> dict[Clique, Array]:
-    """The same potentials with minus infinity in every structural zero, and those
-    declared zeros besides that the tree has room for.
-
-    >>> from understudy.schema import Boolean, parse_predicate
-    >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
-    >>> schema = Schema(columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),))
-    >>> with_zeros(schema, {("male",): np.zeros(2)})["male", "pregnant"].tolist()
-    [[0.0, 0.0], [0.0, -inf]]
-    """
-    sizes = schema.column_sizes
-    made: dict[Clique, Array] = {}
-    for clique, theta in potentials.items():
-        zeros = schema.zeros(clique)
-        values = np.asarray(theta, np.float64)
-        made[clique] = values if zeros is None else np.where(zeros, -np.inf, values)
-    masks = impossible_masks(schema)
-    for clique in sorted(masks, key=lambda clique: masks[clique].size):
-        if (
-            not any(set(clique) <= set(other) for other in made)
-            and forecast_cells([*made, clique], sizes) <= limit
-        ):
-            made[clique] = np.where(masks[clique], -np.inf, 0.0)
-    return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,34 +144,7 @@ class TreeModel:
         the one nearer to the root decides, and the other gives the rest of its columns;
         where it has nothing to give, they are even.
         """
-        sizes = schema.column_sizes
-        tree = JunctionTree.of(marginals, sizes)
-        by_columns = {frozenset(clique): clique for clique in marginals}
-        potentials = {}
-        for node, names in enumerate(tree.nodes):
-            clique = by_columns.get(frozenset(names))
-            if clique is None:
-                raise ValueError(
-                    f"{', '.join(names)}: these columns hang together, but no marginal"
-                    " holds them all"
-                )
-            zeros = schema.zeros(clique)
-            possible = (
-                np.ones(schema.sizes(clique))
-                if zeros is None
-                else (~zeros).astype(np.float64)
-            )
-            share = np.asarray(marginals[clique], np.float64) * possible
-            separator = tree.separators[node] if tree.parents[node] != NO_NODE else ()
-            shape = [sizes[name] if name in separator else 1 for name in clique]
-            kept = tuple(name for name in clique if name in separator)
-            bare = sum_to_clique(share, clique, kept).reshape(shape) <= 0
-            share = np.where(bare, possible, share)
-            share = divide_or_zero(
-                share, sum_to_clique(share, clique, kept).reshape(shape)
-            )
-            with np.errstate(divide="ignore"):
-                potentials[clique] = np.log(share)
+        potentials = marginals_to_potentials(schema, marginals)
         return cls.from_potentials(schema, total, potentials, potentials)
 
     @cached_property
@@ -251,16 +197,13 @@ class TreeModel:
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Column after column by rounding, the rows in random order."""
-        chunks = (
-            list(self.sample_chunks(rows, rng, MAX_ROUNDED_ROWS))
-            if rows > MAX_ROUNDED_ROWS
-            else [self._sample_chunk(rows, rng)]
-        )
-        return (
-            chunks[0]
-            if len(chunks) == 1
-            else {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
-        )
+        if rows <= MAX_ROUNDED_ROWS:
+            return self._sample_chunk(rows, rng)
+        chunks = list(self.sample_chunks(rows, rng, MAX_ROUNDED_ROWS))
+        whole: Codes = {}
+        for name in self.schema:
+            whole[name] = np.concatenate([chunk[name] for chunk in chunks])
+        return whole
 
     def sample_chunks(
         self, rows: int, rng: Generator, size: int = MAX_ROUNDED_ROWS
@@ -282,10 +225,7 @@ class TreeModel:
             self
         ):
             return None
-        held = [
-            (names, left) for names, left in self._left if set(clique) <= set(names)
-        ]
-        return sum_to_clique(*_smallest_table(held)[::-1], clique) if held else None
+        return variance_within(self._rounding_variances, clique)
 
     def complete(
         self, given: Mapping[str, NDArray[np.integer]], rng: Generator
@@ -321,10 +261,7 @@ class TreeModel:
             "total": self.total,
             "cliques": [list(clique) for clique in self.potentials],
         }
-        return facts, {
-            f"potential{i}": np.where(np.isfinite(theta), theta, STORED_MINUS_INFINITY)
-            for i, theta in enumerate(self.potentials.values())
-        }
+        return facts, store_potentials(self.potentials.values())
 
     @classmethod
     def from_parts(
@@ -335,33 +272,11 @@ class TreeModel:
     ) -> TreeModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total", "cliques"}, "facts")
-        cliques = _read_cliques(facts, schema)
-        check_part_names(
-            arrays, {f"potential{i}" for i in range(len(cliques))}, "arrays"
-        )
-        potentials = {}
-        for i, clique in enumerate(cliques):
-            theta = arrays[f"potential{i}"]
-            if (
-                not isinstance(theta, np.ndarray)
-                or theta.dtype != np.float64
-                or theta.shape != schema.sizes(clique)
-            ):
-                raise ReleaseError(
-                    f'model: array "potential{i}" has another type or shape than the'
-                    " schema says. The file is damaged"
-                )
-            if not np.all(np.isfinite(np.asarray(theta, np.float64))):
-                raise ReleaseError(
-                    f'model: array "potential{i}" holds something that is no number.'
-                    " The file is damaged"
-                )
-            values = np.asarray(theta, np.float64)
-            potentials[clique] = np.where(
-                values <= STORED_MINUS_INFINITY, -np.inf, values
-            )
+        potentials = read_potentials(schema, facts["cliques"], arrays)
         try:
-            model = cls.from_potentials(schema, read_total(facts), cliques, potentials)
+            model = cls.from_potentials(
+                schema, read_total(facts), potentials, potentials
+            )
             assert model.beliefs
         except Refused as error:
             raise ReleaseError(f"model: its parts make no model. {error}") from None
@@ -401,41 +316,8 @@ class TreeModel:
         )
 
     @cached_property
-    def _left(self) -> list[tuple[Clique, Array]]:
-        """The variance of counts in a sample, for every column with those it is drawn
-        for: what they hand on, and what it adds.
-
-        A code of share p in rows that share their parents gets p² of the variance of
-        how many these are, and where that is a row more or less, another fraction is
-        left to be rounded. Sums over columns that are drawn later have none of what
-        those add.
-        """
-        tree, drawn_by = self.beliefs.tree, dict[int, list[tuple[Clique, Array]]]()
-        for node in tree.order:
-            known, left = tree.separators[node], np.zeros(())
-            if known:
-                above = [
-                    (names, table)
-                    for names, table in drawn_by[tree.parents[node]]
-                    if set(known) <= set(names)
-                ]
-                left = sum_to_clique(*_smallest_table(above)[::-1], known)
-            here = [(known, left)]
-            for name in self.beliefs.new_columns(node):
-                table = self.beliefs.inside(node, (*known, name))
-                share, left = (
-                    divide_or_zero(table, table.sum(axis=-1, keepdims=True)),
-                    left[..., np.newaxis],
-                )
-                left = (
-                    fraction_variance(self.total * table)
-                    + left * share**2
-                    + np.minimum(left, 1.0) * share * (1 - share)
-                )
-                known = (*known, name)
-                here.append((known, left))
-            drawn_by[node] = here
-        return [entry for here in drawn_by.values() for entry in here[1:]]
+    def _rounding_variances(self) -> list[tuple[Clique, Array]]:
+        return rounding_variances(self.beliefs, self.total)
 
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
@@ -450,15 +332,12 @@ class TreeModel:
         column, as they are drawn.
         """
         drawn = drawing_order(self.beliefs)
-        pairs = [
-            pair
-            for i, name in enumerate(drawn)
-            for pair in [
-                (other, name)
-                for other in drawn[:i]
-                if self.beliefs.tree.home((other, name)) is None
-            ][-MAX_SWAP_PARTNERS:]
-        ]
+        pairs: list[Clique] = []
+        for place, name in enumerate(drawn):
+            before = [(other, name) for other in drawn[:place]]
+            far = [pair for pair in before if self.beliefs.tree.home(pair) is None]
+            # The nearest in drawing order: those before them agree through these.
+            pairs += far[-MAX_SWAP_PARTNERS:]
         return pair_marginals(self.beliefs, pairs)
 
     @property
@@ -480,27 +359,3 @@ class TreeModel:
                 table + possible * (EVEN_MIXTURE_SHARE / max(possible.sum(), 1.0))
             )
         return Beliefs(self.beliefs.tree, tuple(tables))
-
-
-def _read_cliques(facts: Mapping[str, object], schema: Schema) -> list[Clique]:
-    listed = facts["cliques"]
-    damaged = "The file is damaged or was not written by Understudy"
-    if not isinstance(listed, list | tuple):
-        raise ReleaseError(f"model: its cliques are no list. {damaged}")
-    cliques: list[Clique] = []
-    for names in listed:
-        if not isinstance(names, list | tuple) or not all(
-            isinstance(n, str) and n in schema for n in names
-        ):
-            raise ReleaseError(f"model: its columns are not the schema's. {damaged}")
-        cliques.append(tuple(names))
-        if len(set(names)) != len(names):
-            raise ReleaseError(f"model: a column stands twice in a clique. {damaged}")
-    if len(set(cliques)) != len(cliques):
-        raise ReleaseError(f"model: a clique stands twice in it. {damaged}")
-    return cliques
-
-
-def _smallest_table(tables: Iterable[tuple[Clique, Array]]) -> tuple[Clique, Array]:
-    """That with the fewest cells."""
-    return min(tables, key=lambda entry: entry[1].size)

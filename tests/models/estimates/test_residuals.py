@@ -119,7 +119,7 @@ def test_every_marginal_and_variance_is_that_of_dense_least_squares(
                 pooled.marginal(clique)[seen], values[seen], rtol=1e-9, atol=1e-7
             )
             assert np.allclose(ours[seen], variances[seen], rtol=1e-7)
-            assert pooled.known(clique) == seen.all()
+            assert pooled.is_measured(clique) == seen.all()
 
 
 def test_agreement_with_dense_least_squares_is_to_1e9() -> None:
@@ -194,7 +194,7 @@ def test_nothing_measured_is_even_and_unknown() -> None:
     pooled = PooledResiduals.of(schema_of(2, 3, rows=60), listed())
     assert pooled.marginal(("a", "b")).tolist() == [[10.0] * 3] * 2
     assert np.all(np.isinf(pooled.variance(("a",))))
-    assert not pooled.known(("a",))
+    assert not pooled.is_measured(("a",))
 
 
 def test_bins_measured_with_another_column_still_count_towards_that_column() -> None:
@@ -205,7 +205,7 @@ def test_bins_measured_with_another_column_still_count_towards_that_column() -> 
     pooled = PooledResiduals.of(schema, listed(coarse))
     assert pooled.marginal(("b",)).tolist() == [12.0, 14.0]
     assert pooled.variance(("b",)) == pytest.approx(2 * cell_variance(coarse))
-    assert not pooled.known(("a",))
+    assert not pooled.is_measured(("a",))
 
 
 def test_one_bin_that_holds_everything_is_a_look_at_the_total() -> None:
@@ -214,7 +214,7 @@ def test_one_bin_that_holds_everything_is_a_look_at_the_total() -> None:
     assert pooled.total == pytest.approx(30)
     assert pooled.total_variance == pytest.approx(cell_variance(whole))
     assert pooled.marginal(("a",)) == pytest.approx([10, 10, 10])
-    assert not pooled.known(("a",))
+    assert not pooled.is_measured(("a",))
 
 
 def test_impossible_cells_carry_no_noise_into_the_total() -> None:

@@ -11,14 +11,14 @@ from kit.models.build import surprising
 from understudy.models.inference.calibrated_tree import Beliefs
 from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.sampling import tree_rows
+from understudy.models.sampling.tree_evidence import complete_tree
 from understudy.models.sampling.tree_rows import (
     OFFSET_STRATA,
     _deal_codes,
-    _shuffle_in_groups,
     _stratified_offsets,
-    complete_tree,
     drawing_order,
     sample_tree,
+    shuffle_in_groups,
 )
 
 RNG = np.random.default_rng
@@ -54,7 +54,7 @@ def test_groups_are_gathered_in_random_order():
     members = np.tile([1, 0], 10)
     firsts = np.zeros(20, int)
     for seed in range(2000):
-        order = _shuffle_in_groups(members, 2, RNG(seed))
+        order = shuffle_in_groups(members, 2, RNG(seed))
         assert np.array_equal(members[order], np.repeat([0, 1], 10))
         firsts[order[[0, 10]]] += 1
     assert not any(surprising(int(hits), 2000, 0.1, tests=20) for hits in firsts)
@@ -62,7 +62,7 @@ def test_groups_are_gathered_in_random_order():
 
 def test_more_rows_than_a_sort_can_hold_are_refused():
     with pytest.raises(ValueError, match="chunks"):
-        _shuffle_in_groups(np.zeros(2**10, np.int64), 2**45, RNG(0))
+        shuffle_in_groups(np.zeros(2**10, np.int64), 2**45, RNG(0))
 
 
 def test_neighbouring_offsets_share_out_the_unit_interval():

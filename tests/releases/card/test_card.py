@@ -153,7 +153,7 @@ def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_
     checked = 0
     for clique in combinations(SCHEMA, 2):
         gap = gaps.get(frozenset(clique))
-        if gap is None or not evidence.least_squares.known(clique):
+        if gap is None or not evidence.least_squares.is_measured(clique):
             continue
         table = evidence.marginal(clique)
         turned = table.transpose([clique.index(name) for name in gap.distance.clique])

@@ -72,7 +72,7 @@ def test_few_valued_columns_are_measured_by_residuals(tmp_path):
         isinstance(axis, Centring) for m in release.measurements for axis in m.maps
     )
     pooled = PooledResiduals.of(schema, release.measurements)
-    assert pooled.known(("c0", "c1", "c2"))
+    assert pooled.is_measured(("c0", "c1", "c2"))
 
 
 def test_large_marginals_are_measured_as_they_are(tmp_path):

@@ -27,62 +27,31 @@ spread over all its cells: exact for the total, a close weight for the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, combinations
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from understudy.measurements import (
-    AxisMap,
-    Centring,
     Clique,
     Identity,
     Measurement,
     Measurements,
     Partition,
 )
-from understudy.models.estimates.noise_moments import cell_variance
+from understudy.models.estimates.coarse_columns import CoarseColumnPart, CoarseSystem
+from understudy.models.estimates.residual_parts import (
+    ResidualPart,
+    in_schema_order,
+    nonempty_subsets,
+    pool_pieces,
+    split_into_pieces,
+    spread_variance,
+)
 from understudy.schema import Schema
-
-ResidualPiece = tuple[Clique, NDArray[np.float64], float]
-
-# A direction with this share of all precision was not measured.
-UNMEASURED_PRECISION_SHARE = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualPart:
-    """What is known of one set of columns beyond its subsets: a centred table and its
-    precision.
-    """
-
-    values: NDArray[np.float64]
-    precision: float
-
-
-@dataclass(frozen=True, eq=False)
-class CoarseColumnPart:
-    """The own part of a column with coarser bins, given the total: `values + slope ·
-    (total - its estimate)`.
-    """
-
-    values: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    """Among the directions that were measured."""
-
-    @cached_property
-    def root(self) -> NDArray[np.float64]:
-        """A matrix that turns independent noise into noise of this covariance."""
-        size, basis = np.linalg.eigh(self.covariance)
-        return np.asarray(basis * np.sqrt(np.maximum(size, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,17 +96,17 @@ class PooledResiduals:
 
     @classmethod
     def _pool(cls, schema: Schema, measurements: Measurements) -> PooledResiduals:
-        parts = _pool_pieces(
+        parts = pool_pieces(
             schema,
             (
                 piece
                 for m in measurements
                 if not _is_coarse_column(m)
-                for piece in _split_into_pieces(
+                for piece in split_into_pieces(
                     m.clique,
                     m.maps,
                     m.values.astype(np.float64),
-                    _spread_variance(schema, m),
+                    spread_variance(schema, m),
                 )
             ),
         )
@@ -146,7 +115,7 @@ class PooledResiduals:
             coarse.setdefault(m.clique[0], []).append(m)
         whole = parts.pop((), ResidualPart(np.zeros(()), 0.0))
         systems = {
-            name: _CoarseSystem.of(schema, name, looks, parts.pop((name,), None))
+            name: CoarseSystem.of(schema, name, looks, parts.pop((name,), None))
             for name, looks in coarse.items()
         }
         if schema.rows is not None:
@@ -183,12 +152,12 @@ class PooledResiduals:
         >>> PooledResiduals.of_tables(schema, 20.0, looks).marginal(("smoker",)).tolist()
         [11.5, 8.5]
         """
-        parts = _pool_pieces(
+        parts = pool_pieces(
             schema,
             (
                 piece
                 for c, y, v in tables
-                for piece in _split_into_pieces(c, tuple(map(Identity, y.shape)), y, v)
+                for piece in split_into_pieces(c, tuple(map(Identity, y.shape)), y, v)
             ),
         )
         parts.pop((), None)
@@ -204,7 +173,7 @@ class PooledResiduals:
             values = self._part_values(tau)
             if values is None:
                 continue
-            axes = _in_schema_order(self.schema, tau)
+            axes = in_schema_order(self.schema, tau)
             rest = math.prod(
                 n for name, n in zip(clique, sizes, strict=True) if name not in tau
             )
@@ -233,7 +202,7 @@ class PooledResiduals:
                 spread = spread + column.variance.reshape(shape) * n**2 / cells**2
                 tilt = tilt + column.slope.reshape(shape) * n
             else:
-                part = self.parts.get(_in_schema_order(self.schema, tau))
+                part = self.parts.get(in_schema_order(self.schema, tau))
                 spread = spread + (
                     math.inf
                     if part is None
@@ -243,7 +212,7 @@ class PooledResiduals:
             return spread
         return np.asarray(spread + self.total_variance * tilt**2 / cells**2, np.float64)
 
-    def known(self, clique: Clique) -> bool:
+    def is_measured(self, clique: Clique) -> bool:
         """Whether every part of a clique's marginal was measured."""
         if any(self._is_unmeasured(tau) for tau in nonempty_subsets(clique)):
             return False  # told without a table: a card asks this of hundreds of large pairs
@@ -257,13 +226,13 @@ class PooledResiduals:
             len(tau) == 1 and tau[0] in self.columns
         ):
             return False
-        return _in_schema_order(self.schema, tau) not in self.parts
+        return in_schema_order(self.schema, tau) not in self.parts
 
     def precision(self, tau: Clique) -> float | None:
         """The precision of a part before centring; None where it was not measured, or
         comes from coarser bins.
         """
-        part = self.parts.get(_in_schema_order(self.schema, tau))
+        part = self.parts.get(in_schema_order(self.schema, tau))
         return None if part is None else part.precision
 
     def noise(
@@ -289,90 +258,8 @@ class PooledResiduals:
     def _part_values(self, tau: Clique) -> NDArray[np.float64] | None:
         if len(tau) == 1 and tau[0] in self.columns:
             return self.columns[tau[0]].values
-        part = self.parts.get(_in_schema_order(self.schema, tau))
+        part = self.parts.get(in_schema_order(self.schema, tau))
         return None if part is None else part.values
-
-
-@dataclass(frozen=True, eq=False)
-class _CoarseSystem:
-    """The own part u of a column with coarser bins, and the total t: H u + h t = b,
-    eliminated down to the total.
-    """
-
-    values: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    precision: float
-    pull: float
-
-    @classmethod
-    def of(
-        cls,
-        schema: Schema,
-        name: str,
-        looks: list[Measurement],
-        part: ResidualPart | None,
-    ) -> _CoarseSystem:
-        (n,) = schema.sizes((name,))
-        centre = np.eye(n) - 1 / n
-        own = 0.0 if part is None else part.precision
-        hessian, tie, pull = (
-            own * centre,
-            np.zeros(n),
-            np.zeros(n) if part is None else own * part.values,
-        )
-        precision, total_pull, scale = 0.0, 0.0, 0.0
-        for m in looks:
-            bins, weight = m.maps[0].matrix().astype(np.float64), 1 / cell_variance(m)
-            seen, even = bins @ centre, bins.sum(axis=1) / n
-            hessian = hessian + weight * seen.T @ seen
-            tie = tie + weight * seen.T @ even
-            pull = pull + weight * seen.T @ m.values
-            precision += weight * float(even @ even)
-            scale += weight * float((bins**2).sum())
-            total_pull += weight * float(even @ m.values)
-        inverse, unseen = _centred_inverse(hessian, None if own > 0 else scale)
-        return cls(
-            inverse @ pull,
-            -inverse @ tie,
-            np.where(unseen, math.inf, np.diag(inverse)),
-            inverse,
-            precision - float(tie @ inverse @ tie),
-            total_pull - float(tie @ inverse @ pull),
-        )
-
-    def solve(self, total: float) -> CoarseColumnPart:
-        return CoarseColumnPart(
-            self.values + self.slope * total, self.slope, self.variance, self.covariance
-        )
-
-
-def _centred_inverse(
-    hessian: NDArray[np.float64], scale: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The inverse among centred vectors, and the cells that a direction nothing was
-    measured of touches.
-
-    Every direction was measured if `scale` is None; else it is the precision against
-    which one counts as not measured.
-    """
-    n = len(hessian)
-    if n == 1:  # one code has nothing to differ from
-        return np.zeros((1, 1)), np.zeros(1, bool)
-    if scale is None:
-        # The constant direction is no part of it; giving it the mean precision leaves
-        # the inverse of the rest as it is.
-        level = float(np.trace(hessian)) / n
-        inverse = cho_solve(cho_factor(hessian + level / n), np.eye(n) - 1 / n)
-        return np.asarray((inverse + inverse.T) / 2, np.float64), np.zeros(n, bool)
-    size, basis = np.linalg.eigh(hessian)
-    seen = size > UNMEASURED_PRECISION_SHARE * scale
-    touched = 1 - 1 / n - (basis[:, seen] ** 2).sum(axis=1) > 1e-9
-    return (
-        np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64),
-        touched,
-    )
 
 
 # What `PooledResiduals.of` made of measurements that are still in use.
@@ -381,73 +268,5 @@ _POOLED_BY_MEASUREMENTS: WeakKeyDictionary[Measurements, PooledResiduals] = (
 )
 
 
-def _pool_pieces(
-    schema: Schema, pieces: Iterable[ResidualPiece]
-) -> dict[Clique, ResidualPart]:
-    top: dict[Clique, NDArray[np.float64]] = {}
-    bottom: dict[Clique, float] = {}
-    for tau, values, variance in pieces:
-        key = _in_schema_order(schema, tau)
-        pull = values.transpose([tau.index(name) for name in key]) / variance
-        top[key] = top[key] + pull if key in top else pull
-        bottom[key] = bottom.get(key, 0.0) + 1 / variance
-    return {
-        key: ResidualPart(np.asarray(top[key] / bottom[key]), bottom[key])
-        for key in top
-    }
-
-
-def _split_into_pieces(
-    clique: Clique,
-    maps: tuple[AxisMap, ...],
-    table: NDArray[np.float64],
-    variance: float,
-) -> list[ResidualPiece]:
-    """The parts a table of answers speaks of, each with the variance of a cell before
-    centring.
-    """
-    pieces: list[ResidualPiece] = [((), table, variance)]
-    for i in reversed(
-        range(len(clique))
-    ):  # from the last axis on, so that those still to come keep their places
-        name, axis, split = clique[i], maps[i], []
-        for tau, values, var in pieces:
-            if not isinstance(axis, Centring):
-                split.append((tau, np.asarray(values.sum(axis=i)), var * axis.out))
-            # A column of one value has no part of its own; with 32 of them, parts of
-            # nothing would be 2^32.
-            if not isinstance(axis, Partition) and axis.size > 1:
-                gain = axis.size if isinstance(axis, Centring) else 1
-                split.append(
-                    (
-                        (name, *tau),
-                        (values - values.mean(axis=i, keepdims=True)) / gain,
-                        var / gain**2,
-                    )
-                )
-        pieces = split
-    return pieces
-
-
-def _spread_variance(schema: Schema, m: Measurement) -> float:
-    zeros = schema.zeros(m.clique) if m.plain else None
-    noisy = 1.0 if zeros is None else 1 - float(np.mean(zeros))
-    return cell_variance(m) * max(noisy, 1 / max(m.values.size, 1))
-
-
 def _is_coarse_column(m: Measurement) -> bool:
     return len(m.clique) == 1 and isinstance(m.maps[0], Partition)
-
-
-def nonempty_subsets(clique: Clique) -> Iterator[Clique]:
-    """Every subset but the empty one."""
-    return chain.from_iterable(
-        combinations(clique, k) for k in range(1, len(clique) + 1)
-    )
-
-
-def _in_schema_order(schema: Schema, tau: Clique) -> Clique:
-    """A set of columns in the schema's order: the key of its part and the order of its
-    axes.
-    """
-    return tau if len(tau) < 2 else tuple(sorted(tau, key=schema.order.__getitem__))

@@ -33,7 +33,7 @@ from understudy.models.fitting.constants import (
 from understudy.models.fitting.marginal_strength import independent_counts
 from understudy.models.fitting.one_way_prior import denoise_one_ways
 from understudy.models.inference.log_calibration import align_axes
-from understudy.models.tree import with_zeros
+from understudy.models.tree_potentials import with_zeros
 from understudy.schema import Schema
 
 Potentials = dict[Clique, Array]

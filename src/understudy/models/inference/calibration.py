@@ -8,8 +8,13 @@ Messages go up to the root and down again (Lauritzen, Spiegelhalter 1988). Each 
 of products over one node, done on small tables (contraction.py): exponentials are taken
 of the cliques' own cells alone, and a node is never laid out. Numbers are shares, not
 logarithms: every factor is divided by its largest cell, so a node's sum is at most its
-number of cells. Where such a sum falls below FAINT, cells that matter may have been
-lost on the way, and the pass is done again in logarithms (logspace.py).
+number of cells. Where such a sum falls below MIN_TRUSTED_SUM, cells that matter may
+have been lost on the way, and the pass is done again in logarithms
+(log_calibration.py).
+
+Written by hand rather than taken from mbi: a fit runs thousands of passes over small
+tables, for which compiling with JAX or laying out a node costs more than the sums, and
+the fit needs log Z and marginals of one pass for its duality gap.
 """
 
 from __future__ import annotations
@@ -22,9 +27,9 @@ import numpy as np
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.arrays import Array
-from understudy.models.inference.contraction import Contraction
-from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
+from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.inference.log_calibration import log_beliefs, log_marginals
+from understudy.models.inference.node_plan import NodePlan
 
 # Potentials of at most so many cells are exponentiated together.
 MAX_BATCHED_EXP_CELLS = 4096
@@ -43,65 +48,6 @@ MIN_TRUSTED_SUM = 1e-150
 
 class _UnderflowError(Exception):
     """A node's sum that floats cannot be trusted with."""
-
-
-class _NodePlan:
-    """A node's columns, the cliques that live in it, and the plan for its sums; its
-    scopes are cliques, children, parent, in that order.
-    """
-
-    def __init__(self, tree: JunctionTree, node: int, cliques: list[Clique]) -> None:
-        names = tree.nodes[node]
-        position = {name: i for i, name in enumerate(names)}
-        self.cliques = cliques
-        self.children = tree.children[node]
-        shared = [tree.separators[child] for child in self.children]
-        above = [] if tree.parents[node] == NO_NODE else [tree.separators[node]]
-        self.parent = len(cliques) + len(shared)
-        scopes = [
-            sum(1 << position[name] for name in scope)
-            for scope in [*cliques, *shared, *above]
-        ]
-        self.plan = Contraction([tree.sizes[name] for name in names], scopes)
-        # Axes of a clique's array in the order of the node, and back; None where they
-        # are already.
-        orders = {
-            clique: sorted(
-                range(len(clique)), key=[position[n] for n in clique].__getitem__
-            )
-            for clique in cliques
-        }
-        self.orders = {
-            clique: None if order == sorted(order) else order
-            for clique, order in orders.items()
-        }
-        self.backs = [
-            (
-                None
-                if self.orders[clique] is None
-                else sorted(range(len(clique)), key=orders[clique].__getitem__)
-            )
-            for clique in cliques
-        ]
-        # For each table what it must give on the way down, messages first; a marginal
-        # that nothing else shares may be written over.
-        self.own = len(cliques)
-        self.above = bool(above)
-        # The table whose sums are known after going up: the one with the message to the
-        # parent, and at the root the first.
-        self.top = self.plan.place[self.parent] if above else 0
-        self.upward = (self.plan.rank[self.parent],) if above else ()
-        self.spare = [True] * len(cliques) + [False] * len([*shared, *above])
-        wanted = [
-            (t, sorted((s for s in members if s != self.parent), reverse=True))
-            for t, members in enumerate(self.plan.members)
-        ]
-        self.wanted = [
-            (t, some, tuple([self.plan.rank[s] for s in some]))
-            for t, some in wanted
-            if some
-        ]
-        self.alone = [scopes.count(scope) == 1 for scope in scopes]
 
 
 class Calibration:
@@ -133,15 +79,13 @@ class Calibration:
             if home is not None:
                 residents[home].append(clique)
         self._nodes = [
-            _NodePlan(tree, node, residents[node]) for node in range(len(tree.nodes))
+            NodePlan(tree, node, residents[node]) for node in range(len(tree.nodes))
         ]
-        self.orders = {
-            clique: order
-            for parts in self._nodes
-            for clique, order in parts.orders.items()
-        }
+        self.orders: dict[Clique, list[int] | None] = {}
+        for plan in self._nodes:
+            self.orders |= plan.orders
         self.shapes = {
-            clique: tuple([sizes[name] for name in clique]) for clique in self.cliques
+            clique: tuple(map(sizes.__getitem__, clique)) for clique in self.cliques
         }
 
     def run(

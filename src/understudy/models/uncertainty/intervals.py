@@ -32,7 +32,8 @@ from understudy.accounting.law import Law
 from understudy.measurements import Clique, EstimateDistance
 from understudy.models.arrays import Array
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL, noise_variance
-from understudy.models.estimates.residuals import PooledResiduals, nonempty_subsets
+from understudy.models.estimates.residual_parts import nonempty_subsets
+from understudy.models.estimates.residuals import PooledResiduals
 
 # How often a bound holds, at least.
 BOUND_CONFIDENCE = 0.95

@@ -29,7 +29,7 @@ def marginal_error_bound(evidence: Evidence, clique: Clique) -> ErrorBound | Non
     """
     pooled = evidence.least_squares
     distance = evidence.released_distance(clique)
-    is_supported = pooled.known(clique)
+    is_supported = pooled.is_measured(clique)
     if not is_supported and distance is None:
         return None
     # The smaller of two bounds holds if both do, so each of them gets half of the error
