@@ -1,5 +1,5 @@
 """A terminal with colours, on which control characters of a text are shown and not
-obeyed: the printer's other half.
+obeyed, as cli/printer.py does without colours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from understudy.cli.printer import show_controls
 
 
 class TextConsole(Console):
-    """A console of rich's whose own control sequences pass, and nobody else's."""
+    """A console of rich whose own control sequences pass, and no others."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -63,7 +63,7 @@ def sample(
     """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real
     row and spends nothing.
     """
-    # Parsed before the release is read: wrong usage is told at once.
+    # Parsed before the release is read: wrong usage fails at once.
     fixed = dict(_parse_given(text) for text in given)
     if partition_rows is None:  # else OUT is a folder
         check_outputs([output], inputs=[release], rows=output)

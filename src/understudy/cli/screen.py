@@ -1,5 +1,5 @@
-"""What a terminal shows of a run: a bar while a stage lasts, then one line for each. In
-a pipe it shows nothing.
+"""What a terminal shows of a run: a bar while a stage lasts, then one line for each
+stage. In a pipe it shows nothing.
 
 Everything here goes to stderr, so that stdout belongs to reports and `--json`.
 """
@@ -27,7 +27,7 @@ _STAGE_NAME_WIDTH, _STAGE_TEXT_WIDTH = 10, 52
 class Screen:
     """A terminal to write on, or none.
 
-    >>> Screen(None).line("nobody sees this")
+    >>> Screen(None).line("not shown")
     """
 
     def __init__(self, console: TextConsole | None) -> None:
@@ -52,7 +52,7 @@ class Screen:
 
     @classmethod
     def plain(cls) -> Screen:
-        """Plain text on stdout, for a show that somebody asked for in a pipe."""
+        """Plain text on stdout, for the demo in a pipe."""
         from understudy.cli.console import TextConsole
 
         return cls(
@@ -67,7 +67,7 @@ class Screen:
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody sees this."""
+        """Whether there is a terminal."""
         return self._console is not None
 
     @contextmanager
@@ -93,8 +93,8 @@ class Screen:
                 self._bars, self._tasks = None, {}
 
     def note_spending(self, share: float) -> None:
-        """The account has charged this part of the run's budget; said beside the stage
-        that is told next.
+        """The account has charged this part of the run's budget; shown beside the next
+        step.
         """
         self._spent = share
 
@@ -149,10 +149,10 @@ class Screen:
             return
         from rich.text import Text
 
-        told = show_controls(what)
+        shown = show_controls(what)
         text = Text.assemble(
             (f" {name:<{_STAGE_NAME_WIDTH}} ", "bold cyan"),
-            f"{told:<{_STAGE_TEXT_WIDTH}}" if share else told,
+            f"{shown:<{_STAGE_TEXT_WIDTH}}" if share else shown,
         )
         if share:
             text.append(f" {share:>6}", style="dim")

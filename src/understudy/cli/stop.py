@@ -29,8 +29,8 @@ class SignalInterrupt(BaseException):
 
 
 class CommandSignals:
-    """Ctrl-C, a polite kill and a closed terminal raise Interrupt, and are remembered;
-    what the process ignores stays ignored.
+    """Ctrl-C, a terminating signal and a closed terminal raise SignalInterrupt, and are
+    remembered; what the process ignores stays ignored.
 
     Remembered, because a library may answer a signal with an exception of its own;
     whatever ends the command then is an interruption.
@@ -98,7 +98,7 @@ def explain_interruption(explain: Callable[[], str]) -> Iterator[None]:
 
 
 def raise_if_interrupted() -> None:
-    """Raise Interrupt if a signal arrived that a library swallowed, as a database now
+    """Raise SignalInterrupt if a signal arrived that a library swallowed, as a database now
     and then does while it reads.
     """
     if any(signals.caught for signals in _active_signals):
@@ -106,7 +106,7 @@ def raise_if_interrupted() -> None:
 
 
 def write_last_line(text: str) -> None:
-    """One line on stderr; unsaid where the terminal is gone."""
+    """One line on stderr; none where the terminal is gone."""
     # A closed terminal is one reason to be here.
     with suppress(OSError):
         write_line(f"understudy: {' '.join(text.split())}", err=True)

@@ -182,7 +182,7 @@ def _mean_pair_distances(
     ]
     if not cliques:
         cliques = [(name,) for name in names]
-    # Every so many pairs, spread over the schema: all would take as long as a run.
+    # A sample of pairs, spread over the schema: all would take as long as a run.
     step = max(1, len(cliques) // MAX_FORECAST_PAIRS)
     errors, independent = [], []
     for clique in cliques[::step]:

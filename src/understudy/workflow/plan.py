@@ -179,8 +179,8 @@ class Plan:
 
     def smallest_group(self, columns: int = 1) -> int | None:
         """The smallest group that survives the noise in marginals of that many columns:
-        a group of this size is told from an empty one 19 times in 20, and an empty one
-        from it. None where no such marginal is known.
+        a group of this size is distinguished from an empty one 19 times in 20, and an
+        empty one from it. None where no such marginal is known.
 
         >>> from understudy.schema import Boolean
         >>> schema = Schema(columns=(Boolean(name="smoker"),))

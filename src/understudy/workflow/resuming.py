@@ -1,4 +1,4 @@
-"""Taking up a run: what is checked of the table it is taken up on, and what cannot be.
+"""Resuming a run: what is checked of the table it is resumed on, and what cannot be.
 
 A run that is resumed replays the answers it has stored and asks the rest of the rows it
 is given now. That costs nothing new whatever the rows are: every answer was charged,
@@ -26,7 +26,7 @@ RESUMED_NOTICE = Notice(
     " rows as they are now. The table has the name, kind and columns of before; that"
     " its rows are the same is for you to know, no digest of them is kept.",
 )
-"""What whoever resumes a run is told."""
+"""Posted whenever a run is resumed."""
 
 
 def describe_table(source: TableSource) -> dict[str, str]:
