@@ -120,7 +120,7 @@ def set_durable(connection: sqlite3.Connection) -> None:
 
 def leave_write_ahead_log(connection: sqlite3.Connection) -> bool:
     """Move the write-ahead log of an earlier version into the file and do without;
-    False while somebody else has the file open.
+    False while another process has the file open.
     """
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":

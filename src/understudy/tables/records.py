@@ -96,7 +96,7 @@ class Records:
         )
 
     def sample(self, most: int, rng: np.random.Generator) -> Records:
-        """At most so many rows, chosen evenly."""
+        """At most this many rows, chosen evenly."""
         if self.rows <= most:
             return self
         return self.take(np.sort(rng.choice(self.rows, most, replace=False)))

@@ -1,1 +1,1 @@
-"""What nobody declared, learned inside the budget: types, values, bounds, bins."""
+"""What was not declared, learned within the budget: types, values, bounds, bins."""

@@ -33,8 +33,8 @@ DUCKDB_COMPRESSIONS = frozenset({"none", "gzip", "zstd"})
 
 FREE_UNPACKED_BYTES = 2**27
 MAX_UNPACK_RATIO = 200
-"""A file may unpack to so many bytes whatever its size, and beyond that to so many
-times what was read of it.
+"""Bytes that a file may unpack to whatever its size; beyond, how many times what was
+read of it.
 """
 
 UNPACK_STEP_BYTES = 2**20

@@ -85,7 +85,7 @@ def write_copy(
     *,
     columns: int,
 ) -> None:
-    """Write rows of at most so many columns, so that every reader reads them alike."""
+    """Write rows of at most this many columns, which every reader reads alike."""
     quote_odd_cells = _build_quoter(delimiter)
     alone = columns == 1
     with path.open("wb") as out:

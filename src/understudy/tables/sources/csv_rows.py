@@ -25,7 +25,7 @@ that is.
 
 
 def quoted_cell_pattern(lines: int) -> bytes:
-    """The pattern of a quoted cell with at most so many line breaks, from its first
+    """The pattern of a quoted cell with at most this many line breaks, from its first
     quote to its last.
     """
     # Possessive quantifiers: a cell that does not close fails at once, without trying

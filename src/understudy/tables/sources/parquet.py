@@ -43,8 +43,8 @@ MAX_DECIMAL_BYTES = 16
 
 FREE_STATED_CELLS = 100_000_000
 MAX_CELLS_PER_BYTE = 1_000
-"""A file that states more than so many cells, and so many for each of its bytes, is no
-table but a way to keep a reader busy.
+"""A file that states more cells than the first number, and more for each of its bytes
+than the second, is no table but a way to keep a reader busy.
 """
 
 

@@ -39,7 +39,7 @@ INTEGERS_OF_TIME_FORMATS = {
 
 DECIMAL_FORMAT_PATTERN = re.compile(rb"d:(\d+),(-?\d+)(?:,(\d+))?")
 DECIMAL_DIGITS_BY_BITS = {32: 9, 64: 18, 128: 38}
-"""Digits that fit in so many bits."""
+"""Digits that fit in a number of bits."""
 
 
 @dataclass(frozen=True)
