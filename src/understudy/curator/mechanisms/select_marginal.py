@@ -18,6 +18,7 @@ lies in one cell of it too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +27,12 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Sensitivity
 from understudy.accounting.pricing import choice_epsilon_for, price, price_choice
 from understudy.curator.context import MechanismContext
-from understudy.curator.mechanisms.scores import CHOICE_SCORES, SCORE_GRID, to_grid
+from understudy.curator.mechanisms.scores import (
+    CHOICE_SCORES,
+    SCORE_GRID,
+    Score,
+    to_grid,
+)
 from understudy.curator.payment import NoisyAnswer, fingerprint_array
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Centring, Clique, Distance, Identity
@@ -60,53 +66,102 @@ def choose_clique(
             " Nothing was spent"
         )
     rule = CHOICE_SCORES[score]
-    cliques = list(estimates)
-    rounded = [to_grid(estimates[c]) for c in cliques]
-    factors = np.ones(len(cliques), np.int64)
-    if weights is not None:
-        factors = _grid_weights(weights)
-    offsets = np.zeros(len(cliques), np.int64)
-    if penalties is not None:
-        offsets = to_grid(np.array(penalties))
-    moves = [
-        rule.sensitivity(context.neighbours, context.max_rows, rows=rows, shape=e.shape)
-        for e in rounded
-    ]
-    # The mechanism is calibrated to the score that one unit moves furthest.
-    weighted_moves = [int(f) * moved for f, moved in zip(factors, moves, strict=True)]
-    sensitivity = Fraction(max(weighted_moves))
+    candidates = _Candidates.of(estimates, weights, penalties)
+    sensitivity = candidates.find_sensitivity(rule, context, rows)
     epsilon = choice_epsilon_for(amount, context.accounting)
     request = {
         "mechanism": "choice",
         "score": score,
         "epsilon": epsilon,
-        "candidates": [
-            [c, fingerprint_array(e), int(f), int(o)]
-            for c, e, f, o in zip(cliques, rounded, factors, offsets, strict=True)
-        ],
+        "candidates": candidates.describe_request(),
     }
 
     def compute_scores() -> NDArray[np.int64]:
-        tables = context.table.counts(cliques)
-        scores = [
-            int(f) * (rule.of(counts, estimate) - int(o))
-            for counts, estimate, f, o in zip(
-                tables,
-                rounded,
-                factors,
-                offsets,
-                strict=True,
-            )
-        ]
-        return np.array(scores, np.int64)
+        return candidates.compute_scores(rule, context.table.counts(candidates.cliques))
 
     def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
-        index = exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity)
+        index = exponential_mechanism(
+            scores,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+        )
         return {"index": np.array(index)}
 
     cost = price_choice(epsilon, context.accounting)
     answer = context.payments.pay(request, cost, compute_scores, draw_choice)
-    return cliques[int(answer["index"])]
+    return candidates.cliques[int(answer["index"])]
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Cliques to choose from, with estimates, weights and penalties on the grid."""
+
+    cliques: list[Clique]
+    estimates: list[NDArray[np.int64]]
+    weights: list[int]
+    penalties: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        estimates: EstimatesByClique,
+        weights: Sequence[float] | None,
+        penalties: Sequence[float] | None,
+    ) -> _Candidates:
+        """Everything rounded to the grid, on the public side."""
+        cliques = list(estimates)
+        grid_weights = [1] * len(cliques)
+        if weights is not None:
+            grid_weights = _grid_weights(weights).tolist()
+        grid_penalties = [0] * len(cliques)
+        if penalties is not None:
+            grid_penalties = to_grid(np.array(penalties)).tolist()
+        rounded = [to_grid(estimates[clique]) for clique in cliques]
+        return cls(cliques, rounded, grid_weights, grid_penalties)
+
+    def find_sensitivity(
+        self,
+        rule: Score,
+        context: MechanismContext,
+        rows: int | None,
+    ) -> Fraction:
+        """How far one unit moves the score that moves furthest."""
+        moves = []
+        for estimate, weight in zip(self.estimates, self.weights, strict=True):
+            moved = rule.sensitivity(
+                context.neighbours,
+                context.max_rows,
+                rows=rows,
+                shape=estimate.shape,
+            )
+            moves.append(weight * moved)
+        return Fraction(max(moves))
+
+    def describe_request(self) -> list[list[object]]:
+        """What the answer depends on, for the ledger."""
+        every = zip(
+            self.cliques,
+            self.estimates,
+            self.weights,
+            self.penalties,
+            strict=True,
+        )
+        return [
+            [clique, fingerprint_array(estimate), weight, penalty]
+            for clique, estimate, weight, penalty in every
+        ]
+
+    def compute_scores(
+        self, rule: Score, tables: list[NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """w · (score − penalty) of every clique, exact."""
+        scores = [
+            weight * (rule.of(counts, estimate) - penalty)
+            for counts, estimate, weight, penalty in zip(
+                tables, self.estimates, self.weights, self.penalties, strict=True
+            )
+        ]
+        return np.array(scores, np.int64)
 
 
 def _grid_weights(weights: Sequence[float]) -> NDArray[np.int64]:
