@@ -163,6 +163,10 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     compared(page)
     expect(page.locator("#findings")).to_contain_text("Match risk on quasi-identifiers")
     expect(page.locator("#findings")).to_contain_text("it needs a holdout")
+    # The membership attack stands beside the guarantee's bound on it.
+    attack = page.locator("#findings tr", has_text="everything else known")
+    value, _, _, bound = attack.locator("td").all_inner_texts()[1:]
+    assert 0.45 < float(value) < float(bound) + 0.02 < 0.7
     expect(page.locator("#network circle")).to_have_count(4)
     page.select_option("#second", "town")
     page.click("text=Draw")

@@ -142,7 +142,7 @@ class AttackedRelease:
             ),
             Measure(
                 "disco",
-                "Secrets told for certain (DiSCO)",
+                "Secrets revealed for certain (DiSCO)",
                 "attribute",
                 lambda: assess_disco(
                     self.member_rows,

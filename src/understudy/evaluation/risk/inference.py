@@ -114,7 +114,7 @@ def assess_disco(
         parts.append(_secret_part(secret, risks[secret], in_the_original=own.value))
     return _worst_finding(
         "disco",
-        "Secrets that a class of synthetic rows tells for certain (DiSCO)",
+        "Secrets that a class of synthetic rows reveals for certain (DiSCO)",
         parts,
         risks,
         "(members − control)/(1 − control). “in the original”: how often the real table"
