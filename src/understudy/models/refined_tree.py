@@ -116,7 +116,10 @@ class RefinedTreeModel:
         """Rows of the tree by rounding, refined, in random order."""
         if rows > MAX_ROUNDED_ROWS:
             chunks = list(self.sample_chunks(rows, rng, MAX_ROUNDED_ROWS))
-            return {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
+            whole: Codes = {}
+            for name in self.schema:
+                whole[name] = np.concatenate([chunk[name] for chunk in chunks])
+            return whole
         if rows < MIN_REFINED_ROWS or not self.total > 0 or not self.aims:
             return self.tree.sample(rows, rng)
         if rows > MAX_REFINED_ROWS:
@@ -291,7 +294,7 @@ class RefinedTreeModel:
                     c
                     for c in found
                     if set(c) & set(clique)
-                    and math.prod(sizes[n] for n in {*c, *clique})
+                    and math.prod(map(sizes.__getitem__, {*c, *clique}))
                     <= max(MAX_GROUPED_WEIGHT_CELLS, found[c].size)
                 ),
                 None,

@@ -48,11 +48,8 @@ def pool_total(schema: Schema, measurements: Measurements) -> tuple[float, float
     """
     if schema.rows is not None:
         return float(schema.rows), 0.0
-    usable = [
-        m
-        for m in measurements
-        if not any(isinstance(axis, Centring) for axis in m.maps)
-    ]
+    # A centred axis says nothing of the total.
+    usable = [m for m in measurements if not _has_centred_axis(m)]
     weights = [1 / (cell_variance(m) * max(_noisy_cells(schema, m), 1)) for m in usable]
     if not weights:
         return 0.0, math.inf
@@ -162,7 +159,10 @@ def pool_cells(
     was not shown, nothing was said of it.
     """
     looks = [s for s in measurements.sparse if set(s.clique) == set(clique)]
-    codes = [s.codes[:, [s.clique.index(name) for name in clique]] for s in looks]
+    codes = []
+    for look in looks:
+        places = [look.clique.index(name) for name in clique]
+        codes.append(look.codes[:, places])
     cells, member = np.unique(
         np.concatenate([np.zeros((0, len(clique)), np.int64), *codes]),
         axis=0,
@@ -191,3 +191,7 @@ def _noisy_cells(schema: Schema, measurement: Measurement) -> int:
     return measurement.values.size - (
         0 if zeros is None else int(np.count_nonzero(zeros))
     )
+
+
+def _has_centred_axis(measurement: Measurement) -> bool:
+    return any(isinstance(axis, Centring) for axis in measurement.maps)

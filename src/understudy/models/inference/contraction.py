@@ -77,9 +77,7 @@ def split_axes(
         units[first] |= units.pop(second)
         weights[first] *= weights.pop(second)
     groups, labels = _enumerate_splits(len(units))
-    coarse = {
-        sum(1 << u for u, unit in enumerate(units) if unit & scope) for scope in scopes
-    }
+    coarse = {_touched_units(units, scope) for scope in scopes}
     fits = np.ones(len(groups), bool)
     for scope in coarse:
         if not any(scope != other and scope & other == scope for other in coarse):
@@ -95,15 +93,23 @@ def split_axes(
     best = groups[int(np.argmin(cost))].tolist()
     if best[3] == 0:
         return 0, whole, 0, 0
-    chosen = [
-        sum(unit for u, unit in enumerate(units) if group >> u & 1) for group in best
-    ]
+    chosen = [_columns_of_units(units, group) for group in best]
     # The larger group of each table comes last, where arithmetic on arrays is fastest.
     i, j, c = sorted(
         chosen[1:],
         key=lambda group: math.prod(lengths[axis] for axis in axes_of_mask(group)),
     )
     return chosen[0], i, j, c
+
+
+def _touched_units(units: Sequence[int], scope: int) -> int:
+    """The units that share a column with a scope, as bits."""
+    return sum(1 << place for place, unit in enumerate(units) if unit & scope)
+
+
+def _columns_of_units(units: Sequence[int], chosen: int) -> int:
+    """The columns of the units whose bits are set."""
+    return sum(unit for place, unit in enumerate(units) if chosen >> place & 1)
 
 
 class Contraction:
@@ -139,9 +145,9 @@ class Contraction:
             (self.dims[0], self.dims[a], self.dims[b])
             for a, b in ((1, 2), (1, 3), (2, 3))
         ]
-        self.members = [
-            [s for s, t in enumerate(self.place) if t == table] for table in range(3)
-        ]
+        self.members: list[list[int]] = [[], [], []]
+        for scope_number, table in enumerate(self.place):
+            self.members[table].append(scope_number)
         self.rank = [self.members[t].index(s) for s, t in enumerate(self.place)]
         orders = [
             self.parts[t].order(m) for m, t in zip(scopes, self.place, strict=True)
@@ -150,15 +156,14 @@ class Contraction:
             (None if order == sorted(order) else order, self.parts[t].shape(m))
             for order, m, t in zip(orders, scopes, self.place, strict=True)
         ]
-        self.products = [
-            (t, members, ProductPlan(self.parts[t], [self.scopes[s] for s in members]))
-            for t, members in enumerate(self.members)
-            if members
-        ]
-        self.sums = [
-            SumPlan(self.parts[t], [self.scopes[s] for s in self.members[t]])
-            for t in range(3)
-        ]
+        self.products: list[tuple[int, list[int], ProductPlan]] = []
+        self.sums: list[SumPlan] = []
+        for table, members in enumerate(self.members):
+            inside = [self.scopes[member] for member in members]
+            if members:
+                plan = ProductPlan(self.parts[table], inside)
+                self.products.append((table, members, plan))
+            self.sums.append(SumPlan(self.parts[table], inside))
 
     def tables(
         self, factors: Sequence[Array | None], spare: Sequence[bool] | None = None

@@ -157,13 +157,11 @@ class ProductPlan:
                 continue
             left, right = scopes.pop(a), scopes.pop(b)
             both, n = left | right, next(numbers)
-            where = (
-                _INTO_LEFT
-                if left == both
-                else _INTO_RIGHT
-                if right == both
-                else _INTO_NEW
-            )
+            where = _INTO_NEW
+            if left == both:
+                where = _INTO_LEFT
+            elif right == both:
+                where = _INTO_RIGHT
             steps[n] = [*steps.pop(a), *steps.pop(b), where]
             for other, scope in scopes.items():
                 heapq.heappush(
@@ -185,10 +183,9 @@ class SumPlan:
         self.table = table
         self.whole = (1 << len(table.lengths)) - 1
         self.locals = [table.local_mask(scope) for scope in scopes]
-        self.shapes = [
-            [table.lengths[axis] for axis in axes_of_mask(local)]
-            for local in self.locals
-        ]
+        self.shapes: list[list[int]] = []
+        for local in self.locals:
+            self.shapes.append([table.lengths[axis] for axis in axes_of_mask(local)])
         # A marginal leaves with its axes in the node's order.
         backs = [np.argsort(table.order(scope)).tolist() for scope in scopes]
         self.backs = [None if back == sorted(back) else back for back in backs]

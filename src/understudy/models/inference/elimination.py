@@ -51,9 +51,8 @@ def multiply_and_sum(
     lengths = dict(zip((*batch, *rows, *inner), a.shape, strict=True)) | dict(
         zip((*batch, *inner, *columns), b.shape, strict=True)
     )
-    sizes = [
-        math.prod(lengths[n] for n in part) for part in (batch, rows, inner, columns)
-    ]
+    parts = (batch, rows, inner, columns)
+    sizes = [math.prod(map(lengths.__getitem__, part)) for part in parts]
     names = (*batch, *rows, *columns)
     product = a.reshape(sizes[0], sizes[1], sizes[2]) @ b.reshape(
         sizes[0], sizes[2], sizes[3]
@@ -86,10 +85,10 @@ def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
         ]
         if not mine and not branches:
             continue
-        asked = [
-            {*separator, *mine, *(n for b in branches[at:] for n in b[1])}
-            for at in range(len(branches) + 1)
-        ]
+        # What is still asked for before each branch is multiplied in, from the last on.
+        asked = [{*separator, *mine}]
+        for _, branch_columns in reversed(branches):
+            asked.insert(0, asked[0] | set(branch_columns))
         start = tuple(name for name in beliefs.new_columns(node) if name in asked[0])
         table, names = beliefs.conditional(node, start), (*separator, *start)
         for at, (branch, branch_names) in enumerate(branches):

@@ -39,13 +39,12 @@ def elimination_order(
     order: list[str] = []
     largest = 0
     while gone:
-        tables = {
-            name: frozenset().union(*(s for s in open_scopes if name in s))
-            for name in gone
-        }
-        cost = {
-            name: math.prod(sizes[n] for n in table) for name, table in tables.items()
-        }
+        tables: dict[str, frozenset[str]] = {}
+        cost: dict[str, int] = {}
+        for name in gone:
+            touching = [scope for scope in open_scopes if name in scope]
+            tables[name] = frozenset().union(*touching)
+            cost[name] = math.prod(sizes[other] for other in tables[name])
         first = min(gone, key=cost.__getitem__)
         largest = max(largest, cost[first])
         open_scopes = [s for s in open_scopes if first not in s] + [

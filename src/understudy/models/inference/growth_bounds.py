@@ -52,7 +52,7 @@ def _crossing_cells(
     separators taken together.
     """
     return {
-        (before, node, after): prod(tree.sizes[name] for name in {*entered, *left})
+        (before, node, after): prod(map(tree.sizes.__getitem__, {*entered, *left}))
         for node, near in enumerate(links)
         for before, entered in near
         for after, left in near

@@ -61,7 +61,7 @@ def log_beliefs(
     `potentials` names the node each array belongs to.
     """
     own: list[Array] = [
-        np.zeros([tree.sizes[name] for name in node]) for node in tree.nodes
+        np.zeros(tuple(map(tree.sizes.__getitem__, node))) for node in tree.nodes
     ]
     for node, clique, values in potentials:
         own[node] = own[node] + align_axes(values, clique, tree.nodes[node])

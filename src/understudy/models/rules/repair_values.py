@@ -337,14 +337,10 @@ def _move_indices(
     unit = math.lcm(constant.denominator, *(step.denominator for step, _ in terms))
     factors = {name: int(step * unit) for step, name in terms}
     bound = int(constant * unit)
-    order = [
-        name
-        for name in work.rng.permutation([name for _, name in terms])
-        if name in work.box
-    ]
-    order.sort(
-        key=lambda name: -abs(factors[name])
-    )  # coarse steps first, so that fine ones can fill what is left
+    shuffled = work.rng.permutation([name for _, name in terms])
+    order = [name for name in shuffled if name in work.box]
+    # Coarse steps first, so that fine ones can fill what is left.
+    order.sort(key=lambda name: -abs(factors[name]))
     at = np.flatnonzero(which)
     largest = sum(
         abs(f) * int(np.abs(work.rows[name].index).max(initial=0))
@@ -381,13 +377,9 @@ def _move_indices(
 
 
 def _wanted_sign(operator: Operator) -> int:
-    return (
-        0
-        if operator is Operator.EQUAL
-        else 1
-        if operator in (Operator.LESS, Operator.AT_MOST)
-        else -1
-    )
+    if operator is Operator.EQUAL:
+        return 0
+    return 1 if operator in (Operator.LESS, Operator.AT_MOST) else -1
 
 
 def _whole_steps(wanted: NDArray[Any], factor: int, *, exact: bool) -> NDArray[Any]:

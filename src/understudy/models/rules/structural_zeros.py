@@ -143,19 +143,13 @@ def _rule_groups(schema: Schema) -> list[_RuleGroup]:
         touching = [group for group in groups if group & names]
         groups = [group for group in groups if group not in touching]
         groups.append(names.union(*touching))
-    return [
-        _RuleGroup(
-            schema,
-            group,
-            {
-                clique: zeros
-                for clique, zeros in schema.masks.items()
-                if group.issuperset(clique)
-            },
-            tuple(p for p in schema.unmasked_predicates if p.columns <= group),
-        )
-        for group in groups
-    ]
+    made = []
+    for group in groups:
+        inside = [clique for clique in schema.masks if group.issuperset(clique)]
+        masks = {clique: schema.masks[clique] for clique in inside}
+        unmasked = [p for p in schema.unmasked_predicates if p.columns <= group]
+        made.append(_RuleGroup(schema, group, masks, tuple(unmasked)))
+    return made
 
 
 def draw_donors(
@@ -285,7 +279,8 @@ def _swap_if_better(
     here: NDArray[np.int64],
     there: NDArray[np.int64],
 ) -> None:
-    mine, theirs = ({n: codes[n][at] for n in group.columns} for at in (here, there))
+    mine = {column: codes[column][here] for column in group.columns}
+    theirs = {column: codes[column][there] for column in group.columns}
     mine[name], theirs[name] = theirs[name], mine[name]
     now_here, now_there = (
         group.faults(mine, here.size),

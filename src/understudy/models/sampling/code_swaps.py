@@ -13,7 +13,8 @@ none, and rare combinations would die out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -80,13 +81,21 @@ def swap_codes(
         if here.size:
             # For both rows and every other column the first cell of its line of that
             # table; all tables lie end to end.
-            a, b = (
-                np.stack([column[at] for column in columns], axis=1) * np.int32(width)
-                + starts
-                for at in (here, there)
-            )
+            a, b = (_first_cells(columns, at, width, starts) for at in (here, there))
             _apply_swaps(mine, excess, counted, (here, a), (there, b))
     return mine.astype(codes.dtype)
+
+
+def _first_cells(
+    columns: Sequence[NDArray[Any]],
+    at: NDArray[np.int64],
+    width: int,
+    starts: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """The first cell of each row's line in the tables of all other columns."""
+    codes: NDArray[Any] = np.stack([column[at] for column in columns], axis=1)
+    cells: NDArray[np.int32] = codes * np.int32(width) + starts
+    return cells
 
 
 def _propose_swaps(

@@ -81,13 +81,12 @@ def target_shares(
     try:
         tables = marginals(chosen)
     except Refused:  # columns too far apart in a wide tree to be brought together
-        tables = marginals(
-            [
-                c
-                for c in chosen
-                if frozenset(c) in taken or any(set(c) <= node for node in nodes)
-            ]
-        )
+        near = []
+        for clique in chosen:
+            is_inside = any(set(clique) <= node for node in nodes)
+            if frozenset(clique) in taken or is_inside:
+                near.append(clique)
+        tables = marginals(near)
     return {
         clique: table / max(float(table.sum()), 1e-300)
         for clique, table in tables.items()
