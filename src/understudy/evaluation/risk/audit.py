@@ -13,7 +13,8 @@ and any test with such rates proves
          Bun, Steinke, "Concentrated differential privacy", 2016
 
 A threshold is fixed beforehand, or chosen on one half of the scores and judged on the
-other, so searching for the best one costs no validity. `noise_spread` is the second test: the loss that noise of the observed spread would cause on these two tables, taking
+other, so searching for the best one costs no validity. `noise_spread` is the second
+test: the loss that noise of the observed spread would cause on these two tables, taking
 its law as stated. It needs far fewer answers, and is the one that notices noise which is
 a little too small.
 """
