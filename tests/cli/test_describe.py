@@ -99,3 +99,25 @@ def test_an_edited_schema_is_not_written_over_by_accident(
     assert "max: 90" in edited.read_text()
     assert shell("describe", people, "-o", "edited.yaml", "--overwrite").code == 0
     assert Schema.load(edited)["age"] == Integer(name="age")
+
+
+def test_a_decimal_comma_is_declared(shell: Shell, tmp_path: Path) -> None:
+    rows = "".join(f"{1 + i % 9}.234,5;x\n" for i in range(90))
+    (tmp_path / "pay.csv").write_text("pay;note\n" + rows)
+    words = ("describe", "pay.csv", "-o", "draft.yaml", "--overwrite")
+    assert shell(*words).code == 0
+    assert Schema.load(tmp_path / "draft.yaml")["pay"].type == "categorical"
+    done = shell(*words, "--decimal", ",", "--thousands", ".")
+    assert done.code == 0, done.err
+    assert Schema.load(tmp_path / "draft.yaml")["pay"].type == "real"
+
+
+def test_how_csv_is_read_says_nothing_about_other_files(
+    shell: Shell, tmp_path: Path
+) -> None:
+    import pandas as pd
+
+    pd.DataFrame({"age": [1, 2]}).to_parquet(tmp_path / "t.parquet")
+    done = shell("describe", "t.parquet", "-o", "draft.yaml", "--decimal", ",")
+    assert done.code == 1
+    assert "is no CSV file" in done.err

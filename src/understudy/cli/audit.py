@@ -77,9 +77,7 @@ def audit(
     runs: int,
     canaries: int,
     ledger: Path | None,
-    delimiter: str | None,
-    encoding: str | None,
-    multiline: bool,
+    csv: options.CsvOptions,
     seed: int | None,
     as_json: bool,
 ) -> int:
@@ -92,11 +90,11 @@ def audit(
     """
     if file is not None:
         check_input(file)
-    elif any((schema, ledger, delimiter, encoding, multiline)):
+    elif any((schema, ledger, csv)):
         # The made-up table needs none of these: they would be ignored in silence.
         raise click.UsageError(
-            "--schema, --ledger, --delimiter, --encoding and --multiline go with a"
-            " FILE."
+            "--schema, --ledger and how a CSV file is read (--delimiter and the like)"
+            " go with a FILE."
         )
     method = settings.choose_synthesizer(synthesizer, set_options)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
@@ -106,11 +104,7 @@ def audit(
     with screen.progress(), ExitStack() as files:
         table = None
         if file is not None:
-            table = files.enter_context(
-                open_source(
-                    file, delimiter=delimiter, encoding=encoding, multiline=multiline
-                )
-            )
+            table = files.enter_context(open_source(file, **csv.to_dict()))
         found = run_audit(
             table,
             schema,

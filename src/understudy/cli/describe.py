@@ -64,9 +64,7 @@ def describe(
     rare_below: int,
     output: Path,
     overwrite: bool,
-    delimiter: str | None,
-    encoding: str | None,
-    multiline: bool,
+    csv: options.CsvOptions,
     as_json: bool,
 ) -> None:
     """Draft a schema of FILE: the type of each column, what is public about it, what
@@ -87,9 +85,7 @@ def describe(
     with explain_interruption(
         lambda: f"interrupted. {output} was not written; describing spends nothing."
     ):
-        with open_source(
-            file, delimiter=delimiter, encoding=encoding, multiline=multiline
-        ) as source:
+        with open_source(file, **csv.to_dict()) as source:
             draft = make_draft(
                 source, public_domains=public_domains, rare_below=rare_below
             )

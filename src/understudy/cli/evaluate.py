@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from understudy.text import align_columns
 
 if TYPE_CHECKING:
     from understudy.reports.report import Report
+    from understudy.tables import TableSource
 
 MAX_TITLES_PER_REASON = 8
 """Titles listed with a reason; of the others only the number."""
@@ -158,17 +158,16 @@ def evaluate(
     no_risk: bool,
     ledger: Path | None,
     output: Path | None,
-    delimiter: str | None,
-    encoding: str | None,
-    multiline: bool,
+    csv: options.CsvOptions,
     as_json: bool,
 ) -> None:
     """Compare REAL with one or more SYNTHETIC tables: utility, disclosure risk and
     attacks, on one page without external content.
 
     The page is internal: it was computed from the real rows without noise.
-    `--without-real` makes the part that may be published. `--delimiter`, `--encoding`
-    and `--multiline` say how REAL is read, and the holdout if it is a CSV file too.
+    `--without-real` makes the part that may be published. `--delimiter`, `--encoding`,
+    `--multiline`, `--decimal` and `--thousands` say how REAL is read, and the holdout if
+    it is a CSV file too.
     """
     if output is not None:
         inputs = [real, release, holdout, named, *synthetic, *copies]
@@ -180,9 +179,9 @@ def evaluate(
     from understudy.reports.evaluate import publishable_report
     from understudy.workflow.open import open_source
 
-    open_csv = partial(
-        open_source, delimiter=delimiter, encoding=encoding, multiline=multiline
-    )
+    def open_csv(path: Path, *, only_csv: bool = True) -> TableSource:
+        return open_source(path, only_csv=only_csv, **csv.to_dict())
+
     with explain_interruption(lambda: "interrupted. No report was written."):
         if without_real:
             made = publishable_report(release)

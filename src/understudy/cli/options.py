@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -68,7 +70,8 @@ keep_formulas = click.option(
 TAB_SPELLINGS = ("tab", "\\t")
 """Ways to type a tab."""
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+SPACE_SPELLING = "space"
+"""How to type a space without quotes."""
 
 
 def _read_delimiter(
@@ -78,34 +81,80 @@ def _read_delimiter(
     return "\t" if value in TAB_SPELLINGS else value
 
 
-def csv_options(command: Command) -> Command:
-    """How a CSV file is read, where it is not as most are: --delimiter, --encoding and
-    --multiline.
-    """
-    # Decorators apply from the last to the first, and help lists them in order.
-    for option in (
-        click.option(
-            "--multiline",
-            is_flag=True,
-            help=(
-                "Quoted cells of a CSV file may hold line breaks. Then stray quotes can"
-                " merge lines; by default each line is a row."
-            ),
+def _read_thousands(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    return " " if value == SPACE_SPELLING else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvOptions:
+    """How a CSV file is read, where it is not as most are."""
+
+    delimiter: str | None
+    encoding: str | None
+    multiline: bool
+    decimal: str | None
+    thousands: str | None
+
+    def __bool__(self) -> bool:
+        return any(self.to_dict().values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as keywords of `open_source`."""
+        return asdict(self)
+
+
+def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of CSV files, which a command gets together as `csv`."""
+    names = [field.name for field in fields(CsvOptions)]
+
+    @wraps(command)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        csv = CsvOptions(**{name: keywords.pop(name) for name in names})
+        return command(*arguments, csv=csv, **keywords)
+
+    for option in CSV_OPTIONS:
+        run = option(run)
+    return run
+
+
+CSV_OPTIONS = (
+    click.option(
+        "--thousands",
+        metavar="CHAR",
+        callback=_read_thousands,
+        help=(
+            "Separator of thousands in the numbers of a CSV file: , . ' _ or space."
+            " Default: none."
         ),
-        click.option(
-            "--encoding",
-            metavar="NAME",
-            help="Encoding of a CSV file, such as latin-1. Default: utf-8.",
+    ),
+    click.option(
+        "--decimal",
+        metavar="CHAR",
+        help="Decimal mark of the numbers of a CSV file: , or a point (default).",
+    ),
+    click.option(
+        "--multiline",
+        is_flag=True,
+        help=(
+            "Quoted cells of a CSV file may hold line breaks. Then stray quotes can"
+            " merge lines; by default each line is a row."
         ),
-        click.option(
-            "--delimiter",
-            metavar="CHAR",
-            callback=_read_delimiter,
-            help=(
-                "Delimiter of a CSV file: one character, or tab. Default: detected from"
-                " the header line."
-            ),
+    ),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Encoding of a CSV file, such as latin-1. Default: utf-8.",
+    ),
+    click.option(
+        "--delimiter",
+        metavar="CHAR",
+        callback=_read_delimiter,
+        help=(
+            "Delimiter of a CSV file: one character, or tab. Default: detected from"
+            " the header line."
         ),
-    ):
-        command = option(command)
-    return command
+    ),
+)
+"""The last is listed first in a command's help."""

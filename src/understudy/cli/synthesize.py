@@ -113,9 +113,7 @@ def synthesize(
     dataset: str | None,
     neighbours: str,
     accounting: str | None,
-    delimiter: str | None,
-    encoding: str | None,
-    multiline: bool,
+    csv: options.CsvOptions,
     resume: str | None,
     seed: int | None,
     output: Path,
@@ -141,9 +139,7 @@ def synthesize(
     from understudy.workflow.synthesize import synthesize as make_release
 
     check_rows(rows)
-    source = open_source(
-        file, delimiter=delimiter, encoding=encoding, multiline=multiline
-    )
+    source = open_source(file, **csv.to_dict())
     account = ledger if ledger is not None else source.ledger_path
     # Chosen here and not in the run, so that an interruption can name it.
     run = resume or secrets.token_hex(8)

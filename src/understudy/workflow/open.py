@@ -77,26 +77,34 @@ def open_source(
     delimiter: str | None = None,
     encoding: str | None = None,
     multiline: bool = False,
+    decimal: str | None = None,
+    thousands: str | None = None,
     only_csv: bool = True,
 ) -> TableSource:
     """The table behind a path or frame; one that is open already is returned as it is.
 
-    `delimiter`, `encoding` and `multiline` are refused for a table that is no CSV file,
-    unless `only_csv` is False: then they concern those of several tables that are.
+    The other arguments are those of `open_table`. They are refused for a table that is
+    no CSV file, unless `only_csv` is False: then they concern those of several tables
+    that are.
     """
     if isinstance(data, TableSource):
         return data
     # Nothing is said about CSV files, so any kind of table will do.
-    if delimiter is None and encoding is None and not multiline:
+    if not any((delimiter, encoding, multiline, decimal, thousands)):
         return open_table(data)
     source = open_table(
-        data, delimiter=delimiter, encoding=encoding or "utf-8", multiline=multiline
+        data,
+        delimiter=delimiter,
+        encoding=encoding or "utf-8",
+        multiline=multiline,
+        decimal=decimal,
+        thousands=thousands,
     )
     if only_csv and source.kind != "csv":
         source.close()
         raise TableError(
-            f"{source.title}: is no CSV file, so delimiter, encoding and multiline say"
-            " nothing about it. Leave them out. Nothing was read"
+            f"{source.title}: is no CSV file, so delimiter, encoding, multiline,"
+            " decimal and thousands say nothing about it. Leave them out. Nothing was read"
         )
     return source
 

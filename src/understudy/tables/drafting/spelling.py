@@ -31,7 +31,7 @@ OPEN_QUOTE_PATTERN = r'^"[^"]*$'
 SPELLING_NOTES = {
     "number": (
         "cells look like numbers with a comma, a percent or a currency sign; as 1234.5"
-        " they would be numbers"
+        " they would be numbers, and with --decimal or --thousands some are"
     ),
     "date": "cells look like dates; as 2024-02-29 they would be dates",
     "encoding": (

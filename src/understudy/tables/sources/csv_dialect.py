@@ -25,6 +25,7 @@ from understudy.tables.sources.encodings import (
     decode_chunks,
     find_codec,
 )
+from understudy.tables.sources.number_spelling import NumberSpelling
 
 CSV_DELIMITERS = (",", ";", "\t", "|")
 TAB_ENDINGS = (".tsv", ".tab")
@@ -64,6 +65,9 @@ class Dialect:
     marked: bool = False
     """Whether a line that says what separates cells (`sep=;`) stands before the header.
     """
+
+    numbers: NumberSpelling | None = None
+    """How numbers are spelled, where the owner declares it."""
 
 
 def detect_dialect(

@@ -15,6 +15,7 @@ from understudy.tables.sources.compressed import ending_of_unpacked
 from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
 from understudy.tables.sources.frame import RepeatableStream, check_names
 from understudy.tables.sources.frame_kinds import open_frame
+from understudy.tables.sources.number_spelling import spelling_of
 from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
 from understudy.tables.sources.parquet_metadata import read_stated_types
 from understudy.tables.sources.source import TableSource, read_quietly
@@ -33,14 +34,18 @@ def open_table(
     encoding: str = "utf-8",
     header: bool | Sequence[str] = True,
     multiline: bool = False,
+    decimal: str | None = None,
+    thousands: str | None = None,
 ) -> TableSource:
     """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a
     DuckDB relation. Rows are not read yet.
 
     The other arguments concern CSV: what separates cells (by default what the header
     line suggests), the encoding, the names of the columns where the file has no header
-    line, and whether quoted cells may hold line breaks.
+    line, whether quoted cells may hold line breaks, and how numbers are spelled where
+    that is not `1234.5`: the decimal mark and the separator of thousands.
     """
+    numbers = spelling_of(decimal, thousands)
     paths = _list_paths(data)
     if paths is None:
         return _open_frame(data)
@@ -61,6 +66,7 @@ def open_table(
         )
         for path in paths
     ]
+    dialects = [replace(dialect, numbers=numbers) for dialect in dialects]
     return _open_csv(paths, dialects)
 
 

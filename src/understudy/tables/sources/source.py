@@ -209,11 +209,17 @@ class TableSource:
             {f"x{i}": "VARCHAR" for i in range(len(self.names))}
         )
         file = quoting.text_literal(quoting.literal_path(prepared.path))
+        cells = "*"
+        if how.numbers is not None:
+            cells = ", ".join(
+                f"{how.numbers.respelled_sql(f'x{i}')} AS x{i}"
+                for i in range(len(self.names))
+            )
         # Nothing is detected from rows. One reader, because with several a quoted line
         # break would be an error; padding, because a short row is none.
         return (
-            f"SELECT * FROM read_csv({file}, columns = {columns}, auto_detect = false,"
-            f" delim = {quoting.text_literal(how.delimiter)}, quote = '\"', escape ="
+            f"SELECT {cells} FROM read_csv({file}, columns = {columns}, auto_detect ="
+            f" false, delim = {quoting.text_literal(how.delimiter)}, quote = '\"', escape ="
             f" '\"', header = {prepared.header}, nullstr = '', strict_mode = false,"
             " null_padding = true, parallel = false, max_line_size ="
             f" {MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES}, compression"
