@@ -226,3 +226,52 @@ def test_merged_bins_are_neighbours_and_leave_gaps_apart() -> None:
     assert found["n", "c"][0].bins == (0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
     assert found["n", "c"][1].out == 3
     assert merged(schema, [("n", "c")], 10) == {}
+
+
+def test_every_part_of_the_ablation_can_be_switched_off() -> None:
+    """A renamed function would leave a part on, and its row at 1."""
+    from ablation import PARTS, resolve, switched_off
+
+    for title, part in PARTS.items():
+        for where in part.where:
+            home, name = resolve(where)
+            real = getattr(home, name)
+            assert callable(real), title
+            with switched_off(part):
+                assert getattr(home, name) is part.without, title
+            assert getattr(home, name) is real, title
+
+
+def test_ratios_of_the_ablation_are_told_from_runs_of_the_same_commit() -> None:
+    """A part of the fit is paired with its round; one of the run counts as 1 where it
+    never acted, and is left out where it acted but was not run.
+    """
+    from ablation import log_ratios
+
+    def line(part, error, turn, cell="few", commit="a", **more):
+        return {
+            "table": cell,
+            "epsilon": "1",
+            "round": turn,
+            "part": part,
+            "errors": [error, error],
+            "busy": 1.0,
+            "commit": commit,
+            **more,
+        }
+
+    lines = [
+        line("", 0.1, 0, acted=["contrasts"]),
+        line("", 0.2, 1, acted=[]),
+        line("one-way prior", 0.11, 0),
+        line("one-way prior", 0.22, 1),
+        line("", 9.0, 0, commit="b", acted=[]),
+        line("triples", 0.3, 0),
+    ]
+    ((ratio, error),) = log_ratios(lines, "one-way prior", 0).values()
+    assert ratio == pytest.approx(np.log(1.1))
+    assert error == pytest.approx(0, abs=1e-9)
+    ((ratio, _),) = log_ratios(lines, "triples", 0).values()
+    assert ratio == pytest.approx(np.log(0.3) - np.log(0.1 * 0.2) / 2)
+    assert log_ratios(lines, "chance floor", 0) == {("few", "1"): (0.0, 0.0)}
+    assert log_ratios(lines, "contrasts", 0) == {}

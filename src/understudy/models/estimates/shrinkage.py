@@ -4,8 +4,8 @@ A large marginal is mostly cells in which few rows are expected, and noise hides
 little differs there. Empirical Bayes (Efron, Morris 1973): let a true count lie around
 its expectation e under independence with variance τ²·e, as counts do, and the noisy one
 around it with the noise's variance v. Then the best linear guess is e + (y −
-e)·τ²e/(τ²e + v): where many rows are expected the measurement is believed, where hardly
-any are the expectation. τ² is told from the marginal itself: Σ(y − e)² is τ²·Σe +
+e)·τ²e/(τ²e + v): close to the measurement where many rows are expected, close to the
+expectation where hardly any are. τ² is estimated from the marginal itself: Σ(y − e)² is τ²·Σe +
 cells·v on average.
 
 Everything here is post-processing of what was released.

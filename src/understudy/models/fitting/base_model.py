@@ -132,7 +132,7 @@ def denoise_columns(
 
     An empirical fit does not shrink columns, so what it is given must be the best there
     is: a column that was hardly measured by itself is known better from the sums of its
-    pairs, and the distribution of counts in other columns tells what noise hides
+    pairs, and the distribution of counts in other columns reveals what noise hides
     (models/fitting/one_way_prior.py).
     """
     pooled = PooledResiduals.of(schema, measurements)

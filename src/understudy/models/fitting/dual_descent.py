@@ -153,7 +153,7 @@ class CurvatureMemory:
 
     @classmethod
     def for_variances(cls, variances: Array) -> CurvatureMemory:
-        """As many pairs as memory allows for so many numbers."""
+        """As many pairs as memory allows for answers of this length."""
         affordable = MAX_LBFGS_NUMBERS // variances.size
         return cls(max(min(MAX_LBFGS_PAIRS, affordable), 8), variances)
 

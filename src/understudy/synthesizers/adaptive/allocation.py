@@ -2,7 +2,7 @@
 
 A question i with part p_i of the budget informs components j, each with its own worth:
 
-    precision   s_j = Σ_i worth_ij·p_i            in parts of a plain marginal's budget
+    precision   s_j = Σ_i worth_ij·p_i            relative to a plain marginal's budget
     error left  L_j = d_j − G_j(s_j)              d the distance now, G the gain (gains.py)
     target      E_k = √(Σ_{j in k} L_j²)          components of a target are orthogonal
     minimise    E = Σ_k w_k·E_k                   over p ≥ 0 with Σ p = 1

@@ -161,7 +161,7 @@ class FirstLook:
 def can_measure(
     cells: int, maps: AxisMaps | Sequence[AxisMap] | None, settings: AdaptiveSettings
 ) -> bool:
-    """Whether a marginal of so many cells can be measured, as it is or through maps to
+    """Whether a marginal of `cells` cells can be measured, as it is or through maps to
     groups of its labels.
     """
     if cells <= settings.largest:

@@ -70,7 +70,7 @@ def gain_curve(expected: Array, distance: float, noise: float, power: float) -> 
 
 def _concave_hull(gains: Array) -> Array:
     """The least concave function above the gains of at most the whole budget; constant
-    beyond, since a hull through larger parts would promise more than can be bought.
+    beyond, since a hull through larger parts would promise more than the budget can pay.
     """
     kept: list[int] = []
     for i in range(WHOLE_BUDGET_INDEX + 1):

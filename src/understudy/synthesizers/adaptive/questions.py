@@ -110,7 +110,7 @@ def distance_share(
     noise_share: float,
     most: Fraction,
 ) -> Fraction:
-    """The share of the budget with which so many distances have noise of at most
+    """The share of the budget with which `count` distances have noise of at most
     `noise_share` of all rows, between `selection` and `most`.
     """
     # Solves unit_noise·(share/count)^−power = noise_share·rows for the share.
@@ -221,7 +221,7 @@ def _ask_triples(
 
 
 def are_triples_informative(run: AdaptiveRun, state: AdaptiveState, count: int) -> bool:
-    """Whether noisy distances of so many triples would say which are strong."""
+    """Whether noisy distances of `count` triples would say which are strong."""
     if not count:
         return False
     noise = run.noise_with(run.settings.selection / count)

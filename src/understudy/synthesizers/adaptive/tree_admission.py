@@ -37,7 +37,7 @@ def rank_by_gain(
 def admit_cliques(
     ranked: Sequence[Clique], growth: TreeGrowth, cells: int
 ) -> tuple[list[Clique], list[Clique]]:
-    """Those of these cliques, in order, that one tree of at most so many cells holds,
+    """Those of these cliques, in order, that one tree of at most `cells` cells holds,
     and those it does not.
     """
     kept: list[Clique] = []
@@ -67,7 +67,7 @@ def cliques_in_tree(
     measurements: Measurements, schema: Schema, cells: int
 ) -> list[Clique]:
     """The measured cliques, in the order they were measured, that one tree of at most
-    so many cells holds.
+    `cells` cells holds.
 
     A large tree holds pairs alone, unless it has room for everything.
     """
@@ -98,7 +98,7 @@ def cliques_in_tree(
 def fits_one_tree(
     cliques: Sequence[Clique], sizes: Mapping[str, int], cells: int
 ) -> bool:
-    """Whether one tree of at most so many cells holds all of these, and a fit to it is
+    """Whether one tree of at most `cells` cells holds all of these, and a fit to it is
     quick.
 
     >>> sizes = dict.fromkeys("abcd", 10)
