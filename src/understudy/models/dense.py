@@ -32,8 +32,15 @@ class DenseModel:
     uniform and independent.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> model = DenseModel(schema, 10.0, ("smoker", "cough"), np.array([[0.6, 0.1], [0.1, 0.2]]))
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="cough", nullable=False),
+    ...     )
+    ... )
+    >>> model = DenseModel(
+    ...     schema, 10.0, ("smoker", "cough"), np.array([[0.6, 0.1], [0.1, 0.2]])
+    ... )
     >>> model.marginal(("cough",)).round(9).tolist()
     [7.0, 3.0]
     """

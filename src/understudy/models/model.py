@@ -99,7 +99,9 @@ def default_rows(model: Model) -> int:
 
     >>> from understudy.models.product import ProductModel
     >>> from understudy.schema import Boolean
-    >>> default_rows(ProductModel.uniform(Schema(columns=(Boolean(name="smoker"),)), total=17.4))
+    >>> default_rows(
+    ...     ProductModel.uniform(Schema(columns=(Boolean(name="smoker"),)), total=17.4)
+    ... )
     17
     """
     return max(0, round(model.total))
@@ -112,7 +114,10 @@ def is_rounded_in_one_piece(model: Model) -> bool:
     >>> from understudy.models.product import ProductModel
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker"),))
-    >>> [is_rounded_in_one_piece(ProductModel.uniform(schema, total=total)) for total in (17.0, 1e7)]
+    >>> [
+    ...     is_rounded_in_one_piece(ProductModel.uniform(schema, total=total))
+    ...     for total in (17.0, 1e7)
+    ... ]
     [True, False]
     """
     return (

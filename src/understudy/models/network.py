@@ -71,7 +71,12 @@ class NetworkModel:
     (models/rules/structural_zeros.py).
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="cough", nullable=False),
+    ...     )
+    ... )
     >>> smoker = NetworkNode("smoker", (), np.array([0.75, 0.25]))
     >>> cough = NetworkNode("cough", ("smoker",), np.array([[0.8, 0.2], [0.4, 0.6]]))
     >>> model = NetworkModel(schema, 100.0, (smoker, cough))

@@ -31,8 +31,15 @@ class ProductModel:
     rows are repaired (models/rules/structural_zeros.py).
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="parent", nullable=False)))
-    >>> model = ProductModel(schema, 100.0, {"smoker": np.array([0.8, 0.2]), "parent": np.array([0.5, 0.5])})
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="parent", nullable=False),
+    ...     )
+    ... )
+    >>> model = ProductModel(
+    ...     schema, 100.0, {"smoker": np.array([0.8, 0.2]), "parent": np.array([0.5, 0.5])}
+    ... )
     >>> model.marginal(("smoker", "parent")).tolist()
     [[40.0, 40.0], [10.0, 10.0]]
     """

@@ -62,9 +62,17 @@ class RefinedTreeModel:
     sum to about its total.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in ("smoker", "cough")))
-    >>> tree = TreeModel.from_marginals(schema, 1000.0, {("smoker",): np.array([700.0, 300.0]), ("cough",): np.array([700.0, 300.0])})
-    >>> model = RefinedTreeModel(tree, {("smoker", "cough"): np.array([[600.0, 100.0], [100.0, 200.0]])})
+    >>> schema = Schema(
+    ...     columns=tuple(Boolean(name=name, nullable=False) for name in ("smoker", "cough"))
+    ... )
+    >>> tree = TreeModel.from_marginals(
+    ...     schema,
+    ...     1000.0,
+    ...     {("smoker",): np.array([700.0, 300.0]), ("cough",): np.array([700.0, 300.0])},
+    ... )
+    >>> model = RefinedTreeModel(
+    ...     tree, {("smoker", "cough"): np.array([[600.0, 100.0], [100.0, 200.0]])}
+    ... )
     >>> rows = model.sample(1000, np.random.default_rng(0))
     >>> bool(abs(int(((rows["smoker"] == 1) & (rows["cough"] == 1)).sum()) - 200) < 10)
     True

@@ -31,8 +31,16 @@ class RowsModel:
     codes are too few to stand for a distribution.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> table = {"smoker": np.array([0, 0, 1], np.uint8), "cough": np.array([0, 0, 1], np.uint8)}
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="cough", nullable=False),
+    ...     )
+    ... )
+    >>> table = {
+    ...     "smoker": np.array([0, 0, 1], np.uint8),
+    ...     "cough": np.array([0, 0, 1], np.uint8),
+    ... }
     >>> RowsModel(schema, 6.0, table).marginal(("cough",)).tolist()
     [4.0, 2.0]
     """

@@ -45,8 +45,15 @@ class SparseModel:
     them.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> model = SparseModel(schema, 8.0, ("smoker", "cough"), np.array([[0, 0], [1, 1]]), np.array([0.75, 0.25]))
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="cough", nullable=False),
+    ...     )
+    ... )
+    >>> model = SparseModel(
+    ...     schema, 8.0, ("smoker", "cough"), np.array([[0, 0], [1, 1]]), np.array([0.75, 0.25])
+    ... )
     >>> model.marginal(("cough",)).tolist()
     [6.0, 2.0]
     """

@@ -84,8 +84,15 @@ class TreeModel:
     is uniform.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> model = TreeModel.from_marginals(schema, 10.0, {("smoker", "cough"): np.array([[6.0, 1.0], [1.0, 2.0]])})
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="cough", nullable=False),
+    ...     )
+    ... )
+    >>> model = TreeModel.from_marginals(
+    ...     schema, 10.0, {("smoker", "cough"): np.array([[6.0, 1.0], [1.0, 2.0]])}
+    ... )
     >>> model.marginal(("cough",)).round(9).tolist()
     [7.0, 3.0]
     """

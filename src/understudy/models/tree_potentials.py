@@ -37,8 +37,13 @@ def with_zeros(
     declared zeros besides that the tree has room for.
 
     >>> from understudy.schema import Boolean, parse_predicate
-    >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
-    >>> schema = Schema(columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),))
+    >>> columns = (
+    ...     Boolean(name="male", nullable=False),
+    ...     Boolean(name="pregnant", nullable=False),
+    ... )
+    >>> schema = Schema(
+    ...     columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),)
+    ... )
     >>> with_zeros(schema, {("male",): np.zeros(2)})["male", "pregnant"].tolist()
     [[0.0, 0.0], [0.0, -inf]]
     """

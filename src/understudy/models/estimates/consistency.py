@@ -81,7 +81,11 @@ def reconcile_values(
     may repeat each other.
 
     >>> total_is_men_plus_women = np.array([[1.0, -1.0, -1.0]])
-    >>> values, variances = reconcile_values(np.array([2005.0, 1001.0, 995.0]), np.array([8.0, 50.0, 32.0]), total_is_men_plus_women)
+    >>> values, variances = reconcile_values(
+    ...     np.array([2005.0, 1001.0, 995.0]),
+    ...     np.array([8.0, 50.0, 32.0]),
+    ...     total_is_men_plus_women,
+    ... )
     >>> values.round(1).tolist()
     [2004.2, 1006.0, 998.2]
     """

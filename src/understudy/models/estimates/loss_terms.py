@@ -137,7 +137,17 @@ def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> cost = Cost(Accounting.GDP, Fraction(1))
-    >>> looks = [Measurement(("smoker",), (Identity(2),), np.array([n, 4]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost) for n in (8, 10)]
+    >>> looks = [
+    ...     Measurement(
+    ...         ("smoker",),
+    ...         (Identity(2),),
+    ...         np.array([n, 4]),
+    ...         Law.DISCRETE_GAUSSIAN,
+    ...         Fraction(2),
+    ...         cost,
+    ...     )
+    ...     for n in (8, 10)
+    ... ]
     >>> (term,) = terms_of(schema, Measurements(tuple(looks)))
     >>> term.values.tolist(), round(term.variance, 6)
     ([9.0, 4.0], 2.0)

@@ -72,7 +72,15 @@ def likely_total(schema: Schema, measurements: Measurements) -> float:
     >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-    >>> def seen(rows): return Measurement((), (), np.array(rows), Law.DISCRETE_GAUSSIAN, Fraction(100), Cost(Accounting.GDP, Fraction(1)))
+    >>> def seen(rows):
+    ...     return Measurement(
+    ...         (),
+    ...         (),
+    ...         np.array(rows),
+    ...         Law.DISCRETE_GAUSSIAN,
+    ...         Fraction(100),
+    ...         Cost(Accounting.GDP, Fraction(1)),
+    ...     )
     >>> [round(likely_total(schema, Measurements((seen(rows),)))) for rows in (1000, 100, -100)]
     [1000, 129, 53]
     """

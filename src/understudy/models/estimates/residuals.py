@@ -9,7 +9,8 @@ unbiased, of least variance, its variances exact (Mullins and others, "Efficient
 private marginal reconstruction with local non-negativity", 2024; Xiao, He, Zhang,
 Kifer, "Optimal and scalable matrix mechanism", 2023).
 
-    u[c, τ]    y_c summed over c∖τ, centred along each axis of τ; noise variance per cell before centring s²_c · Π n_j, j in c∖τ
+    u[c, τ]    y_c summed over c∖τ, centred along each axis of τ; noise variance per
+               cell before centring s²_c · Π n_j, j in c∖τ
     u[τ]       mean of u[c, τ] over c, weighted by precision w;  s²[τ] = 1 / Σ w
     μ_A        Σ u[τ] ⊗ 1 / Π n_j, j in A∖τ, over τ in A
     Var μ_A    Σ s²[τ] · Π (n_i - 1)/n_i, i in τ · Π n_j⁻², j in A∖τ
@@ -75,12 +76,29 @@ class PooledResiduals:
         >>> from fractions import Fraction
         >>> from understudy.measurements import Identity
         >>> from understudy.schema import Boolean
-        >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
+        >>> schema = Schema(
+        ...     columns=(
+        ...         Boolean(name="smoker", nullable=False),
+        ...         Boolean(name="cough", nullable=False),
+        ...     )
+        ... )
         >>> cost, two = Cost(Accounting.GDP, Fraction(1)), Identity(2)
-        >>> both = Measurement(("smoker", "cough"), (two, two), np.array([[60, 10], [12, 18]]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
-        >>> one = Measurement(("cough",), (two,), np.array([74, 24]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
+        >>> both = Measurement(
+        ...     ("smoker", "cough"),
+        ...     (two, two),
+        ...     np.array([[60, 10], [12, 18]]),
+        ...     Law.DISCRETE_GAUSSIAN,
+        ...     Fraction(2),
+        ...     cost,
+        ... )
+        >>> one = Measurement(
+        ...     ("cough",), (two,), np.array([74, 24]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost
+        ... )
         >>> pooled = PooledResiduals.of(schema, Measurements((both, one)))
-        >>> pooled.marginal(("cough",)).round(2).tolist(), pooled.marginal(("smoker", "cough")).sum(axis=0).round(2).tolist()
+        >>> (
+        ...     pooled.marginal(("cough",)).round(2).tolist(),
+        ...     pooled.marginal(("smoker", "cough")).sum(axis=0).round(2).tolist(),
+        ... )
         ([73.33, 25.33], [73.33, 25.33])
         >>> pooled.variance(("cough",)).round(2).tolist()
         [2.67, 2.67]
@@ -148,7 +166,10 @@ class PooledResiduals:
 
         >>> from understudy.schema import Boolean
         >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-        >>> looks = [(("smoker",), np.array([7.5, 2.5]), 1.0), (("smoker",), np.array([5.5, 4.5]), 1.0)]
+        >>> looks = [
+        ...     (("smoker",), np.array([7.5, 2.5]), 1.0),
+        ...     (("smoker",), np.array([5.5, 4.5]), 1.0),
+        ... ]
         >>> PooledResiduals.of_tables(schema, 20.0, looks).marginal(("smoker",)).tolist()
         [11.5, 8.5]
         """

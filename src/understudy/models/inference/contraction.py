@@ -10,6 +10,10 @@ of about the node's size to the power 2/3, and
 for each z: matrix products, at a fraction of a nanosecond per cell of the node. Every
 factor's own marginal is a sum of one of the three. A factor as large as the node leaves
 no choice but I = everything, and the same code then works on the whole table.
+
+Written by hand, and not with einsum or JAX: their plans lay the node out, or contract
+pairwise for one result, where a pass needs the marginals of all factors at once and no
+more memory than the three tables.
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def multiply_and_sum(
 ) -> tuple[Array, Clique]:
     """The product of two tables, summed over every column that is not kept.
 
-    >>> table, names = multiply_and_sum(np.eye(2), ("a", "s"), np.array([[0.25, 0.75], [0.5, 0.5]]), ("s", "x"), ("a", "x"))
+    >>> table, names = multiply_and_sum(
+    ...     np.eye(2), ("a", "s"), np.array([[0.25, 0.75], [0.5, 0.5]]), ("s", "x"), ("a", "x")
+    ... )
     >>> table.tolist(), names
     ([[0.25, 0.75], [0.5, 0.5]], ('a', 'x'))
     """

@@ -61,7 +61,11 @@ def eliminate_columns(
     """Sum columns out in an order. The table each was summed out of (its own axis
     last), and the factors that are left.
 
-    >>> kept, left = eliminate_columns([Factor(("a",), np.array([0.5, 0.5])), Factor(("a", "b"), np.eye(2))], ["a"], {"a": 2, "b": 2})
+    >>> kept, left = eliminate_columns(
+    ...     [Factor(("a",), np.array([0.5, 0.5])), Factor(("a", "b"), np.eye(2))],
+    ...     ["a"],
+    ...     {"a": 2, "b": 2},
+    ... )
     >>> kept[0].scope, left[0].scope, left[0].table.tolist()
     (('b', 'a'), ('b',), [0.5, 0.5])
     """

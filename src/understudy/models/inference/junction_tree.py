@@ -112,7 +112,9 @@ class JunctionTree:
     def home(self, clique: Iterable[str]) -> int | None:
         """The smallest node that holds a clique; None where no node does.
 
-        >>> JunctionTree.of([("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4}).home(("a", "c")) is None
+        >>> JunctionTree.of([("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4}).home(
+        ...     ("a", "c")
+        ... ) is None
         True
         """
         wanted = set(clique)

@@ -36,7 +36,9 @@ def logsumexp_to_clique(values: Array, node: Clique, clique: Clique) -> Array:
     """The log-sum-exp of a node's array over the columns a clique does not have, its
     axes in the clique's order.
 
-    >>> logsumexp_to_clique(np.log(np.array([[1.0, 2.0], [3.0, 0.5]])), ("a", "b"), ("b",)).round(3).tolist()
+    >>> logsumexp_to_clique(
+    ...     np.log(np.array([[1.0, 2.0], [3.0, 0.5]])), ("a", "b"), ("b",)
+    ... ).round(3).tolist()
     [1.386, 0.916]
     """
     rest = tuple(i for i, name in enumerate(node) if name not in clique)

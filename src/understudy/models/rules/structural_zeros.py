@@ -70,9 +70,17 @@ def impossible_masks(schema: Schema) -> dict[Clique, NDArray[np.bool_]]:
     table of them is small enough to hold.
 
     >>> from understudy.schema import Boolean, parse_predicate
-    >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
-    >>> schema = Schema(columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),))
-    >>> {clique: zeros.astype(int).tolist() for clique, zeros in impossible_masks(schema).items()}
+    >>> columns = (
+    ...     Boolean(name="male", nullable=False),
+    ...     Boolean(name="pregnant", nullable=False),
+    ... )
+    >>> schema = Schema(
+    ...     columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),)
+    ... )
+    >>> {
+    ...     clique: zeros.astype(int).tolist()
+    ...     for clique, zeros in impossible_masks(schema).items()
+    ... }
     {('male', 'pregnant'): [[0, 0], [0, 1]]}
     """
     return dict(schema.masks)
@@ -186,8 +194,13 @@ def keep_possible(
     change.
 
     >>> from understudy.schema import Boolean, parse_predicate
-    >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
-    >>> schema = Schema(columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),))
+    >>> columns = (
+    ...     Boolean(name="male", nullable=False),
+    ...     Boolean(name="pregnant", nullable=False),
+    ... )
+    >>> schema = Schema(
+    ...     columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),)
+    ... )
     >>> rows = {"male": np.array([1, 0, 0, 1]), "pregnant": np.array([1, 0, 0, 0])}
     >>> repaired = keep_possible(schema, rows, 4, np.random.default_rng(0))
     >>> sorted(zip(repaired["male"].tolist(), repaired["pregnant"].tolist(), strict=True))

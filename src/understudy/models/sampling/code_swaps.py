@@ -51,7 +51,9 @@ def swap_codes(
 
     >>> codes, other = np.array([0, 0, 1, 1], np.uint8), np.array([0, 0, 1, 1], np.uint8)
     >>> even, one = {"z": np.full((2, 2), 0.25)}, np.zeros(4, np.int64)
-    >>> better = swap_codes(codes, {"z": other}, even, np.array([0, 2, 1, 3]), one, np.random.default_rng(0))
+    >>> better = swap_codes(
+    ...     codes, {"z": other}, even, np.array([0, 2, 1, 3]), one, np.random.default_rng(0)
+    ... )
     >>> np.bincount(other * 2 + better, minlength=4).tolist()
     [1, 1, 1, 1]
     """

@@ -105,7 +105,9 @@ def deal_cells(
     distribution is exactly its group's.
 
     >>> groups = RowGroups(np.array([[0], [1]]), np.array([1, 0, 1, 1]))
-    >>> cells = deal_cells(np.array([1.0, 1.0, 2.0]), np.array([1, 2]), groups, np.random.default_rng(0))
+    >>> cells = deal_cells(
+    ...     np.array([1.0, 1.0, 2.0]), np.array([1, 2]), groups, np.random.default_rng(0)
+    ... )
     >>> int(cells[1]), sorted(set(cells[[0, 2, 3]].tolist()))
     (0, [1, 2])
     """

@@ -129,8 +129,18 @@ def run_gum(
     a single column also says how the table starts.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> grown = run_gum(schema, {("smoker", "cough"): np.array([[60.0, 10.0], [5.0, 25.0]])}, 100, np.random.default_rng(0))
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="cough", nullable=False),
+    ...     )
+    ... )
+    >>> grown = run_gum(
+    ...     schema,
+    ...     {("smoker", "cough"): np.array([[60.0, 10.0], [5.0, 25.0]])},
+    ...     100,
+    ...     np.random.default_rng(0),
+    ... )
     >>> np.bincount(grown.table["smoker"] * 2 + grown.table["cough"]).tolist()
     [60, 10, 5, 25]
     """

@@ -98,7 +98,10 @@ def representative_rows(person: NDArray[np.int64], turn: int = 0) -> NDArray[np.
     """For each row, which row speaks for its person: the first, or the next one at each
     turn. A person's rows stand together.
 
-    >>> representative_rows(np.array([0, 0, 1])).tolist(), representative_rows(np.array([0, 0, 1]), 1).tolist()
+    >>> (
+    ...     representative_rows(np.array([0, 0, 1])).tolist(),
+    ...     representative_rows(np.array([0, 0, 1]), 1).tolist(),
+    ... )
     ([0, 0, 2], [1, 1, 2])
     """
     begins = np.diff(person, prepend=-1) != 0

@@ -60,7 +60,9 @@ def round_groups(
     rows, each group with an offset of its own.
 
     >>> rng = np.random.default_rng(0)
-    >>> round_groups(np.array([1.0, 1.0, 5.0]), np.array([2, 1]), np.array([4, 3]), rng).tolist()
+    >>> round_groups(
+    ...     np.array([1.0, 1.0, 5.0]), np.array([2, 1]), np.array([4, 3]), rng
+    ... ).tolist()
     [2, 2, 3]
     """
     if np.any(sizes < 1) or int(sizes.sum()) != expected.size:
@@ -124,7 +126,11 @@ def draw_shuffled_codes(
 ) -> NDArray[np.unsignedinteger]:
     """One column of `rows` codes in random order, its counts rounded from `shares`.
 
-    >>> sorted(draw_shuffled_codes(np.array([0.25, 0.75]), 4, np.random.default_rng(0), np.dtype(np.uint8)).tolist())
+    >>> sorted(
+    ...     draw_shuffled_codes(
+    ...         np.array([0.25, 0.75]), 4, np.random.default_rng(0), np.dtype(np.uint8)
+    ...     ).tolist()
+    ... )
     [0, 1, 1, 1]
     """
     codes = np.repeat(

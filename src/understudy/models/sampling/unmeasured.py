@@ -23,7 +23,9 @@ def uniform_shares(schema: Schema, clique: Clique) -> NDArray[np.float64]:
     that leaves none.
 
     >>> from understudy.schema import Boolean
-    >>> uniform_shares(Schema(columns=(Boolean(name="smoker", nullable=False),)), ("smoker",)).tolist()
+    >>> uniform_shares(
+    ...     Schema(columns=(Boolean(name="smoker", nullable=False),)), ("smoker",)
+    ... ).tolist()
     [0.5, 0.5]
     """
     zeros = schema.zeros(clique)
@@ -49,7 +51,12 @@ def fill_columns(
     uniform ones for the rest, none impossible.
 
     >>> from understudy.schema import Boolean
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
+    >>> schema = Schema(
+    ...     columns=(
+    ...         Boolean(name="smoker", nullable=False),
+    ...         Boolean(name="cough", nullable=False),
+    ...     )
+    ... )
     >>> rows = fill_columns(schema, {"cough": np.array([1, 1])}, 2, np.random.default_rng(0))
     >>> rows["cough"].tolist(), sorted(rows["smoker"].tolist())
     ([1, 1], [0, 1])

@@ -75,8 +75,17 @@ def supported_bound(
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> counts = np.array([600, 400])
-    >>> look = Measurement(("smoker",), (Identity(2),), counts, Law.ROUNDED_GAUSSIAN, Fraction(10), Cost(Accounting.GDP, Fraction(1)))
-    >>> bound = supported_bound(PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float))
+    >>> look = Measurement(
+    ...     ("smoker",),
+    ...     (Identity(2),),
+    ...     counts,
+    ...     Law.ROUNDED_GAUSSIAN,
+    ...     Fraction(10),
+    ...     Cost(Accounting.GDP, Fraction(1)),
+    ... )
+    >>> bound = supported_bound(
+    ...     PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float)
+    ... )
     >>> 20 < bound.rows < 80, round(bound.noise, 1)
     (True, 8.0)
     """
@@ -117,8 +126,17 @@ def distance_bound(
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Distance
-    >>> paid = Distance(("smoker",), 30 * 1024, 1024, Law.ROUNDED_GAUSSIAN, Fraction(10 * 1024), Cost(Accounting.GDP, Fraction(1)))
-    >>> bound = distance_bound(EstimateDistance.of(paid, np.array([600.0, 400.0])), np.array([605.0, 395.0]))
+    >>> paid = Distance(
+    ...     ("smoker",),
+    ...     30 * 1024,
+    ...     1024,
+    ...     Law.ROUNDED_GAUSSIAN,
+    ...     Fraction(10 * 1024),
+    ...     Cost(Accounting.GDP, Fraction(1)),
+    ... )
+    >>> bound = distance_bound(
+    ...     EstimateDistance.of(paid, np.array([600.0, 400.0])), np.array([605.0, 395.0])
+    ... )
     >>> round(bound.rows, 1)
     56.4
     """
@@ -176,9 +194,19 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> cost = Cost(Accounting.GDP, Fraction(1))
-    >>> look = Measurement(("smoker",), (Identity(2),), np.array([6, 4]), Law.DISCRETE_GAUSSIAN, Fraction(10), cost)
+    >>> look = Measurement(
+    ...     ("smoker",),
+    ...     (Identity(2),),
+    ...     np.array([6, 4]),
+    ...     Law.DISCRETE_GAUSSIAN,
+    ...     Fraction(10),
+    ...     cost,
+    ... )
     >>> pooled = PooledResiduals.of(schema, Measurements((look,)))
-    >>> round(deviation_of_sum(pooled, ("smoker",), np.array([1.0, 0.0])), 6), round(deviation_of_sum(pooled, ("smoker",), np.ones(2)), 4)
+    >>> (
+    ...     round(deviation_of_sum(pooled, ("smoker",), np.array([1.0, 0.0])), 6),
+    ...     round(deviation_of_sum(pooled, ("smoker",), np.ones(2)), 4),
+    ... )
     (10.0, 14.1421)
     """
     sizes = pooled.schema.sizes(clique)
