@@ -153,6 +153,7 @@ class LabelCondition(Condition):
         right = self.places[1]
         shared = self._partners(store, 0) & store.bits[right]
         if not shared:
+            # No label is possible in both.
             same = KLEENE_FALSE
         elif all(map(store.is_decided, self.places)):
             same = KLEENE_TRUE
@@ -184,6 +185,7 @@ class LabelCondition(Condition):
             store.restrict_codes(loose[0], ~store.columns[loose[0]].values)
 
     def _require_different(self, store: DomainStore) -> None:
+        # Two open columns can always differ; only a decided one takes a label away.
         for side in (0, 1):
             place = self.places[side]
             if store.must_have_value(place) and store.is_decided(place):

@@ -170,6 +170,8 @@ class DomainStore:
         ranked = codes & column.ranked
         if not ranked:
             return
+        # Codes are in the order of values, so the first and the last one left bound the
+        # value.
         first, last = lowest_code(ranked), ranked.bit_length() - 1
         if column.edges is None:
             self.low[place], self.high[place] = first, last
@@ -203,6 +205,7 @@ class DomainStore:
     def is_decided(self, place: int) -> bool:
         """Whether one value, or one way of being missing, is left."""
         bits, column = self.bits[place], self.columns[place]
+        # A number with one bit has no bit in common with the number before it.
         if column.edges is None or not bits & column.ranked:
             return not bits & (bits - 1)
         return self.low[place] == self.high[place] and not bits & ~column.ranked

@@ -44,6 +44,8 @@ def refuse_order_cycles(store: DomainStore, conditions: Sequence[Condition]) -> 
     here, there, most = (np.array(part, np.int64) for part in zip(*edges, strict=True))
     places, dense = np.unique(np.concatenate([here, there]), return_inverse=True)
     here, there = dense[: len(edges)], dense[len(edges) :]
+    # Without a negative circle the bounds settle after as many rounds as there are
+    # columns, at most.
     bound = np.zeros(places.size, np.int64)
     for _ in range(places.size):
         store.spend(1 + len(edges) // EDGES_PER_STEP)

@@ -144,6 +144,8 @@ class RowFinder:
         """A row that keeps all rules and is near one of some decoded rows, within the
         steps that are left.
         """
+        # Preferred values are tried first and kept unless a rule speaks against them, so
+        # the row that is found differs in few columns.
         prefer = {
             name: self._wish(name, int(cells[name].index[row]), cells[name].state[row])
             for name in self.columns
@@ -162,6 +164,7 @@ class RowFinder:
         assert column.edges is not None
         if code < len(bins):
             return column.ranked, bins.edges[code], bins.edges[code + 1] - 1
+        # Behind the bins both orders are the same: other, empty, missing codes.
         beyond = code - len(bins) + column.ranks
         return 1 << beyond, column.edges[0], column.edges[-1] - 1
 

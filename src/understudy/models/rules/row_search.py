@@ -236,6 +236,7 @@ class _GroupSearch:
         """
         self._wake(range(len(self.constraints)))
         self._propagate()
+        # What propagation alone removed holds for every attempt.
         start = len(self.store.trail)
         part = self.search.budget.left // len(SEARCH_ATTEMPTS)
         for self.range_split, self.missing_first in SEARCH_ATTEMPTS:
@@ -307,6 +308,8 @@ class _GroupSearch:
                     self._wake(self.watchers.get(place, ()))
                 store.changed.clear()
         except DomainConflict:
+            # Columns of rules that often fail are chosen early: a contradiction among
+            # them is then met near the root, not again under every other choice.
             if number >= 0:
                 for place in self.constraints[number].places:
                     self.weights[place] += 1.0
@@ -324,6 +327,7 @@ class _GroupSearch:
         best, least = None, float("inf")
         for place in self.places:
             if not store.is_decided(place):
+                # Beyond 2^60 choices the division would leave the range of doubles.
                 score = min(store.count_choices(place), 1 << 60) / self.weights[place]
                 if score < least:
                     best, least = place, score

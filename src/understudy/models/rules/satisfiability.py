@@ -72,6 +72,7 @@ def refuse_contradictions(schema: Schema) -> None:
     finder.refill()
     if finder.decide(numbers, valued=True) is SearchAnswer.FOUND:
         return
+    # A single rule that no row can keep is named by itself: it is the likelier slip.
     finder.refill()
     for number in numbers:
         if finder.decide([number], valued=True) is SearchAnswer.IMPOSSIBLE:

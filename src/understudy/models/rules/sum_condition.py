@@ -56,6 +56,8 @@ class SumCondition(Condition):
         places = [place for _, place in self.terms]
         if not all(map(store.may_have_rank, places)):
             return
+        # A missing value makes the comparison false by itself, so bounds may be drawn in
+        # only where every column must have one.
         loose = [place for place in places if not store.must_have_rank(place)]
         if not loose:
             self._tighten(store, OPPOSITE_OPERATORS[self.operator])
@@ -87,6 +89,7 @@ class SumCondition(Condition):
         least = self._range(store)[0] if sign > 0 else -self._range(store)[1]
         if least > bound:
             raise DomainConflict
+        # With all others at their smallest, a column may lie this far from its own.
         slack = bound - least
         for factor, place in self.terms:
             width = slack // abs(factor)
