@@ -94,6 +94,13 @@ def test_columns_come_back_in_the_order_of_the_table_and_not_of_the_schema(tmp_p
         ("F,1994-05-31 12:30", "name 2 is a date"),
         ("31.5.1994,F", "name 1 is a date"),
         ("F,5/31/94", "name 2 is a date"),
+        (",M,31", "name 3 is a number"),
+        ("M,1960", "name 2 is a number"),
+        ("M,1960,1985,Oslo", "name 2 is a number"),
+        ("1960,1961,1962", "name 1 is a number"),
+        ("M,1960,1985,1987", "name 2 is a number"),
+        ("M,1960,x,1961,1962", "name 2 is a number"),
+        ("M,1960,1961,1962,7", "name 5 is a number"),
     ],
 )
 def test_a_first_row_in_the_place_of_names_is_refused_and_not_repeated(
@@ -108,7 +115,8 @@ def test_a_first_row_in_the_place_of_names_is_refused_and_not_repeated(
             match=rf"^people.csv:2: looks like a row and not like names \({says}\). Add",
         ) as told:
             make(path)
-        assert not any(cell in str(told.value) for cell in re.split(r"[,;\t]", first))
+        cells = [cell for cell in re.split(r"[,;\t]", first) if cell]
+        assert not any(cell in str(told.value) for cell in cells)
     assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
 
 
@@ -123,3 +131,27 @@ def test_numbers_are_names_where_a_schema_or_a_frame_says_so(tmp_path):
         "sex",
     ]
     assert list(describe(pd.DataFrame({"2024": [1, 0]}))) == ["2024"]
+
+
+def test_years_beside_words_are_names(tmp_path):
+    path = tmp_path / "lands.csv"
+    path.write_text("land,1960,1961,1962\n" + "Norway,1,2,3\n" * 40)
+    assert list(describe(path)) == ["land", "1960", "1961", "1962"]
+
+
+def test_the_row_numbers_of_a_frame_are_left_out_with_a_notice(tmp_path):
+    import pandas as pd
+
+    path = tmp_path / "people.csv"
+    pd.DataFrame({"sex": ["F", "M"] * 50}).to_csv(path)
+    drafted = describe(path)
+    assert (drafted["index"].type, drafted["index"].is_modelled) == (
+        "identifier",
+        False,
+    )
+    release = synthesize(path, epsilon=5)
+    assert [column.name for column in release.schema.columns if column.is_modelled] == [
+        "sex"
+    ]
+    texts = [notice.text for notice in release.notices]
+    assert "Left out: index (row numbers without a name)." in texts

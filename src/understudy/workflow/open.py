@@ -27,6 +27,7 @@ from understudy.schema import (
 from understudy.schema.columns.from_dtype import column_of_type
 from understudy.schema.identifier_names import guess_identifier
 from understudy.tables import TableSource, open_table
+from understudy.tables.sources.header import INDEX_NOTE
 from understudy.text import join_first_names
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -155,6 +156,8 @@ def find_left_out(source: TableSource, schema: Schema, *, given: bool) -> Notice
     names_by_reason: dict[str, list[str]] = {}
     for name in source.names:
         reason = _why_left_out(schema, name, given=given)
+        if reason is not None and name == source.index_name:
+            reason = INDEX_NOTE
         if reason is not None:
             names_by_reason.setdefault(reason, []).append(name)
     if not names_by_reason:
@@ -226,6 +229,8 @@ def refuse_tiny(filter: Filter, max_rows: int) -> None:
 
 def _undeclared_column(source: TableSource, name: str) -> Column:
     """A column of which only the header is known."""
+    if name == source.index_name:
+        return Identifier(name=name, note=INDEX_NOTE)
     if guess_identifier(name):
         # By its name alone, which is public: a look at the cells would not be.
         return Identifier(name=name, note="its name says so")

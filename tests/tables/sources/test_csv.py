@@ -290,7 +290,8 @@ def test_a_header_alone_is_an_empty_table(content, tmp_path):
         (b"sep=;\na;;c\n", "t.csv:2: column 2 has no name"),
         (b"sep= \na;b\n", "a delimiter is one plain character"),
         (b"a,,c\n", "t.csv:1: column 2 has no name"),
-        (b",age\n0,5\n", "t.csv:1: column 1 has no name"),
+        (b",age,\n0,5,1\n", "t.csv:1: column 1 has no name"),
+        (b",\n0,5\n", "t.csv:1: column 1 has no name"),
         (b"# exported on Monday\nage,sex\n5,F\n", "t.csv:1: looks like a comment"),
         (b"\n## people\nage;sex\n", "t.csv:2: looks like a comment"),
         (b"// people\nage\n", "t.csv:1: looks like a comment"),
@@ -560,3 +561,16 @@ def test_a_tsv_file_without_a_tab_is_read_by_its_header(tmp_path):
     path.write_text("a,b\n1,2\n")
     with open_table(path) as source:
         assert source.names == ("a", "b")
+
+
+def test_row_numbers_without_a_name_get_one(tmp_path):
+    with open_table(written(tmp_path / "t.csv", b",age\n0,5\n")) as source:
+        assert (source.names, source.index_name) == (("index", "age"), "index")
+    with open_table(written(tmp_path / "u.csv", b",index\n0,5\n")) as source:
+        assert (source.names, source.index_name) == (("index_", "index"), "index_")
+
+
+def test_declared_names_may_not_be_empty(tmp_path):
+    path = written(tmp_path / "t.csv", b"0,5\n")
+    with pytest.raises(TableError, match="column 1 has no name"):
+        open_table(path, header=["", "age"])

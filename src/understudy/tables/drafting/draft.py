@@ -59,6 +59,7 @@ from understudy.tables.reading.type_votes import (
     STEP_CANDIDATES,
     TEXT_CANDIDATE,
 )
+from understudy.tables.sources.header import INDEX_NOTE
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
@@ -113,6 +114,8 @@ def _with_storage_type(column: Column, stated: str | None) -> Column:
 
 
 def _draft_column(source: TableSource, name: str) -> Column:
+    if name == source.index_name:
+        return Identifier(name=name, note=INDEX_NOTE)
     if guess_identifier(name):
         return propose_unit(source, Identifier(name=name, note="its name says so"))
     stored = source.stored_column(name)

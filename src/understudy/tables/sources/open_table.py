@@ -15,6 +15,7 @@ from understudy.tables.sources.compressed import ending_of_unpacked
 from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
 from understudy.tables.sources.frame import RepeatableStream, check_names
 from understudy.tables.sources.frame_kinds import open_frame
+from understudy.tables.sources.header import name_unnamed_index
 from understudy.tables.sources.number_spelling import spelling_of
 from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
 from understudy.tables.sources.parquet_metadata import read_stated_types
@@ -162,7 +163,11 @@ def _open_csv(paths: list[Path], dialects: list[Dialect]) -> TableSource:
     path = paths[0]
     dialect = dialects[0]
     where = f"{path.name}:{dialect.line}" if dialect.header else path.name
-    names = check_names(list(dialect.names), where)
+    header = dialect.names
+    index_name = None
+    if dialect.header:
+        header, index_name = name_unnamed_index(header)
+    names = check_names(list(header), where)
     for other, its_dialect in zip(paths, dialects, strict=True):
         # Blank lines before a header make no difference.
         if replace(its_dialect, line=dialect.line) != dialect:
@@ -176,6 +181,7 @@ def _open_csv(paths: list[Path], dialects: list[Dialect]) -> TableSource:
         names=names,
         types=None,
         kind="csv",
+        index_name=index_name,
         dtypes={},
         zones={},
         title=path.name,

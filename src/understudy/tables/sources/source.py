@@ -37,7 +37,8 @@ class TableSource:
 
     `names` is the header; `types` what the file or frame is stored as, None for CSV;
     `kind` what the owner gave (csv, parquet, pandas, polars, pyarrow, duckdb); `dtypes`
-    a frame's own names for its types; `title` a name for the dataset; `path` the first
+    a frame's own names for its types; `index_name` the name given to row numbers that
+    have none in the header; `title` a name for the dataset; `path` the first
     file as it was named, None for a frame; `ledger_path` the account where none is
     named: beside the file itself, also where `path` is a symbolic link.
     """
@@ -52,6 +53,7 @@ class TableSource:
     engine: Engine
     _view: str
     guarded: bool = False
+    index_name: str | None = None
     path: Path | None = None
     _stored_types: dict[str, str] = field(default_factory=dict)
     _dialect: Dialect | None = None
