@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 import understudy as us
 from understudy.models.estimates.residuals import Residuals
 from understudy.schema import Schema
-from understudy.workflow.precision import known
+from understudy.workflow.planning.precision import known
 folder, name, epsilon, sampled = sys.argv[1:]
 rows = pq.read_table(f"{folder}/table.parquet")
 schema = Schema.load(f"{folder}/schema.yaml")

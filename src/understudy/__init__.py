@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from understudy.schema.columns.temporal import Time as Time
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.unit import Unit as Unit
-    from understudy.workflow.audit import audit as audit
+    from understudy.workflow.auditing.audit import audit as audit
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.open import TableLike as TableLike
-    from understudy.workflow.plan import Plan as Plan
-    from understudy.workflow.plan import plan as plan
+    from understudy.workflow.planning.plan import Plan as Plan
+    from understudy.workflow.planning.plan import plan as plan
     from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
 
@@ -75,13 +75,13 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.schema.columns.temporal": ("Date", "Datetime", "Time"),
     "understudy.schema.schema": ("Schema",),
     "understudy.schema.unit": ("Unit",),
-    "understudy.workflow.audit": ("audit",),
+    "understudy.workflow.auditing.audit": ("audit",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
     "understudy.workflow.open": ("TableLike",),
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
-    "understudy.workflow.plan": ("Plan", "plan"),
+    "understudy.workflow.planning.plan": ("Plan", "plan"),
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
 }

@@ -12,7 +12,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, SchemaError
 from understudy.releases.release import load_release
 from understudy.schema import Schema
-from understudy.workflow.plan import plan
+from understudy.workflow.planning.plan import plan
 from understudy.workflow.synthesize import synthesize
 
 PAGE = """

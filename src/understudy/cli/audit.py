@@ -18,7 +18,7 @@ from understudy.cli.stop import EXIT_FAILED
 from understudy.text import format_count
 
 if TYPE_CHECKING:
-    from understudy.workflow.audit import Audit
+    from understudy.workflow.auditing.audit import Audit
 
 
 @click.command(short_help="Try to refute a synthesizer's guarantee.")
@@ -98,7 +98,7 @@ def audit(
         )
     method = settings.choose_synthesizer(synthesizer, set_options)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
-    from understudy.workflow.audit import audit as run_audit
+    from understudy.workflow.auditing.audit import audit as run_audit
     from understudy.workflow.open import open_source
 
     with screen.progress(), ExitStack() as files:

@@ -196,7 +196,7 @@ def _declare_schema(screen: Screen, files: DemoFiles) -> Schema:
 
 def _show_plan(screen: Screen, schema: Schema, epsilon: str) -> None:
     """What the run will cost, before it costs anything."""
-    from understudy.workflow.plan import plan
+    from understudy.workflow.planning.plan import plan
 
     _show_title(screen, "understudy plan", "no data touched, nothing spent")
     planned = plan(schema, epsilon=epsilon)

@@ -75,7 +75,7 @@ def plan(
         )
     method = settings.choose_synthesizer(synthesizer, set_options)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
-    from understudy.workflow.plan import plan as make_plan
+    from understudy.workflow.planning.plan import plan as make_plan
 
     with screen.progress():
         made = make_plan(

@@ -23,8 +23,8 @@ from understudy.studio.rendering import PageRenderer
 from understudy.studio.side_by_side import list_modes
 from understudy.studio.workspace import MAX_UPLOAD_BYTES
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
-from understudy.workflow.plan import Plan
-from understudy.workflow.plan import plan as make_plan
+from understudy.workflow.planning.plan import Plan
+from understudy.workflow.planning.plan import plan as make_plan
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
 
 FORM_COLUMN_TYPES = (

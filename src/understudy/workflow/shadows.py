@@ -37,7 +37,7 @@ from understudy.synthesizers.workload import (
     parse_targets,
 )
 from understudy.tables import Table, TableSource
-from understudy.workflow.audit_harness import UnchargedRun
+from understudy.workflow.auditing.audit_harness import UnchargedRun
 from understudy.workflow.measure import filter_for, measure_closed_schema
 
 

@@ -36,7 +36,7 @@ from understudy.schema import DecodedCells, Schema, dump_schema
 from understudy.schema.columns.code_layout import EMPTY_STATE
 from understudy.schema.disclosed import describe_declared
 from understudy.schema.formats import load_format
-from understudy.workflow.plan import plan
+from understudy.workflow.planning.plan import plan
 
 SECONDS = 5.0
 MEGABYTES = 500

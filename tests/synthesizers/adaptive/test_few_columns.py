@@ -16,7 +16,7 @@ from understudy.schema import Identifier, Integer, Schema, Unit
 from understudy.synthesizers.adaptive.adaptive import Adaptive
 from understudy.synthesizers.adaptive.few_columns import FewColumnsPlan
 from understudy.synthesizers.adaptive.laplace_noise import prefers_laplace
-from understudy.workflow.plan import plan
+from understudy.workflow.planning.plan import plan
 
 LARGEST = 100_000
 

@@ -1,8 +1,8 @@
 """Audit a synthesizer as configured: how much privacy loss can be proven from outside,
 beside what is claimed.
 
-White-box on a made-up table (workflow/white_box_audit.py), and by one run with canaries
-in a copy of the custodian's own (workflow/canary_run.py). Neither spends anything.
+White-box on a made-up table (workflow/auditing/white_box_audit.py), and by one run with canaries
+in a copy of the custodian's own (workflow/auditing/canary_run.py). Neither spends anything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from understudy.evaluation.risk.audit import (
 from understudy.evaluation.risk.audit_canaries import CanaryGuesses
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress
-from understudy.workflow.canary_run import DEFAULT_CANARIES, CanaryRun
+from understudy.workflow.auditing.canary_run import DEFAULT_CANARIES, CanaryRun
+from understudy.workflow.auditing.white_box_audit import (
+    AUDIT_SCHEMA,
+    DEFAULT_AUDIT_RUNS,
+    audit_white_box,
+)
 from understudy.workflow.measure import filter_for
 from understudy.workflow.open import TableLike, member_of
 from understudy.workflow.preflight import (
@@ -34,11 +39,6 @@ from understudy.workflow.preflight import (
     parse_budget,
 )
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
-from understudy.workflow.white_box_audit import (
-    AUDIT_SCHEMA,
-    DEFAULT_AUDIT_RUNS,
-    audit_white_box,
-)
 
 MIN_AUDIT_RUNS = 100
 """Below this no number of answers tells two tables apart at the rate of false alarms."""

@@ -11,7 +11,7 @@ from understudy.releases.guarantee import GUARANTEE_SYMBOLS, format_amount
 from understudy.text import align_columns, format_count, format_percent, join_words
 
 if TYPE_CHECKING:
-    from understudy.workflow.plan import Plan
+    from understudy.workflow.planning.plan import Plan
 
 MAX_OUTLINE_MARGINALS = 20
 """Marginals listed one by one, the largest first; of the others only the number."""

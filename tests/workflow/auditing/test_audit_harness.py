@@ -16,8 +16,8 @@ from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator, CuratorView
-from understudy.workflow.audit_harness import AuditHarness
-from understudy.workflow.white_box_audit import AUDIT_SCHEMA, worst_neighbours
+from understudy.workflow.auditing.audit_harness import AuditHarness
+from understudy.workflow.auditing.white_box_audit import AUDIT_SCHEMA, worst_neighbours
 
 TIMES = 4_000
 ESTIMATES = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from understudy.errors import Refused
 
 if TYPE_CHECKING:
-    from understudy.workflow.plan import Plan
+    from understudy.workflow.planning.plan import Plan
 
 _EPSILON_TENTHS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
 """The values of ε that are tried, in tenths, within each power of ten: each a fifth

@@ -20,8 +20,8 @@ from understudy.schema import (
     Unit,
     parse_predicate,
 )
-from understudy.workflow.planned_marginals import plan_marginals
-from understudy.workflow.precision import known_marginals
+from understudy.workflow.planning.planned_marginals import plan_marginals
+from understudy.workflow.planning.precision import known_marginals
 
 LAW = Law.DISCRETE_GAUSSIAN
 

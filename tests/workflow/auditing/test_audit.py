@@ -19,8 +19,8 @@ from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator import MechanismContext
 from understudy.errors import Refused
 from understudy.synthesizers import SYNTHESIZER_CLASSES
-from understudy.workflow.audit import audit
-from understudy.workflow.white_box_audit import worst_neighbours
+from understudy.workflow.auditing.audit import audit
+from understudy.workflow.auditing.white_box_audit import worst_neighbours
 
 READ = [name for name, kind in SYNTHESIZER_CLASSES.items() if kind.reads_rows]
 BUDGET = {"epsilon": 10, "delta": "1e-6"}

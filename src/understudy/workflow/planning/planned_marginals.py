@@ -15,7 +15,7 @@ from understudy.models.estimates.noise_moments import (
     cell_variance,
     noise_size,
 )
-from understudy.workflow.precision import KnownMarginal
+from understudy.workflow.planning.precision import KnownMarginal
 
 
 @dataclass(frozen=True, kw_only=True)

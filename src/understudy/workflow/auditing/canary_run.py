@@ -38,7 +38,7 @@ from understudy.schema import Schema
 from understudy.synthesizers import Progress, Synthesizer, Workload, ignore_progress
 from understudy.tables import Table, TableSource
 from understudy.workflow.account import open_ledger
-from understudy.workflow.audit_harness import UnchargedRun
+from understudy.workflow.auditing.audit_harness import UnchargedRun
 from understudy.workflow.measure import filter_for
 from understudy.workflow.open import (
     TableLike,

@@ -22,7 +22,7 @@ from understudy.measurements import (
 )
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Integer, Schema
-from understudy.workflow.precision import known_marginals
+from understudy.workflow.planning.precision import known_marginals
 
 SIZES = {"a": 3, "b": 2, "c": 4}
 SCHEMA = Schema(

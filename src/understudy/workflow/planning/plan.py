@@ -29,18 +29,21 @@ from understudy.measurements import Measurements
 from understudy.releases.summary import DISCOVERY_STEPS
 from understudy.schema import Categorical, Column, Schema, UndeclaredColumn
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress
-from understudy.workflow.epsilon_search import search_epsilon
-from understudy.workflow.forecast import Forecast, forecast_run
 from understudy.workflow.measure import discover_and_measure
 from understudy.workflow.open import member_of
-from understudy.workflow.plan_text import (
+from understudy.workflow.planning.epsilon_search import search_epsilon
+from understudy.workflow.planning.forecast import Forecast, forecast_run
+from understudy.workflow.planning.plan_text import (
     plan_facts,
     plan_html,
     plan_lines,
     plan_summary,
 )
-from understudy.workflow.planned_marginals import PlannedMarginal, plan_marginals
-from understudy.workflow.precision import KnownMarginal, known_marginals
+from understudy.workflow.planning.planned_marginals import (
+    PlannedMarginal,
+    plan_marginals,
+)
+from understudy.workflow.planning.precision import KnownMarginal, known_marginals
 from understudy.workflow.preflight import (
     RunDesign,
     check_design,

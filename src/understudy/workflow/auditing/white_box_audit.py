@@ -1,5 +1,5 @@
 """White-box audit: a made-up table and its neighbour, the real synthesizer asking the
-real curator, every question answered many times on both (workflow/audit_harness.py).
+real curator, every question answered many times on both (workflow/auditing/audit_harness.py).
 
 No real row takes part, and nothing is spent.
 """
@@ -24,7 +24,7 @@ from understudy.evaluation.risk.audit import (
 from understudy.evaluation.risk.noise_spread import loss_by_spread
 from understudy.schema import Boolean, Categorical, Schema
 from understudy.synthesizers import Progress, Synthesizer, Workload, ignore_progress
-from understudy.workflow.audit_harness import AuditHarness
+from understudy.workflow.auditing.audit_harness import AuditHarness
 
 DEFAULT_AUDIT_RUNS = 50_000
 """Answers to each question on either table."""
