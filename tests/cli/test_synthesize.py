@@ -43,7 +43,7 @@ def test_with_a_schema(
 def test_without_a_schema_everything_is_learned(
     shell: Shell, people: Path, tmp_path: Path
 ) -> None:
-    done = shell("synthesize", people, "--epsilon", 2, "-o", "out.csv", "--json")
+    done = shell("synthesize", people, "--epsilon", 8, "-o", "out.csv", "--json")
     assert done.code == 0, done.err
     assert done.json["learned"]
     rows = rows_of(tmp_path / "out.csv")

@@ -217,8 +217,10 @@ def test_a_marginal_stands_once_with_its_noise_in_rows(epsilon: int) -> None:
     left = {k.clique: k.deviation for k in made.known}
     for m in made.marginals:
         assert m.deviation == left.get(m.clique)
+    # A marginal that gets the smallest part of a budget, 1e-4, has 100 times the noise
+    # of one that gets all; differences and residuals are off by thousands.
     assert all(
-        m.deviation is None or m.deviation < 300 / epsilon for m in made.marginals
+        m.deviation is None or m.deviation < 600 / epsilon for m in made.marginals
     )
     assert (made.noise_of(2) or 1) < (0.5 if epsilon == 1 else 0.1)
 
