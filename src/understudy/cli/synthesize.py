@@ -122,7 +122,8 @@ def synthesize(
     keep_formulas: bool,
     as_json: bool,
 ) -> None:
-    """Write a differentially private synthetic table for FILE, a CSV or Parquet file."""
+    """Write a differentially private synthetic table for FILE, a CSV, Parquet or
+    Excel file or another table."""
     # From cheap to dear: arguments, names of files, then the table itself.
     check_budget(epsilon, delta)
     method = settings.choose_synthesizer(synthesizer, set_options)

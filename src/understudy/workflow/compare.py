@@ -189,7 +189,7 @@ def note_comparison(
     """Record the comparison before it is made, in the ledger given or the one beside
     the file; the ledger, or None where there is none.
     """
-    is_file = source.kind in ("csv", "parquet")
+    is_file = source.path is not None
     if ledger is not None:
         path = Path(ledger)
     elif is_file and source.ledger_path.exists():

@@ -55,7 +55,7 @@ def refuse_unlike(public: TableSource, schema: Schema, private: TableSource) -> 
     of its columns, or only one of them.
     """
     # A file has one ledger, whatever path leads to it.
-    is_file = public.kind in ("csv", "parquet")
+    is_file = public.path is not None
     is_same_file = is_file and public.ledger_path == private.ledger_path
     if public is private or is_same_file:
         raise Refused(

@@ -13,6 +13,12 @@ from typing import Any
 from understudy.errors import TableError
 from understudy.tables.sources.compressed import ending_of_unpacked
 from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
+from understudy.tables.sources.excel import EXCEL_ENDINGS, write_sheet
+from understudy.tables.sources.foreign import (
+    ARROW_ENDINGS,
+    STATISTICS_READERS,
+    load_foreign,
+)
 from understudy.tables.sources.frame import RepeatableStream, check_names
 from understudy.tables.sources.frame_kinds import open_frame
 from understudy.tables.sources.header import name_unnamed_index
@@ -38,8 +44,8 @@ def open_table(
     decimal: str | None = None,
     thousands: str | None = None,
 ) -> TableSource:
-    """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a
-    DuckDB relation. Rows are not read yet.
+    """Open a CSV or Parquet file (or several), an Excel, Arrow, Stata, SPSS or SAS file, a
+    pandas, polars or pyarrow table, or a DuckDB relation.
 
     The other arguments concern CSV: what separates cells (by default what the header
     line suggests), the encoding, the names of the columns where the file has no header
@@ -53,6 +59,8 @@ def open_table(
     kind = _find_common_kind(paths)
     if kind == "parquet":
         return _open_parquet(paths)
+    if kind != "csv":
+        return _open_single_file(paths, kind)
     dialects = [
         read_quietly(
             partial(
@@ -80,6 +88,30 @@ def _list_paths(data: Any) -> list[Path] | None:
     if all(isinstance(part, str | Path) for part in data):
         return [Path(part) for part in data]
     return None
+
+
+def _open_single_file(paths: list[Path], kind: str) -> TableSource:
+    """A file of another program, of which only one is read as a table."""
+    path = paths[0]
+    if len(paths) > 1:
+        raise TableError(
+            f"{path.name}: only CSV and Parquet files are read as one table with"
+            " others. Nothing was read"
+        )
+    if kind == "excel":
+        return _open_excel(path)
+    source = _open_frame(load_foreign(path))
+    return replace(source, title=path.name, path=path, ledger_path=_ledger_beside(path))
+
+
+def _open_excel(path: Path) -> TableSource:
+    """The only sheet of a workbook, by way of a private CSV file."""
+    engine = Engine()
+    copy = engine.directory / "sheet.csv"
+    write_sheet(path, copy)
+    dialect = detect_dialect(copy, delimiter=",", encoding="utf-8", header=True)
+    source = _open_csv([copy], [dialect], engine=engine, name=path.name)
+    return replace(source, kind="excel", path=path, ledger_path=_ledger_beside(path))
 
 
 def _open_frame(data: Any) -> TableSource:
@@ -135,7 +167,7 @@ def _read_physical(
 
 
 def _find_common_kind(paths: list[Path]) -> str:
-    """CSV or Parquet, the same for all files."""
+    """CSV, Parquet or another kind, the same for all files."""
     for path in paths:
         if path.is_dir():
             raise TableError(
@@ -146,7 +178,7 @@ def _find_common_kind(paths: list[Path]) -> str:
     kinds = {_require_table_kind(path) for path in paths}
     if len(kinds) > 1:
         raise TableError(
-            "CSV and Parquet files cannot be read as one table. Nothing was read"
+            "files of several kinds cannot be read as one table. Nothing was read"
         )
     return kinds.pop()
 
@@ -159,10 +191,18 @@ def _ledger_beside(path: Path) -> Path:
     return real.with_name(real.name + ".ledger")
 
 
-def _open_csv(paths: list[Path], dialects: list[Dialect]) -> TableSource:
+def _open_csv(
+    paths: list[Path],
+    dialects: list[Dialect],
+    *,
+    engine: Engine | None = None,
+    name: str | None = None,
+) -> TableSource:
+    """CSV files as one table, called `name` where they are copies."""
     path = paths[0]
     dialect = dialects[0]
-    where = f"{path.name}:{dialect.line}" if dialect.header else path.name
+    title = name or path.name
+    where = f"{title}:{dialect.line}" if dialect.header else title
     header = dialect.names
     index_name = None
     if dialect.header:
@@ -175,7 +215,7 @@ def _open_csv(paths: list[Path], dialects: list[Dialect]) -> TableSource:
                 f"{other.name}:{its_dialect.line}: its header differs from that of"
                 f" {path.name}. Nothing was read"
             )
-    engine = Engine()
+    engine = engine or Engine()
     engine.seal(paths)
     return TableSource(
         names=names,
@@ -184,7 +224,7 @@ def _open_csv(paths: list[Path], dialects: list[Dialect]) -> TableSource:
         index_name=index_name,
         dtypes={},
         zones={},
-        title=path.name,
+        title=title,
         path=path,
         ledger_path=_ledger_beside(path),
         engine=engine,
@@ -224,7 +264,8 @@ def _public_types(kinds: dict[str, str]) -> dict[str, str]:
 
 
 def table_kind(path: Path) -> str | None:
-    """CSV or Parquet, by the ending of a file's name; None for neither.
+    """CSV, Parquet, Excel or another kind of file that is read, by the ending of its
+    name; None for any other.
 
     >>> table_kind(Path("people.csv.gz")), table_kind(Path("people.yaml"))
     ('csv', None)
@@ -235,6 +276,10 @@ def table_kind(path: Path) -> str | None:
         return "parquet"
     if last in CSV_ENDINGS:
         return "csv"
+    if path.suffix.lower() in EXCEL_ENDINGS:
+        return "excel"
+    if path.suffix.lower() in (*ARROW_ENDINGS, *STATISTICS_READERS):
+        return "foreign"
     return None
 
 
@@ -244,5 +289,6 @@ def _require_table_kind(path: Path) -> str:
         return kind
     raise TableError(
         f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv,"
-        " .parquet). Nothing was read"
+        " .parquet), nor any other that is read (.xlsx, .feather, .arrow, .dta, .sav)."
+        " Nothing was read"
     )

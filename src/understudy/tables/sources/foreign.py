@@ -1,0 +1,75 @@
+"""Files of other programs, read by the library that knows them: Arrow and Feather files
+as frames, files of Stata, SPSS and SAS as frames of their labels.
+
+A library's own message may quote a cell, so none is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import TableError
+from understudy.version import install_command
+
+ARROW_ENDINGS = (".feather", ".arrow", ".ipc")
+ARROW_FILE_MAGIC = b"ARROW1"
+"""How an Arrow file begins; an Arrow stream does not."""
+
+STATISTICS_READERS = {
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".sas7bdat": "read_sas7bdat",
+}
+"""Files of Stata, SPSS and SAS, and the functions of pyreadstat that read them."""
+
+
+def load_foreign(path: Path) -> Any:
+    """The frame in an Arrow, Feather, Stata, SPSS or SAS file."""
+    ending = path.suffix.lower()
+    if ending in ARROW_ENDINGS:
+        return load_quietly(_load_arrow, path, extra="arrow")
+    return load_quietly(_load_statistics, path, extra="statistics")
+
+
+def load_quietly(load: Callable[[Path], Any], path: Path, *, extra: str) -> Any:
+    """What a library reads from a file; its errors become one line that quotes
+    nothing, with the command that installs it where it is missing.
+    """
+    failed = ""
+    try:
+        return load(path)
+    except TableError:
+        raise
+    except ImportError:
+        failed = f"needs a library that is not here: {install_command(extra)}"
+    except Exception as error:
+        failed = f"cannot be read ({type(error).__name__}). Save it as CSV"
+    raise TableError(f"{path.name}: {failed}. Nothing was read")
+
+
+def _load_arrow(path: Path) -> Any:
+    with path.open("rb") as file:
+        is_stream = file.read(len(ARROW_FILE_MAGIC)) != ARROW_FILE_MAGIC
+    if find_spec("pyarrow") is None:
+        polars = import_module("polars")
+        return polars.read_ipc_stream(path) if is_stream else polars.read_ipc(path)
+    ipc = import_module("pyarrow.ipc")
+    with path.open("rb") as file:
+        opened = ipc.open_stream(file) if is_stream else ipc.open_file(file)
+        return opened.read_all()
+
+
+def _load_statistics(path: Path) -> Any:
+    pyreadstat = import_module("pyreadstat")
+    read = getattr(pyreadstat, STATISTICS_READERS[path.suffix.lower()])
+    frame, about = read(str(path), apply_value_formats=False)
+    for name, labels in about.variable_value_labels.items():
+        # Cell by cell: the library's own conversion looks at which codes occur.
+        cells = [labels.get(cell, cell) for cell in frame[name].tolist()]
+        frame[name] = import_module("pandas").Series(cells, dtype=object)
+    return frame

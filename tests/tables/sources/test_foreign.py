@@ -1,0 +1,150 @@
+"""Files of other programs: the same cells as in a CSV file, and refusals that quote
+none.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import date, datetime
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyreadstat
+import pytest
+from pyarrow import feather
+
+from understudy import describe, synthesize
+from understudy.errors import TableError
+from understudy.tables import open_table
+from understudy.tables.sources import excel
+
+
+def texts(path: Path) -> list[tuple[str | None, ...]]:
+    with open_table(path) as source:
+        cells = ", ".join(f"x{i}::VARCHAR" for i in range(len(source.names)))
+        query = f"SELECT {cells} FROM {source.relation} ORDER BY ALL"
+        return source.engine.run(query, doing="reading")
+
+
+def workbook(path: Path, rows, sheets: int = 1) -> Path:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for _ in range(sheets - 1):
+        book.create_sheet()
+    book.save(path)
+    return path
+
+
+def test_a_sheet_is_read_cell_by_cell(tmp_path):
+    rows = [
+        ["age", "born", "seen", "note"],
+        [31, date(2001, 2, 3), datetime(2024, 1, 2, 3, 4), 'a\nb, "c"'],
+        [1.5, None, None, True],
+        [None, None, None, None],
+        ["x", "y"],
+    ]
+    path = workbook(tmp_path / "t.xlsx", rows)
+    with open_table(path) as source:
+        assert source.names == ("age", "born", "seen", "note")
+        assert (source.kind, source.title) == ("excel", "t.xlsx")
+        assert source.ledger_path == tmp_path / "t.xlsx.ledger"
+    (first, second, third) = texts(path)
+    assert first[:2] + first[3:] == ("1.5", None, first[3])
+    assert second == ("31", "2001-02-03", second[2], 'a b, "c"')
+    assert second[2].startswith("2024-01-02")
+    assert third == ("x", "y", None, None)
+
+
+def test_a_workbook_is_described_and_synthesized(tmp_path):
+    rows = [["age", "sex"], *([20 + i % 50, "FM"[i % 2]] for i in range(300))]
+    path = workbook(tmp_path / "t.xlsx", rows)
+    assert [column.type for column in describe(path).columns] == [
+        "integer",
+        "categorical",
+    ]
+    assert list(synthesize(path, describe(path), epsilon=5).schema) == ["age", "sex"]
+    assert (tmp_path / "t.xlsx.ledger").exists()
+
+
+def test_a_first_row_of_data_is_no_header(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", [[31, "canary"], [32, "x"]])
+    with pytest.raises(TableError, match=r"t\.xlsx:1: looks like a row") as caught:
+        describe(path)
+    assert "canary" not in str(caught.value)
+
+
+def test_workbooks_that_cannot_be_one_table_are_refused(tmp_path, monkeypatch):
+    several = workbook(tmp_path / "s.xlsx", [["a"], [1]], sheets=2)
+    with pytest.raises(TableError, match=r"s\.xlsx: has 2 sheets"):
+        open_table(several)
+    (tmp_path / "d.xlsx").write_bytes(several.read_bytes()[:900])
+    with pytest.raises(TableError, match=r"d\.xlsx: cannot be read \(BadZipFile\)"):
+        open_table(tmp_path / "d.xlsx")
+    monkeypatch.setattr(excel, "FREE_UNPACKED_BYTES", 10)
+    monkeypatch.setattr(excel, "MAX_UNPACK_RATIO", 1)
+    with pytest.raises(TableError, match="unpacks to more than 1 times"):
+        open_table(several)
+
+
+@pytest.mark.parametrize("name", ["t.feather", "t.arrow", "stream.arrow", "t.ipc"])
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_arrow_files_are_read_as_frames(name, library, tmp_path, monkeypatch):
+    table = pa.table({"age": [1, 2], "sex": ["F", None]})
+    path = tmp_path / name
+    if name == "stream.arrow":
+        with pa.ipc.new_stream(path, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        feather.write_feather(table, path, compression="uncompressed")
+    if library == "polars":
+        monkeypatch.setattr(
+            "understudy.tables.sources.foreign.find_spec", lambda name: None
+        )
+    with open_table(path) as source:
+        assert (source.kind, source.title) == (library, name)
+    assert texts(path) == [("1", "F"), ("2", None)]
+
+
+def test_labels_of_stata_and_spss_are_cells(tmp_path):
+    frame = pd.DataFrame({"sex": [1.0, 2.0, 9.0], "age": [31.0, 32.0, 33.0]})
+    labels = {"sex": {1.0: "F", 2.0: "M"}}
+    pyreadstat.write_dta(frame, str(tmp_path / "t.dta"))
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels)
+    assert [row[0] for row in texts(tmp_path / "t.sav")] == ["9", "F", "M"]
+    assert len(texts(tmp_path / "t.dta")) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["t.feather", "t.dta", "t.sav", "t.sas7bdat", "t.xlsx"]
+)
+def test_damaged_files_are_refused_without_a_quote(name, tmp_path):
+    (tmp_path / name).write_bytes(b"canary" * 50)
+    with pytest.raises(TableError, match="cannot be read") as caught:
+        open_table(tmp_path / name)
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [("t.xlsx", "openpyxl", "excel"), ("t.sav", "pyreadstat", "statistics")],
+)
+def test_a_library_that_is_missing_is_named(name, module, extra, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(TableError, match=rf'pip install "understudy-dp\[{extra}\]"'):
+        open_table(tmp_path / name)
+
+
+def test_only_one_such_file_is_read(tmp_path):
+    paths = [workbook(tmp_path / f"{i}.xlsx", [["a"], [1]]) for i in range(2)]
+    with pytest.raises(TableError, match="only CSV and Parquet files are read as one"):
+        open_table(paths)
+
+
+def test_polars_writes_what_is_read(tmp_path):
+    pl.DataFrame({"a": [1]}).write_ipc(tmp_path / "t.arrow", compression="zstd")
+    assert texts(tmp_path / "t.arrow") == [("1",)]
