@@ -35,7 +35,7 @@ MAX_ALLOCATION_UPDATES = _add(
 )
 MAX_ALLOCATION_GAP = _add(
     "MAX_ALLOCATION_GAP",
-    1e-6,
+    1e-9,
     ConstantKind.GUARD,
     "of the predicted error",
     "Duality gap at which an allocation stops. At 1e-3 weak marginals keep small parts"
