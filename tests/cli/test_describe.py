@@ -121,3 +121,17 @@ def test_how_csv_is_read_says_nothing_about_other_files(
     done = shell("describe", "t.parquet", "-o", "draft.yaml", "--decimal", ",")
     assert done.code == 1
     assert "is no CSV file" in done.err
+
+
+def test_a_folder_is_described_and_no_file_in_it_is_overwritten(
+    shell: Shell, tmp_path: Path
+) -> None:
+    (tmp_path / "parts").mkdir()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "parts" / name).write_text("age\n" + "31\n32\n" * 30)
+    assert shell("describe", "parts", "-o", "draft.yaml").code == 0
+    assert shell("describe", "parts/*.csv", "-o", "other.yaml").code == 0
+    assert list(Schema.load(tmp_path / "draft.yaml")) == ["age"]
+    done = shell("synthesize", "parts", "--epsilon", 1, "-o", "parts/b.csv")
+    assert done.code == 1
+    assert "this file is used for something else" in done.err

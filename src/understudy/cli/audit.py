@@ -12,7 +12,7 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import report, report_json
-from understudy.cli.paths import check_input
+from understudy.cli.paths import check_table_input
 from understudy.cli.screen import Screen
 from understudy.cli.stop import EXIT_FAILED
 from understudy.text import format_count
@@ -89,7 +89,7 @@ def audit(
     its answers are thrown away.
     """
     if file is not None:
-        check_input(file)
+        check_table_input(file)
     elif any((schema, ledger, csv)):
         # The made-up table needs none of these: they would be ignored in silence.
         raise click.UsageError(

@@ -11,7 +11,7 @@ import click
 
 from understudy.cli import options
 from understudy.cli.layout import report_json
-from understudy.cli.paths import check_input, check_outputs
+from understudy.cli.paths import check_outputs, check_table_input
 from understudy.cli.screen import Screen
 from understudy.cli.stop import explain_interruption
 from understudy.errors import Refused
@@ -70,7 +70,7 @@ def describe(
     """Draft a schema of FILE: the type of each column, what is public about it, what
     would be learned and what to fill in.
     """
-    check_input(file)
+    check_table_input(file)
     check_outputs([output], inputs=[file])
     # A schema that was edited is work, and may declare what rows do not show.
     if output.exists() and not overwrite:

@@ -14,6 +14,22 @@ ROW_OUTPUT_SUFFIXES = (".csv", ".parquet")
 """What a file of rows may be called."""
 
 
+def check_table_input(path: Path) -> None:
+    """The file is there, or the folder or pattern of files that are one table."""
+    if not list_inputs(path):
+        check_input(path)
+
+
+def list_inputs(path: Path) -> list[Path]:
+    """The files that a folder or pattern means; none where a path is a file's."""
+    if path.is_file():
+        return []
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.tables.sources.folder import folder_of_tables, list_folder_tables
+
+    return [] if folder_of_tables(path) is None else list_folder_tables(path)
+
+
 def check_input(path: Path) -> None:
     """The file is there."""
     if not path.exists():
@@ -37,7 +53,12 @@ def check_outputs(
             " was spent."
         )
     # By device and inode: two names may be one file.
-    taken = {_identify_file(path): path for path in inputs if path is not None}
+    taken = {}
+    for path in inputs:
+        if path is not None:
+            # Of a folder or a pattern, the files in it too.
+            for file in (path, *list_inputs(path)):
+                taken[_identify_file(file)] = file
     for path in outputs:
         if path is None:
             continue

@@ -18,7 +18,7 @@ from understudy.cli.ledger import (
     check_ledger_exists,
     mention_other_ledgers,
 )
-from understudy.cli.paths import check_cases, check_input, check_outputs
+from understudy.cli.paths import check_cases, check_outputs, check_table_input
 from understudy.cli.screen import Screen
 from understudy.cli.stop import explain_interruption
 from understudy.text import format_count, format_percent
@@ -127,9 +127,9 @@ def synthesize(
     # From cheap to dear: arguments, names of files, then the table itself.
     check_budget(epsilon, delta)
     method = settings.choose_synthesizer(synthesizer, set_options)
-    check_input(file)
+    check_table_input(file)
     if public is not None:
-        check_input(public)
+        check_table_input(public)
     check_ledger_exists(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.

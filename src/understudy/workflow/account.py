@@ -23,7 +23,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.notices import Notice, NoticeKind
 from understudy.schema import Schema
-from understudy.tables.sources.open_table import table_kind
+from understudy.tables.sources.kind import table_kind
 from understudy.tables.sources.source import TableSource
 
 
@@ -69,7 +69,8 @@ def announce_account(source: TableSource) -> Notice | None:
     path = source.ledger_path
     if path.exists():
         return None
-    link_count = 1 if source.path is None else source.path.stat().st_nlink
+    is_file = source.path is not None and source.path.is_file()
+    link_count = source.path.stat().st_nlink if source.path and is_file else 1
     linked = ""
     if link_count > 1:
         linked = (
@@ -92,6 +93,9 @@ def refuse_second_account(source: TableSource) -> None:
     _refuse_account_of_link(source.path, source.ledger_path)
     if source.ledger_path.exists():
         return
+    if source.path.is_dir():
+        _refuse_account_inside(source.path)
+        return
     _refuse_account_of_alias(source.path.resolve())
     _refuse_account_of_gone(source.title, source.ledger_path)
 
@@ -110,6 +114,18 @@ def _refuse_account_of_link(path: Path, book: Path) -> None:
         f" only under the link's: name the one to charge (--ledger {own}), or move it"
         f" to {book}. Nothing was spent."
     )
+
+
+def _refuse_account_inside(folder: Path) -> None:
+    """Refuse a new account for a folder in which a file has one: its rows would have
+    two.
+    """
+    for book in sorted(folder.glob("*.ledger")):
+        raise Refused(
+            f"{book.name} is an account in the folder {folder.name}: name it (--ledger"
+            f" {book}), or open one for the folder: understudy ledger init"
+            f" {_ledger_of(folder)} --epsilon E. Nothing was spent."
+        )
 
 
 def _refuse_account_of_alias(real: Path) -> None:

@@ -250,7 +250,9 @@ def test_a_parquet_file_of_folders_named_like_partitions_gains_no_column(tmp_pat
 
 REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no file": (lambda p: p / "none.csv", "there is no such file"),
-    "directory": (lambda p: p, "is a directory"),
+    "directory": (lambda p: p, "there is no CSV or Parquet file"),
+    "pattern": (lambda p: p / "*.csv", "there is no CSV or Parquet file"),
+    "directory in a list": (lambda p: [p], "is a directory"),
     "ending": (lambda p: written(p / "t.docx", ""), "neither a CSV nor a Parquet"),
     "not parquet": (
         lambda p: written(p / "t.parquet", "canary"),

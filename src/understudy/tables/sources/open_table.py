@@ -11,27 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import TableError
-from understudy.tables.sources.compressed import ending_of_unpacked
 from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
-from understudy.tables.sources.excel import EXCEL_ENDINGS, write_sheet
-from understudy.tables.sources.foreign import (
-    ARROW_ENDINGS,
-    STATISTICS_READERS,
-    load_foreign,
-)
+from understudy.tables.sources.excel import write_sheet
+from understudy.tables.sources.folder import folder_of_tables, list_folder_tables
+from understudy.tables.sources.foreign import load_foreign
 from understudy.tables.sources.frame import RepeatableStream, check_names
 from understudy.tables.sources.frame_kinds import open_frame
 from understudy.tables.sources.header import name_unnamed_index
-from understudy.tables.sources.number_spelling import spelling_of
+from understudy.tables.sources.kind import table_kind
+from understudy.tables.sources.number_spelling import NumberSpelling, spelling_of
 from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
 from understudy.tables.sources.parquet_metadata import read_stated_types
 from understudy.tables.sources.source import TableSource, read_quietly
 from understudy.tables.sql.engine import Engine
 from understudy.tables.sql.physical import reading_of_format
 from understudy.tables.sql.stored import PUBLIC_TYPE_NAMES, base_type
-
-CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".psv", ".zip")
-PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 def open_table(
@@ -44,7 +38,8 @@ def open_table(
     decimal: str | None = None,
     thousands: str | None = None,
 ) -> TableSource:
-    """Open a CSV or Parquet file (or several), an Excel, Arrow, Stata, SPSS or SAS file, a
+    """Open a CSV or Parquet file (or several, or a folder of them, or a pattern such as
+    `data/*.csv`), an Excel, Arrow, Stata, SPSS or SAS file, a
     pandas, polars or pyarrow table, or a DuckDB relation.
 
     The other arguments concern CSV: what separates cells (by default what the header
@@ -53,27 +48,40 @@ def open_table(
     that is not `1234.5`: the decimal mark and the separator of thousands.
     """
     numbers = spelling_of(decimal, thousands)
-    paths = _list_paths(data)
+    folder = folder_of_tables(data)
+    if folder is None:
+        paths = _list_paths(data)
+    else:
+        paths = list_folder_tables(Path(data))
     if paths is None:
         return _open_frame(data)
+    source = _open_files(
+        paths,
+        numbers,
+        delimiter=delimiter,
+        encoding=encoding,
+        header=header,
+        multiline=multiline,
+    )
+    if folder is None:
+        return source
+    # One account for the folder, whichever of its files a pattern picks.
+    return replace(
+        source, title=folder.name, path=folder, ledger_path=_ledger_beside(folder)
+    )
+
+
+def _open_files(
+    paths: list[Path], numbers: NumberSpelling | None, **declared: Any
+) -> TableSource:
+    """Files of one kind as one table; what is declared concerns CSV."""
     kind = _find_common_kind(paths)
     if kind == "parquet":
         return _open_parquet(paths)
     if kind != "csv":
         return _open_single_file(paths, kind)
     dialects = [
-        read_quietly(
-            partial(
-                detect_dialect,
-                path,
-                delimiter=delimiter,
-                encoding=encoding,
-                header=header,
-                multiline=multiline,
-            ),
-            path,
-        )
-        for path in paths
+        read_quietly(partial(detect_dialect, path, **declared), path) for path in paths
     ]
     dialects = [replace(dialect, numbers=numbers) for dialect in dialects]
     return _open_csv(paths, dialects)
@@ -261,26 +269,6 @@ def _open_parquet(paths: list[Path]) -> TableSource:
 
 def _public_types(kinds: dict[str, str]) -> dict[str, str]:
     return {name: PUBLIC_TYPE_NAMES.get(kind, kind) for name, kind in kinds.items()}
-
-
-def table_kind(path: Path) -> str | None:
-    """CSV, Parquet, Excel or another kind of file that is read, by the ending of its
-    name; None for any other.
-
-    >>> table_kind(Path("people.csv.gz")), table_kind(Path("people.yaml"))
-    ('csv', None)
-    """
-    # By the name and never by the content: rows must not decide how they are read.
-    last = ending_of_unpacked(path)
-    if last in PARQUET_ENDINGS:
-        return "parquet"
-    if last in CSV_ENDINGS:
-        return "csv"
-    if path.suffix.lower() in EXCEL_ENDINGS:
-        return "excel"
-    if path.suffix.lower() in (*ARROW_ENDINGS, *STATISTICS_READERS):
-        return "foreign"
-    return None
 
 
 def _require_table_kind(path: Path) -> str:
