@@ -94,6 +94,8 @@ def test_a_resumed_run_replays_its_answers_and_pays_nothing(few: Path, tmp_path:
     assert [m.values.tolist() for m in again.measurements] == [
         m.values.tolist() for m in first.measurements
     ]
+    assert again.explanation == first.explanation
+    assert first.explanation.decisions
     with Ledger.open(ledger) as book:
         assert book.totals().epsilon == 1
     new = us.synthesize(few, epsilon=1, ledger=ledger)

@@ -17,6 +17,7 @@ from understudy.cli.card import card
 from understudy.cli.demo import demo
 from understudy.cli.describe import describe
 from understudy.cli.evaluate import evaluate
+from understudy.cli.explain import explain
 from understudy.cli.ledger import ledger
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
@@ -70,6 +71,7 @@ for command in (
     synthesize,
     sample,
     card,
+    explain,
     answer,
     evaluate,
     ledger,

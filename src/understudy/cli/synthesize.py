@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, settings
-from understudy.cli.layout import report_json
+from understudy.cli.layout import report, report_json
 from understudy.cli.ledger import (
     check_ledger_exists,
     mention_other_ledgers,
@@ -97,6 +97,15 @@ if TYPE_CHECKING:
     help="Number of synthetic rows. Default: the noisy estimate of the table's.",
 )
 @options.keep_formulas
+@click.option(
+    "--explain",
+    "is_explained",
+    is_flag=True,
+    help=(
+        "Print why each marginal was measured, or was not; with --json as"
+        " `explanation`."
+    ),
+)
 @options.as_json
 @click.pass_obj
 def synthesize(
@@ -120,6 +129,7 @@ def synthesize(
     release: Path | None,
     rows: int | None,
     keep_formulas: bool,
+    is_explained: bool,
     as_json: bool,
 ) -> None:
     """Write a differentially private synthetic table for FILE, a CSV, Parquet or
@@ -193,9 +203,14 @@ def synthesize(
     files = WrittenFiles(output=output, rows=written, release=release, ledger=account)
     if as_json:
         facts = run_facts(made, files, early_warnings=screen.early_warnings)
-        report_json({**facts, "left_out": screen.notes})
-    else:
-        show_run(screen, made, files)
+        facts["left_out"] = screen.notes
+        if is_explained:
+            facts["explanation"] = made.explanation.to_dict()
+        report_json(facts)
+        return
+    show_run(screen, made, files)
+    if is_explained:
+        report(made.explanation.lines())
 
 
 def _load_declared(schema: Path | None, rows: int | None) -> Schema | None:

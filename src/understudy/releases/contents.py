@@ -27,6 +27,7 @@ from understudy.notices import Notice
 from understudy.releases.account import BudgetStatement
 from understudy.releases.card.card import Card
 from understudy.releases.evidence import Evidence
+from understudy.releases.explanation.explanation import Explanation
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
 from understudy.releases.output.frames import FRAME_KINDS
 from understudy.schema import Schema
@@ -78,6 +79,10 @@ class ReleaseContents:
     notices: tuple[Notice, ...] = ()
     """What the run that made it had to say, such as which marginals were too large for
     the model. A file keeps those that are for its readers.
+    """
+    explanation: Explanation = field(default_factory=Explanation)
+    """Why each marginal was measured, or was not; empty if the synthesizer recorded no
+    decisions.
     """
     version: int = RELEASE_FORMAT_VERSION
 

@@ -213,6 +213,8 @@ class Synthesizer(ABC):
     ) -> Measurements:
         """Spend the budget, and return everything that `estimate` needs; what was known
         already included.
+
+        One that compares candidates may post why it measured them (decisions.py).
         """
 
     @abstractmethod

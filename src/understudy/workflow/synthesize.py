@@ -25,12 +25,14 @@ from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
 from understudy.curator import Curator, MechanismContext, Payments
+from understudy.decisions import Decision, collect_decisions
 from understudy.measurements import Measurements
 from understudy.models.model import PortableModel
 from understudy.models.progress import watch_fits
 from understudy.notices import Notice, NoticeSink, collect_notices, post_notice
 from understudy.releases import BudgetStatement, Release
 from understudy.releases.contents import environment
+from understudy.releases.explanation.explanation import Explanation
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress
 from understudy.tables import Table, TableSource
@@ -220,9 +222,11 @@ def _run_on_account(
             )
         _STAGE_LOG.info("reserved: %s, run %s", design.budget, name)
         curator = _open_curator(table, design, run, checked.public)
-        measurements = _measure_rows(
-            curator, design, checked.public, progress, options.spending
-        )
+        decisions: list[Decision] = []
+        with collect_decisions(decisions.extend):
+            measurements = _measure_rows(
+                curator, design, checked.public, progress, options.spending
+            )
         run.finish()
         head = account.head
         account.close()  # a fit may take long, and needs no account
@@ -244,6 +248,7 @@ def _run_on_account(
             ),
             environment=made_with,
             notices=tuple(notices.notices),
+            explanation=Explanation.of(decisions),
         )
 
 
@@ -265,6 +270,7 @@ def _make_release(
     statement: BudgetStatement,
     environment: Mapping[str, str],
     notices: tuple[Notice, ...],
+    explanation: Explanation,
 ) -> Release:
     """The release of a finished run."""
     guarantee = make_guarantee(
@@ -287,6 +293,7 @@ def _make_release(
         environment=environment,
         frame=frame_kind(checked.source),
         notices=notices,
+        explanation=explanation,
     )
 
 

@@ -5,16 +5,20 @@ Understudy.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kit.releases.builders import release
+from kit.releases.decisions import FAR_PAIR
 from understudy.errors import ReleaseError
 from understudy.models import MODEL_KINDS
 from understudy.releases import Release
+from understudy.releases.explanation.explanation import Explanation
 from understudy.releases.file.document import from_document, to_document
 
+EXPLANATION = Explanation.of([FAR_PAIR])
 PAGE = Path(__file__).parents[3] / "docs" / "release-format.md"
 
 
@@ -26,13 +30,15 @@ def described_fields(section: str) -> set[str]:
 
 
 def test_the_page_describes_every_field() -> None:
-    document, _ = to_document(release())
+    explained = replace(release(), explanation=EXPLANATION)
+    document, _ = to_document(explained)
     assert described_fields("## `release.json`") == set(document)
     guarantee, statement = document["guarantee"], document["statement"]
     assert isinstance(guarantee, dict)
     assert isinstance(statement, dict)
     assert described_fields("### `guarantee`") == set(guarantee)
     assert described_fields("### `statement`") == set(statement)
+    assert described_fields("### `explanation`") == set(EXPLANATION.rows()[0])
 
 
 def test_the_page_describes_every_kind_of_model() -> None:

@@ -126,6 +126,19 @@ def test_fields_are_exactly_those_expected(found):
         JsonFields(found, "x", {"a", "b"})
 
 
+def test_optional_fields_may_be_there_or_not():
+    assert "b" not in JsonFields({"a": 1}, "x", {"a"}, optional={"b"})
+    assert JsonFields({"a": 1, "b": 2.5}, "x", {"a"}, optional={"b"}).number("b") == 2.5
+    with pytest.raises(ReleaseError, match="exactly the fields a"):
+        JsonFields({"b": 1}, "x", {"a"}, optional={"b"})
+
+
+@pytest.mark.parametrize("value", [True, "1", None, 10**400, [1]])
+def test_a_number_is_one_that_a_double_holds(value):
+    with pytest.raises(ReleaseError, match="is not a number"):
+        JsonFields({"a": value}, "x", {"a"}).number("a")
+
+
 def test_what_is_sound_is_read():
     fields = JsonFields(
         {"a": "yes", "b": None, "c": "1/2", "d": ["x"], "e": {"k": 1}},

@@ -15,6 +15,7 @@ from understudy.synthesizers.adaptive.candidates import (
     allocate_budget,
     column_candidates,
     score_marginals,
+    shares_of_parts,
 )
 
 
@@ -59,6 +60,17 @@ def test_a_pair_informs_its_columns_unless_it_is_a_contrast():
         }
         parts[title] = allocate_budget(candidates, noise.power)["b",].part
     assert parts["plain"] < 0.9 * parts["contrast"]
+
+
+def test_parts_that_another_plan_fixed_have_the_gain_of_their_own_part():
+    noise = BudgetNoise(60.0, 0.5)
+    pair = Candidate.of(np.full((2, 8), 100.0), 900.0, 1.0, noise)
+    candidates = {("a", "b"): pair, ("a", "c"): pair}
+    # Parts are in proportion, and may name marginals that were no candidates.
+    shares = shares_of_parts(candidates, {("a", "b"): 3.0, ("a",): 1.0})
+    assert list(shares) == [("a", "b")]
+    assert shares["a", "b"].part == 0.75
+    assert 0 < pair.gain_with(0.1) < shares["a", "b"].gain < pair.gain_with(1.0) < 900
 
 
 def test_without_weight_nothing_is_allocated():

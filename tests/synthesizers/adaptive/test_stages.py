@@ -8,6 +8,7 @@ import pytest
 
 from kit.synthesizers.chains import chain_of_labels
 from understudy.accounting.neighbours import Neighbours
+from understudy.decisions import Verdict
 from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.adaptive.adaptive import Adaptive
 from understudy.synthesizers.adaptive.candidates import allocate_budget
@@ -21,7 +22,6 @@ from understudy.synthesizers.adaptive.stages import (
     measure_triples,
     remeasure_columns,
 )
-from understudy.synthesizers.adaptive.state import Verdict
 from understudy.synthesizers.shared.spanning import spanning_forest
 
 
@@ -107,6 +107,9 @@ def test_one_tree_for_everything_takes_all_that_is_left(begin):
     assert run.is_jointly_fitted
     after = measure_tree(run, state, look.pairs)
     assert {d.stage for d in after.decisions} == {"joint"}
+    measured = [d for d in after.decisions if d.is_measured]
+    assert sum(d.part for d in measured) == pytest.approx(1)
+    assert max(d.gain for d in measured) > 0
     assert max(map(len, new_cliques(state, after))) == 3
     assert run.curator.share_left < Fraction(1, 500)
     assert measure_triples(run, after) is after

@@ -23,7 +23,9 @@ from understudy.releases.contents import (
     ReleaseContents,
     ReleaseKind,
 )
+from understudy.releases.explanation.explanation import Explanation
 from understudy.releases.file.arrays import ArrayReader, ArraysByFile, ArrayWriter
+from understudy.releases.file.decision_json import explanation_from_json
 from understudy.releases.file.json_fields import (
     JsonFields,
     field_error,
@@ -70,6 +72,11 @@ _RELEASE_FIELDS = {
     "frame",
     "notes",
 }
+_OPTIONAL_RELEASE_FIELDS = {"explanation"}
+"""Fields that a file has only if there is something to say; files written before these
+fields existed have none of them.
+"""
+
 _CARD_ENTRY_FIELDS = {"clique", "supported", "cells", "noise", "error", "verdict"}
 
 _MAX_CARD_ENTRY_CELLS = 1 << 1000
@@ -105,6 +112,8 @@ def to_document(release: ReleaseContents) -> tuple[dict[str, object], ArraysByFi
         "frame": release.frame,
         "notes": [n.text for n in release.notices if n.is_for_readers],
     }
+    if release.explanation.decisions:
+        document["explanation"] = release.explanation.to_dict()
     return document, arrays.arrays
 
 
@@ -118,7 +127,10 @@ def from_document(
     """
     # Before the fields are: a later version of the format may have others.
     _check_version(document)
-    top, reader = JsonFields(document, "release", _RELEASE_FIELDS), ArrayReader(arrays)
+    top = JsonFields(
+        document, "release", _RELEASE_FIELDS, optional=_OPTIONAL_RELEASE_FIELDS
+    )
+    reader = ArrayReader(arrays)
     schema = _schema_from_json(top["schema"])
     measurements = _measurements_from_json(top, schema, reader)
     model = _model_from_json(top, schema, reader)
@@ -139,6 +151,7 @@ def from_document(
         environment=_environment_from_json(top.free_object("environment")),
         frame=top.optional("frame", _frame_kind_from_json),
         notices=tuple(Notice(NoticeKind.STATED, text) for text in top.texts("notes")),
+        explanation=_explanation_from_json(top, schema),
         version=RELEASE_FORMAT_VERSION,
     )
 
@@ -263,6 +276,12 @@ def _check_card_entry(fields: JsonFields, schema: Schema) -> None:
     for name in ("noise", "error"):
         if fields[name] is not None and type(fields[name]) not in (int, float):
             raise field_error(fields.path(name), "a number or null")
+
+
+def _explanation_from_json(top: JsonFields, schema: Schema) -> Explanation:
+    if "explanation" not in top:
+        return Explanation()
+    return explanation_from_json(top["explanation"], schema)
 
 
 def _frame_kind_from_json(value: object, where: str) -> str:

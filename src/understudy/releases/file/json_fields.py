@@ -7,7 +7,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Collection, Iterable
 from datetime import date
 from enum import Enum
 from fractions import Fraction
@@ -18,6 +19,7 @@ from understudy.errors import ReleaseError
 MAX_RELEASE_JSON_DEPTH = 32
 MAX_RELEASE_JSON_NODES = 1_000_000
 MAX_RELEASE_TEXT_CHARACTERS = 100_000
+_MAX_DOUBLE = sys.float_info.max
 _JSON_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _JSON_FRACTION = re.compile(r"-?[0-9]{1,600}/[0-9]{1,600}", re.ASCII)
 
@@ -103,13 +105,23 @@ class JsonFields:
     ('model', 3)
     """
 
-    def __init__(self, value: object, where: str, names: set[str]) -> None:
-        if not isinstance(value, dict) or set(value) != names:
+    def __init__(
+        self,
+        value: object,
+        where: str,
+        names: set[str],
+        *,
+        optional: Collection[str] = (),
+    ) -> None:
+        if not isinstance(value, dict) or set(value).difference(optional) != names:
             raise field_error(
                 where, f"an object with exactly the fields {', '.join(sorted(names))}"
             )
         self._fields = value
         self.where = where
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._fields
 
     def __getitem__(self, name: str) -> object:
         return self._fields[name]
@@ -131,6 +143,10 @@ class JsonFields:
     def whole(self, name: str, *, low: int = 0, high: int = 2**62) -> int:
         """A whole number between two bounds."""
         return integer_from_json(self[name], self.path(name), low=low, high=high)
+
+    def number(self, name: str) -> float:
+        """A number; JSON that `parse_json` read has finite ones alone."""
+        return number_from_json(self[name], self.path(name))
 
     def fraction(self, name: str) -> Fraction:
         """An exact number that is not negative."""
@@ -195,6 +211,17 @@ def integer_from_json(
     if type(value) is not int or not low <= value <= high:
         raise field_error(where, f"a whole number from {low} to {high}")
     return value
+
+
+def number_from_json(value: object, where: str) -> float:
+    """A number that a double holds."""
+    # JSON's whole numbers have no bound, and `float` of a huge one overflows.
+    # `isinstance` alone would let true pass.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise field_error(where, "a number")
+    if abs(value) > _MAX_DOUBLE:
+        raise field_error(where, "a number")
+    return float(value)
 
 
 def fraction_from_json(value: object, where: str) -> Fraction:

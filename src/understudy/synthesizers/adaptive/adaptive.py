@@ -44,6 +44,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
+from understudy.decisions import post_decisions
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.fitting.constants import MAX_FIT_CELLS
@@ -178,6 +179,7 @@ class Adaptive(Synthesizer):
         state = self.run_stages(curator, workload, progress)
         if isinstance(state, Measurements):
             return state
+        post_decisions(state.decisions)
         if state.left_out:
             # Sampled rows match these; rows completed from given codes do not.
             besides = (

@@ -24,6 +24,7 @@ from understudy.synthesizers.adaptive.allocation import (
     AllocationProblem,
     Incidence,
 )
+from understudy.synthesizers.adaptive.constants import BUDGET_PART_GRID
 from understudy.synthesizers.adaptive.contrasts import (
     AxisMaps,
     contrast_columns,
@@ -82,6 +83,10 @@ class Candidate:
             maps=maps,
         )
 
+    def gain_with(self, part: float) -> float:
+        """What measuring it with a part of the budget gains by itself, in rows."""
+        return float(np.interp(part, BUDGET_PART_GRID, self.gains))
+
 
 Candidates = Mapping[Clique, Candidate]
 
@@ -114,6 +119,21 @@ def score_marginals(
         noisy = float(paid[clique]) if clique in paid else None
         candidates[clique] = replace(candidate, noisy_distance=noisy)
     return candidates
+
+
+def shares_of_parts(
+    candidates: Candidates, parts: Mapping[Clique, float]
+) -> dict[Clique, BudgetShare]:
+    """The shares of candidates whose parts another plan fixed, in proportion, each with
+    the gain of its own part.
+    """
+    total = sum(parts.values())
+    shares: dict[Clique, BudgetShare] = {}
+    for clique, candidate in candidates.items():
+        if clique in parts:
+            part = parts[clique] / total
+            shares[clique] = BudgetShare(part, candidate.gain_with(part))
+    return shares
 
 
 def allocate_budget(candidates: Candidates, power: float) -> dict[Clique, BudgetShare]:

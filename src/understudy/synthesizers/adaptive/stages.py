@@ -13,12 +13,14 @@ from fractions import Fraction
 import numpy as np
 
 from understudy.accounting.neighbours import Neighbours
+from understudy.decisions import Verdict
 from understudy.measurements import Clique, Partition
 from understudy.synthesizers.adaptive.candidates import (
     BudgetShare,
     Candidate,
     Candidates,
     allocate_budget,
+    shares_of_parts,
 )
 from understudy.synthesizers.adaptive.constants import (
     FEW_COLUMNS_NOISE_SHARE,
@@ -53,7 +55,7 @@ from understudy.synthesizers.adaptive.questions import (
     score_candidates,
     score_triples,
 )
-from understudy.synthesizers.adaptive.state import AdaptiveRun, AdaptiveState, Verdict
+from understudy.synthesizers.adaptive.state import AdaptiveRun, AdaptiveState
 from understudy.synthesizers.adaptive.tree_admission import (
     admit_cliques,
     clique_cells,
@@ -94,7 +96,7 @@ def measure_few_columns(run: AdaptiveRun, state: AdaptiveState) -> AdaptiveState
     parts = plan.best_parts()
     if not parts:
         return state
-    shares = {r: BudgetShare(part) for r, part in parts.items()}
+    shares = shares_of_parts(candidates, parts)
     verdicts = {Verdict.MEASURED: list(parts)}
     state = state.with_decisions("few columns", candidates, shares, verdicts)
     return measure_parts(run, state, parts, run.curator.share_left)
@@ -226,8 +228,9 @@ def _measure_jointly(
         r: run.weights[r] / (3 if len(r) == 2 else 1) for r in everything if len(r) > 1
     }
     queries = allocate_jointly(everything, weights, run.curator.schema)
-    shares = {query.clique: BudgetShare(query.part) for query in queries}
-    verdicts = {Verdict.MEASURED: list(shares)}
+    parts = {query.clique: query.part for query in queries}
+    shares = shares_of_parts(everything, parts)
+    verdicts = {Verdict.MEASURED: list(parts)}
     state = state.with_decisions("joint", everything, shares, verdicts)
     return ask_queries(run, state, queries, run.curator.share_left)
 
@@ -288,7 +291,7 @@ def _measure_binary_pairs(
     candidates: Candidates,
     parts: Mapping[Clique, float],
 ) -> AdaptiveState:
-    shares = {r: BudgetShare(part) for r, part in parts.items()}
+    shares = shares_of_parts(candidates, parts)
     verdicts = {Verdict.MEASURED: list(parts)}
     state = state.with_decisions("binary pairs", candidates, shares, verdicts)
     return measure_parts(run, state, parts, run.curator.share_left)

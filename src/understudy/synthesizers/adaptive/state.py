@@ -1,4 +1,4 @@
-"""What a run of `adaptive` is given, what it knows, and what it decided.
+"""What a run of `adaptive` is given, what it knows, and what it decided (decisions.py).
 
 Stages (stages.py) are functions from a state to the next one. Nothing here changes in
 place; only the curator, which answers and charges, does.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from fractions import Fraction
 
+from understudy.decisions import Decision, Verdict
 from understudy.measurements import Clique, EstimateDistance, Measurements
 from understudy.models.fitting.estimate import TreeEstimate
 from understudy.synthesizers.adaptive.candidates import (
@@ -63,34 +63,6 @@ class AdaptiveRun:
     def noise_with(self, share: Fraction | float) -> float:
         """The standard deviation that a share of the budget buys for one marginal."""
         return self.unit_noise * math.pow(share, -self.power)
-
-
-class Verdict(Enum):
-    """What became of a candidate in a stage."""
-
-    MEASURED = "measured"
-    NO_GAIN = "its noise would exceed its gain"
-    NO_ROOM = "no room in the junction tree"
-    LATER = "left to a later stage"
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Why a candidate was measured in a stage, or was not.
-
-    `noisy_distance` is the paid answer (None if it was not asked), `distance` what gains
-    are computed from, `prior_variance` its τ². `part` is the part of the budget that was
-    left when the stage allocated it, and `gain` is in rows.
-    """
-
-    stage: str
-    clique: Clique
-    noisy_distance: float | None
-    distance: float
-    prior_variance: float
-    gain: float
-    part: float
-    verdict: Verdict
 
 
 @dataclass(frozen=True, eq=False)
