@@ -136,3 +136,11 @@ def test_no_number_reads_better_than_it_is(number):
     assert shown >= number
     assert (shown == number) == (relation == "=")
     assert shown - number <= shown / 10**5
+
+
+def test_a_guarantee_for_rows_says_what_it_means_for_people():
+    """Whatever the table holds; with a unit, the rows of a person count together."""
+    said = "a person with several rows is protected row by row"
+    assert any(line.startswith(said) for line in private().details())
+    of_people = private(unit="patient", max_rows=5).details()
+    assert not any(line.startswith(said) for line in of_people)

@@ -202,7 +202,14 @@ class Guarantee:
             if self.accounting is not Accounting.PURE:
                 symbol = GUARANTEE_SYMBOLS[self.accounting]
                 lines.append(f"added up as {format_amount(symbol, self.amount)} in all")
-            if self.unit != "row":
+            if self.unit == "row":
+                # Said always, not where an identifier repeats: that would be a fact
+                # about the rows.
+                lines.append(
+                    "a person with several rows is protected row by row; declare a"
+                    " `unit` in the schema to protect all rows of a person together"
+                )
+            else:
                 rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
                 lines.append(
                     f"at most {rows} of each {self.unit} were used; the others were"
