@@ -919,3 +919,15 @@ def test_more_rows_than_any_disk_holds_cost_nothing(
         == "understudy: At most 1,000,000,000,000 rows are sampled at once. Nothing was sampled.\n"
     )
     assert not list(tmp_path.glob("*.ledger"))
+
+
+def test_a_schema_declares_the_keys_of_json_lines(
+    shell: Shell, schema: Path, tmp_path: Path
+) -> None:
+    line = '{"age": 31, "sex": "F", "smoker": true, "note": "x"}\n'
+    (tmp_path / "t.jsonl").write_text(line * 60)
+    words = ("synthesize", "t.jsonl", "--epsilon", 1, "-o", "out.csv")
+    done = shell(*words)
+    assert (done.code, "say --schema" in done.err) == (1, True)
+    done = shell(*words, "--schema", schema)
+    assert done.code == 0, done.err

@@ -150,7 +150,7 @@ def synthesize(
     from understudy.workflow.synthesize import synthesize as make_release
 
     check_rows(rows)
-    source = open_source(file, **csv.to_dict())
+    source = open_source(file, schema=schema, **csv.to_dict())
     account = ledger if ledger is not None else source.ledger_path
     # Chosen here and not in the run, so that an interruption can name it.
     run = resume or secrets.token_hex(8)

@@ -28,6 +28,7 @@ from understudy.schema.columns.from_dtype import column_of_type
 from understudy.schema.identifier_names import guess_identifier
 from understudy.tables import TableSource, open_table
 from understudy.tables.sources.header import INDEX_NOTE
+from understudy.tables.sources.kind import table_kind
 from understudy.text import join_first_names
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -81,18 +82,19 @@ def open_source(
     decimal: str | None = None,
     thousands: str | None = None,
     only_csv: bool = True,
+    schema: object = None,
 ) -> TableSource:
     """The table behind a path or frame; one that is open already is returned as it is.
 
     The other arguments are those of `open_table`. They are refused for a table that is
     no CSV file, unless `only_csv` is False: then they concern those of several tables
-    that are.
+    that are. Only of JSON lines does the `schema` say which columns there are.
     """
     if isinstance(data, TableSource):
         return data
     # Nothing is said about CSV files, so any kind of table will do.
     if not any((delimiter, encoding, multiline, decimal, thousands)):
-        return open_table(data)
+        return open_table(data, header=_declared_keys(data, schema) or True)
     source = open_table(
         data,
         delimiter=delimiter,
@@ -108,6 +110,16 @@ def open_source(
             " decimal and thousands say nothing about it. Leave them out. Nothing was read"
         )
     return source
+
+
+def _declared_keys(data: object, schema: object) -> list[str]:
+    """The keys of JSON lines that a schema declares; none for any other table."""
+    is_path = isinstance(data, str | Path)
+    if not is_path or table_kind(Path(str(data))) != "json lines":
+        return []
+    if isinstance(schema, str | Path):
+        schema = Schema.load(schema)
+    return [each.name for each in schema.columns] if isinstance(schema, Schema) else []
 
 
 def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schema:

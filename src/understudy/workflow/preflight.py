@@ -119,7 +119,7 @@ def check_run(
     """Refusals 3 to 18."""
     relation = member_of(Neighbours, neighbours, "neighbour relation")
     budget = parse_budget(epsilon, delta)
-    source = open_source(data)
+    source = open_source(data, schema=schema)
     described = without_notes(schema_for(source, schema))
     design = check_design(
         described,

@@ -7,6 +7,7 @@ from pathlib import Path
 from understudy.tables.sources.compressed import ending_of_unpacked
 from understudy.tables.sources.excel import EXCEL_ENDINGS
 from understudy.tables.sources.foreign import ARROW_ENDINGS, STATISTICS_READERS
+from understudy.tables.sources.json_lines import JSON_LINES_ENDINGS
 
 CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".psv", ".zip")
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -25,6 +26,8 @@ def table_kind(path: Path) -> str | None:
         return "parquet"
     if last in CSV_ENDINGS:
         return "csv"
+    if last in JSON_LINES_ENDINGS:
+        return "json lines"
     if path.suffix.lower() in EXCEL_ENDINGS:
         return "excel"
     if path.suffix.lower() in (*ARROW_ENDINGS, *STATISTICS_READERS):

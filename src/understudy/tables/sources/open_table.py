@@ -18,6 +18,7 @@ from understudy.tables.sources.foreign import load_foreign
 from understudy.tables.sources.frame import RepeatableStream, check_names
 from understudy.tables.sources.frame_kinds import open_frame
 from understudy.tables.sources.header import name_unnamed_index
+from understudy.tables.sources.json_lines import undeclared_keys_error, write_records
 from understudy.tables.sources.kind import table_kind
 from understudy.tables.sources.number_spelling import NumberSpelling, spelling_of
 from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
@@ -79,7 +80,7 @@ def _open_files(
     if kind == "parquet":
         return _open_parquet(paths)
     if kind != "csv":
-        return _open_single_file(paths, kind)
+        return _open_single_file(paths, kind, declared["header"])
     dialects = [
         read_quietly(partial(detect_dialect, path, **declared), path) for path in paths
     ]
@@ -98,7 +99,9 @@ def _list_paths(data: Any) -> list[Path] | None:
     return None
 
 
-def _open_single_file(paths: list[Path], kind: str) -> TableSource:
+def _open_single_file(
+    paths: list[Path], kind: str, header: bool | Sequence[str]
+) -> TableSource:
     """A file of another program, of which only one is read as a table."""
     path = paths[0]
     if len(paths) > 1:
@@ -108,6 +111,8 @@ def _open_single_file(paths: list[Path], kind: str) -> TableSource:
         )
     if kind == "excel":
         return _open_excel(path)
+    if kind == "json lines":
+        return _open_json_lines(path, header)
     source = _open_frame(load_foreign(path))
     return replace(source, title=path.name, path=path, ledger_path=_ledger_beside(path))
 
@@ -120,6 +125,21 @@ def _open_excel(path: Path) -> TableSource:
     dialect = detect_dialect(copy, delimiter=",", encoding="utf-8", header=True)
     source = _open_csv([copy], [dialect], engine=engine, name=path.name)
     return replace(source, kind="excel", path=path, ledger_path=_ledger_beside(path))
+
+
+def _open_json_lines(path: Path, header: bool | Sequence[str]) -> TableSource:
+    """Records whose keys are declared, by way of a private CSV file."""
+    if isinstance(header, bool):
+        raise undeclared_keys_error(path)
+    names = check_names(list(header), path.name)
+    engine = Engine()
+    copy = engine.directory / "records.csv"
+    write_records(path, copy, names)
+    dialect = detect_dialect(copy, delimiter=",", encoding="utf-8", header=names)
+    source = _open_csv([copy], [dialect], engine=engine, name=path.name)
+    return replace(
+        source, kind="json lines", path=path, ledger_path=_ledger_beside(path)
+    )
 
 
 def _open_frame(data: Any) -> TableSource:
@@ -277,6 +297,7 @@ def _require_table_kind(path: Path) -> str:
         return kind
     raise TableError(
         f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv,"
-        " .parquet), nor any other that is read (.xlsx, .feather, .arrow, .dta, .sav)."
+        " .parquet), nor any other that is read (.xlsx, .feather, .arrow, .dta, .sav,"
+        " .jsonl)."
         " Nothing was read"
     )
