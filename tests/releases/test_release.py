@@ -25,9 +25,9 @@ from understudy.schema import Integer, Schema
 
 def test_the_table_of_contents():
     names = (
-        "Answer BudgetStatement BudgetStep Card CardEntry Evidence FRAME_KINDS Guarantee GuaranteeKind "
+        "Answer BudgetStatement BudgetStep Card CardEntry Evidence Explanation FRAME_KINDS Guarantee GuaranteeKind "
         "MarginalVerdict Question QuestionKind RELEASE_FORMAT_VERSION Release ReleaseKind"
-        " from_bytes load save to_bytes to_frame write_rows"
+        " from_bytes load_release save to_bytes to_frame write_rows"
     )
     assert " ".join(sorted(room.__all__)) == names
 

@@ -9,6 +9,7 @@ from understudy.releases.card.card import Card
 from understudy.releases.card.entry import CardEntry, MarginalVerdict
 from understudy.releases.contents import RELEASE_FORMAT_VERSION, ReleaseKind
 from understudy.releases.evidence import Evidence
+from understudy.releases.explanation.explanation import Explanation
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
 from understudy.releases.output.frames import FRAME_KINDS, to_frame
 from understudy.releases.output.write import write_rows
@@ -29,6 +30,7 @@ __all__ = [
     "Card",
     "CardEntry",
     "Evidence",
+    "Explanation",
     "Guarantee",
     "GuaranteeKind",
     "MarginalVerdict",

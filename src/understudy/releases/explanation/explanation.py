@@ -26,7 +26,7 @@ columns has 100,000 pairs, and a reader looks at those that came close.
 """
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True)
 class Explanation:
     """Why each marginal was measured, or was not.
 
@@ -35,13 +35,14 @@ class Explanation:
     are not listed.
 
     >>> from understudy.decisions import Verdict
-    >>> strong = Decision("forest", ("age", "sex"), 410.0, 402.5, 0.09, 350.0, 0.6, Verdict.MEASURED)
-    >>> weak = Decision("forest", ("age", "zip"), 12.0, 3.1, 0.0001, 0.0, 0.0, Verdict.NO_GAIN)
-    >>> print(Explanation.of([weak, strong]))
+    >>> far = 410.0, 402.5, 0.09, 350.0, 0.6
+    >>> strong = Decision("forest", ("age", "sex"), *far, Verdict.MEASURED)
+    >>> near = 12.0, 3.1, 0.0001, 0.0, 0.0
+    >>> weak = Decision("forest", ("age", "zip"), *near, Verdict.LATER)
+    >>> print(Explanation.of([weak, strong]).sentence())
     1 of 2 candidates was measured.
-    stage   marginal   noisy distance  prior deviation  expected gain  part of budget left  decision
-    forest  age × sex           410.0            0.300          350.0                 60 %  measured
-    forest  age × zip            12.0            0.010            0.0                  0 %  its noise would exceed its gain
+    >>> [decision.clique for decision in Explanation.of([weak, strong])]
+    [('age', 'sex'), ('age', 'zip')]
     """
 
     decisions: tuple[Decision, ...] = ()

@@ -42,7 +42,8 @@ def draw_gains(decisions: Sequence[Decision]) -> Markup:
     measured is blue.
 
     >>> from understudy.decisions import Verdict
-    >>> strong = Decision("forest", ("age", "sex"), 410.0, 402.5, 0.09, 350.0, 0.6, Verdict.MEASURED)
+    >>> far = 410.0, 402.5, 0.09, 350.0, 0.6
+    >>> strong = Decision("forest", ("age", "sex"), *far, Verdict.MEASURED)
     >>> draw_gains([strong]).count("<rect")
     3
     """
