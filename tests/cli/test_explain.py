@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kit.cli import Shell, spent
+from kit.releases.builders import release as small_release
+from kit.releases.decisions import FAR_PAIR
+from understudy.releases.explanation.explanation import Explanation
 from understudy.releases.explanation.rendering import NO_DECISIONS
 
 
@@ -52,6 +56,19 @@ def test_a_synthesizer_without_decisions_says_so(
     words = ("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "o.csv")
     done = shell(*words, "--synthesizer", "independent", "--explain")
     assert done.out == f"{NO_DECISIONS}\n"
+
+
+def test_control_characters_of_a_file_are_shown_and_not_sent(
+    shell: Shell, tmp_path: Path
+) -> None:
+    odd = replace(FAR_PAIR, stage="forest\x1b[2J")
+    explained = replace(small_release(), explanation=Explanation.of([odd]))
+    explained.save(tmp_path / "odd.understudy")
+    for words in ((), ("--json",)):
+        done = shell("explain", "odd.understudy", *words)
+        assert done.code == 0, done.err
+        assert "\x1b" not in done.out
+        assert "[2J" in done.out
 
 
 def test_nonsense_is_refused_in_one_line(shell: Shell, release: Path) -> None:

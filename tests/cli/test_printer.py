@@ -121,6 +121,7 @@ COMMANDS: dict[str, list[str]] = {
     "card": ["card", RELEASE],
     "card of two": ["card", RELEASE, "--of", f"{AGE},{SEX}"],
     "card, as JSON": ["card", RELEASE, "--json"],
+    "explain": ["explain", RELEASE, "-o", f"gains{CLEAR}.svg"],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
     "evaluate": [
