@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli import options
+from understudy.cli import options, pipes
 from understudy.cli.layout import report_json
 from understudy.cli.paths import check_outputs, check_table_input
 from understudy.cli.screen import Screen
@@ -57,6 +57,7 @@ DRAFT_REMINDER = (
 @options.csv_options
 @options.as_json
 @click.pass_obj
+@pipes.takes_piped_table
 def describe(
     screen: Screen,
     file: Path,

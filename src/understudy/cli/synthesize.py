@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli import options, settings
+from understudy.cli import options, pipes, settings
 from understudy.cli.layout import report, report_json
 from understudy.cli.ledger import (
     check_ledger_exists,
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     type=options.PATH_TYPE,
     required=True,
     metavar="OUT",
-    help="File for the synthetic rows: .csv or .parquet.",
+    help="File for the synthetic rows: .csv or .parquet, or - for CSV on stdout.",
 )
 @click.option(
     "--release",
@@ -108,6 +108,8 @@ if TYPE_CHECKING:
 )
 @options.as_json
 @click.pass_obj
+@pipes.gives_piped_rows
+@pipes.takes_piped_table
 def synthesize(
     screen: Screen,
     file: Path,
