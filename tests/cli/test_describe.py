@@ -134,4 +134,7 @@ def test_a_folder_is_described_and_no_file_in_it_is_overwritten(
     assert list(Schema.load(tmp_path / "draft.yaml")) == ["age"]
     done = shell("synthesize", "parts", "--epsilon", 1, "-o", "parts/b.csv")
     assert done.code == 1
+    assert "lies in the folder that is read" in done.err
+    done = shell("describe", "parts", "-o", "parts/b.csv", "--overwrite")
+    assert done.code == 1
     assert "this file is used for something else" in done.err

@@ -303,7 +303,10 @@ def nothing_happened(folder: Path) -> None:
     ("change", "message"),
     [
         (["missing.csv"], "no such file"),
-        (["."], "directory"),
+        (["."], "two names in this folder are one file"),
+        (["folder"], "there is no CSV or Parquet file"),
+        (["parts", "-o", "parts/out.csv"], "lies in the folder that is read"),
+        (["parts/*.csv", "-o", "parts/out.csv"], "lies in the folder that is read"),
         (["people.csv", "--schema", "missing.yaml"], "missing.yaml"),
         (["people.csv", "--synthesizer", "magic"], "no synthesizer"),
         (["people.csv", "-o", "out.xlsx"], ".csv or .parquet"),
@@ -320,6 +323,9 @@ def test_what_cannot_work_costs_nothing(
 ) -> None:
     before = people.read_bytes()
     (tmp_path / "alias.csv").symlink_to(people)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "people.csv").write_bytes(before)
     output = [] if "-o" in change else ["-o", "out.csv"]
     done = shell("synthesize", "--epsilon", 1, *output, *change)
     assert done.code == 1

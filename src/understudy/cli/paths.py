@@ -54,11 +54,14 @@ def check_outputs(
         )
     # By device and inode: two names may be one file.
     taken = {}
-    for path in inputs:
-        if path is not None:
-            # Of a folder or a pattern, the files in it too.
-            for file in (path, *list_inputs(path)):
-                taken[_identify_file(file)] = file
+    for source in inputs:
+        if source is None:
+            continue
+        # Of a folder or a pattern, the files in it too.
+        for file in (source, *list_inputs(source)):
+            taken[_identify_file(file)] = file
+        if rows is not None:
+            _refuse_rows_among(source, rows)
     for path in outputs:
         if path is None:
             continue
@@ -80,6 +83,18 @@ def check_outputs(
             raise Refused(
                 f"{path}: {path.parent} cannot be written to. Nothing was spent."
             )
+
+
+def _refuse_rows_among(source: Path, rows: Path) -> None:
+    """Refuse synthetic rows in a folder that is read as a table: the next run would take
+    them for real ones.
+    """
+    parts = list_inputs(source)
+    if parts and parts[0].parent.resolve() == rows.parent.resolve():
+        raise Refused(
+            f"{rows}: lies in the folder that is read as a table. Write it elsewhere."
+            " Nothing was spent."
+        )
 
 
 def check_cases(

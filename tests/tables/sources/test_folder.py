@@ -83,3 +83,12 @@ def test_an_account_inside_a_folder_is_not_passed_over(tmp_path):
     with pytest.raises(Refused, match=r"0\.csv\.ledger is an account in the folder"):
         synthesize(folder, SCHEMA, epsilon=1)
     synthesize(folder, SCHEMA, epsilon=1, ledger=folder / "0.csv.ledger")
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_a_link_in_a_folder_does_not_count_rows_twice(link, tmp_path):
+    folder = csv_folder(tmp_path / "parts", "a\n1\n")
+    getattr(folder / "again.csv", link)(folder / "0.csv")
+    with pytest.raises(TableError, match="are one file"):
+        open_table(folder)
+    assert count_rows(folder / "0*.csv") == 1

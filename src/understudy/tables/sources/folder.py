@@ -48,4 +48,11 @@ def list_folder_tables(path: Path) -> list[Path]:
             f"{path}: there is no CSV or Parquet file of that name or in that folder."
             " Nothing was read"
         )
+    # A link beside its file would count every row twice, and a person with it.
+    identities = {(file.stat().st_dev, file.stat().st_ino) for file in files}
+    if len(identities) < len(files):
+        raise TableError(
+            f"{path}: two names in this folder are one file (a link), whose rows would"
+            " count twice. Take one away. Nothing was read"
+        )
     return sorted(files)
