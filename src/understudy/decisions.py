@@ -25,6 +25,7 @@ class Verdict(Enum):
 
     MEASURED = "measured"
     NO_GAIN = "its noise would exceed its gain"
+    INFORMED = "larger marginals inform it"
     NO_ROOM = "no room in the junction tree"
     LATER = "left to a later stage"
 
@@ -35,7 +36,8 @@ class Decision:
 
     `noisy_distance` is the paid answer (None if it was not asked), `distance` what gains
     are computed from, `prior_variance` its τ². `part` is the part of the budget that was
-    left when the stage allocated it, and `gain` is in rows.
+    left when the stage allocated it. `gain` is in rows, and includes what larger
+    marginals that are measured say of it.
     """
 
     stage: str

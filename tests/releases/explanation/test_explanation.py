@@ -17,6 +17,7 @@ from understudy.releases.explanation.explanation import (
 )
 from understudy.releases.explanation.rendering import (
     NO_DECISIONS,
+    SHOWN_MEASURED_PER_STAGE,
     SHOWN_REJECTED_PER_STAGE,
 )
 
@@ -71,9 +72,12 @@ def test_the_table_says_how_many_it_leaves_out() -> None:
     lines = Explanation.of([FAR_PAIR, *many_rejected(count)]).lines()
     rest = count - SHOWN_REJECTED_PER_STAGE
     assert (
-        lines[-1] == f"forest: {rest} weaker candidates not listed, none of them"
-        " measured."
+        lines[-1] == f"forest: {rest} weaker candidates not listed, 0 of them measured."
     )
+    measured = [FAR_PAIR] * (SHOWN_MEASURED_PER_STAGE + 7)
+    lines = Explanation.of([*measured, NEAR_PAIR]).lines()
+    assert lines[-1] == "forest: 7 weaker candidates not listed, 7 of them measured."
+    assert len(lines) == SHOWN_MEASURED_PER_STAGE + 4
 
 
 def test_rows_and_json_say_the_same() -> None:

@@ -11,7 +11,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.decisions import Verdict
 from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.candidates import allocate_budget
+from understudy.synthesizers.adaptive.candidates import BudgetShare, allocate_budget
 from understudy.synthesizers.adaptive.constants import MIN_BUDGET_PART
 from understudy.synthesizers.adaptive.first_look import FirstLook
 from understudy.synthesizers.adaptive.questions import add_columns, score_candidates
@@ -100,6 +100,16 @@ def test_the_tree_stage_reserves_what_triples_gain_more_by(begin):
         assert run.curator.share_left < Fraction(1, 1000)
     else:
         assert last is after
+
+
+def test_a_column_that_pairs_inform_says_so(begin):
+    _, run, state = begin()
+    _, candidates = score_candidates(run, state, [("a", "b")])
+    shares = {("a", "b"): BudgetShare(0.0, 50.0)}
+    informed = state.with_decisions("tree", candidates, shares, {})
+    assert [d.verdict for d in informed.decisions] == [Verdict.INFORMED]
+    without = state.with_decisions("tree", candidates, {}, {})
+    assert [d.verdict for d in without.decisions] == [Verdict.NO_GAIN]
 
 
 def test_one_tree_for_everything_takes_all_that_is_left(begin):

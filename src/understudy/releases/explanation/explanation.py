@@ -84,8 +84,8 @@ class Explanation:
         return explanation_sentence(self.decisions, self.left_out)
 
     def lines(self) -> list[str]:
-        """The explanation as aligned text: what was measured, and the strongest others
-        of each stage.
+        """The explanation as aligned text: the strongest candidates of each stage, and
+        how many there are besides.
         """
         return explanation_lines(self.decisions, self.left_out)
 

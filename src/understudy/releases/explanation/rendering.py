@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -22,9 +23,9 @@ EXPLANATION_COLUMN_TITLES = (
 
 NO_DECISIONS = "There is nothing to explain: the synthesizer recorded no decisions."
 
-SHOWN_REJECTED_PER_STAGE = 20
-"""Candidates of a stage that a table shows although they were not measured: a screen of
-them. `Explanation.rows` has all that are kept.
+SHOWN_MEASURED_PER_STAGE, SHOWN_REJECTED_PER_STAGE = 100, 20
+"""Candidates of a stage that a table shows, a few screens of them: 80 columns have
+3,160 pairs. `Explanation.rows` has all that are kept.
 """
 
 _EXPLANATION_NUMBER_COLUMNS = (2, 3, 4, 5)
@@ -78,15 +79,17 @@ def explanation_html(
 
 
 def _choose_shown(decisions: Sequence[Decision]) -> list[Decision]:
-    """Everything that was measured, and the first others of each stage."""
+    """The first of each stage that were measured, and the first that were not."""
     shown: list[Decision] = []
-    rejected: dict[str, int] = {}
-    # Decisions come ranked within a stage, so its first rejected ones came closest.
+    # Decisions come ranked within a stage, so its first ones are the strongest.
+    counts: Counter[tuple[str, bool]] = Counter()
     for decision in decisions:
-        if not decision.is_measured:
-            rejected[decision.stage] = rejected.get(decision.stage, 0) + 1
-        is_close = rejected.get(decision.stage, 0) <= SHOWN_REJECTED_PER_STAGE
-        if decision.is_measured or is_close:
+        kind = decision.stage, decision.is_measured
+        counts[kind] += 1
+        most = SHOWN_REJECTED_PER_STAGE
+        if decision.is_measured:
+            most = SHOWN_MEASURED_PER_STAGE
+        if counts[kind] <= most:
             shown.append(decision)
     return shown
 
@@ -96,15 +99,18 @@ def _rest_lines(
     shown: Sequence[Decision],
     left_out: Mapping[str, int],
 ) -> list[str]:
+    """How many candidates of each stage a table does not list."""
+    kept = Counter((d.stage, d.is_measured) for d in decisions)
+    kept.subtract((d.stage, d.is_measured) for d in shown)
     lines = []
     # A stage of a file may have nothing but candidates that were left out.
-    for stage in dict.fromkeys([d.stage for d in decisions] + list(left_out)):
-        kept = sum(decision.stage == stage for decision in decisions)
-        listed = sum(decision.stage == stage for decision in shown)
-        rest = kept - listed + left_out.get(stage, 0)
+    for stage in dict.fromkeys([*(d.stage for d in decisions), *left_out]):
+        measured = kept[stage, True]
+        rest = measured + kept[stage, False] + left_out.get(stage, 0)
         if rest:
             counted = format_count(rest, "weaker candidate")
-            lines.append(f"{stage}: {counted} not listed, none of them measured.")
+            of_them = f"{measured:,} of them measured"
+            lines.append(f"{stage}: {counted} not listed, {of_them}.")
     return lines
 
 

@@ -96,8 +96,8 @@ class AdaptiveState:
         shares: Mapping[Clique, BudgetShare],
         verdicts: Mapping[Verdict, Sequence[Clique]],
     ) -> AdaptiveState:
-        """The same with a decision for every candidate: NO_GAIN for those that no
-        verdict names.
+        """The same with a decision for every candidate: INFORMED or NO_GAIN for those
+        that no verdict names.
         """
         # A later verdict of the same candidate wins: measured although without room.
         by_clique: dict[Clique, Verdict] = {}
@@ -115,7 +115,15 @@ class AdaptiveState:
                     prior_variance=candidate.prior_deviation**2,
                     gain=share.gain,
                     part=share.part,
-                    verdict=by_clique.get(clique, Verdict.NO_GAIN),
+                    verdict=by_clique.get(clique, _verdict_without(share)),
                 )
             )
         return replace(self, decisions=(*self.decisions, *decided))
+
+
+def _verdict_without(share: BudgetShare) -> Verdict:
+    """Why a candidate without a verdict of its own was not measured."""
+    # Without a part of its own, whatever it gains comes from marginals that hold it;
+    # less than a row is not worth saying.
+    is_informed = share.part == 0 and round(share.gain) > 0
+    return Verdict.INFORMED if is_informed else Verdict.NO_GAIN
