@@ -39,8 +39,8 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 from adaptive import Judge
+from coded_tables import Coded, load, names
 
-from tables import Coded, load, names
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import Term
 from understudy.schema import Integer, Schema

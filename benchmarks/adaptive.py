@@ -1,4 +1,4 @@
-"""`adaptive` beside its neighbours, on every table of benchmarks/tables.py and at every
+"""`adaptive` beside its neighbours, on every table of benchmarks/coded_tables.py and at every
 ε.
 
     python benchmarks/adaptive.py --data DIR                       everything; hours
@@ -27,8 +27,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from coded_tables import Coded, load, names
 
-from tables import Coded, load, names
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.tables.counting import Tally

@@ -4,7 +4,7 @@ bound.
     python benchmarks/card.py                                              fair, four synthesizers, ε = 0.3, 1 and 3
     python benchmarks/card.py --tables all --data DIR --synthesizers adaptive --epsilon 0.1 1 10 --runs 2
 
-Tables are those of benchmarks/tables.py. `hold` is the share of the bounds of columns
+Tables are those of benchmarks/coded_tables.py. `hold` is the share of the bounds of columns
 and pairs that hold, promised are 95 %, of those that were measured and those of which a
 distance was bought; `rows` the same of a sample of as many rows as the release gives by
 default, whose own error counts. `bound/error` is how many times the larger of these two
@@ -21,10 +21,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import coded_tables as tables
 import numpy as np
 import pyarrow as pa
 
-import tables
 import understudy as us
 from understudy.schema import Integer, Schema
 

@@ -21,9 +21,8 @@ import math
 from pathlib import Path
 
 import numpy as np
+from coded_tables import load
 from uses import Uses
-
-from tables import load
 
 LEARNERS = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
 WHO = ("adaptive", "adaptive label")

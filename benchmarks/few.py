@@ -3,7 +3,7 @@ noise) at the same ε, where plans advise the first.
 
     python benchmarks/few.py [--data DIR] [--parts 24] [--runs 3] [--epsilon 1]
 
-Random parts of the tables of benchmarks/tables.py: 2 to 8 columns, 200, 1,000, 5,000 or
+Random parts of the tables of benchmarks/coded_tables.py: 2 to 8 columns, 200, 1,000, 5,000 or
 all rows. Printed for each ε: on how many parts it is advised, and the error of pairs
 and triples by the first in parts of that by the second, as geometric mean and as the
 largest of all.
@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from adaptive import EPSILONS, Judge
+from coded_tables import Coded, load
 
-from tables import Coded, load
 from understudy.accounting import Accounting, Budget, Neighbours
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import make

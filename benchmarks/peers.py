@@ -324,7 +324,7 @@ def line(name: str, found: dict[str, object], ours: dict[str, object]) -> str:
 
 def survey(folder: Path) -> Table:
     """The table without `--data`: a survey that comes with statsmodels."""
-    from tables import statsmodels
+    from coded_tables import statsmodels
 
     rows = statsmodels("fair")
     data, domain = folder / "fair.csv", folder / "fair.json"

@@ -5,7 +5,7 @@ took.
     python benchmarks/plan.py --tables all --data DIR --epsilon 0.1 1 10 --synthesizers adaptive
     python benchmarks/plan.py --tables chain --noise                   noise alone: nothing is fitted at the end or sampled
 
-Tables are those of benchmarks/tables.py. Each run is a process of its own; memory is
+Tables are those of benchmarks/coded_tables.py. Each run is a process of its own; memory is
 its peak. Noise is the share of rows that noise alone moves, in the median over the
 columns and pairs of which everything was measured, all answers about one taken
 together: the estimate of least squares against the truth. Beside it stand the ratios
@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-import tables
+import coded_tables as tables
 
 APART, CLOSE = 2.0, 0.3
 """How many times as much time or memory a run may take as forecast, or the other way

@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from adaptive import Judge
+from coded_tables import Coded, load
 
-from tables import Coded, load
 from understudy.schema import Integer, Schema
 from understudy.workflow.run_options import RunOptions
 from understudy.workflow.synthesize import synthesize

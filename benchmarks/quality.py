@@ -19,11 +19,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import coded_tables as tables
 import numpy as np
 from adaptive import Judge, job
 from scipy.stats import t as student
-
-import tables
 
 BASELINE = (
     Path(__file__).resolve().parent.parent

@@ -1,4 +1,4 @@
-"""One option of a synthesizer at several values, on the tables of benchmarks/tables.py:
+"""One option of a synthesizer at several values, on the tables of benchmarks/coded_tables.py:
 which value is a good default?
 
     python benchmarks/settings.py privmrf theta 2 4 6 --data DIR                  every table, ε = 1 and 10
@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from adaptive import Judge, verdict
+from coded_tables import load, names
 
-from tables import load, names
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.synthesizers.base import Synthesizer

@@ -32,8 +32,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from adaptive import shares
+from coded_tables import Coded, load
 
-from tables import Coded, load
 from understudy.evaluation.utility.ranges import assess_range_queries
 from understudy.schema import Integer, Schema
 from understudy.tables import Table, open_table

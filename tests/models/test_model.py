@@ -19,6 +19,7 @@ def test_as_many_rows_as_estimated_and_none_where_that_is_nothing(total, rows):
 def test_public_names():
     assert sorted(models.__all__, key=str.lower) == [
         "Arrays",
+        "clamp_bias",
         "Codes",
         "ConditionalModel",
         "default_rows",
@@ -31,6 +32,7 @@ def test_public_names():
         "PortableModel",
         "ProductModel",
         "RefinedTreeModel",
+        "refuse_contradictions",
         "RowsModel",
         "SparseModel",
         "TreeModel",

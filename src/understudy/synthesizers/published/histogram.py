@@ -157,6 +157,9 @@ class Histogram(Synthesizer):
         """Whether the number of rows is better measured than summed over the cells."""
         if curator.rows is not None or curator.schema.rows is not None:
             return False
+        # Clamped counts sum to what they sum to, whatever the number of rows is.
+        if self.fit == "clamp":
+            return False
         cells = math.prod(curator.schema.sizes(tuple(curator.schema)))
         # A share s of the budget has 1/s times the Laplace noise of all of it, or 1/√s
         # times the Gaussian noise.

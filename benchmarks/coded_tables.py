@@ -1,7 +1,7 @@
 """Tables to compare synthesizers on: real ones where they are at hand, and made-up ones
 whose structure is known.
 
-    python benchmarks/tables.py [--data DIR]        lists them
+    python benchmarks/coded_tables.py [--data DIR]        lists them
 
 Each is codes by column and the number of codes of each column. The made-up ones come
 from a fixed seed, so that every run has the same.
