@@ -18,7 +18,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from understudy.cli.root import run
-from understudy.cli.screen import Screen
+from understudy.cli.terminal.screen import Screen
 
 WIDTH = 104
 

@@ -143,7 +143,7 @@ def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
                 if PRINTING.search(f"{node.module}.{alias.name}"):
                     yield (
                         node.lineno,
-                        f"`{node.module}.{alias.name}`: print through cli/printer.py or cli/console.py",
+                        f"`{node.module}.{alias.name}`: print through cli/terminal/printer.py or cli/terminal/console.py",
                     )
         if not isinstance(node, ast.Call) or not PRINTING.search(
             ast.unparse(node.func)
@@ -155,7 +155,7 @@ def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
         ):
             yield (
                 node.lineno,
-                f"`{ast.unparse(node.func)}`: print through cli/printer.py or cli/console.py",
+                f"`{ast.unparse(node.func)}`: print through cli/terminal/printer.py or cli/terminal/console.py",
             )
 
 

@@ -140,7 +140,7 @@ GOOD = [
     ("evaluation/utility/x.py", "exact_rows_stay_home", "table.sparse_counts(clique)"),
     ("cli/x.py", "one_printer", "import sys\nsys.stderr.write('interrupted')"),
     ("cli/x.py", "one_printer", "console.print_line(text)"),
-    ("cli/printer.py", "one_printer", "import click\nclick.echo(text)"),
+    ("cli/terminal/printer.py", "one_printer", "import click\nclick.echo(text)"),
     ("reports/x.py", "one_printer", "file.write(text)"),
     (
         "cli/x.py",

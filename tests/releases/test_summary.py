@@ -14,7 +14,7 @@ import understudy as us
 from kit.releases.builders import release as handmade
 from kit.releases.builders import statement
 from understudy.accounting.ledger import Ledger
-from understudy.cli.layout import report_json
+from understudy.cli.terminal.layout import report_json
 from understudy.releases import BudgetStatement, Guarantee, Release
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.summary import (

@@ -23,7 +23,7 @@ def main() -> None:
         sys.exit(run())
     # `run` lets an exception through only where UNDERSTUDY_DEBUG asks for it.
     except Exception:  # UNDERSTUDY_DEBUG asks for it
-        from understudy.cli.printer import write_traceback
+        from understudy.cli.terminal.printer import write_traceback
 
         write_traceback()
         sys.exit(1)

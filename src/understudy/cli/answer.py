@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report, report_json
+from understudy.cli.terminal.layout import report, report_json
 
 
 @click.command(short_help="Counts and shares from a release, with intervals.")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input, check_outputs
+from understudy.cli.terminal.layout import report, report_json
 from understudy.text import align_columns
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def report_finding(
     if as_json:
         report_json(facts)
         return
-    from understudy.cli.plot import plot_figure
+    from understudy.cli.terminal.plot import plot_figure
 
     report([finding.title, "", *finding.text, ""])
     plot_figure(finding.figure)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, settings
-from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_table_input
-from understudy.cli.screen import Screen
-from understudy.cli.stop import EXIT_FAILED
+from understudy.cli.terminal.layout import report, report_json
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import EXIT_FAILED
 from understudy.text import format_count
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import draw_bar, report_json
-from understudy.cli.screen import Screen
-from understudy.cli.stop import explain_interruption
+from understudy.cli.terminal.layout import draw_bar, report_json
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import explain_interruption
 from understudy.text import align_columns, format_count, format_percent
 from understudy.version import install_command
 

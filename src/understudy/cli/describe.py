@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, pipes
-from understudy.cli.layout import report_json
 from understudy.cli.paths import check_outputs, check_table_input
-from understudy.cli.screen import Screen
-from understudy.cli.stop import explain_interruption
+from understudy.cli.terminal.layout import report_json
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import explain_interruption
 from understudy.errors import Refused
 from understudy.text import align_columns
 

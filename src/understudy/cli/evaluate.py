@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_outputs
-from understudy.cli.screen import Screen
-from understudy.cli.stop import explain_interruption
+from understudy.cli.terminal.layout import report, report_json
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import explain_interruption
 from understudy.text import align_columns
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_outputs
+from understudy.cli.terminal.layout import report, report_json
 from understudy.errors import Refused
 
 PICTURE_SUFFIX = ".svg"

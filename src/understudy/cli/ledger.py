@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report, report_json
+from understudy.cli.terminal.layout import report, report_json
 from understudy.errors import Refused
 from understudy.text import align_columns
 

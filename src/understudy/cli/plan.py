@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, settings
-from understudy.cli.layout import report, report_json
-from understudy.cli.screen import Screen
+from understudy.cli.terminal.layout import report, report_json
+from understudy.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
     pass

@@ -22,8 +22,11 @@ from understudy.cli.ledger import ledger
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.schema import schema
-from understudy.cli.screen import Screen
-from understudy.cli.stop import (
+from understudy.cli.studio import studio
+from understudy.cli.synthesize import synthesize
+from understudy.cli.synthesizers import synthesizers
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import (
     EXIT_DONE,
     EXIT_FAILED,
     EXIT_USAGE,
@@ -32,9 +35,6 @@ from understudy.cli.stop import (
     is_interruption,
     write_last_line,
 )
-from understudy.cli.studio import studio
-from understudy.cli.synthesize import synthesize
-from understudy.cli.synthesizers import synthesizers
 from understudy.errors import UnderstudyError
 
 HELP_EPILOG = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted."

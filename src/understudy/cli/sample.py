@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report_json
 from understudy.cli.paths import check_outputs
-from understudy.cli.screen import Screen
-from understudy.cli.stop import explain_interruption
+from understudy.cli.terminal.layout import report_json
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import explain_interruption
 from understudy.text import format_count
 
 

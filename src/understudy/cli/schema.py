@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input, check_outputs
-from understudy.cli.screen import Screen
+from understudy.cli.terminal.layout import report, report_json
+from understudy.cli.terminal.screen import Screen
 
 SCHEMA_REMINDER = (
     "What a schema states becomes public by being used. Where a tool took it from the"

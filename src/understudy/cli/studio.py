@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.layout import report
-from understudy.cli.stop import explain_interruption
+from understudy.cli.terminal.layout import report
+from understudy.cli.terminal.stop import explain_interruption
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, pipes, settings
-from understudy.cli.layout import report, report_json
 from understudy.cli.ledger import (
     check_ledger_exists,
     mention_other_ledgers,
 )
 from understudy.cli.paths import check_cases, check_outputs, check_table_input
-from understudy.cli.screen import Screen
-from understudy.cli.stop import explain_interruption
+from understudy.cli.terminal.layout import report, report_json
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import explain_interruption
 from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:

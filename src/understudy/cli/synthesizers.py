@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report, report_json
+from understudy.cli.terminal.layout import report, report_json
 from understudy.text import align_columns, join_words
 
 if TYPE_CHECKING:

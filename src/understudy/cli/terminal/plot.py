@@ -8,13 +8,13 @@ from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from understudy.attacks.finding import AttackFigure, Bars, Curve, Curves
-from understudy.cli.layout import draw_bar
+from understudy.cli.terminal.layout import draw_bar
 from understudy.svg.axis import axis_ticks, format_axis_number
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from understudy.cli.console import TextConsole
+    from understudy.cli.terminal.console import TextConsole
 
 CURVE_MARKS = "●▲■◆✚"
 TERMINAL_EXPOSED_COLOUR, TERMINAL_SAFE_COLOUR = "bright_red", "bright_blue"
@@ -24,7 +24,7 @@ PLOT_COLUMNS, PLOT_LINES = 56, 14
 
 def plot_figure(figure: AttackFigure, console: TextConsole | None = None) -> None:
     """Draw a figure on stdout."""
-    from understudy.cli.console import TextConsole
+    from understudy.cli.terminal.console import TextConsole
 
     shown = console or TextConsole(file=sys.stdout, highlight=False)
     for line in figure_lines(figure):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from understudy.cli.printer import write_json, write_line
+from understudy.cli.terminal.printer import write_json, write_line
 
 
 def draw_bar(share: float, width: int = 24) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.cli.layout import draw_bar, report_json
+from understudy.cli.terminal.layout import draw_bar, report_json
 from understudy.text import align_columns
 
 

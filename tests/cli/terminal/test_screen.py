@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from kit.cli import CANARY
-from understudy.cli.console import TextConsole
 from understudy.cli.root import run
-from understudy.cli.screen import Screen
+from understudy.cli.terminal.console import TextConsole
+from understudy.cli.terminal.screen import Screen
 from understudy.notices import Notice, NoticeKind
 from understudy.schema import Schema
 from understudy.synthesizers import Independent

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from understudy.cli import root
-from understudy.cli.printer import show_controls, write_json
+from understudy.cli.terminal.printer import show_controls, write_json
 from understudy.schema import Boolean, Categorical, Integer, Schema, Text
 
 TITLE = "\x1b]0;owned\x07"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 
-from understudy.cli.printer import write_line
+from understudy.cli.terminal.printer import write_line
 from understudy.signals import SignalHandler, find_heeded_signals
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130

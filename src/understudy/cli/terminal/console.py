@@ -1,5 +1,5 @@
 """A terminal with colours, on which control characters of a text are shown and not
-obeyed, as cli/printer.py does without colours.
+obeyed, as cli/terminal/printer.py does without colours.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from understudy.cli.printer import show_controls
+from understudy.cli.terminal.printer import show_controls
 
 
 class TextConsole(Console):

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from understudy.cli.printer import show_controls
-from understudy.cli.stop import raise_if_interrupted
+from understudy.cli.terminal.printer import show_controls
+from understudy.cli.terminal.stop import raise_if_interrupted
 from understudy.text import format_percent
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from understudy.cli.console import TextConsole
+    from understudy.cli.terminal.console import TextConsole
     from understudy.notices import Notice
 
 _STAGE_NAME_WIDTH, _STAGE_TEXT_WIDTH = 10, 52
@@ -46,14 +46,14 @@ class Screen:
         # In a pipe nothing is shown, so that a cron job mails nothing but errors.
         if not sys.stderr.isatty():
             return cls(None)
-        from understudy.cli.console import TextConsole
+        from understudy.cli.terminal.console import TextConsole
 
         return cls(TextConsole(stderr=True, highlight=False))
 
     @classmethod
     def plain(cls) -> Screen:
         """Plain text on stdout, for the demo in a pipe."""
-        from understudy.cli.console import TextConsole
+        from understudy.cli.terminal.console import TextConsole
 
         return cls(
             TextConsole(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from understudy.attacks.finding import Bar, Bars, Curve, Curves
-from understudy.cli.plot import figure_lines, plot_figure
+from understudy.cli.terminal.plot import figure_lines, plot_figure
 
 BARS = Bars(
     title="known",

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from understudy.cli.screen import Screen
-from understudy.cli.stop import (
+from understudy.cli.terminal.screen import Screen
+from understudy.cli.terminal.stop import (
     CommandSignals,
     SignalInterrupt,
     is_interruption,

@@ -1,0 +1,1 @@
+"""What a command shows: one printer, colours, layout, plots and progress, and how it ends."""
