@@ -32,7 +32,11 @@ def test_the_whole_way(shell: Shell, tmp_path: Path, permissive: None) -> None:
     assert set(told["comparison"]["columns"]) == {*module.SURVEY_ANSWERS, "affairs"}
     assert max(told["comparison"]["columns"].values()) < 0.2
     assert len(told["comparison"]["pairs"]) == 36
-    assert told["learned"] == ["the bounds of affairs", "the bins of affairs"]
+    learned = told["learned"]
+    assert learned[:2] == ["the bounds of affairs", "the bins of affairs"]
+    # Noise may put a bound below a few of the largest values, and then says so.
+    clipped = "affairs: values beyond the bounds"
+    assert all(line.startswith(clipped) for line in learned[2:])
     with Ledger.open(here / "survey.ledger") as account:
         assert account.totals().epsilon == 1
         assert [e.event for e in account.entries() if e.kind == "note"] == ["compare"]

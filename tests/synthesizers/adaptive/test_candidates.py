@@ -56,10 +56,10 @@ def test_a_pair_informs_its_columns_unless_it_is_a_contrast():
     for title, maps in (("plain", ()), ("contrast", (Centring(2), Identity(8)))):
         candidates = {
             ("a", "b"): Candidate.of(pair, 900.0, 1.0, noise, maps),
-            ("b",): Candidate.of(np.ones(8), 300.0, 1.0, noise),
+            ("b",): Candidate.of(np.full(8, 200.0), 1500.0, 1.0, noise),
         }
         parts[title] = allocate_budget(candidates, noise.power)["b",].part
-    assert parts["plain"] < 0.9 * parts["contrast"]
+    assert 0 < parts["plain"] < 0.9 * parts["contrast"]
 
 
 def test_parts_that_another_plan_fixed_have_the_gain_of_their_own_part():
