@@ -20,11 +20,6 @@ MIN_REPEATED_SHARE = Fraction(1, 10)
 have several: a few doublets are mistakes.
 """
 
-COVERED_UNIT_SHARE = 0.95
-"""Part of the identifiers all of whose rows the proposed `max_rows` keeps. Noise grows
-with it, so the few largest are not worth their price.
-"""
-
 
 def propose_unit(source: TableSource, column: Identifier) -> Identifier:
     """The identifier with a note that proposes it as privacy unit, if it comes again."""
@@ -34,27 +29,14 @@ def propose_unit(source: TableSource, column: Identifier) -> Identifier:
         return column
     cells = layers.query(source.relation, [f"{texts[0]} AS t"])
     counted = f"SELECT t, count(*) AS n FROM ({cells}) WHERE t IS NOT NULL GROUP BY t"
-    ((rows, distinct, most),) = source.engine.run(
-        f"SELECT sum(n), count(*), quantile_disc(n, {COVERED_UNIT_SHARE})"
-        f" FROM ({counted})",
+    ((rows, distinct),) = source.engine.run(
+        f"SELECT sum(n), count(*) FROM ({counted})",
         doing=f'looking at column "{column.name}"',
     )
     if not distinct or rows - distinct < MIN_REPEATED_SHARE * rows:
         return column
-    unit = f"unit: {{id: {column.name}, max_rows: {_round_up(int(most))}}}"
+    # No number: a draft becomes public by use, and how many rows people have would be
+    # a fact about them.
+    unit = f"unit: {{id: {column.name}, max_rows: …}}"
     proposal = f"it comes again: if it stands for a person, declare `{unit}`"
     return replace(column, note=f"{column.note}; {proposal}")
-
-
-def _round_up(rows: int) -> int:
-    """The next of 1, 2, 5, 10, 20, 50, …: no exact count of anybody's rows.
-
-    >>> [_round_up(rows) for rows in (1, 2, 3, 17, 20, 99)]
-    [1, 2, 5, 20, 20, 100]
-    """
-    scale = 1
-    while True:
-        for step in (1, 2, 5):
-            if rows <= step * scale:
-                return step * scale
-        scale *= 10
