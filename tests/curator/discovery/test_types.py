@@ -79,8 +79,8 @@ def test_a_mostly_zero_column_is_not_taken_for_yes_and_no():
 
 @pytest.mark.parametrize("cells", [[], ["12"], [""] * 200])
 def test_nothing_to_go_by_gives_a_list_of_labels(cells):
-    """But for noise beyond four deviations in one of twelve candidates: once in two
-    thousand votes, so no four times in thirty.
+    """But for noise beyond four deviations in one of some thirty candidates: once in a
+    thousand votes, so not four times in thirty (3e-8).
     """
     others = sum(
         not isinstance(elected(cells, epsilon=1), Categorical) for _ in range(30)

@@ -270,15 +270,21 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
         for name, votes in zip(TYPE_CANDIDATES, ballots, strict=True)
         if name != EMPTY_CANDIDATE
     }
-    noticed = VOTE_NOISE_SIGMAS * noise
     total = sum(filled.values())
-    enough = max(noticed, float(MAX_VOTE_ODD_SHARE) * total)
-    if noticed > MAX_STEP_NOISE_SHARE * total:
+    counts_added = dict.fromkeys(filled, 1)
+    if VOTE_NOISE_SIGMAS * noise > MAX_STEP_NOISE_SHARE * total:
         # Too few rows to tell a step: votes for coarse ones count for what they are
         # spelled as.
         for coarse, plain in PLAIN_STEPS.items():
             filled[plain] += filled.pop(coarse)
-    return [name for name in TYPE_CANDIDATES if filled.get(name, 0) > enough]
+            counts_added[plain] += counts_added.pop(coarse)
+    odd = float(MAX_VOTE_ODD_SHARE) * total
+    # A sum of k noisy counts is √k times as noisy as one of them.
+    return [
+        name
+        for name, votes in filled.items()
+        if votes > max(VOTE_NOISE_SIGMAS * noise * sqrt(counts_added[name]), odd)
+    ]
 
 
 def _with_type(column: UndeclaredColumn, elected: str) -> Column:
