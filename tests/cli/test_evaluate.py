@@ -228,6 +228,13 @@ def test_the_terminal_says_what_has_no_number_and_why(
     )
     assert done.code == 0, done.err
     assert "  Linkage to a named file: no file with names was given" in done.out
+    attack = re.search(
+        r"^Membership.*  0\.\d+  the guarantee allows at most (0\.\d+)$",
+        done.out,
+        re.MULTILINE,
+    )
+    assert attack is not None, done.out
+    assert 0.5 < float(attack[1]) < 0.7
     assert re.search(
         r"^  Scoreboard, .*: it needs a holdout", done.out, re.MULTILINE
     ), done.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,31 @@ def test_wrong_usage_is_one_line_and_exit_2(shell: Shell, words: list[str]) -> N
     assert "--help" in done.err
 
 
+@pytest.mark.parametrize("words", [[], ["ledger"], ["schema"]])
+def test_a_group_alone_lists_its_commands_line_by_line(
+    shell: Shell, words: list[str]
+) -> None:
+    done = shell(*words)
+    assert done.code == 2
+    assert done.err == ""
+    assert done.out == shell(*words, "--help").out
+
+
+def test_ledger_commands_stand_in_the_order_in_which_they_are_needed(
+    shell: Shell,
+) -> None:
+    text = shell("ledger").out
+    names = ["init", "show", "verify", "backup", "restore"]
+    places = [text.index(f"\n  {name} ") for name in names]
+    assert places == sorted(places)
+
+
+def test_quiet_and_verbose_exclude_each_other(shell: Shell, people: Path) -> None:
+    done = shell("describe", people, "-o", "p.yaml", "-q", "-v")
+    assert done.code == 2
+    assert "--quiet and --verbose exclude each other" in done.err
+
+
 def test_help_loads_nothing_heavy() -> None:
     """numpy, scipy and DuckDB are loaded when there is something to do."""
     code = (
@@ -94,3 +120,23 @@ def test_debug_raises_it(monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
     monkeypatch.setenv("UNDERSTUDY_DEBUG", "1")
     with pytest.raises(ValueError, match="here"):
         root.run(["synthesize", str(people), "--epsilon", "1", "-o", "out.csv"])
+
+
+def test_a_shell_can_complete_words() -> None:
+    """As the script of docs/cli.md asks, in a process of its own."""
+
+    def complete(line: str) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        done = subprocess.run(
+            [sys.executable, "-c", "from understudy.cli import main; main()"],
+            env={**os.environ, **words, "_UNDERSTUDY_COMPLETE": "bash_complete"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [answer.partition(",")[2] for answer in done.stdout.splitlines()]
+
+    assert complete("understudy led") == ["ledger"]
+    assert complete("understudy ledger ve") == ["verify"]
+    assert "--neighbours" in complete("understudy synthesize --neigh")
+    assert "adaptive" in complete("understudy plan --synthesizer ad")

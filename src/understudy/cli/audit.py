@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     help="Seed of the canaries and of which are added. Privacy noise has no seed.",
 )
 @options.as_json
+@options.verbosity
 @click.pass_obj
 def audit(
     screen: Screen,

@@ -56,6 +56,7 @@ DRAFT_REMINDER = (
 )
 @options.csv_options
 @options.as_json
+@options.verbosity
 @click.pass_obj
 @pipes.takes_piped_table
 def describe(

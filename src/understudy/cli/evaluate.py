@@ -137,6 +137,7 @@ MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
 )
 @options.csv_options
 @options.as_json
+@options.verbosity
 @click.pass_obj
 def evaluate(
     screen: Screen,
@@ -248,12 +249,16 @@ def report_lines(made: Report) -> list[str]:
 
 
 def _value_lines(made: Report) -> list[str]:
-    """Every number with its title."""
+    """Every number with its title and, where the guarantee bounds it, the bound."""
     rows = []
     for assessment in made.assessments:
         for finding in assessment:
             if finding.value is not None:
-                rows.append([finding.title, f"{finding.value:.4g}"])
+                bound = finding.facts.get("bound")
+                said = ""
+                if isinstance(bound, int | float):
+                    said = f"the guarantee allows at most {bound:.4g}"
+                rows.append([finding.title, f"{finding.value:.4g}", said])
     return [*align_columns(rows, right=[1]), ""] if rows else []
 
 

@@ -51,12 +51,15 @@ def mention_other_ledgers(book: Path) -> tuple[str, ...]:
     return (warning,)
 
 
-@click.group(short_help="Privacy budget of a dataset: open, show, verify, back up.")
+@click.group(
+    cls=options.OrderedGroup,
+    short_help="Privacy budget of a dataset: open, show, verify, back up.",
+)
 def ledger() -> None:
     """The privacy budget of a dataset: how much of it was spent, by which runs."""
 
 
-@ledger.command()
+@ledger.command(short_help="Open an account with a cap.")
 @click.argument("path", type=options.PATH_TYPE)
 @click.option(
     "--epsilon",
@@ -117,7 +120,7 @@ def init(
         )
 
 
-@ledger.command()
+@ledger.command(short_help="What was spent, run by run, and what is left.")
 @click.argument("path", type=options.PATH_TYPE)
 @options.as_json
 def show(path: Path, as_json: bool) -> None:
@@ -132,7 +135,7 @@ def show(path: Path, as_json: bool) -> None:
         report(lines)
 
 
-@ledger.command()
+@ledger.command(short_help="Check every digest, total and stored answer.")
 @click.argument("path", type=options.PATH_TYPE)
 @click.option(
     "--anchor",
@@ -165,7 +168,7 @@ def verify(path: Path, anchor: str | None, as_json: bool) -> None:
         )
 
 
-@ledger.command()
+@ledger.command(short_help="Write a backup, also while the account is in use.")
 @click.argument("path", type=options.PATH_TYPE)
 @click.argument("copy", type=options.PATH_TYPE)
 @options.as_json
@@ -193,7 +196,7 @@ def backup(path: Path, copy: Path, as_json: bool) -> None:
     )
 
 
-@ledger.command()
+@ledger.command(short_help="Make a backup the account again.")
 @click.argument("copy", type=options.PATH_TYPE)
 @click.argument("path", type=options.PATH_TYPE)
 @click.option(

@@ -17,12 +17,59 @@ PATH_TYPE = click.Path(path_type=Path)
 NEIGHBOUR_CHOICES = ("add_remove", "replace")
 ACCOUNTING_CHOICES = ("pure", "gdp", "zcdp")
 
+
+class OrderedGroup(click.Group):
+    """Commands in the order in which a custodian needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """As they were added."""
+        return list(self.commands)
+
+
 as_json = click.option(
     "--json",
     "as_json",
     is_flag=True,
     help="Print JSON on stdout, and nothing else.",
 )
+
+
+def _set_verbosity(
+    context: click.Context, option: click.Parameter, value: bool
+) -> None:
+    if not value:
+        return
+    # The context remembers which of the two was seen first.
+    chosen = context.meta.setdefault("understudy.verbosity", option.name)
+    if chosen != option.name:
+        raise click.UsageError("--quiet and --verbose exclude each other")
+    if option.name == "quiet":
+        context.obj.silence()
+    else:
+        context.obj.time_stages()
+
+
+def verbosity(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--quiet and --verbose, which set the command's screen and are not handed on."""
+    for flags, words in VERBOSITY_OPTIONS.items():
+        command = click.option(
+            *flags,
+            is_flag=True,
+            expose_value=False,
+            callback=_set_verbosity,
+            help=words,
+        )(command)
+    return command
+
+
+VERBOSITY_OPTIONS = {
+    ("-v", "--verbose"): (
+        "Write a line to stderr as each stage begins, in a pipe too."
+    ),
+    ("-q", "--quiet"): "Show nothing but errors and what goes to stdout.",
+}
+"""The last is listed first in a command's help."""
+
 epsilon = click.option(
     "--epsilon",
     required=True,

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @options.neighbours
 @options.accounting
 @options.as_json
+@options.verbosity
 @click.pass_obj
 def plan(
     screen: Screen,

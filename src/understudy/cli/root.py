@@ -8,8 +8,10 @@ import os
 from collections.abc import Sequence
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from understudy import __version__
+from understudy.cli import options
 from understudy.cli.answer import answer
 from understudy.cli.attack import attack
 from understudy.cli.audit import audit
@@ -25,6 +27,7 @@ from understudy.cli.schema import schema
 from understudy.cli.studio import studio
 from understudy.cli.synthesize import synthesize
 from understudy.cli.synthesizers import synthesizers
+from understudy.cli.terminal.layout import report
 from understudy.cli.terminal.screen import Screen
 from understudy.cli.terminal.stop import (
     EXIT_DONE,
@@ -40,16 +43,8 @@ from understudy.errors import UnderstudyError
 HELP_EPILOG = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted."
 
 
-class OrderedGroup(click.Group):
-    """Commands in the order in which a custodian needs them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """As they were added."""
-        return list(self.commands)
-
-
 @click.group(
-    cls=OrderedGroup,
+    cls=options.OrderedGroup,
     epilog=HELP_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -103,6 +98,10 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
                 obj=shown,
             )
             return code if isinstance(code, int) else EXIT_DONE
+        # Asked with nothing to do, a group shows its commands, laid out as its help.
+        except NoArgsIsHelpError as error:
+            report(error.format_message().splitlines())
+            return EXIT_USAGE
         # Click would print two lines and its own hint.
         except click.UsageError as error:
             write_last_line(f"{_usage_message(error)} Nothing was done.")

@@ -48,6 +48,7 @@ from understudy.text import format_count
 )
 @options.keep_formulas
 @options.as_json
+@options.verbosity
 @click.pass_obj
 def sample(
     screen: Screen,

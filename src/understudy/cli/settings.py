@@ -12,8 +12,19 @@ import click
 if TYPE_CHECKING:
     from understudy.synthesizers import Synthesizer
 
+
+def complete_synthesizers(
+    _context: click.Context, _option: click.Parameter, begun: str
+) -> list[str]:
+    """Names of algorithms that begin as typed, for a shell that completes words."""
+    from understudy.synthesizers import SYNTHESIZER_CLASSES
+
+    return [name for name in SYNTHESIZER_CLASSES if name.startswith(begun)]
+
+
 synthesizer = click.option(
     "--synthesizer",
+    shell_complete=complete_synthesizers,
     default="adaptive",
     show_default=True,
     metavar="NAME",

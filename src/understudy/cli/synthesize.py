@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     ),
 )
 @options.as_json
+@options.verbosity
 @click.pass_obj
 @pipes.gives_piped_rows
 @pipes.takes_piped_table

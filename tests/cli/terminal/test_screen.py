@@ -56,6 +56,32 @@ def test_a_run_is_told_in_stages_and_words(
     assert CANARY not in text
 
 
+def test_quiet_shows_nothing_on_a_terminal(
+    people: Path, schema: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    screen, console = recorded()
+    words = f"synthesize {people} --schema {schema} --epsilon 1 -o out.csv --quiet"
+    assert run([*words.split(), "--synthesizer", "independent"], screen=screen) == 0
+    assert console.export_text() == ""
+    assert (tmp_path / "out.csv").exists()
+
+
+def test_verbose_times_stages_in_a_pipe_too(
+    people: Path, schema: Path, tmp_path: Path, monkeypatch, capfd
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = f"synthesize {people} --schema {schema} --epsilon 1 -o out.csv -v"
+    screen = Screen(None)
+    assert run([*words.split(), "--synthesizer", "independent"], screen=screen) == 0
+    out, err = capfd.readouterr()
+    assert out == ""
+    stages = re.findall(r"^ +\d+\.\d s  (\w+)$", err, re.MULTILINE)
+    assert stages[-3:] == ["measuring", "fitting", "writing"]
+    assert "Private with ε = 1" in err
+    assert CANARY not in err
+
+
 def test_what_was_learned_is_told(people: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     screen, console = recorded()

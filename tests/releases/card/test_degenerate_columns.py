@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +160,18 @@ def test_noise_alone_makes_no_pile() -> None:
         EMPTY_COLUMN_TEXT, lost=True
     )
     assert _judge_column(codec, all_missing, error=0.6) is None
+
+
+def test_a_frequent_first_value_raises_no_question() -> None:
+    """A value of nine rows in ten is no sign of misspelt labels, whatever the noise."""
+    column = Categorical(name="sex", values=("F", "M"), nullable=False)
+    codec = codec_of(column)
+    for error in (0.001, 0.01, 0.03, 0.05, 0.1, 0.3):
+        for share in (0.9, 0.93):
+            assert _judge_column(codec, np.array([share, 1 - share]), error) is None
+    asked = _judge_column(codec, np.array([0.99, 0.01]), error=0.02)
+    assert asked is not None
+    assert "does the schema spell its values as the file does" in asked.said
+    learned = replace(column, learned=("values",))
+    shares = np.array([0.99, 0.01])
+    assert _judge_column(codec_of(learned), shares, error=0.02) is None

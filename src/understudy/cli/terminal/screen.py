@@ -1,5 +1,6 @@
 """What a terminal shows of a run: a bar while a stage lasts, then one line for each
-stage. In a pipe it shows nothing.
+stage. In a pipe, and with --quiet, it shows nothing; with --verbose, also in a pipe, a
+line as each stage begins.
 
 Everything here goes to stderr, so that stdout belongs to reports and `--json`.
 """
@@ -7,6 +8,7 @@ Everything here goes to stderr, so that stdout belongs to reports and `--json`.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -35,6 +37,9 @@ class Screen:
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._spent: float | None = None
+        self._began: float | None = None
+        """When a verbose screen began to time stages; None if it is not verbose."""
+        self._stage_name = ""
         self.notes: list[str] = []
         """What a run left out or had no room for, to be shown when it is over."""
         self.early_warnings: list[str] = []
@@ -64,6 +69,22 @@ class Screen:
                 color_system=None,
             )
         )
+
+    def silence(self) -> None:
+        """Show nothing from here on, as in a pipe."""
+        self._console = None
+
+    def time_stages(self) -> None:
+        """From here on write a line as each stage begins, with the seconds so far; on
+        stderr even where that is no terminal, so that a log file has them.
+        """
+        if self._console is None:
+            from understudy.cli.terminal.console import TextConsole
+
+            self._console = TextConsole(
+                stderr=True, highlight=False, force_terminal=False, color_system=None
+            )
+        self._began = time.monotonic()
 
     @property
     def is_watched(self) -> bool:
@@ -123,10 +144,11 @@ class Screen:
         raise_if_interrupted()
         # A share belongs to one step: the next stage may charge nothing.
         spent, self._spent = self._spent, None
+        # All rounds of a stage share a bar, and a line.
+        name = stage.partition(" round ")[0]
+        self._time_stage(name)
         if self._bars is None:
             return
-        # All rounds of a stage share a bar.
-        name = stage.partition(" round ")[0]
         said = (
             format_percent(done)
             if spent is None
@@ -142,6 +164,13 @@ class Screen:
             completed=done,
             said=said,
         )
+
+    def _time_stage(self, name: str) -> None:
+        """A line for a stage that begins, if the screen is verbose."""
+        if self._began is None or name == self._stage_name:
+            return
+        self._stage_name = name
+        self.lines([f"{time.monotonic() - self._began:8.1f} s  {name}"], style="dim")
 
     def stage(self, name: str, what: str, share: str = "") -> None:
         """A stage that is over: what it did, and its part of the budget."""

@@ -235,13 +235,12 @@ def _judge_first_value(
 
     It is not called lost: a value like others may well hold all rows.
     """
-    is_catch_all = codec.unlisted_code == 0
+    is_catch_all = codec.unlisted_code == 0 and "values" not in codec.column.learned
     share = catch_all.first
-    if (
-        is_catch_all
-        and _exceeds_noise(share, MIN_CATCH_ALL_SHARE, error)
-        and _is_rest_noise(share, error)
-    ):
+    # Misspelt labels leave no other row. A frequent first value leaves some, so the noise
+    # must be small enough to tell one from the other; values learned are never misspelt.
+    is_nearly_all = share - 2 * error >= MIN_CATCH_ALL_SHARE
+    if is_catch_all and is_nearly_all and _is_rest_noise(share, error):
         said = FIRST_VALUE_TEXT.format(label=codec.labels()[0])
         return DegenerateColumn(said, lost=False)
     return None
