@@ -17,6 +17,8 @@ import understudy
 NAMES = {
     # verbs
     "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release",
+    # estimates out of several copies
+    "analyse", "combine", "load_copies", "SyntheticCopies",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid

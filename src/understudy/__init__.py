@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
     from understudy.evaluation.risk.intruder import Intruder as Intruder
+    from understudy.inference.analysis import analyse as analyse
+    from understudy.inference.analysis import combine as combine
+    from understudy.inference.copies import SyntheticCopies as SyntheticCopies
+    from understudy.inference.copies import load_copies as load_copies
     from understudy.notices import Notice as Notice
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
@@ -61,6 +65,8 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
     "understudy.evaluation.risk.intruder": ("Intruder",),
+    "understudy.inference.analysis": ("analyse", "combine"),
+    "understudy.inference.copies": ("SyntheticCopies", "load_copies"),
     "understudy.notices": ("Notice",),
     "understudy.releases.guarantee": ("Guarantee",),
     "understudy.releases.release": ("Release", "load_release"),
@@ -111,16 +117,20 @@ __all__ = [
     "Role",
     "RunOptions",
     "Schema",
+    "SyntheticCopies",
     "TableLike",
     "Text",
     "Time",
     "UnderstudyError",
     "Unit",
+    "analyse",
     "audit",
+    "combine",
     "compare",
     "describe",
     "errors",
     "evaluate",
+    "load_copies",
     "load_release",
     "plan",
     "synthesize",
