@@ -206,11 +206,11 @@ def test_a_later_format_is_refused(tmp_path):
     path = tmp_path / "a.ledger"
     Ledger.create(path, dataset="a").close()
     file = sqlite3.connect(path)
-    file.execute("PRAGMA user_version=2")
+    file.execute("PRAGMA user_version=3")
     file.close()
     with pytest.raises(
         LedgerError,
-        match=r"later version \(format 2, this one reads 1\): update Understudy",
+        match=r"later version \(format 3, this one reads 2\): update Understudy",
     ):
         Ledger.open(path)
 

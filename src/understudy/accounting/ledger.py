@@ -18,20 +18,25 @@ from types import TracebackType
 from typing import Self
 
 from understudy.accounting.backup import back_up_ledger, restore_ledger
-from understudy.accounting.budget import Budget, spell_value
+from understudy.accounting.budget import Budget
 from understudy.accounting.chain import (
     DELTA_UNITS,
     EPSILON_UNITS,
-    MAX_LEDGER_UNITS,
     LedgerEntry,
-    units_up,
 )
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledgercap import LedgerCap
+from understudy.accounting.ledgercap import LedgerCap, count_run_units
 from understudy.accounting.ledgerfile import LedgerFile
 from understudy.accounting.ledgertables import append_entry, read_entries
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.run import LedgerRun
+from understudy.accounting.questions.analyst import (
+    OWNER_NAME,
+    AnalystStatement,
+    list_statements,
+    refuse_run_beyond_limit,
+)
+from understudy.accounting.questions.grants import append_grant, read_cap
+from understudy.accounting.run import LedgerRun, describe_reservation
 from understudy.accounting.verify import audit_ledger
 from understudy.errors import InvalidBudget, LedgerError, LedgerMismatch
 
@@ -69,14 +74,13 @@ class Ledger:
         self._file = file
         with file.read_transaction() as connection:
             row = connection.execute(
-                "SELECT dataset, neighbours, unit, cap_epsilon, cap_delta FROM account"
+                "SELECT dataset, neighbours, unit FROM account"
             ).fetchone()
         self.path = file.path
-        dataset, neighbours, unit, cap_epsilon, cap_delta = row
+        dataset, neighbours, unit = row
         self.dataset = str(dataset)
         self.neighbours = Neighbours(neighbours)
         self.unit = str(unit)
-        self._cap = LedgerCap(cap_epsilon, cap_delta)
 
     @classmethod
     def create(
@@ -157,7 +161,7 @@ class Ledger:
         ledger = cls.open(path)
         try:
             ledger.expect(dataset=dataset, neighbours=neighbours, unit=unit)
-            if cap is not None and ledger._cap != LedgerCap.of(cap):
+            if cap is not None and ledger._read_cap() != LedgerCap.of(cap):
                 raise LedgerMismatch(
                     f"{ledger.path.name} has another cap: leave the cap out, or use"
                     " another ledger. Nothing was spent."
@@ -193,7 +197,12 @@ class Ledger:
     @property
     def cap(self) -> Budget | None:
         """What may be spent in all; None without a cap."""
-        return self._cap.to_budget()
+        return self._read_cap().to_budget()
+
+    def _read_cap(self) -> LedgerCap:
+        # Read each time: another process may have granted more.
+        with self._file.read_transaction() as connection:
+            return read_cap(connection)
 
     @property
     def head(self) -> str:
@@ -209,8 +218,9 @@ class Ledger:
         *,
         event: str,
         filter: Filter | None = None,
-        analyst: str = "",
+        analyst: str = OWNER_NAME,
         scope: str = "",
+        purpose: str = "",
         run_id: str | None = None,
         table: Mapping[str, str] | None = None,
     ) -> LedgerRun:
@@ -220,6 +230,8 @@ class Ledger:
         Steps are charged against `filter`, by default `Filter.of(budget)`; it may not
         admit more than the budget is worth. `table` is what is public about the table
         the run is for, kept so that resuming on another one is noticed (`Run.table`).
+        An `analyst` takes it from their own limit too; `scope` and `purpose` say what
+        the run is about and why, for whoever reads the account.
         """
         filter = Filter.of(budget) if filter is None else filter
         if not filter.fits_budget(budget):
@@ -227,14 +239,9 @@ class Ledger:
                 f"The run's filter would admit more than its budget of {budget}."
                 " Nothing was spent."
             )
-        epsilon = units_up(budget.epsilon, EPSILON_UNITS)
-        delta = units_up(budget.delta, DELTA_UNITS)
-        if max(epsilon, delta) > MAX_LEDGER_UNITS:
-            raise InvalidBudget(
-                f"ε = {spell_value(budget.epsilon)} is more than a ledger can count."
-                " Nothing was spent."
-            )
+        units = count_run_units(budget)
         name = secrets.token_hex(8) if run_id is None else run_id
+        detail = describe_reservation(budget, filter, table=table, purpose=purpose)
         with self._file.write_transaction() as connection:
             if not name or any(read_entries(connection, "WHERE run = ?", (name,))):
                 raise LedgerError(
@@ -245,17 +252,8 @@ class Ledger:
                 "SELECT spent_epsilon, spent_delta FROM account"
             ).fetchone()
             # In the transaction that writes the entry: no other run comes in between.
-            self._cap.refuse_overspending(spent, (epsilon, delta), self.path.name)
-            # "currency" is what the file format calls the accounting.
-            detail: dict[str, object] = {
-                "epsilon": str(budget.epsilon),
-                "delta": str(budget.delta),
-                "currency": str(filter.accounting),
-                "total": str(filter.total),
-                "total_delta": str(filter.delta),
-            }
-            if table:
-                detail["table"] = dict(table)
+            read_cap(connection).refuse_overspending(spent, units, self.path.name)
+            refuse_run_beyond_limit(connection, analyst, units, self.path.name)
             entry = append_entry(
                 connection,
                 kind="reserve",
@@ -263,8 +261,8 @@ class Ledger:
                 run=name,
                 analyst=analyst,
                 scope=scope,
-                epsilon=epsilon,
-                delta=delta,
+                epsilon=units[0],
+                delta=units[1],
                 detail=detail,
             )
         return LedgerRun(self._file, entry)
@@ -288,6 +286,28 @@ class Ledger:
                 LedgerRun(self._file, entry)
                 for entry in read_entries(connection, "WHERE kind = 'reserve'")
             ]
+
+    def grant(
+        self, budget: Budget, *, analyst: str = OWNER_NAME, reason: str = ""
+    ) -> Budget:
+        """Raise the limit of an analyst by this much, or the cap of the account where no
+        analyst is named; returns what it is now.
+
+        A first grant is the limit itself. What was spent stays spent.
+        """
+        with self._file.write_transaction() as connection:
+            return append_grant(
+                connection,
+                LedgerCap.of(budget),
+                analyst=analyst,
+                reason=reason,
+                name=self.path.name,
+            )
+
+    def statements(self) -> tuple[AnalystStatement, ...]:
+        """What each analyst was answered, and may be; the owner has the empty name."""
+        with self._file.read_transaction() as connection:
+            return tuple(list_statements(connection))
 
     def note(
         self, event: str, text: str, *, analyst: str = "", scope: str = ""

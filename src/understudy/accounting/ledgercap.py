@@ -11,6 +11,7 @@ from understudy.accounting.chain import (
     EPSILON_UNITS,
     MAX_LEDGER_UNITS,
     units_down,
+    units_up,
 )
 from understudy.errors import BudgetExceeded, InvalidBudget
 
@@ -45,6 +46,13 @@ class LedgerCap:
             Fraction(self.epsilon, EPSILON_UNITS), Fraction(self.delta, DELTA_UNITS)
         )
 
+    def require_budget(self) -> Budget:
+        """The same, where there is a cap."""
+        budget = self.to_budget()
+        if budget is None:
+            raise ValueError("there is no cap")
+        return budget
+
     def refuse_overspending(
         self, spent: tuple[int, int], asked: tuple[int, int], name: str
     ) -> None:
@@ -53,6 +61,24 @@ class LedgerCap:
         """
         _refuse_beyond("ε", EPSILON_UNITS, self.epsilon, spent[0], asked[0], name)
         _refuse_beyond("δ", DELTA_UNITS, self.delta, spent[1], asked[1], name)
+
+
+def count_run_units(budget: Budget) -> tuple[int, int]:
+    """The ε and δ of a run in ledger units, rounded up.
+
+    >>> count_run_units(Budget.of(1, 0))
+    (1000000000, 0)
+    """
+    units = (
+        units_up(budget.epsilon, EPSILON_UNITS),
+        units_up(budget.delta, DELTA_UNITS),
+    )
+    if max(units) > MAX_LEDGER_UNITS:
+        raise InvalidBudget(
+            f"ε = {spell_value(budget.epsilon)} is more than a ledger can count."
+            " Nothing was spent."
+        )
+    return units
 
 
 def _refuse_beyond(

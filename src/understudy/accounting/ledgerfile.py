@@ -31,7 +31,11 @@ from understudy.accounting.ledgerdisk import (
     refuse_hard_links,
     set_durable,
 )
-from understudy.accounting.ledgertables import LEDGER_FORMAT_VERSION, create_tables
+from understudy.accounting.ledgertables import (
+    LEDGER_FORMAT_VERSION,
+    SHARED_LEDGER_FORMAT_VERSION,
+    create_tables,
+)
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
 
 LEDGER_APPLICATION_ID = 0x55444C47
@@ -217,10 +221,11 @@ class LedgerFile:
             raise LedgerError(
                 f"{name} is not a ledger: choose another file. Nothing was spent."
             )
-        if version > LEDGER_FORMAT_VERSION:
+        if version > SHARED_LEDGER_FORMAT_VERSION:
             raise LedgerError(
                 f"{name} was written by a later version (format {version}, this one"
-                f" reads {LEDGER_FORMAT_VERSION}): update Understudy. Nothing was spent."
+                f" reads {SHARED_LEDGER_FORMAT_VERSION}): update Understudy. Nothing"
+                " was spent."
             )
         return bool(application == LEDGER_BACKUP_APPLICATION_ID)
 

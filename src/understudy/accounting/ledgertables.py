@@ -20,7 +20,12 @@ from understudy.accounting.chain import (
 )
 
 LEDGER_FORMAT_VERSION = 1
-"""Version of the file format; a ledger of a later one is refused."""
+"""Version of the file format that a ledger begins with."""
+
+SHARED_LEDGER_FORMAT_VERSION = 2
+"""Version from the first grant, scope or analyst of a shared run on: earlier versions
+of Understudy could not check these, and refuse the file. A later one is refused here.
+"""
 
 LEDGER_TABLE_DEFINITIONS = {
     "account": (
@@ -145,6 +150,13 @@ def append_entry(
         (number, digest, epsilon, delta),
     )
     return entry
+
+
+def require_shared_format(connection: sqlite3.Connection) -> None:
+    """Mark a file that earlier versions cannot check; inside a writing transaction."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < SHARED_LEDGER_FORMAT_VERSION:
+        connection.execute(f"PRAGMA user_version={SHARED_LEDGER_FORMAT_VERSION}")
 
 
 def read_entries(

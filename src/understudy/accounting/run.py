@@ -20,18 +20,57 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Mapping
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledgerfile import LedgerFile
-from understudy.accounting.ledgertables import append_entry, read_last_entry
+from understudy.accounting.ledgertables import (
+    append_entry,
+    read_last_entry,
+    require_shared_format,
+)
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.questions.analyst import (
+    OWNER_NAME,
+    read_analyst_spending,
+    refuse_beyond_limit,
+)
+from understudy.accounting.questions.partition import (
+    PartitionScope,
+    charge_scope,
+    read_scoped_spending,
+)
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
 
 _CHARGES_OF_RUN_SQL = "WHERE run = ? AND kind = 'charge'"
 _CHARGE_OF_STEP_SQL = "WHERE run = ? AND kind = 'charge' AND step = ?"
 _FINISH_OF_RUN_SQL = "WHERE run = ? AND kind = 'finish'"
+
+
+def describe_reservation(
+    budget: Budget,
+    filter: Filter,
+    *,
+    table: Mapping[str, str] | None = None,
+    purpose: str = "",
+) -> dict[str, object]:
+    """What the entry of a reservation says, and `LedgerRun` reads."""
+    # "currency" is what the file format calls the accounting.
+    detail: dict[str, object] = {
+        "epsilon": str(budget.epsilon),
+        "delta": str(budget.delta),
+        "currency": str(filter.accounting),
+        "total": str(filter.total),
+        "total_delta": str(filter.delta),
+    }
+    if table:
+        detail["table"] = dict(table)
+    if purpose:
+        detail["purpose"] = purpose
+    return detail
 
 
 class LedgerRun:
@@ -103,54 +142,88 @@ class LedgerRun:
             )
         return bytes(payload)
 
-    def charge(self, step: int, cost: Cost, digest: str) -> None:
+    def charge(
+        self,
+        step: int,
+        cost: Cost,
+        digest: str,
+        *,
+        analyst: str | None = None,
+        purpose: str = "",
+        scope: PartitionScope | None = None,
+    ) -> None:
         """Pay for a step, durably, before anything is drawn; BudgetExceeded leaves
         everything as it was.
+
+        `analyst` is who asks, by default the one in whose name the run was reserved;
+        another one pays from their own limit too. A `scope` says which units the answer
+        can depend on: what others paid does not add up with it.
         """
         with self._file.write_transaction() as connection:
-            if read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None:
-                raise LedgerError(
-                    f"Run {self.id} is finished and takes no more questions: start a"
-                    " new run. Nothing was spent."
-                )
-            if self._has_answer(connection, step):
-                raise LedgerError(
-                    f"Step {step} of run {self.id} has its answer already: replay it."
-                    " Nothing was spent."
-                )
-            # Read anew in each transaction: another process may have resumed the run.
-            filter = self._filter(
-                read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
-            )
-            try:
-                filter.admit(cost)
-            except BudgetExceeded as error:
-                before = read_last_entry(
-                    connection, _CHARGE_OF_STEP_SQL, (self.id, step)
-                )
-                if before is None:
-                    raise
-                raise BudgetExceeded(
-                    f"Step {step} was paid for and its answer was lost in a crash;"
-                    f" paying again: {error}"
-                ) from None
-            append_entry(
+            self.charge_within(
                 connection,
-                kind="charge",
-                event=self.event,
-                run=self.id,
-                step=step,
-                analyst=self._reserved.analyst,
-                scope=self._reserved.scope,
-                detail={
-                    "request": digest,
-                    "amount": str(cost.amount),
-                    "delta": str(cost.delta),
-                    "currency": str(cost.accounting),
-                    "run_spent": str(filter.spent),
-                    "run_spent_delta": str(filter.spent_delta),
-                },
+                step,
+                cost,
+                digest,
+                analyst=analyst,
+                purpose=purpose,
+                scope=scope,
             )
+
+    def charge_within(
+        self,
+        connection: sqlite3.Connection,
+        step: int,
+        cost: Cost,
+        digest: str,
+        *,
+        analyst: str | None = None,
+        purpose: str = "",
+        scope: PartitionScope | None = None,
+    ) -> None:
+        """`charge` inside a writing transaction."""
+        self._refuse_closed_step(connection, step)
+        asker = self._reserved.analyst if analyst is None else analyst
+        # Read anew in each transaction: another process may have resumed the run.
+        last = read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
+        filter = self._filter(last)
+        spending = read_scoped_spending({} if last is None else last.facts)
+        neighbours, unit = _read_relation(connection)
+        marginal = charge_scope(spending, cost, scope, neighbours=neighbours, unit=unit)
+        self._admit_step(connection, filter, step, marginal)
+        detail = _charge_facts(digest, cost, filter)
+        if purpose:
+            detail["purpose"] = purpose
+        if spending.tallies:
+            detail["partitions"] = spending.to_facts()
+        if scope is not None:
+            detail["scope"] = scope.to_facts()
+        detail.update(self.charge_analyst(connection, asker, cost))
+        if not detail.keys().isdisjoint(("partitions", "analyst_spent")):
+            require_shared_format(connection)
+        append_entry(
+            connection,
+            kind="charge",
+            event=self.event,
+            run=self.id,
+            step=step,
+            analyst=asker,
+            scope=self._reserved.scope if scope is None else scope.column,
+            detail=detail,
+        )
+
+    def charge_analyst(
+        self, connection: sqlite3.Connection, analyst: str, cost: Cost
+    ) -> dict[str, object]:
+        """What an analyst has spent after a question in this run, for the entry that
+        charges it; BudgetExceeded beyond their limit. Empty for the owner, and for
+        whoever reserved the whole run.
+        """
+        if analyst in (OWNER_NAME, self._reserved.analyst):
+            return {}
+        spent = read_analyst_spending(connection, analyst).add_cost(cost)
+        refuse_beyond_limit(connection, analyst, spent, self._file.path.name)
+        return {"analyst_spent": spent.to_facts()}
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
         """Keep the answer of a step that was charged for this very request; after this
@@ -178,8 +251,8 @@ class LedgerRun:
                 event=self.event,
                 run=self.id,
                 step=step,
-                analyst=self._reserved.analyst,
-                scope=self._reserved.scope,
+                analyst=charge.analyst,
+                scope=charge.scope,
                 detail={
                     "request": digest,
                     "payload": hashlib.sha256(payload).hexdigest(),
@@ -202,6 +275,33 @@ class LedgerRun:
                 detail={},
             )
 
+    def _refuse_closed_step(self, connection: sqlite3.Connection, step: int) -> None:
+        """Refuse a step of a finished run, and one that has its answer."""
+        if read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None:
+            raise LedgerError(
+                f"Run {self.id} is finished and takes no more questions: start a new"
+                " run. Nothing was spent."
+            )
+        if self._has_answer(connection, step):
+            raise LedgerError(
+                f"Step {step} of run {self.id} has its answer already: replay it."
+                " Nothing was spent."
+            )
+
+    def _admit_step(
+        self, connection: sqlite3.Connection, filter: Filter, step: int, cost: Cost
+    ) -> None:
+        try:
+            filter.admit(cost)
+        except BudgetExceeded as error:
+            before = read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step))
+            if before is None:
+                raise
+            raise BudgetExceeded(
+                f"Step {step} was paid for and its answer was lost in a crash; paying"
+                f" again: {error}"
+            ) from None
+
     def _has_answer(self, connection: sqlite3.Connection, step: int) -> bool:
         query = "SELECT 1 FROM answer WHERE run = ? AND step = ?"
         return connection.execute(query, (self.id, step)).fetchone() is not None
@@ -218,3 +318,21 @@ class LedgerRun:
             filter.spent = read_amount(charge.facts["run_spent"])
             filter.spent_delta = read_amount(charge.facts["run_spent_delta"])
         return filter
+
+
+def _read_relation(connection: sqlite3.Connection) -> tuple[Neighbours, str]:
+    """The neighbour relation and the unit of the account."""
+    row = connection.execute("SELECT neighbours, unit FROM account").fetchone()
+    return Neighbours(row[0]), str(row[1])
+
+
+def _charge_facts(digest: str, cost: Cost, filter: Filter) -> dict[str, object]:
+    """What a charge was for, and what its run has spent after it."""
+    return {
+        "request": digest,
+        "amount": str(cost.amount),
+        "delta": str(cost.delta),
+        "currency": str(cost.accounting),
+        "run_spent": str(filter.spent),
+        "run_spent_delta": str(filter.spent_delta),
+    }

@@ -6,15 +6,11 @@ import hashlib
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
 
-from understudy.accounting.chain import GENESIS_DIGEST, LedgerEntry, read_amount
+from understudy.accounting.chain import GENESIS_DIGEST, LedgerEntry
 from understudy.accounting.ledgerfile import LedgerFile
-from understudy.accounting.ledgertables import (
-    LEDGER_FORMAT_VERSION,
-    LEDGER_TABLE_DEFINITIONS,
-    read_entries,
-)
+from understudy.accounting.ledgertables import LEDGER_TABLE_DEFINITIONS, read_entries
+from understudy.accounting.questions.replay import ChainReplay
 from understudy.errors import LedgerTampered
 
 
@@ -108,8 +104,7 @@ def _check_chain(
     previous = GENESIS_DIGEST
     spent_epsilon = spent_delta = 0
     seen = set()
-    # What each run has spent by its own entries, and what it may spend.
-    runs: dict[str, list[Fraction]] = {}
+    replayed = ChainReplay(chain[0]) if chain else None
     for expected, entry in enumerate(chain, 1):
         if entry.number != expected:
             raise found(f"entry {expected} is missing")
@@ -122,42 +117,17 @@ def _check_chain(
         seen.add(previous)
         spent_epsilon += entry.epsilon
         spent_delta += entry.delta
-        if entry.kind == "reserve":
-            runs[entry.run] = [Fraction(0), _read_reserved_total(entry)]
-        elif entry.kind == "charge":
-            spent, total = runs[entry.run]
-            stated = read_amount(entry.facts["run_spent"])
-            # At most: a long sum is rounded up when it is stated.
-            if not spent + read_amount(entry.facts["amount"]) <= stated <= total:
-                raise found(f"entry {expected} charges its run other than it says")
-            runs[entry.run][0] = stated
+        fault = replayed.follow(entry) if replayed else ""
+        if fault:
+            raise found(f"entry {expected} {fault}")
     if not chain or len(chain) != account["entries"] or previous != account["head"]:
         raise found(f"entry {len(chain)} is not the last one written")
     stated_totals = (account["spent_epsilon"], account["spent_delta"])
     if (spent_epsilon, spent_delta) != stated_totals:
         raise found(f"the total does not equal the sum of entries 1 to {len(chain)}")
-    _check_opening(chain[0], account, found)
-    return seen
-
-
-def _read_reserved_total(entry: LedgerEntry) -> Fraction:
-    """What a run may spend; its other amounts are read too, so that none is damaged."""
-    for name in ("epsilon", "delta", "total_delta"):
-        read_amount(entry.facts[name])
-    return read_amount(entry.facts["total"])
-
-
-def _check_opening(
-    first: LedgerEntry,
-    account: dict[str, object],
-    found: Callable[[str], LedgerTampered],
-) -> None:
-    """The first entry repeats the account's header, which no other entry seals."""
-    names = ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")
-    header = {name: account[name] for name in names}
-    expected = {**header, "format": LEDGER_FORMAT_VERSION}
-    if first.kind != "open" or first.facts != expected:
+    if replayed is None or not replayed.opens(account):
         raise found("entry 1 opened another account than this one")
+    return seen
 
 
 def _check_answers(
