@@ -12,6 +12,7 @@ aftermath, spending       what a failed run leaves spent; totals in words
 ledgerfile, ledgertables  the file under a ledger, its tables and entries
 ledgerdisk, backup        made whole or not at all; copies that cannot be spent from
 chain, verify             sealed entries, and the check that they add up
+questions/                one long run for questions, limits of analysts, scopes
 """
 
 from understudy.accounting.advice import advise_on_budget
@@ -44,6 +45,13 @@ from understudy.accounting.pricing import (
     price_choice,
     scale_for,
 )
+from understudy.accounting.questions.partition import PartitionScope
+from understudy.accounting.questions.question_run import (
+    QuestionRun,
+    StoredAnswer,
+    composition_saving,
+    open_questions,
+)
 from understudy.accounting.run import LedgerRun
 from understudy.accounting.sensitivity import (
     histogram_sensitivity,
@@ -63,11 +71,15 @@ __all__ = [
     "LedgerRun",
     "LedgerTotals",
     "Neighbours",
+    "PartitionScope",
+    "QuestionRun",
     "Sensitivity",
+    "StoredAnswer",
     "advise_on_budget",
     "choice_epsilon_for",
     "compose_parallel",
     "compose_sequential",
+    "composition_saving",
     "default_law",
     "digest_of",
     "epsilon_of",
@@ -79,6 +91,7 @@ __all__ = [
     "histogram_sensitivity",
     "marginal_sensitivity",
     "mu_squared_for",
+    "open_questions",
     "price",
     "price_choice",
     "rho_for",

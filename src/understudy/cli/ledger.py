@@ -1,4 +1,6 @@
-"""`understudy ledger`: open the account of a dataset, show it, verify it, back it up."""
+"""`understudy ledger`: open the account of a dataset, show it, raise its limits, verify
+it, back it up.
+"""
 
 from __future__ import annotations
 
@@ -122,17 +124,62 @@ def init(
 
 @ledger.command(short_help="What was spent, run by run, and what is left.")
 @click.argument("path", type=options.PATH_TYPE)
+@click.option(
+    "--by",
+    type=click.Choice(["run", "analyst"]),
+    default="run",
+    show_default=True,
+    help="One line for each run, or for each analyst with their limit.",
+)
 @options.as_json
-def show(path: Path, as_json: bool) -> None:
-    """What was spent on a dataset, run by run, and what is left."""
+def show(path: Path, by: str, as_json: bool) -> None:
+    """What was spent on a dataset, run by run or analyst by analyst, and what is left."""
     from understudy.accounting.ledger import Ledger
 
     with Ledger.open(path) as account:
-        facts, lines = _ledger_facts(account), _ledger_lines(account)
+        facts = _ledger_facts(account)
+        lines = _analyst_lines(account) if by == "analyst" else _ledger_lines(account)
     if as_json:
         report_json(facts)
     else:
         report(lines)
+
+
+@ledger.command(short_help="Raise the cap, or the limit of an analyst.")
+@click.argument("path", type=options.PATH_TYPE)
+@click.option("--epsilon", required=True, metavar="E", help="ε to add to the limit.")
+@click.option("--delta", metavar="D", help="δ to add to the limit. Default: 1e-9.")
+@click.option(
+    "--analyst",
+    default="",
+    metavar="NAME",
+    help="Whose limit. Without it, the cap of the whole account.",
+)
+@click.option("--reason", default="", metavar="TEXT", help="Kept with the grant.")
+@options.as_json
+def grant(
+    path: Path,
+    epsilon: str,
+    delta: str | None,
+    analyst: str,
+    reason: str,
+    as_json: bool,
+) -> None:
+    """Raise the limit of an analyst, or the cap of the account at PATH. A first grant
+    sets the limit of an analyst; what was spent is never reset.
+    """
+    from understudy.accounting.budget import Budget
+    from understudy.accounting.ledger import Ledger
+
+    more = Budget.of(epsilon, delta)
+    with Ledger.open(path) as account:
+        limit = account.grant(more, analyst=analyst, reason=reason)
+        facts = _ledger_facts(account)
+    if as_json:
+        report_json(facts)
+        return
+    whose = f"{analyst} may be answered" if analyst else "the account may spend"
+    report([f"{path}: {whose} {limit} in all."])
 
 
 @ledger.command(short_help="Check every digest, total and stored answer.")
@@ -238,14 +285,46 @@ def _ledger_facts(account: Ledger) -> dict[str, object]:
     from understudy.accounting.spending import account_facts, list_runs
 
     notes = [
-        {"time": entry.time, "event": entry.event, "text": entry.facts.get("text", "")}
+        {"time": entry.time, "event": entry.event, "text": _note_text(entry)}
         for entry in _find_notes(account)
     ]
     return {
         **account_facts(account),
         "runs": [run.to_dict() for run in list_runs(account.entries())],
+        "analysts": [one.to_dict() for one in account.statements()],
         "notes": notes,
     }
+
+
+def _analyst_lines(account: Ledger) -> list[str]:
+    """An account analyst by analyst, for a person; the first line is the owner's."""
+    from understudy.accounting.budget import spell_value
+
+    header = [
+        "analyst",
+        "ε answered",
+        "limit ε",
+        "limit δ",
+        "runs",
+        "questions",
+        "again",
+    ]
+    rows = [header]
+    for statement in account.statements():
+        limit = statement.limit
+        rows.append(
+            [
+                statement.analyst or "(owner)",
+                spell_value(statement.epsilon),
+                "none" if limit is None else spell_value(limit.epsilon),
+                "none" if limit is None else spell_value(limit.delta),
+                str(statement.runs),
+                str(statement.questions),
+                str(statement.replays),
+            ]
+        )
+    title = f"{account.dataset}, for {account.neighbours.phrase(account.unit)}"
+    return [title, "", *align_columns(rows, right=[1, 2, 3, 4, 5, 6])]
 
 
 def _ledger_lines(account: Ledger) -> list[str]:
@@ -271,7 +350,7 @@ def _ledger_lines(account: Ledger) -> list[str]:
         header = ["run", "begun", "ε", "δ", "for", ""]
         lines += ["", *align_columns([header, *rows], right=[2, 3])]
     notes = [
-        f"{_to_minute(entry.time)}  {entry.event}: {entry.facts.get('text', '')}"
+        f"{_to_minute(entry.time)}  {entry.event}: {_note_text(entry)}"
         for entry in _find_notes(account)
     ]
     if notes:
@@ -284,8 +363,8 @@ def _run_cells(run: ReservedRun) -> list[str]:
     from understudy.accounting.aftermath import UNANSWERED_RUN_EXPLANATION
     from understudy.accounting.budget import spell_value
 
-    state = ""
-    if not run.is_finished:
+    state = "open for questions" if run.is_open else ""
+    if not run.is_finished and not run.is_open:
         remedy = "--resume takes it up at no new cost"
         if not run.is_resumable:
             remedy = UNANSWERED_RUN_EXPLANATION
@@ -301,8 +380,17 @@ def _run_cells(run: ReservedRun) -> list[str]:
 
 
 def _find_notes(account: Ledger) -> list[LedgerEntry]:
-    """Comparisons and audits that read real rows, and restored backups."""
-    return [entry for entry in account.entries() if entry.kind in ("note", "restore")]
+    """Comparisons and audits that read real rows, restored backups and grants."""
+    kinds = ("note", "restore", "grant")
+    return [entry for entry in account.entries() if entry.kind in kinds]
+
+
+def _note_text(entry: LedgerEntry) -> str:
+    from understudy.accounting.questions.grants import describe_grant
+
+    if entry.kind == "grant":
+        return describe_grant(entry)
+    return str(entry.facts.get("text", ""))
 
 
 def _to_minute(time: str) -> str:
