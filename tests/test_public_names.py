@@ -16,7 +16,7 @@ import understudy
 
 NAMES = {
     # verbs
-    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release",
+    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "sign_off",
     # estimates out of several copies
     "analyse", "combine", "load_copies", "SyntheticCopies",
     # what a table looks like
@@ -26,7 +26,7 @@ NAMES = {
     # how a run is kept and watched, and who attacks its release
     "RunOptions", "Intruder",
     # what comes out
-    "Guarantee", "Notice", "Plan", "Release", "Report",
+    "Guarantee", "Notice", "Plan", "Release", "Report", "SignOff",
     # what goes wrong
     "UnderstudyError", "errors",
     # what a table may be, and which algorithms there are

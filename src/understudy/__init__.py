@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from understudy.releases.release import load_release as load_release
     from understudy.reports.evaluate import evaluate as evaluate
     from understudy.reports.report import Report as Report
+    from understudy.reports.signoff import SignOff as SignOff
+    from understudy.reports.signoff import sign_off as sign_off
     from understudy.schema.columns.base import Role as Role
     from understudy.schema.columns.discrete import Boolean as Boolean
     from understudy.schema.columns.discrete import Categorical as Categorical
@@ -87,6 +89,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.open": ("TableLike",),
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
+    "understudy.reports.signoff": ("SignOff", "sign_off"),
     "understudy.workflow.planning.plan": ("Plan", "plan"),
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
@@ -117,6 +120,7 @@ __all__ = [
     "Role",
     "RunOptions",
     "Schema",
+    "SignOff",
     "SyntheticCopies",
     "TableLike",
     "Text",
@@ -133,6 +137,7 @@ __all__ = [
     "load_copies",
     "load_release",
     "plan",
+    "sign_off",
     "synthesize",
     "synthesizers",
 ]

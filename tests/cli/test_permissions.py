@@ -59,6 +59,10 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
         "public.html": PUBLIC,
         "public.json": PUBLIC,
     },
+    ("signoff", "r.understudy", "rows.csv", "-o", "sheet.html"): {
+        "sheet.html": PUBLIC,
+        "sheet.json": PUBLIC,
+    },
     ("explain", "r.understudy", "-o", "gains.svg"): {"gains.svg": PUBLIC},
     ("attack", "ages", "-o", "made.svg"): {"made.svg": PUBLIC},
     ("attack", "reconstruct", "block.yaml", "-o", "people-found.json"): {

@@ -18,6 +18,7 @@ COMMANDS = [
     "plan",
     "synthesize",
     "sample",
+    "signoff",
     "ledger",
     "synthesizers",
     "attack",

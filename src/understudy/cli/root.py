@@ -24,6 +24,7 @@ from understudy.cli.ledger import ledger
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.schema import schema
+from understudy.cli.signoff import signoff
 from understudy.cli.studio import studio
 from understudy.cli.synthesize import synthesize
 from understudy.cli.synthesizers import synthesizers
@@ -69,6 +70,7 @@ for command in (
     explain,
     answer,
     evaluate,
+    signoff,
     ledger,
     synthesizers,
     attack,

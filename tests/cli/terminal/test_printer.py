@@ -122,6 +122,8 @@ COMMANDS: dict[str, list[str]] = {
     "card of two": ["card", RELEASE, "--of", f"{AGE},{SEX}"],
     "card, as JSON": ["card", RELEASE, "--json"],
     "explain": ["explain", RELEASE, "-o", f"gains{CLEAR}.svg"],
+    "signoff": ["signoff", RELEASE, "--purpose", CLEAR, "-o", f"sheet{CLEAR}.html"],
+    "signoff, as JSON": ["signoff", RELEASE, "--analyst", CLEAR, "--json"],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
     "evaluate": [
