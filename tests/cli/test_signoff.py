@@ -77,3 +77,21 @@ def test_what_cannot_be_signed_is_refused(
     done = shell("signoff", release, *words)
     assert done.code == code
     assert said in done.err
+
+
+def test_analyst_and_purpose_of_a_run_are_kept(shell: Shell, people: Path) -> None:
+    done = shell(
+        *("synthesize", people, "--epsilon", 1, "--synthesizer", "independent"),
+        *("--analyst", "Ada", "--purpose", "a course on surveys"),
+        *("-o", "out.csv", "--release", "out.understudy"),
+    )
+    assert done.code == 0, done.err
+    ledger = f"{people}.ledger"
+    assert (
+        "independent for Ada: a course on surveys"
+        in shell("ledger", "show", ledger).out
+    )
+    (run,) = shell("ledger", "show", ledger, "--json").json["runs"]
+    assert (run["analyst"], run["purpose"]) == ("Ada", "a course on surveys")
+    sheet = shell("signoff", "out.understudy", "--ledger", ledger, "--json").json
+    assert (sheet["analyst"], sheet["purpose"]) == ("Ada", "a course on surveys")

@@ -159,6 +159,8 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     page.select_option("#synthesizer", "mst")
     expect(page.locator("#marginals tbody tr").first).to_be_visible()
     expect(page.locator("#meaning")).to_contain_text("times in 100")
+    page.fill("#analyst", "Ada")
+    page.fill("#purpose", "a course")
     page.click("#run")
     page.wait_for_url("**/run/*")
     expect(page.locator("#charts > li")).to_have_count(4)
@@ -194,7 +196,8 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
         line.split(",") for line in lines[:11]
     ]
     # One sheet to sign, with the digest of the very file that was downloaded.
-    page.fill("#signoff input[name=purpose]", "a course")
+    expect(page.locator("#command")).to_contain_text("--purpose 'a course'")
+    expect(page.locator("#signoff input[name=analyst]")).to_have_value("Ada")
     page.fill("#signoff input[name=until]", "2099-12-31")
     with page.expect_popup() as opened:
         page.click("text=Sign-off page")

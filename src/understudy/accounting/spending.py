@@ -55,6 +55,7 @@ class ReservedRun:
     time: str
     event: str
     analyst: str
+    purpose: str
     epsilon: Fraction
     delta: Fraction
     is_finished: bool
@@ -71,6 +72,7 @@ class ReservedRun:
             "time": self.time,
             "event": self.event,
             "analyst": self.analyst,
+            "purpose": self.purpose,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "finished": self.is_finished,
@@ -95,6 +97,7 @@ def list_runs(chain: Sequence[LedgerEntry]) -> list[ReservedRun]:
                     time=entry.time,
                     event=entry.event,
                     analyst=entry.analyst,
+                    purpose=str(entry.facts.get("purpose", "")),
                     epsilon=epsilon,
                     delta=delta,
                     is_finished=is_finished,

@@ -374,9 +374,17 @@ def _run_cells(run: ReservedRun) -> list[str]:
         _to_minute(run.time),
         spell_value(run.epsilon),
         spell_value(run.delta),
-        run.event,
+        _describe_use(run),
         state,
     ]
+
+
+def _describe_use(run: ReservedRun) -> str:
+    """What a run was, for whom and what for, as far as the ledger knows."""
+    words = run.event
+    if run.analyst:
+        words += f" for {run.analyst}"
+    return f"{words}: {run.purpose}" if run.purpose else words
 
 
 def _find_notes(account: Ledger) -> list[LedgerEntry]:

@@ -111,6 +111,8 @@ class RunPages:
             risk=body.get("risk", True) is not False,
             control=self.workspace.path(control) if control else None,
             target=text_of(body, "target") or None,
+            analyst=text_of(body, "analyst").strip(),
+            purpose=text_of(body, "purpose").strip(),
         )
 
     async def tell_progress(self, request: Request) -> Response:

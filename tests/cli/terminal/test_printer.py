@@ -137,6 +137,10 @@ COMMANDS: dict[str, list[str]] = {
     "evaluate, as JSON": ["evaluate", "--without-real", "--release", RELEASE, "--json"],
     "ledger show": ["ledger", "show", f"book{CLEAR}"],
     "ledger show, as JSON": ["ledger", "show", f"book{CLEAR}", "--json"],
+    "ledger grant": [
+        *("ledger", "grant", f"book{CLEAR}", "--epsilon", "1"),
+        *("--analyst", CLEAR, "--reason", TITLE),
+    ],
     "ledger verify": ["ledger", "verify", f"book{CLEAR}"],
     "ledger backup": ["ledger", "backup", f"book{CLEAR}", f"copy{CLEAR}"],
     "ledger restore": ["ledger", "restore", f"copy{CLEAR}", f"back{TITLE}"],

@@ -129,6 +129,7 @@ if (find("plan")) {
   const asked = () => ({
     table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
     synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, control: find("control").value, target: find("target").value,
+    analyst: find("analyst").value.trim(), purpose: find("purpose").value.trim(),
   });
   let turn = 0, timer = null;
   const line = (list, text) => { const item = document.createElement("li"); item.textContent = text; list.append(item); };
