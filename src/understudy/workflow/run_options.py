@@ -20,10 +20,10 @@ class RunOptions:
     """The names under which the ledger keeps a run, and who listens while it lasts.
 
     `dataset` is what the owner calls the table, `analyst` who asked for the run and
-    `purpose` what for, as the ledger writes them down; `run_id` is the name by which `resume` finds it,
-    drawn at random by default. While the run spends, `spending` is called before every
-    step of `progress` with the part of the budget that is charged; `notify` is called
-    with every notice as soon as there is one.
+    `purpose` what for, as the ledger writes them down; `run_id` is the name by which
+    `resume` finds it, drawn at random by default. While the run spends, `spending` is
+    called before every step of `progress` with the part of the budget that is charged;
+    `notify` is called with every notice as soon as there is one.
 
     >>> RunOptions(dataset="survey 2026", analyst="ada").dataset
     'survey 2026'
