@@ -12,6 +12,7 @@ aftermath, spending       what a failed run leaves spent; totals in words
 ledgerfile, ledgertables  the file under a ledger, its tables and entries
 ledgerdisk, backup        made whole or not at all; copies that cannot be spent from
 chain, verify             sealed entries, and the check that they add up
+filters/                  Rényi privacy over several orders; (ε, δ) mechanisms
 questions/                one long run for questions, limits of analysts, scopes
 """
 
@@ -34,6 +35,17 @@ from understudy.accounting.conversion import (
 from understudy.accounting.cost import Accounting, Cost, Sensitivity
 from understudy.accounting.expected_error import ExpectedNoise, expected_noise
 from understudy.accounting.filter import Filter, compose_parallel, compose_sequential
+from understudy.accounting.filters.approximate_filter import ApproximateFilter
+from understudy.accounting.filters.renyi import (
+    RenyiCost,
+    epsilon_of_renyi,
+    renyi_of_choice,
+    renyi_of_cost,
+    renyi_of_gaussian,
+    renyi_of_pure,
+    renyi_of_zcdp,
+)
+from understudy.accounting.filters.renyi_filter import RenyiFilter
 from understudy.accounting.group import group_budget, group_cost
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger, LedgerTotals
@@ -61,6 +73,7 @@ from understudy.accounting.sensitivity import (
 __all__ = [
     "DEFAULT_DELTA",
     "Accounting",
+    "ApproximateFilter",
     "Budget",
     "Cost",
     "ExpectedNoise",
@@ -73,6 +86,8 @@ __all__ = [
     "Neighbours",
     "PartitionScope",
     "QuestionRun",
+    "RenyiCost",
+    "RenyiFilter",
     "Sensitivity",
     "StoredAnswer",
     "advise_on_budget",
@@ -84,6 +99,7 @@ __all__ = [
     "digest_of",
     "epsilon_of",
     "epsilon_of_gdp",
+    "epsilon_of_renyi",
     "epsilon_of_zcdp",
     "expected_noise",
     "group_budget",
@@ -94,6 +110,11 @@ __all__ = [
     "open_questions",
     "price",
     "price_choice",
+    "renyi_of_choice",
+    "renyi_of_cost",
+    "renyi_of_gaussian",
+    "renyi_of_pure",
+    "renyi_of_zcdp",
     "rho_for",
     "scale_for",
     "split_by_weights",

@@ -163,9 +163,12 @@ def read_analyst_spending(
     shared = AnalystSpending()
     if last is not None:
         shared = read_spending_facts(last.facts["analyst_spent"])
+    # A run begins with its reservation, and runs are found by the index: a service has
+    # few runs and many entries.
     epsilon, delta = connection.execute(
         "SELECT COALESCE(SUM(epsilon), 0), COALESCE(SUM(delta), 0) FROM entry"
-        " WHERE kind = 'reserve' AND analyst = ?",
+        " WHERE number IN (SELECT MIN(number) FROM entry GROUP BY run)"
+        " AND kind = 'reserve' AND analyst = ?",
         (analyst,),
     ).fetchone()
     return shared.add_run(epsilon, delta)
