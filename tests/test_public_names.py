@@ -18,7 +18,7 @@ NAMES = {
     # verbs
     "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "sign_off",
     # estimates out of several copies
-    "analyse", "combine", "load_copies", "SyntheticCopies",
+    "mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from understudy.workflow.auditing.audit import audit as audit
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
+    from understudy.workflow.mask import mask as mask
     from understudy.workflow.open import TableLike as TableLike
     from understudy.workflow.planning.plan import Plan as Plan
     from understudy.workflow.planning.plan import plan as plan
@@ -86,6 +87,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.auditing.audit": ("audit",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
+    "understudy.workflow.mask": ("mask",),
     "understudy.workflow.open": ("TableLike",),
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
@@ -136,6 +138,7 @@ __all__ = [
     "evaluate",
     "load_copies",
     "load_release",
+    "mask",
     "plan",
     "sign_off",
     "synthesize",

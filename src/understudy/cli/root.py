@@ -21,6 +21,7 @@ from understudy.cli.describe import describe
 from understudy.cli.evaluate import evaluate
 from understudy.cli.explain import explain
 from understudy.cli.ledger import ledger
+from understudy.cli.mask import mask
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.schema import schema
@@ -69,6 +70,7 @@ for command in (
     card,
     explain,
     answer,
+    mask,
     evaluate,
     signoff,
     ledger,

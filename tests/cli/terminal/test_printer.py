@@ -126,6 +126,18 @@ COMMANDS: dict[str, list[str]] = {
     "signoff, as JSON": ["signoff", RELEASE, "--analyst", CLEAR, "--json"],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
+    "mask": [
+        "mask",
+        TABLE,
+        "--schema",
+        SCHEMA,
+        "--replace",
+        AGE,
+        "--copies",
+        "1",
+        "-o",
+        f"masked{CLEAR}",
+    ],
     "evaluate": [
         "evaluate",
         "--without-real",
@@ -167,7 +179,7 @@ COMMANDS: dict[str, list[str]] = {
     "a wrong number": ["sample", RELEASE, "-o", "x.csv", "--rows", CLEAR],
     "a name that is no text": ["card", ODD],
 }
-SILENT = {"describe", "synthesize", "sample"}
+SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
 NAMELESS = {"audit"}
