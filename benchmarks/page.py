@@ -1,4 +1,4 @@
-"""Tables of the pages on benchmarks, written from the numbers, so that page and numbers
+"""Tables of docs/benchmarks.md, written from the numbers, so that page and numbers
 cannot drift apart.
 """
 
@@ -12,17 +12,13 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
 def fill(
-    mark: str,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    note: str,
-    page: Path = PAGE,
+    mark: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str
 ) -> None:
     """Put a table and a note between `<!-- mark -->` and the next `<!-- end -->`."""
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     text = "\n".join([*lines, "", note, ""])
     found = re.compile(rf"(?<=<!-- {mark} -->\n).*?(?=<!-- end -->)", re.DOTALL)
-    page.write_text(found.sub(lambda _: text, page.read_text(), count=1))
+    PAGE.write_text(found.sub(lambda _: text, PAGE.read_text(), count=1))
 
 
 def circumstances(results: Sequence[dict[str, object]]) -> str:

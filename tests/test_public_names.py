@@ -16,9 +16,12 @@ import understudy
 
 NAMES = {
     # verbs
-    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "sign_off",
+    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release",
     # estimates out of several copies
-    "mask", "analyse", "combine", "load_copies", "SyntheticCopies",
+    "analyse", "combine", "load_copies", "SyntheticCopies",
+    # questions under a budget
+    "ask", "price", "session", "Query", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
+    "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid
@@ -26,7 +29,7 @@ NAMES = {
     # how a run is kept and watched, and who attacks its release
     "RunOptions", "Intruder",
     # what comes out
-    "Guarantee", "Notice", "Plan", "Release", "Report", "SignOff",
+    "Guarantee", "Notice", "Plan", "Release", "Report",
     # what goes wrong
     "UnderstudyError", "errors",
     # what a table may be, and which algorithms there are

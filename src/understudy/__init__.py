@@ -30,13 +30,27 @@ if TYPE_CHECKING:
     from understudy.inference.copies import SyntheticCopies as SyntheticCopies
     from understudy.inference.copies import load_copies as load_copies
     from understudy.notices import Notice as Notice
+    from understudy.queries.builders import bins as bins
+    from understudy.queries.builders import correlation as correlation
+    from understudy.queries.builders import count as count
+    from understudy.queries.builders import count_distinct as count_distinct
+    from understudy.queries.builders import covariance as covariance
+    from understudy.queries.builders import histogram as histogram
+    from understudy.queries.builders import mean as mean
+    from understudy.queries.builders import median as median
+    from understudy.queries.builders import quantile as quantile
+    from understudy.queries.builders import select as select
+    from understudy.queries.builders import share as share
+    from understudy.queries.builders import stddev as stddev
+    from understudy.queries.builders import total as total
+    from understudy.queries.builders import variance as variance
+    from understudy.queries.query import Query as Query
+    from understudy.queries.results import AnswerTable as AnswerTable
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
     from understudy.releases.release import load_release as load_release
     from understudy.reports.evaluate import evaluate as evaluate
     from understudy.reports.report import Report as Report
-    from understudy.reports.signoff import SignOff as SignOff
-    from understudy.reports.signoff import sign_off as sign_off
     from understudy.schema.columns.base import Role as Role
     from understudy.schema.columns.discrete import Boolean as Boolean
     from understudy.schema.columns.discrete import Categorical as Categorical
@@ -52,10 +66,12 @@ if TYPE_CHECKING:
     from understudy.workflow.auditing.audit import audit as audit
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
-    from understudy.workflow.mask import mask as mask
     from understudy.workflow.open import TableLike as TableLike
     from understudy.workflow.planning.plan import Plan as Plan
     from understudy.workflow.planning.plan import plan as plan
+    from understudy.workflow.question_price import price as price
+    from understudy.workflow.questions import ask as ask
+    from understudy.workflow.questions import session as session
     from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
 
@@ -71,6 +87,24 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.inference.analysis": ("analyse", "combine"),
     "understudy.inference.copies": ("SyntheticCopies", "load_copies"),
     "understudy.notices": ("Notice",),
+    "understudy.queries.builders": (
+        "bins",
+        "correlation",
+        "count",
+        "count_distinct",
+        "covariance",
+        "histogram",
+        "mean",
+        "median",
+        "quantile",
+        "select",
+        "share",
+        "stddev",
+        "total",
+        "variance",
+    ),
+    "understudy.queries.query": ("Query",),
+    "understudy.queries.results": ("AnswerTable",),
     "understudy.releases.guarantee": ("Guarantee",),
     "understudy.releases.release": ("Release", "load_release"),
     "understudy.schema.columns.base": ("Role",),
@@ -87,12 +121,12 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.auditing.audit": ("audit",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
-    "understudy.workflow.mask": ("mask",),
     "understudy.workflow.open": ("TableLike",),
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
-    "understudy.reports.signoff": ("SignOff", "sign_off"),
     "understudy.workflow.planning.plan": ("Plan", "plan"),
+    "understudy.workflow.question_price": ("price",),
+    "understudy.workflow.questions": ("ask", "session"),
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
 }
@@ -103,6 +137,7 @@ _MODULE_BY_PUBLIC_NAME = {
 
 __all__ = [
     "Accounting",
+    "AnswerTable",
     "Boolean",
     "Budget",
     "Categorical",
@@ -116,13 +151,13 @@ __all__ = [
     "Neighbours",
     "Notice",
     "Plan",
+    "Query",
     "Real",
     "Release",
     "Report",
     "Role",
     "RunOptions",
     "Schema",
-    "SignOff",
     "SyntheticCopies",
     "TableLike",
     "Text",
@@ -130,19 +165,34 @@ __all__ = [
     "UnderstudyError",
     "Unit",
     "analyse",
+    "ask",
     "audit",
+    "bins",
     "combine",
     "compare",
+    "correlation",
+    "count",
+    "count_distinct",
+    "covariance",
     "describe",
     "errors",
     "evaluate",
+    "histogram",
     "load_copies",
     "load_release",
-    "mask",
+    "mean",
+    "median",
     "plan",
-    "sign_off",
+    "price",
+    "quantile",
+    "select",
+    "session",
+    "share",
+    "stddev",
     "synthesize",
     "synthesizers",
+    "total",
+    "variance",
 ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.cli import Shell, write_people, write_schema
-from kit.permissions import PRIVATE, PRIVATE_FOLDER, PUBLIC, PUBLIC_FOLDER, modes
+from kit.permissions import PRIVATE, PUBLIC, PUBLIC_FOLDER, modes
 from understudy.attacks.puzzle import census_block_text
 from understudy.cli.root import understudy
 
@@ -59,31 +59,24 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
         "public.html": PUBLIC,
         "public.json": PUBLIC,
     },
-    ("signoff", "r.understudy", "rows.csv", "-o", "sheet.html"): {
-        "sheet.html": PUBLIC,
-        "sheet.json": PUBLIC,
-    },
-    (
-        "mask",
-        "people.csv",
-        "--schema",
-        "people.yaml",
-        "--replace",
-        "age",
-        "--copies",
-        1,
-        "-o",
-        "masked",
-    ): {
-        "masked": PRIVATE_FOLDER,
-        "masked/copies.json": PRIVATE,
-        "masked/copy-01.csv": PRIVATE,
-    },
     ("explain", "r.understudy", "-o", "gains.svg"): {"gains.svg": PUBLIC},
     ("attack", "ages", "-o", "made.svg"): {"made.svg": PUBLIC},
     ("attack", "reconstruct", "block.yaml", "-o", "people-found.json"): {
         "people-found.json": PRIVATE
     },
+    (
+        "ask",
+        "people.csv",
+        "SELECT COUNT(*) FROM people",
+        "--schema",
+        "people.yaml",
+        "--within",
+        50,
+        "--budget",
+        1,
+        "--ledger",
+        "asked.ledger",
+    ): {"asked.ledger": PRIVATE},
     ("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", 1): {
         "other.ledger": PRIVATE
     },
@@ -92,7 +85,7 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
 it leaves behind.
 """
 
-WRITES_NOTHING = {"plan", "card", "answer", "audit", "synthesizers"}
+WRITES_NOTHING = {"plan", "price", "card", "answer", "audit", "synthesizers"}
 ELSEWHERE = {
     "demo",
     "studio",

@@ -13,6 +13,7 @@ from click.exceptions import NoArgsIsHelpError
 from understudy import __version__
 from understudy.cli import options
 from understudy.cli.answer import answer
+from understudy.cli.ask import ask, price
 from understudy.cli.attack import attack
 from understudy.cli.audit import audit
 from understudy.cli.card import card
@@ -21,11 +22,9 @@ from understudy.cli.describe import describe
 from understudy.cli.evaluate import evaluate
 from understudy.cli.explain import explain
 from understudy.cli.ledger import ledger
-from understudy.cli.mask import mask
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.schema import schema
-from understudy.cli.signoff import signoff
 from understudy.cli.studio import studio
 from understudy.cli.synthesize import synthesize
 from understudy.cli.synthesizers import synthesizers
@@ -70,9 +69,9 @@ for command in (
     card,
     explain,
     answer,
-    mask,
+    price,
+    ask,
     evaluate,
-    signoff,
     ledger,
     synthesizers,
     attack,

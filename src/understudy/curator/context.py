@@ -19,6 +19,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.noise import draw_noise
 from understudy.noise.samplers import MAX_NOISE_SCALE
+from understudy.queries.statistics import Statistic
 from understudy.schema import Schema
 
 Draw = Callable[[Law, Fraction, tuple[int, ...]], NDArray[np.int64]]
@@ -53,6 +54,11 @@ class TableProtocol(Protocol):
 
     def count_valid(self, column: str) -> int:
         """Number of rows that have a value in this column."""
+
+    def cell_sums(
+        self, clique: Clique, statistics: Sequence[Statistic]
+    ) -> tuple[NDArray[np.int64], list[list[int]]]:
+        """The cells that occur, and each statistic's sum over the rows of each."""
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type."""

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
+from understudy.queries.statistics import Statistic
 from understudy.schema import Categorical, Lattice, Schema
 from understudy.tables.bounded_rows import BoundedRows
+from understudy.tables.cell_sums import CellSumQuery
 from understudy.tables.clique_cover import Clique
 from understudy.tables.counting import Tally, count_sparse
 from understudy.tables.reading.encode import (
@@ -225,6 +227,27 @@ class Table:
         layers, index = self._index(column)
         query = layers.query(self._rows.relation, [f"count({index})"])
         return int(self._run(query, "counting values")[0][0])
+
+    def cell_sums(
+        self, clique: Clique, statistics: Sequence[Statistic]
+    ) -> tuple[NDArray[np.int64], list[list[int]]]:
+        """The cells of a clique that occur, by their place among all cells, and for
+        each statistic its sum over the rows of each of these cells.
+        """
+        codecs = self._codes.find_codecs(clique)
+        query = CellSumQuery(self.schema, codecs, self._rows.source).sql(
+            self._rows.relation, statistics
+        )
+        rows = self._run(query, "adding up")
+        sizes = [codec.size for codec in codecs.values()]
+        codes = [[row[i] for row in rows] for i in range(len(clique))]
+        places = np.zeros(len(rows), np.int64)
+        if clique:
+            fused = np.ravel_multi_index(np.array(codes, np.int64), sizes)
+            places = np.asarray(fused, np.int64)
+        first = len(clique)
+        sums = [[int(row[first + i]) for row in rows] for i in range(len(statistics))]
+        return places, sums
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type; every cell

@@ -15,6 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.queries.statistics import Statistic
 from understudy.schema import Categorical, Lattice, Schema, holds_for_row
 from understudy.schema.columns.cell import to_plain_cell
 from understudy.tables import TYPE_CANDIDATES
@@ -128,6 +129,43 @@ class Listed:
 
     def count_valid(self, column: str) -> int:
         return len(self._indices(column))
+
+    def cell_sums(
+        self, clique: Sequence[str], statistics: Sequence[Statistic]
+    ) -> tuple[NDArray[np.int64], list[list[int]]]:
+        codecs = {name: self._schema.codecs[name] for name in clique}
+        sizes = [codec.size for codec in codecs.values()]
+        sums: dict[int, list[int]] = {}
+        for row in self._rows:
+            place = 0
+            for name, size in zip(clique, sizes, strict=True):
+                place = place * size + codecs[name].code(row[name])
+            held = sums.setdefault(place, [0] * len(statistics))
+            for i, statistic in enumerate(statistics):
+                held[i] += self._term(statistic, row)
+        places = sorted(sums)
+        columns = [[sums[p][i] for p in places] for i in range(len(statistics))]
+        return np.array(places, np.int64), columns
+
+    def _term(self, statistic: Statistic, row: Row) -> int:
+        """What one row adds."""
+        product = 1
+        for name in statistic.valued:
+            codec, cell = self._schema.codecs[name], to_plain_cell(row[name])
+            if cell is None or not codec.is_value[codec.code(cell)]:
+                return 0
+            column = self._schema[name]
+            if not isinstance(column, Lattice):
+                continue
+            try:
+                index = column.index_of(cell)
+            except ValueError:
+                return 0
+            for factor in statistic.factors:
+                if factor.column == name:
+                    clipped = min(max(index, factor.low), factor.high)
+                    product *= (clipped - factor.origin) ** factor.power
+        return product
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)

@@ -12,14 +12,10 @@ import pytest
 
 import understudy as us
 from understudy.errors import Refused
+from understudy.queries import conditions
+from understudy.queries.conditions import READING_PASSES, read_predicate
 from understudy.releases import Question, QuestionKind, Release, ReleaseKind
-from understudy.releases.answers import passes
-from understudy.releases.answers.passes import (
-    CELL_PASSES,
-    READING_PASSES,
-    apply_cell_passes,
-    read_predicate,
-)
+from understudy.releases.answers.passes import CELL_PASSES, apply_cell_passes
 from understudy.releases.answers.question import question_of, read_question
 from understudy.schema import Schema, parse_predicate
 
@@ -113,7 +109,7 @@ def test_the_forgiving_spelling_is_made_only_if_the_strict_reading_fails(
         spelled.append(text)
         return "age >= 60"
 
-    monkeypatch.setattr(passes, "normalise_question", spell)
+    monkeypatch.setattr(conditions, "normalise_question", spell)
     assert str(read_predicate("age > 60", SCHEMA)) == "age > 60"
     assert spelled == []
     assert str(read_predicate("age ≥ 60", SCHEMA)) == "age >= 60"

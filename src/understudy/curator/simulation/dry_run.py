@@ -23,6 +23,7 @@ from understudy.curator.payment import Payments
 from understudy.curator.simulation.population import Population
 from understudy.measurements import Clique
 from understudy.noise import draw_noise
+from understudy.queries.statistics import Statistic
 from understudy.schema import Lattice, Schema
 from understudy.tables import TEXT_CANDIDATE, TYPE_CANDIDATES
 
@@ -102,6 +103,12 @@ class DryRunTable:
     def count_valid(self, column: str) -> int:
         """No row has a value."""
         return 0
+
+    def cell_sums(
+        self, clique: Clique, statistics: Sequence[Statistic]
+    ) -> tuple[NDArray[np.int64], list[list[int]]]:
+        """No cell occurs."""
+        return np.zeros(0, np.int64), [[] for _ in statistics]
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Every column is taken for a list of labels."""

@@ -4,7 +4,8 @@
     share where smoker = true
     count
 
-What becomes of its predicate on the way to an answer is in answers/passes.py.
+What becomes of its predicate on the way to an answer is in queries/conditions.py and
+answers/passes.py.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from understudy.errors import Refused
-from understudy.releases.answers.passes import check_predicate_columns, read_predicate
+from understudy.queries.conditions import check_predicate_columns, read_predicate
 from understudy.schema import Schema
 from understudy.schema.predicates.ast import Predicate
 

@@ -1,0 +1,144 @@
+"""`understudy ask`: one answer about private rows, charged to a ledger's run of
+questions; `understudy price`: what it would cost, without rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from understudy.cli import options
+from understudy.cli.terminal.layout import report, report_json
+
+_within = click.option(
+    "--within",
+    type=click.FloatRange(0, min_open=True),
+    metavar="W",
+    help="How exact counts and sums must be: ±W with 95 % confidence.",
+)
+_own_epsilon = click.option(
+    "--epsilon",
+    metavar="E",
+    help="Instead of --within: the ε that this question may cost by itself.",
+)
+
+
+@click.command(short_help="One answer about private rows, paid from a budget.")
+@click.argument("file", type=options.PATH_TYPE)
+@click.argument("question")
+@click.option(
+    "--schema", type=options.PATH_TYPE, required=True, help="Schema of the table."
+)
+@_within
+@_own_epsilon
+@click.option(
+    "--ledger",
+    type=options.PATH_TYPE,
+    help="Ledger to charge. Default: FILE.ledger beside the file.",
+)
+@click.option(
+    "--budget",
+    metavar="E",
+    help=(
+        "ε of all questions together: opens the ledger's run of questions if there is"
+        " none yet."
+    ),
+)
+@options.delta
+@click.option("--analyst", default="", metavar="NAME", help="Who asks.")
+@click.option("--purpose", default="", metavar="TEXT", help="What for, for the ledger.")
+@options.neighbours
+@options.as_json
+def ask(
+    file: Path,
+    question: str,
+    schema: Path,
+    within: float | None,
+    epsilon: str | None,
+    ledger: Path | None,
+    budget: str | None,
+    delta: str | None,
+    analyst: str,
+    purpose: str,
+    neighbours: str,
+    as_json: bool,
+) -> None:
+    """Answer QUESTION, one SELECT, about the rows of FILE, with a 95 % interval for each
+    number.
+
+    Example: understudy ask people.csv "SELECT sex, COUNT(*) FROM people GROUP BY sex"
+    --schema people.yaml --within 50 --budget 1
+    """
+    _check_precision(within, epsilon)
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.workflow.questions import ask as ask_question
+
+    answer = ask_question(
+        file,
+        question,
+        schema,
+        within=within,
+        epsilon=epsilon,
+        ledger=ledger,
+        budget=budget,
+        delta=delta,
+        analyst=analyst,
+        purpose=purpose,
+        neighbours=neighbours,
+    )
+    if as_json:
+        cost = None if answer.cost is None else float(answer.cost.amount)
+        report_json({"basis": answer.basis, "cost": cost, "columns": answer.to_dict()})
+        return
+    report([*answer.lines(), answer.account_line()])
+
+
+@click.command(short_help="Privacy cost and precision of a question. Reads no rows.")
+@click.argument("schema", type=options.PATH_TYPE)
+@click.argument("question")
+@_within
+@_own_epsilon
+@options.delta
+@click.option(
+    "--ledger",
+    type=options.PATH_TYPE,
+    help="Ledger with a run of questions: what is left, and what was answered before.",
+)
+@options.neighbours
+@options.as_json
+def price(
+    schema: Path,
+    question: str,
+    within: float | None,
+    epsilon: str | None,
+    delta: str | None,
+    ledger: Path | None,
+    neighbours: str,
+    as_json: bool,
+) -> None:
+    """Privacy cost and precision of `ask` with the same QUESTION. Reads SCHEMA only, and
+    spends nothing.
+    """
+    _check_precision(within, epsilon)
+    from understudy.workflow.question_price import price as price_question
+
+    priced = price_question(
+        schema,
+        question,
+        within=within,
+        epsilon=epsilon,
+        delta=delta,
+        ledger=ledger,
+        neighbours=neighbours,
+    )
+    if as_json:
+        report_json(priced.to_dict())
+    else:
+        report(priced.lines())
+
+
+def _check_precision(within: float | None, epsilon: str | None) -> None:
+    # Wrong usage has its own exit code, so it is not left to the refusals.
+    if (within is None) == (epsilon is None):
+        raise click.UsageError("say either --within or --epsilon")

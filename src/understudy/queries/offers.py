@@ -1,0 +1,220 @@
+"""Offers: what a question would cost, and how exact its answer would be, before it is
+asked. From public things alone: the plan, and what was answered before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.conversion import total_for
+from understudy.accounting.cost import Accounting, Cost, Sensitivity
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.pricing import default_law, price, scale_for
+from understudy.accounting.questions.partition import (
+    MAX_PARTITION_CELLS,
+    PartitionScope,
+)
+from understudy.errors import Refused
+from understudy.queries.estimates import ANSWER_DOUBT
+from understudy.queries.noise_intervals import NoiseScale
+from understudy.queries.plan import QueryPlan
+from understudy.queries.precision import (
+    NoisyValues,
+    needed_scale,
+    pooled_noise,
+    scale_for_half_width,
+)
+from understudy.queries.query import AggregateKind
+from understudy.queries.statistics import Statistic
+from understudy.schema import Lattice
+from understudy.schema.columns.numeric import Integer, Real
+
+FindEarlier = Callable[[str], Sequence[NoisyValues]] | None
+"""Looks up what was answered to a statistic before, by its digest."""
+
+_LINEAR_KINDS = (AggregateKind.COUNT, AggregateKind.SUM)
+"""Aggregates whose precision does not depend on the rows."""
+
+
+@dataclass(frozen=True)
+class StatisticOrder:
+    """One statistic as it is to be measured: with a new draw of this scale, or not at
+    all if what was answered before is enough.
+    """
+
+    statistic: Statistic
+    digest: str
+    scale: Fraction | None
+    noise: NoiseScale
+    """The noise of the answer, with what was answered before."""
+    cost: Cost
+    earlier: tuple[NoisyValues, ...]
+    scope: PartitionScope | None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a question would cost and how exact it would be."""
+
+    plan: QueryPlan
+    orders: tuple[StatisticOrder, ...]
+    cost: Cost
+
+    @property
+    def half_widths(self) -> dict[str, float | None]:
+        """The ± of each aggregate at 95 %, the same in every group; None if it depends
+        on how many rows there are.
+        """
+        widths: dict[str, float | None] = {}
+        aggregates = zip(self.plan.query.aggregates, self.plan.parts, strict=True)
+        for aggregate, places in aggregates:
+            if aggregate.kind not in _LINEAR_KINDS:
+                widths[aggregate.title] = None
+                continue
+            order = self.orders[places[0]]
+            step = _value_step(self.plan, order.statistic)
+            widths[aggregate.title] = order.noise.half_width(ANSWER_DOUBT) * step
+        return widths
+
+
+def offer_answer(
+    plan: QueryPlan,
+    *,
+    neighbours: Neighbours,
+    accounting: Accounting,
+    within: float | None = None,
+    amount: Fraction | None = None,
+    table: Mapping[str, str] | None = None,
+    find_earlier: FindEarlier = None,
+) -> Offer:
+    """The offer for a plan: for a ± at 95 %, or for an amount of the accounting."""
+    orders = []
+    total = Cost(accounting, Fraction(0))
+    part = None if amount is None else amount / len(plan.statistics)
+    scope = question_scope(plan)
+    law = default_law(accounting)
+    for place, statistic in enumerate(plan.statistics):
+        sensitivity = plan.sensitivity(statistic, neighbours)
+        digest = question_digest(plan, statistic, table)
+        earlier = () if find_earlier is None else tuple(find_earlier(digest))
+        scale: Fraction | None = None if earlier else Fraction(0)
+        # If all neighbours agree on it, it is public and needs no noise.
+        if sensitivity.l1:
+            if within is not None:
+                scale = _scale_for_width(plan, place, law, within, earlier)
+            else:
+                assert part is not None
+                target = scale_for(law, part, sensitivity, accounting)
+                scale = needed_scale(target, earlier, law)
+        order = _order_statistic(
+            statistic, digest, scale, sensitivity, earlier, accounting, scope
+        )
+        orders.append(order)
+        total = total + order.cost
+    return Offer(plan, tuple(orders), total)
+
+
+def _order_statistic(
+    statistic: Statistic,
+    digest: str,
+    scale: Fraction | None,
+    sensitivity: Sensitivity,
+    earlier: tuple[NoisyValues, ...],
+    accounting: Accounting,
+    scope: PartitionScope | None,
+) -> StatisticOrder:
+    law = default_law(accounting)
+    cost = Cost(accounting, Fraction(0))
+    if scale is not None:
+        cost = price(law, scale, sensitivity, accounting)
+    scales = [each.scale for each in earlier if each.law is law]
+    scales += [] if scale is None else [scale]
+    noise = pooled_noise(scales, law)
+    return StatisticOrder(statistic, digest, scale, noise, cost, earlier, scope)
+
+
+def question_digest(
+    plan: QueryPlan, statistic: Statistic, table: Mapping[str, str] | None
+) -> str:
+    """A name for a statistic of one table's rows."""
+    facts = [plan.digest(statistic), dict(table or {})]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def amount_for_epsilon(budget: Budget, accounting: Accounting) -> Fraction:
+    """What a question that is (ε, δ)-private by itself costs in a run's accounting."""
+    if accounting is Accounting.PURE:
+        return budget.epsilon
+    return total_for(budget, accounting)
+
+
+def _scale_for_width(
+    plan: QueryPlan,
+    place: int,
+    law: Law,
+    within: float,
+    earlier: Sequence[NoisyValues],
+) -> Fraction | None:
+    """The scale of noise at which all numbers that need a statistic are within a
+    half-width.
+    """
+    for aggregate, places in zip(plan.query.aggregates, plan.parts, strict=True):
+        if place in places and aggregate.kind not in _LINEAR_KINDS:
+            raise Refused(
+                f"{aggregate.title}: how exact it is depends on how many rows there"
+                " are. Name ε instead (epsilon=, --epsilon), or ask for the sum and the"
+                " count. Nothing was spent"
+            )
+    if not math.isfinite(within) or within <= 0:
+        raise Refused("`within` is a number above 0. Nothing was spent")
+    step = _value_step(plan, plan.statistics[place])
+    scale = scale_for_half_width(within / step, ANSWER_DOUBT, earlier, law)
+    if scale is not None and scale <= 0:
+        raise Refused(
+            f"No noise is within ±{within:g}: ask for less precision. Nothing was spent"
+        )
+    return scale
+
+
+def _value_step(plan: QueryPlan, statistic: Statistic) -> float:
+    """What one unit of a count or a sum stands for."""
+    step = 1.0
+    for factor in statistic.factors:
+        column = plan.source_schema[factor.column]
+        if isinstance(column, Integer | Real):
+            step *= float(column.step)
+    return step
+
+
+def question_scope(plan: QueryPlan) -> PartitionScope | None:
+    """The cells of one column of labels that the question's condition allows, so that
+    questions about other cells do not add up with it; None if there is no such column.
+    """
+    if plan.condition is None:
+        return None
+    allowed = plan.where.reshape(plan.cells.sizes)
+    best: PartitionScope | None = None
+    for axis, name in enumerate(plan.cells.clique):
+        codec = plan.cells.codecs[name]
+        if isinstance(codec.column, Lattice) or codec.size > MAX_PARTITION_CELLS:
+            continue
+        others = tuple(i for i in range(allowed.ndim) if i != axis)
+        possible = np.asarray(allowed.any(axis=others))
+        cells = frozenset(np.flatnonzero(possible).tolist())
+        labels = json.dumps(codec.labels())
+        domain = hashlib.sha256(labels.encode()).hexdigest()[:16]
+        scope = PartitionScope(name, domain, codec.size, cells)
+        if not cells or scope.is_whole:
+            continue
+        if best is None or len(cells) / codec.size < len(best.cells) / best.size:
+            best = scope
+    return best

@@ -1,0 +1,263 @@
+"""The plan of a query: which statistics it needs of which cells. Made from the schema
+alone, before anything is spent; whatever cannot be answered is refused here.
+
+| aggregate | statistics |
+|---|---|
+| count | n |
+| sum | Σx |
+| mean | n, Σ(x − m) around the middle m of the bounds, where one row moves it least |
+| variance, stddev | n, Σ(x − m), Σ(x − m)² |
+| covariance | n, Σ(x − m), Σ(y − k), Σ(x − m)(y − k) of rows that have both |
+| correlation | those and both sums of squares |
+| share | the rows that meet the condition, and all |
+
+Aggregates of one query share what they have in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Sensitivity
+from understudy.accounting.neighbours import Neighbours
+from understudy.errors import Refused
+from understudy.queries.cells import QueryCells, make_cells
+from understudy.queries.conditions import check_predicate_columns, read_predicate
+from understudy.queries.query import (
+    Aggregate,
+    AggregateKind,
+    Condition,
+    GroupKey,
+    Query,
+)
+from understudy.queries.statistics import ColumnFactor, Statistic, reach_of_groups
+from understudy.schema import BrokenRowPolicy, Lattice, Schema, schema_to_dict
+from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.predicates.ast import And, Predicate
+
+MAX_QUERY_AGGREGATES = 50
+"""Aggregates of one query: each is paid for."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryPlan:
+    """A query whose names are resolved, its cells, and the statistics that it needs.
+
+    >>> from understudy.queries import mean
+    >>> from understudy.schema import Boolean
+    >>> columns = (Integer(name="age", min=0, max=99), Boolean(name="smoker"))
+    >>> plan = plan_query(mean("age").by("smoker"), Schema(columns=columns))
+    >>> len(plan.statistics), plan.cells.groups
+    (2, 3)
+    """
+
+    query: Query
+    source_schema: Schema
+    cells: QueryCells
+    where: NDArray[np.bool_]
+    """Whether each cell meets the condition of the query."""
+    statistics: tuple[Statistic, ...]
+    parts: tuple[tuple[int, ...], ...]
+    """For each aggregate, the places of its statistics."""
+
+    @property
+    def condition(self) -> Predicate | None:
+        """The condition that all rows of the query meet."""
+        condition = self.query.condition
+        assert condition is None or isinstance(condition, Predicate)
+        return condition
+
+    def selects(self, statistic: Statistic) -> NDArray[np.bool_]:
+        """The cells whose rows a statistic counts."""
+        return self.where & self.cells.holds_on_cells(statistic.condition)
+
+    def sensitivity(self, statistic: Statistic, neighbours: Neighbours) -> Sensitivity:
+        """How far one privacy unit moves a statistic."""
+        schema = self.source_schema
+        # A replaced unit may leave no row behind: it has fewer, or one that is dropped.
+        may_vanish = schema.unit.id is not None or schema.broken is BrokenRowPolicy.DROP
+        reach = reach_of_groups(
+            statistic, self.cells, self.selects(statistic), may_vanish=may_vanish
+        )
+        return reach.sensitivity(neighbours, schema.unit.max_rows)
+
+    def digest(self, statistic: Statistic) -> str:
+        """A name for a statistic of these groups: the same for all questions that need
+        it.
+        """
+        named = set(statistic.valued).union(key.column for key in self.query.keys)
+        for condition in (self.condition, statistic.condition):
+            named.update(() if condition is None else condition.columns)
+        columns = [c for c in self.source_schema.columns if c.name in named]
+        # As declared: the bins of the cells depend on what else is asked.
+        plain = tuple(replace(c, constant=False, note="") for c in columns)
+        unit = self.source_schema.unit
+        facts = {
+            "columns": schema_to_dict(Schema(columns=plain)),
+            "unit": [unit.id, unit.max_rows],
+            "keys": [[key.column, key.edges] for key in self.query.keys],
+            "where": None if self.condition is None else str(self.condition),
+            "statistic": statistic.describe(),
+        }
+        text = json.dumps(facts, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plan_query(query: Query, schema: Schema) -> QueryPlan:
+    """The plan of a query on tables with this schema; Refused, with the remedy, if
+    there is none.
+    """
+    resolved = resolve_query(query, schema)
+    conditions = [resolved.condition, *(a.condition for a in resolved.aggregates)]
+    predicates = [each for each in conditions if isinstance(each, Predicate)]
+    cells = make_cells(schema, resolved.keys, predicates)
+    statistics: dict[Statistic, int] = {}
+    parts = []
+    for aggregate in resolved.aggregates:
+        needed = list_statistics(aggregate, schema)
+        parts.append(tuple(statistics.setdefault(s, len(statistics)) for s in needed))
+    where = cells.holds_on_cells(
+        resolved.condition if isinstance(resolved.condition, Predicate) else None
+    )
+    return QueryPlan(resolved, schema, cells, where, tuple(statistics), tuple(parts))
+
+
+def resolve_query(query: Query, schema: Schema) -> Query:
+    """The query with its columns as the schema spells them, and its conditions read."""
+    if not 1 <= len(query.aggregates) <= MAX_QUERY_AGGREGATES:
+        raise Refused(
+            f"A query has between 1 and {MAX_QUERY_AGGREGATES} aggregates. Nothing was"
+            " spent"
+        )
+    aggregates = tuple(_resolve_aggregate(each, schema) for each in query.aggregates)
+    keys = tuple(_resolve_key(key, schema) for key in query.keys)
+    condition = _read_condition(query.condition, schema)
+    titles = [*(key.title for key in keys), *(each.title for each in aggregates)]
+    _refuse_repeated(titles)
+    text = str(query)
+    return replace(
+        query, aggregates=aggregates, keys=keys, condition=condition, text=text
+    )
+
+
+def list_statistics(aggregate: Aggregate, schema: Schema) -> list[Statistic]:
+    """The statistics that an aggregate is computed from, in the order that
+    estimates.py takes them.
+    """
+    condition = aggregate.condition
+    assert condition is None or isinstance(condition, Predicate)
+    columns = aggregate.columns
+    match aggregate.kind:
+        case AggregateKind.COUNT:
+            return [Statistic(columns, (), condition)]
+        case AggregateKind.SHARE:
+            return [Statistic((), (), condition), Statistic()]
+        case AggregateKind.SUM:
+            factor = column_factor(schema, columns[0], is_centred=False)
+            return [Statistic(columns, (factor,), condition)]
+    centred = [column_factor(schema, name) for name in columns]
+    products: list[tuple[ColumnFactor, ...]] = [(), *((factor,) for factor in centred)]
+    squares = [(replace(factor, power=2),) for factor in centred]
+    match aggregate.kind:
+        case AggregateKind.VARIANCE | AggregateKind.DEVIATION:
+            products += squares
+        case AggregateKind.COVARIANCE:
+            products.append(tuple(centred))
+        case AggregateKind.CORRELATION:
+            products += [tuple(centred), *squares]
+        case AggregateKind.QUANTILE | AggregateKind.DISTINCT:
+            raise Refused(f"{aggregate.title}: not available here. Nothing was spent")
+    return [Statistic(columns, product, condition) for product in products]
+
+
+def column_factor(
+    schema: Schema, name: str, *, is_centred: bool = True
+) -> ColumnFactor:
+    """A column of numbers as a factor, around the middle of its bounds or around 0."""
+    column = schema[name]
+    if not isinstance(column, Integer | Real):
+        raise Refused(
+            f"{name}: only numbers are added up. Count its values, or ask for a"
+            " quantile. Nothing was spent"
+        )
+    low, high = column.low, column.high
+    if low is None or high is None:
+        raise Refused(
+            f"{name}: one row could move its sum by any amount. Add `min` and `max` to"
+            " the schema. Nothing was spent"
+        )
+    return ColumnFactor(name, low, high, (low + high) // 2 if is_centred else 0)
+
+
+def _resolve_aggregate(aggregate: Aggregate, schema: Schema) -> Aggregate:
+    columns = tuple(_find_column(name, schema) for name in aggregate.columns)
+    if len(set(columns)) < len(columns):
+        raise Refused(
+            f"{columns[0]}: a column has a variance, and no covariance with itself."
+            " Nothing was spent"
+        )
+    condition = _read_condition(aggregate.condition, schema)
+    # The name of its column stays as it was asked.
+    return replace(
+        aggregate, columns=columns, condition=condition, name=aggregate.title
+    )
+
+
+def _resolve_key(key: GroupKey, schema: Schema) -> GroupKey:
+    return replace(key, column=_find_column(key.column, schema), name=key.title)
+
+
+def _find_column(name: str, schema: Schema) -> str:
+    """The column of this name; upper and lower case differ only if they must."""
+    if name in schema.by_name:
+        found = name
+    else:
+        alike = [n for n in schema.by_name if n.casefold() == name.casefold()]
+        if len(alike) != 1:
+            raise Refused(f'column "{name}" is not in the schema. Nothing was spent')
+        (found,) = alike
+    column = schema[found]
+    if not column.is_modelled and found != schema.unit.id:
+        raise Refused(
+            f"{found}: identifiers, texts and columns that the schema leaves out are"
+            " never released. Ask about other columns. Nothing was spent"
+        )
+    if column.is_modelled and not column.is_closed:
+        remedy = (
+            "Add `min` and `max`" if isinstance(column, Lattice) else "Declare them"
+        )
+        raise Refused(
+            f"{found}: its values or bounds are not declared, and questions learn none."
+            f" {remedy} in the schema. Nothing was spent"
+        )
+    return found
+
+
+def _read_condition(condition: Condition | None, schema: Schema) -> Predicate | None:
+    if condition is None:
+        return None
+    if isinstance(condition, Predicate):
+        return check_predicate_columns(condition, schema)
+    return read_predicate(condition, schema)
+
+
+def _refuse_repeated(titles: Sequence[str]) -> None:
+    for title in titles:
+        if titles.count(title) > 1:
+            raise Refused(
+                f'Two columns of the answer are called "{title}". Name one of them'
+                " (AS). Nothing was spent"
+            )
+
+
+def join_conditions(one: Predicate | None, other: Predicate | None) -> Predicate | None:
+    """Both conditions as one."""
+    if one is None or other is None:
+        return one or other
+    return And(one, other)

@@ -1,0 +1,188 @@
+"""A question about a table as a small frozen tree: which rows, in which groups, which
+aggregates of them.
+
+    us.mean("income").by("sex").where("age > 60")
+    SELECT sex, AVG(income) FROM people WHERE age > 60 GROUP BY sex      (sql_reader.py)
+
+A query names columns and constants and nothing else: it holds no rows and no table. The
+predicates of the schema are its only expressions. What follows the aggregates (having,
+order, limit) is post-processing of noisy numbers and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from understudy.errors import Refused
+from understudy.schema.predicates.ast import Predicate
+
+
+class AggregateKind(StrEnum):
+    """What is computed of the rows of a group."""
+
+    COUNT = "count"
+    SUM = "sum"
+    MEAN = "mean"
+    VARIANCE = "variance"
+    DEVIATION = "stddev"
+    COVARIANCE = "covariance"
+    CORRELATION = "correlation"
+    SHARE = "share"
+    QUANTILE = "quantile"
+    DISTINCT = "count_distinct"
+
+
+Condition = Predicate | str
+"""A predicate, or its text until a schema says which columns there are."""
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One number for each group. `columns` are what it is computed of: none for a count
+    of rows, two for a covariance. Missing values take no part in it.
+
+    `condition` limits it to some rows of each group; the share of a condition is that
+    part of all rows of the group. `name` is the column of the answer.
+    """
+
+    kind: AggregateKind
+    columns: tuple[str, ...] = ()
+    condition: Condition | None = None
+    level: Fraction | None = None
+    """The level of a quantile: 1/2 for the median."""
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of its column in the answer.
+
+        >>> Aggregate(AggregateKind.MEAN, ("income",)).title
+        'mean_income'
+        """
+        if self.name:
+            return self.name
+        words = [str(self.kind), *self.columns]
+        if self.kind is AggregateKind.QUANTILE and self.level is not None:
+            is_median = self.level == Fraction(1, 2)
+            words[0] = "median" if is_median else f"quantile_{float(self.level):g}"
+        return "_".join(words)
+
+
+@dataclass(frozen=True)
+class GroupKey:
+    """A column whose values are the groups, those that no row has too. With `edges`, a
+    column of numbers in bins, each from one edge to below the next.
+    """
+
+    column: str
+    edges: tuple[Fraction, ...] = ()
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of its column in the answer."""
+        return self.name or self.column
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A column of the answer by which its rows are put in order."""
+
+    title: str
+    is_descending: bool = False
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question; see `count`, `mean` and the others in builders.py.
+
+    >>> from understudy.queries import mean
+    >>> print(mean("income").by("sex").where("age > 60"))
+    mean of income by sex where age > 60
+    """
+
+    aggregates: tuple[Aggregate, ...]
+    keys: tuple[GroupKey, ...] = ()
+    condition: Condition | None = None
+    having: Predicate | None = None
+    """A condition on the columns of the answer."""
+    order: tuple[SortKey, ...] = ()
+    most_rows: int | None = None
+    shown: tuple[str, ...] = ()
+    """The columns of the answer that are shown, in their order; empty shows all."""
+    text: str = ""
+
+    def by(self, *keys: str | GroupKey) -> Query:
+        """The same for each value of these columns."""
+        groups = [key if isinstance(key, GroupKey) else GroupKey(key) for key in keys]
+        return replace(self, keys=(*self.keys, *groups))
+
+    def where(self, condition: Condition) -> Query:
+        """The same for the rows that meet a condition alone; a second condition must be
+        met too.
+        """
+        if not isinstance(condition, Predicate | str):
+            raise Refused("A condition is a text such as `age > 60`, or a predicate")
+        if self.condition is None:
+            return replace(self, condition=condition)
+        both = f"({self.condition}) and ({condition})"
+        return replace(self, condition=both)
+
+    def rename(self, name: str) -> Query:
+        """The same with another name for the column of its only aggregate."""
+        if len(self.aggregates) != 1:
+            raise Refused("Each aggregate is named by itself, before `select`")
+        (aggregate,) = self.aggregates
+        return replace(self, aggregates=(replace(aggregate, name=name),))
+
+    def order_by(self, title: str, *, descending: bool = False) -> Query:
+        """The rows of the answer in the order of a column of it."""
+        return replace(self, order=(*self.order, SortKey(title, descending)))
+
+    def limit(self, rows: int) -> Query:
+        """At most this many rows of the answer."""
+        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
+            raise Refused("A limit is a whole number from 0 up. Nothing was spent")
+        return replace(self, most_rows=rows)
+
+    def __str__(self) -> str:
+        if self.text:
+            return self.text
+        words = [", ".join(map(_spell_aggregate, self.aggregates))]
+        if self.keys:
+            words.append("by " + ", ".join(key.title for key in self.keys))
+        if self.condition is not None:
+            words.append(f"where {self.condition}")
+        return " ".join(words)
+
+
+def _spell_aggregate(aggregate: Aggregate) -> str:
+    of_what = " and ".join(aggregate.columns)
+    kind = aggregate.title if aggregate.level is not None else str(aggregate.kind)
+    if aggregate.level is not None or not of_what:
+        text = kind
+    else:
+        text = f"{kind} of {of_what}"
+    if aggregate.condition is None:
+        return text
+    return f"{text} ({aggregate.condition})"
+
+
+def join_queries(queries: Sequence[Query]) -> Query:
+    """One query with the aggregates of several that ask about the same rows in the same
+    groups.
+    """
+    if not queries:
+        raise Refused("A query needs at least one aggregate. Nothing was spent")
+    first, *rest = queries
+    for other in rest:
+        if replace(other, aggregates=first.aggregates, text=first.text) != first:
+            raise Refused(
+                "Aggregates of one query are about the same rows in the same groups:"
+                " put `by` and `where` behind `select`. Nothing was spent"
+            )
+    aggregates = [each for query in queries for each in query.aggregates]
+    return replace(first, aggregates=tuple(aggregates), text="")

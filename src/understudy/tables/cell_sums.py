@@ -1,0 +1,90 @@
+"""Sums of products of clipped lattice indices, by cell, as one query. PRIVATE.
+
+Only public things are in its text: codecs, bounds, origins. A row's cell and its lattice
+index are made from the same reading: where a column is both added up and cut into bins,
+its bin is that of the index, so that a row adds nothing that its cell does not allow.
+Sums are 128-bit integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from understudy.queries.statistics import ColumnFactor, Statistic
+from understudy.schema import Lattice, Schema
+from understudy.schema.columns.code_layout import BinEdges
+from understudy.schema.columns.codec import Codec
+from understudy.tables.reading.encode import code_sql, index_sql
+from understudy.tables.reading.grid import WholeGrid
+from understudy.tables.sources.source import TableSource
+from understudy.tables.sql.let_columns import QueryLayers
+
+
+class CellSumQuery:
+    """The query in the making."""
+
+    def __init__(
+        self, schema: Schema, codecs: Mapping[str, Codec], source: TableSource
+    ) -> None:
+        self._schema = schema
+        self._codecs = codecs
+        self._source = source
+        self._layers = QueryLayers()
+
+    def sql(self, relation: str, statistics: Sequence[Statistic]) -> str:
+        """One row for each cell that occurs: its codes, then the sums."""
+        added = {name for statistic in statistics for name in statistic.valued}
+        indices = {name: self._index_sql(name) for name in sorted(added)}
+        codes = [
+            self._code_sql(name, codec, indices.get(name))
+            for name, codec in self._codecs.items()
+        ]
+        sums = [self._sum_sql(statistic, indices) for statistic in statistics]
+        query = self._layers.query(relation, [*codes, *sums])
+        if not codes:
+            return query
+        return f"{query} GROUP BY {', '.join(codes)}"
+
+    def _index_sql(self, name: str) -> str:
+        """The index of a column's cell, NULL if it has none; labels are only there or
+        not.
+        """
+        column = self._schema[name]
+        stored = self._source.stored_column(name)
+        if isinstance(column, Lattice):
+            return self._layers.read(index_sql(self._layers, column, stored))
+        codec = self._codecs.get(name) or self._schema.codecs[name]
+        code = self._layers.read(
+            code_sql(self._layers, codec, stored, self._source.engine.create_enum)
+        )
+        values = int(codec.is_value.sum())
+        return self._layers.read(f"CASE WHEN {code} < {values} THEN 1 END")
+
+    def _code_sql(self, name: str, codec: Codec, index: str | None) -> str:
+        stored = self._source.stored_column(name)
+        code = code_sql(self._layers, codec, stored, self._source.engine.create_enum)
+        code = self._layers.read(code)
+        if index is None or not isinstance(codec.bins, BinEdges):
+            return code
+        whole = WholeGrid(unit=Fraction(1), nearest=False)
+        bin_of_index = whole.bin_sql(index, codec.bins.edges)
+        return self._layers.read(
+            f"CASE WHEN {index} IS NULL THEN {code} ELSE {bin_of_index} END"
+        )
+
+    def _sum_sql(self, statistic: Statistic, indices: Mapping[str, str]) -> str:
+        terms = [_factor_sql(factor, indices) for factor in statistic.factors]
+        product = " * ".join(terms) or "1"
+        present = [f"{indices[name]} IS NOT NULL" for name in statistic.valued]
+        if not present and not terms:
+            return "count(*)"
+        term = f"CASE WHEN {' AND '.join(present)} THEN {product} ELSE 0 END"
+        return f"COALESCE(sum(CAST({term} AS HUGEINT)), 0)"
+
+
+def _factor_sql(factor: ColumnFactor, indices: Mapping[str, str]) -> str:
+    index = f"CAST({indices[factor.column]} AS HUGEINT)"
+    clipped = f"(LEAST(GREATEST({index}, {factor.low}), {factor.high})"
+    term = f"{clipped} - ({factor.origin}))"
+    return " * ".join([term] * factor.power)

@@ -1,0 +1,216 @@
+"""What a question would cost, before it is asked: from the schema, and from the ledger
+what was answered before. No rows are read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from understudy.accounting.budget import Budget, Number, spell_value
+from understudy.accounting.conversion import epsilon_of
+from understudy.accounting.filter import ACCOUNTING_SYMBOLS
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.questions.question_run import (
+    QUESTIONS_EVENT,
+    QuestionRun,
+    open_questions,
+)
+from understudy.errors import LedgerError, Refused
+from understudy.queries.offers import Offer, amount_for_epsilon, offer_answer
+from understudy.queries.plan import QueryPlan, plan_query
+from understudy.queries.precision import NoisyValues
+from understudy.queries.query import Query
+from understudy.queries.sql_reader import read_sql
+from understudy.schema import Schema
+from understudy.workflow.open import member_of
+from understudy.workflow.preflight import parse_budget
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a question would cost, and how exact its answer would be."""
+
+    offer: Offer
+    epsilon: Fraction
+    """The ε of this question by itself, at the δ of its run."""
+    amount_left: Fraction | None
+    """What is left of the run in its accounting; None if there is no run yet."""
+
+    @property
+    def question(self) -> str:
+        """What would be asked."""
+        return str(self.offer.plan.query)
+
+    @property
+    def half_widths(self) -> dict[str, float | None]:
+        """The ± of each number at 95 %; None if it depends on the rows."""
+        return self.offer.half_widths
+
+    @property
+    def is_free(self) -> bool:
+        """Whether everything it needs was answered before."""
+        return self.offer.cost.amount == 0
+
+    def lines(self) -> list[str]:
+        """It in words."""
+        cost = self.offer.cost
+        symbol = ACCOUNTING_SYMBOLS[cost.accounting]
+        lines = [
+            f"privacy cost: ε = {spell_value(self.epsilon)} by itself"
+            f" ({symbol} = {spell_value(cost.amount)})"
+        ]
+        for title, width in self.half_widths.items():
+            shown = "depends on the number of rows"
+            if width is not None:
+                shown = f"±{width:,.4g} in each of {self.offer.plan.cells.groups:,}"
+                shown += " groups, 95 %"
+            lines.append(f"{title}: {shown}")
+        if self.amount_left is not None:
+            lines.append(f"left of the run: {symbol} = {spell_value(self.amount_left)}")
+            if cost.amount:
+                times = math.floor(self.amount_left / cost.amount)
+                lines.append(f"as many such questions as are left: {times:,}")
+        return lines
+
+    def to_dict(self) -> dict[str, object]:
+        """It for a program."""
+        cost = self.offer.cost
+        left = None if self.amount_left is None else float(self.amount_left)
+        return {
+            "question": self.question,
+            "epsilon": float(self.epsilon),
+            "accounting": str(cost.accounting),
+            "amount": float(cost.amount),
+            "within": self.half_widths,
+            "groups": self.offer.plan.cells.groups,
+            "amount_left": left,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def price(
+    schema: Schema | str | Path,
+    question: str | Query,
+    *,
+    within: float | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    ledger: str | Path | None = None,
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+) -> Price:
+    """What a question would cost and how exact it would be, from the schema alone: no
+    rows are read, and nothing is spent. With the `ledger`, what was answered before is
+    not charged again, and the price says what is left.
+
+    >>> from understudy.queries import count
+    >>> from understudy.schema import Boolean
+    >>> declared = Schema(columns=(Boolean(name="smoker"),))
+    >>> priced = price(declared, count().by("smoker"), within=50)
+    >>> round(float(priced.offer.cost.amount), 5), priced.half_widths
+    (0.00151, {'count': 50.0})
+    """
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
+    known = schema if isinstance(schema, Schema) else Schema.load(schema)
+    plan = plan_question(question, known)
+    if ledger is None:
+        whole = parse_budget(1, delta)
+        offer = offer_answer(
+            plan,
+            neighbours=relation,
+            accounting=whole.accounting,
+            within=within,
+            amount=read_amount_asked(within, epsilon, whole),
+        )
+        return Price(offer, _own_epsilon(offer, whole.delta), None)
+    with Ledger.open(ledger) as account:
+        run = open_question_run(account, None, QUESTIONS_EVENT, None)
+        offer = offer_on_run(plan, run, account.neighbours, within, epsilon)
+        return make_price(offer, run)
+
+
+def plan_question(question: str | Query, schema: Schema) -> QueryPlan:
+    """The plan of a question as SQL or as a query."""
+    query = question if isinstance(question, Query) else read_sql(question, schema)
+    return plan_query(query, schema)
+
+
+def read_amount_asked(
+    within: float | None, epsilon: Number | None, budget: Budget
+) -> Fraction | None:
+    """The amount that a question may cost in a run of this budget; None if it is to be
+    within a ±.
+    """
+    if (within is None) == (epsilon is None):
+        raise Refused(
+            "Say either how exact the answer must be (within) or what it may cost"
+            " (epsilon). Nothing was spent"
+        )
+    if epsilon is None:
+        return None
+    own = Budget.of(epsilon, budget.delta)
+    return amount_for_epsilon(own, budget.accounting)
+
+
+def offer_on_run(
+    plan: QueryPlan,
+    run: QuestionRun,
+    neighbours: Neighbours,
+    within: float | None,
+    epsilon: Number | None,
+) -> Offer:
+    """The offer for a plan, after what the run and those before it answered."""
+
+    def find_earlier(digest: str) -> list[NoisyValues]:
+        stored = run.find_answers(digest)
+        return [NoisyValues.of_bytes(answer.payload) for answer in stored]
+
+    return offer_answer(
+        plan,
+        neighbours=neighbours,
+        accounting=run.filter.accounting,
+        within=within,
+        amount=read_amount_asked(within, epsilon, run.budget),
+        table=run.table,
+        find_earlier=find_earlier,
+    )
+
+
+def make_price(offer: Offer, run: QuestionRun) -> Price:
+    epsilon = _own_epsilon(offer, run.budget.delta)
+    return Price(offer, epsilon, run.filter.amount_left)
+
+
+def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:
+    if offer.cost.amount == 0:
+        return Fraction(0)
+    return epsilon_of(offer.cost.accounting, offer.cost.amount, delta)
+
+
+def open_question_run(
+    account: Ledger, budget: Budget | None, name: str, facts: dict[str, str] | None
+) -> QuestionRun:
+    try:
+        run = open_questions(account, budget, name=name, table=facts)
+    except LedgerError as error:
+        if budget is not None:
+            raise
+        raise no_run_error(account.path.name) from error
+    if facts is not None and run.table not in (None, facts):
+        raise Refused(
+            f"The run {name!r} of {account.path.name} is for another table. Name another"
+            " run, or another ledger. Nothing was spent"
+        )
+    return run
+
+
+def no_run_error(name: str) -> Refused:
+    return Refused(
+        f"No run of questions is open on {name}. Open one with the ε of all questions"
+        " together: budget=1, or --budget 1. Nothing was spent"
+    )

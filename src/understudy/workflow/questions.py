@@ -1,0 +1,229 @@
+"""Questions about private rows: one answer (`ask`), and a session of many (`session`).
+
+All questions about a table share one run on its ledger, because the questions of a run
+compose and runs add up plainly. The owner opens it once, with a budget; analysts have
+limits inside it. Everything that can be refused is refused before the charge, in the
+same words for every table with this schema.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from understudy.accounting.budget import Number
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.questions.question_run import (
+    QUESTIONS_EVENT,
+    QuestionRun,
+)
+from understudy.curator.context import Draw
+from understudy.curator.questions import QuestionCurator
+from understudy.noise import draw_noise
+from understudy.queries.offers import Offer
+from understudy.queries.plan import QueryPlan
+from understudy.queries.query import Query
+from understudy.queries.results import AnswerTable, make_answer, pool_statistics
+from understudy.schema import Schema
+from understudy.tables import Table
+from understudy.workflow.account import open_ledger
+from understudy.workflow.open import (
+    TableLike,
+    member_of,
+    open_source,
+    schema_for,
+    without_notes,
+)
+from understudy.workflow.preflight import parse_budget, refuse_dropping
+from understudy.workflow.question_price import (
+    Price,
+    make_price,
+    no_run_error,
+    offer_on_run,
+    open_question_run,
+    plan_question,
+)
+from understudy.workflow.resuming import describe_table
+from understudy.workflow.rowcount import refuse_miscounted
+
+BASIS_MEASURED_NOW = "measured"
+BASIS_STORED = "stored: it was answered before"
+
+
+class Session:
+    """Questions to one table, on one run of its ledger. Made by `session`."""
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        schema: Schema,
+        ledger: Ledger,
+        run: QuestionRun,
+        analyst: str,
+        draw: Draw = draw_noise,
+    ) -> None:
+        self._schema = schema
+        self._ledger = ledger
+        self._run = run
+        self._analyst = analyst
+        self._curator = QuestionCurator(table=table, run=run, draw=draw)
+
+    def price(
+        self,
+        question: str | Query,
+        *,
+        within: float | None = None,
+        epsilon: Number | None = None,
+    ) -> Price:
+        """What a question would cost and how exact it would be. Nothing is spent."""
+        plan = plan_question(question, self._schema)
+        return make_price(self._offer(plan, within, epsilon), self._run)
+
+    def ask(
+        self,
+        question: str | Query,
+        *,
+        within: float | None = None,
+        epsilon: Number | None = None,
+        purpose: str = "",
+    ) -> AnswerTable:
+        """The answer to a question: within a ± at 95 %, or at an ε of its own."""
+        plan = plan_question(question, self._schema)
+        offer = self._offer(plan, within, epsilon)
+        for order in offer.orders:
+            # An analyst to whom a stored answer is new pays for it from their limit.
+            if order.earlier:
+                self._run.recall(order.digest, analyst=self._analyst)
+        measured = self._curator.answer(offer, analyst=self._analyst, purpose=purpose)
+        is_new = any(order.scale is not None for order in offer.orders)
+        return make_answer(
+            plan,
+            pool_statistics(plan, measured),
+            basis=BASIS_MEASURED_NOW if is_new else BASIS_STORED,
+            cost=offer.cost if is_new else None,
+        )
+
+    def _offer(
+        self, plan: QueryPlan, within: float | None, epsilon: Number | None
+    ) -> Offer:
+        neighbours = self._ledger.neighbours
+        return offer_on_run(plan, self._run, neighbours, within, epsilon)
+
+    def close(self) -> None:
+        """Let go of the ledger. The run stays open for more questions."""
+        self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def session(
+    data: TableLike,
+    schema: Schema | str | Path | None = None,
+    *,
+    ledger: str | Path | None = None,
+    budget: Number | None = None,
+    delta: Number | None = None,
+    analyst: str = "",
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    run: str = QUESTIONS_EVENT,
+) -> Session:
+    """Questions to one table: they share one run on its ledger, opened with `budget`
+    (the ε of all its questions together) if there is none.
+
+    >>> import tempfile
+    >>> from understudy.queries import count
+    >>> from understudy.schema import Boolean
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     people = Path(folder, "people.csv")
+    ...     _ = people.write_text("smoker\\n" + "yes\\n" * 300 + "no\\n" * 700)
+    ...     declared = Schema(columns=(Boolean(name="smoker"),))
+    ...     with session(people, declared, budget=1) as questions:
+    ...         answer = questions.ask(count().where("smoker = true"), within=50)
+    >>> answer.half_width <= 50
+    True
+    """
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
+    whole = None if budget is None else parse_budget(budget, delta)
+    source = open_source(data, schema=schema)
+    described = without_notes(schema_for(source, schema))
+    refuse_dropping(described, relation)
+    unit_columns = [] if described.unit.id is None else [described.unit.id]
+    source.check([*described, *unit_columns])
+    where = source.ledger_path if ledger is None else Path(ledger)
+    # Before an account is made that no question could be charged to.
+    if budget is None and not where.exists():
+        raise no_run_error(where.name)
+    account = open_ledger(
+        ledger, source, dataset=None, neighbours=relation, schema=described
+    )
+    try:
+        table = Table(source, described)
+        refuse_miscounted(table, described, relation)
+        return Session(
+            table=table,
+            schema=described,
+            ledger=account,
+            run=open_question_run(account, whole, run, describe_table(source)),
+            analyst=analyst,
+        )
+    except BaseException:
+        account.close()
+        raise
+
+
+def ask(
+    data: TableLike,
+    question: str | Query,
+    schema: Schema | str | Path | None = None,
+    *,
+    within: float | None = None,
+    epsilon: Number | None = None,
+    ledger: str | Path | None = None,
+    budget: Number | None = None,
+    delta: Number | None = None,
+    analyst: str = "",
+    purpose: str = "",
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+) -> AnswerTable:
+    """Answer one question about private rows, as SQL or as a query, with an interval.
+
+    `within` is the ± at 95 % that counts and sums must have, `epsilon` what the question
+    may cost by itself. It is charged to the run of questions of the ledger, which
+    `budget` opens the first time: the ε of all questions together. What was answered
+    before is not charged again, and better precision costs the difference.
+
+    >>> import tempfile
+    >>> from understudy.queries import mean
+    >>> from understudy.schema import Boolean, Integer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     people = Path(folder, "people.csv")
+    ...     _ = people.write_text("age,smoker\\n" + "40,yes\\n" * 300 + "50,no\\n" * 700)
+    ...     columns = (Integer(name="age", min=0, max=99), Boolean(name="smoker"))
+    ...     answer = ask(
+    ...         people, mean("age").by("smoker"), Schema(columns=columns), epsilon=1, budget=2
+    ...     )
+    >>> [row.keys for row in answer.rows]
+    [(False,), (True,), (None,)]
+    """
+    with session(
+        data,
+        schema,
+        ledger=ledger,
+        budget=budget,
+        delta=delta,
+        analyst=analyst,
+        neighbours=neighbours,
+    ) as opened:
+        return opened.ask(question, within=within, epsilon=epsilon, purpose=purpose)

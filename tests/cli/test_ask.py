@@ -1,0 +1,60 @@
+"""`understudy ask` and `understudy price`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.cli import Shell
+
+QUESTION = "SELECT sex, COUNT(*) AS n FROM people WHERE age > 60 GROUP BY sex"
+
+
+def test_a_question_is_priced_asked_and_stored(
+    shell: Shell, people: Path, schema: Path
+) -> None:
+    priced = shell("price", schema, QUESTION, "--within", 50)
+    assert priced.code == 0, priced.err
+    assert "n: ±50 in each of 3 groups, 95 %" in priced.out
+    words = ("ask", people, QUESTION, "--schema", schema, "--within", 50)
+    done = shell(*words, "--budget", 1)
+    assert done.code == 0, done.err
+    assert "Charged: μ² = 0.0015 (measured)." in done.out
+    again = shell(*words, "--json")
+    assert again.json["cost"] is None
+    assert list(again.json["columns"]) == ["sex", "n", "n_low", "n_high"]
+    left = shell(
+        "price", schema, QUESTION, "--within", 50, "--ledger", "people.csv.ledger"
+    )
+    assert "privacy cost: ε = 0 by itself" in left.out
+    assert "left of the run" in left.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["SELECT MAX(age) FROM people", "--within", 5, "--budget", 1], 1, "quantile"),
+        (["SELECT COUNT(*) FROM people", "--within", 5], 1, "--budget 1"),
+        (["SELECT COUNT(*) FROM people", "--budget", 1], 2, "--within or --epsilon"),
+        (
+            ["SELECT COUNT(note) FROM people", "--within", 5, "--budget", 1],
+            1,
+            "never released",
+        ),
+    ],
+)
+def test_what_is_refused_costs_nothing(
+    shell: Shell,
+    people: Path,
+    schema: Path,
+    words: list[object],
+    code: int,
+    message: str,
+) -> None:
+    done = shell("ask", people, *words, "--schema", schema)
+    assert done.code == code
+    assert message in done.err
+    ledger = people.with_name("people.csv.ledger")
+    if ledger.exists():
+        assert '"charge"' not in shell("ledger", "show", ledger, "--json").out

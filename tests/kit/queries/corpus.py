@@ -1,0 +1,200 @@
+"""A corpus of questions in SQL about one table of people, each of which DuckDB can
+answer too, and a list of questions that are refused.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+
+from understudy.schema import Schema
+
+PEOPLE_SCHEMA = Schema.parse(
+    """
+columns:
+  sex: {type: categorical, values: [F, M, X], nullable: false}
+  region: {type: categorical, values: [North, South, East, West]}
+  age: {type: integer, min: 0, max: 99}
+  children: {type: integer, min: 0, max: 9, nullable: false}
+  income: {type: integer, min: -5000, max: 200000}
+  weight: {type: real, min: 0, max: 200, step: 0.1}
+  married: {type: boolean}
+  born: {type: date, min: 1920-01-01, max: 2020-12-31}
+"""
+)
+
+
+def make_people(rows: int = 400, seed: int = 1) -> pl.DataFrame:
+    """Rows within the bounds, with missing values where they are allowed."""
+    rng = np.random.default_rng(seed)
+
+    def thin(values: list[object]) -> list[object]:
+        gone = rng.random(rows) < 0.1
+        return [None if lost else v for v, lost in zip(values, gone, strict=True)]
+
+    days = rng.integers(-18000, 18000, rows).tolist()
+    return pl.DataFrame(
+        {
+            "sex": rng.choice(["F", "M"], rows).tolist(),
+            "region": thin(rng.choice(["North", "South", "East"], rows).tolist()),
+            "age": thin(rng.integers(0, 100, rows).tolist()),
+            "children": rng.integers(0, 10, rows).tolist(),
+            "income": thin(rng.integers(-5000, 200001, rows).tolist()),
+            "weight": thin((rng.integers(0, 2001, rows) / 10).tolist()),
+            "married": thin((rng.random(rows) < 0.5).tolist()),
+            "born": pl.Series(thin(days), dtype=pl.Int32).cast(pl.Date),
+        }
+    )
+
+
+CONDITIONS = (
+    "age > 60",
+    "age >= 18 AND age < 65",
+    "age BETWEEN 20 AND 29",
+    "age NOT BETWEEN 20 AND 29",
+    "NOT (age > 60)",
+    "NOT (age > 60 AND sex = 'F')",
+    "NOT (age > 60 OR married)",
+    "age IN (1, 2, 3, 50)",
+    "age NOT IN (1, 2, 3, 50)",
+    "sex = 'F'",
+    "sex <> 'F'",
+    "NOT sex = 'F'",
+    "region IN ('North', 'South')",
+    "region NOT IN ('North')",
+    "region IS NULL",
+    "region IS NOT NULL AND age IS NULL",
+    "NOT (region IS NULL)",
+    "married",
+    "NOT married",
+    "married = FALSE",
+    "married IS TRUE",
+    "married IS NOT TRUE",
+    "married IS FALSE OR age < 10",
+    "income < 20000",
+    "income >= -100.5",
+    "income = 0 OR income > 199000",
+    "weight <= 70.5",
+    "weight > 70.55 AND weight < 90",
+    "born < DATE '1980-01-01'",
+    "born >= '1970-06-01' AND born <= '1990-12-31'",
+    "age > children",
+    "age >= 10 * children",
+    "age + children > 60",
+    "age - children = 30",
+    "60 < age",
+    "3 <= children AND (sex = 'M' OR region = 'East')",
+    "(((age < 50)))",
+    "age < 200",
+    "age > 200",
+    "children <> 3 AND NOT (children IN (4, 5))",
+)
+
+AGGREGATES = (
+    "COUNT(*)",
+    "COUNT(age)",
+    "COUNT(region)",
+    "SUM(income)",
+    "SUM(children)",
+    "SUM(weight)",
+    "AVG(age)",
+    "AVG(weight)",
+    "AVG(income)",
+    "VAR_SAMP(children)",
+    "VARIANCE(age)",
+    "STDDEV(weight)",
+    "STDDEV_SAMP(income)",
+    "COVAR_SAMP(age, children)",
+    "CORR(age, weight)",
+    "SUM(CASE WHEN age > 60 THEN 1 ELSE 0 END)",
+    "COUNT(CASE WHEN sex = 'F' THEN 1 END)",
+    "AVG(CASE WHEN married THEN 1.0 ELSE 0.0 END)",
+    "SUM(CASE WHEN sex = 'M' THEN income ELSE 0 END)",
+    "AVG(CASE WHEN sex = 'M' THEN age END)",
+    "COUNT(*) FILTER (WHERE age < 18)",
+    "SUM(income) FILTER (WHERE region = 'North')",
+)
+
+KEYS = (
+    "",
+    "sex",
+    "region",
+    "married",
+    "children",
+    "sex, region",
+    "age",
+    "married, children",
+)
+
+
+def list_questions() -> list[str]:
+    """Every condition, every aggregate by every key, and some of all together."""
+    questions = [
+        f"SELECT COUNT(*), SUM(children) FROM people WHERE {condition}"
+        for condition in CONDITIONS
+    ]
+    for aggregate, keys in product(AGGREGATES, KEYS):
+        head = f"{keys}, " if keys else ""
+        tail = f" GROUP BY {keys}" if keys else ""
+        questions.append(f"SELECT {head}{aggregate} FROM people{tail}")
+    for number, (condition, aggregate) in enumerate(product(CONDITIONS, AGGREGATES)):
+        if number % 13 == 0:
+            questions.append(
+                f"SELECT sex, {aggregate} AS y FROM people WHERE {condition} GROUP BY sex"
+            )
+    return questions
+
+
+REFUSED_QUESTIONS = (
+    "SELECT * FROM people",
+    "SELECT age FROM people",
+    "SELECT age FROM people GROUP BY age",
+    "SELECT MIN(age) FROM people",
+    "SELECT MAX(income) FROM people",
+    "SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM people",
+    "SELECT COUNT(*) FROM people JOIN others ON people.id = others.id",
+    "SELECT COUNT(*) FROM people, others",
+    "SELECT COUNT(*) FROM (SELECT * FROM people)",
+    "SELECT COUNT(*) OVER () FROM people",
+    "SELECT SUM(COUNT(*)) FROM people",
+    "SELECT COUNT(*) FROM people WHERE income / (age - 93) >= 0",
+    "SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people)",
+    "SELECT COUNT(*) FROM people WHERE RANDOM() < 0.5",
+    "SELECT COUNT(*) FROM people WHERE sex LIKE 'F%'",
+    "SELECT COUNT(*) FROM people WHERE sex > 'F'",
+    "SELECT COUNT(*) FROM people WHERE sex = 'Q'",
+    "SELECT COUNT(*) FROM people WHERE age = 'old'",
+    "SELECT COUNT(*) FROM people WHERE nothing = 3",
+    "SELECT COUNT(*) FROM people WHERE age > (SELECT 3)",
+    "SELECT SUM(sex) FROM people",
+    "SELECT AVG(born) FROM people",
+    "SELECT SUM(age * income) FROM people",
+    "SELECT DISTINCT sex, COUNT(*) FROM people GROUP BY sex",
+    "SELECT sex, COUNT(*) FROM people",
+    "SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM people",
+    "SELECT COUNT(*) FROM read_csv('/etc/passwd')",
+    "SELECT COUNT(*)",
+    "INSERT INTO people VALUES (1)",
+    "DROP TABLE people",
+    "COPY people TO 'x.csv'",
+    "PRAGMA database_list",
+    "WITH x AS (SELECT * FROM people) SELECT COUNT(*) FROM x",
+    "SELECT COUNT(*) FROM people GROUP BY ROLLUP (sex)",
+    "SELECT COUNT(*) FROM people TABLESAMPLE 10%",
+    "SELECT COUNT(*) FROM people QUALIFY TRUE",
+    "SELECT COUNT(*) FROM people LIMIT -1",
+    "SELECT COUNT(*) FROM people LIMIT 1 OFFSET 1",
+    "SELECT COVAR_SAMP(age, age) FROM people",
+    "SELECT VAR_POP(age) FROM people",
+    "SELECT getenv('HOME'), COUNT(*) FROM people",
+    "SELECT STRING_AGG(sex, ',') FROM people",
+    "SELECT ARG_MAX(age, income) FROM people",
+    "",
+    ";",
+    "SELECT",
+    "not SQL at all",
+    "SELECT COUNT(*) FROM people WHERE",
+    "SELECT income, COUNT(*) FROM people GROUP BY income",
+)

@@ -1,0 +1,211 @@
+"""Questions under a budget: what is charged, stored, refused, and in which order."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import understudy as us
+from kit.queries.corpus import PEOPLE_SCHEMA, make_people
+from kit.queries.noiseless import PracticeRun, table_of
+from understudy.accounting.cost import Accounting
+from understudy.curator.questions import QuestionCurator
+from understudy.errors import BudgetExceeded, Refused
+from understudy.queries.offers import offer_answer
+from understudy.queries.plan import plan_query
+from understudy.workflow.questions import Session
+
+PEOPLE = make_people(2000)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    return tmp_path / "people.ledger"
+
+
+def open_session(book: Path, people: pl.DataFrame = PEOPLE, **given: object) -> Session:
+    return us.session(people, PEOPLE_SCHEMA, ledger=book, **{"budget": 5, **given})
+
+
+def spent(book: Path) -> Fraction:
+    with us.Ledger.open(book) as ledger:
+        return sum((run.filter.spent for run in ledger.runs()), Fraction(0))
+
+
+def test_an_answer_is_within_what_was_asked_and_holds_the_truth(book: Path) -> None:
+    with open_session(book) as questions:
+        answer = questions.ask(us.count().where("age > 60"), within=50)
+    low, high = answer.interval
+    assert answer.half_width <= 50
+    truth = PEOPLE.filter(pl.col("age") > 60).height
+    # The noise exceeds 130 with probability below 1e-6: 5 deviations of 25.8.
+    assert low - 80 <= truth <= high + 80
+
+
+def test_a_price_is_what_is_charged(book: Path) -> None:
+    with open_session(book) as questions:
+        priced = questions.price(us.total("children").by("sex"), within=100)
+        before = spent(book)
+        answer = questions.ask(us.total("children").by("sex"), within=100)
+    assert answer.cost == priced.offer.cost
+    assert spent(book) - before == priced.offer.cost.amount
+
+
+def test_asked_again_as_it_was_gives_the_stored_answer_for_nothing(book: Path) -> None:
+    question = "SELECT sex, AVG(income) FROM people GROUP BY sex"
+    with open_session(book) as questions:
+        first = questions.ask(question, epsilon=1)
+    paid = spent(book)
+    again = us.ask(PEOPLE, question, PEOPLE_SCHEMA, epsilon=1, ledger=book)
+    assert again.rows == first.rows
+    assert again.cost is None
+    assert spent(book) == paid
+
+
+def test_better_precision_costs_the_difference(book: Path) -> None:
+    """Precision adds up under GDP, so two steps cost what one would, but for the grid of
+    scales and the half row by which a pooled interval is wider.
+    """
+    with open_session(book) as questions:
+        questions.ask(us.count(), within=100)
+        better = questions.ask(us.count(), within=50)
+        assert better.half_width <= 50
+    # A pooled interval of ±50 has noise of ±49.5, as a single one of ±49 has.
+    at_once = us.price(PEOPLE_SCHEMA, us.count(), within=49).offer.cost.amount
+    assert math.isclose(spent(book), at_once, rel_tol=1e-6)
+
+
+def test_questions_share_what_they_have_in_common(book: Path) -> None:
+    with open_session(book) as questions:
+        questions.ask(us.select(us.count("age"), us.mean("age")), epsilon=1)
+        alone = questions.price(us.count("age"), epsilon="0.1")
+    assert alone.is_free
+
+
+def test_a_run_that_is_spent_refuses_and_charges_nothing(book: Path) -> None:
+    with open_session(book, budget="0.5") as questions:
+        questions.ask(us.count(), epsilon="0.4")
+        paid = spent(book)
+        with pytest.raises(BudgetExceeded, match="Nothing was spent"):
+            questions.ask(us.count().by("sex"), epsilon="0.4")
+    assert spent(book) == paid
+
+
+def test_an_analyst_has_a_limit_inside_the_run(book: Path) -> None:
+    with open_session(book):
+        pass
+    with us.Ledger.open(book) as ledger:
+        ledger.grant(us.Budget.of("0.3"), analyst="team-a")
+    with open_session(book, analyst="team-a") as questions:
+        questions.ask(us.count(), epsilon="0.2")
+        with pytest.raises(BudgetExceeded, match="limit of 'team-a'"):
+            questions.ask(us.count().by("sex"), epsilon="0.25")
+
+
+def test_questions_about_parts_of_a_table_cost_their_dearest_part(book: Path) -> None:
+    """North and South are disjoint, so under add/remove one person pays for one."""
+    with open_session(book) as questions:
+        north = questions.ask(us.count().where("region = North"), within=50)
+        one = spent(book)
+        south = questions.ask(us.count().where("region = South"), within=50)
+    assert north.cost is not None
+    assert south.cost is not None
+    assert spent(book) == one == max(north.cost.amount, south.cost.amount)
+
+
+def test_parts_of_a_table_add_up_under_replace(book: Path) -> None:
+    with open_session(book, neighbours="replace") as questions:
+        north = questions.ask(us.count().where("region = North"), within=50)
+        south = questions.ask(us.count().where("region = South"), within=50)
+    assert north.cost is not None
+    assert south.cost is not None
+    assert spent(book) == north.cost.amount + south.cost.amount
+
+
+def test_the_number_of_rows_is_public_under_replace(book: Path) -> None:
+    with open_session(book, neighbours="replace") as questions:
+        answer = questions.ask(us.count(), within=50)
+    assert answer.interval == (2000, 2000)
+    assert spent(book) == 0
+
+
+def test_a_charge_comes_before_any_row_is_read() -> None:
+    """The order that a crash or a hostile count cannot change: a table that fails when
+    it is counted was paid for.
+    """
+
+    class FailingTable:
+        def with_schema(self, schema: object) -> FailingTable:
+            return self
+
+        def cell_sums(self, clique: object, statistics: object) -> None:
+            assert run.events == ["charge"]
+            raise RuntimeError("no such row")
+
+    run = PracticeRun()
+    plan = plan_query(us.mean("age"), PEOPLE_SCHEMA)
+    offer = offer_answer(
+        plan,
+        neighbours=us.Neighbours.ADD_REMOVE,
+        accounting=Accounting.GDP,
+        amount=Fraction(1),
+    )
+    with pytest.raises(RuntimeError):
+        QuestionCurator(table=FailingTable(), run=run).answer(offer)  # type: ignore[arg-type]
+    assert run.events == ["charge"]
+    QuestionCurator(table=table_of(PEOPLE, PEOPLE_SCHEMA), run=run).answer(offer)
+    assert run.events[1:] == ["charge", "store", "charge", "store"]
+
+
+def test_no_run_is_opened_without_a_budget(book: Path) -> None:
+    with pytest.raises(Refused, match="budget=1"):
+        us.ask(PEOPLE, us.count(), PEOPLE_SCHEMA, within=50, ledger=book)
+    assert not book.exists()
+
+
+def test_the_run_of_another_table_is_refused(book: Path) -> None:
+    with open_session(book):
+        pass
+    with pytest.raises(Refused, match="another table"):
+        open_session(book, PEOPLE.with_columns(extra=pl.lit(1)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "either"),
+        ({"within": 5, "epsilon": 1}, "either"),
+        ({"within": 0}, "above 0"),
+        ({"within": math.nan}, "above 0"),
+        ({"epsilon": -1}, "above 0"),
+    ],
+)
+def test_a_precision_that_is_none_is_refused(
+    given: dict[str, float], message: str
+) -> None:
+    with pytest.raises(us.UnderstudyError, match=message):
+        us.price(PEOPLE_SCHEMA, us.count(), **given)
+
+
+def test_a_mean_has_no_width_before_it_is_asked() -> None:
+    with pytest.raises(Refused, match="epsilon="):
+        us.price(PEOPLE_SCHEMA, us.mean("age"), within=5)
+    assert us.price(PEOPLE_SCHEMA, us.mean("age"), epsilon=1).half_widths == {
+        "mean_age": None
+    }
+
+
+def test_refusals_are_the_same_for_every_table(tmp_path: Path) -> None:
+    """A filter that divides by age - 93 fails nowhere: it is refused everywhere."""
+    messages = []
+    for number, people in enumerate((PEOPLE, PEOPLE.head(0), PEOPLE.head(1))):
+        with open_session(tmp_path / f"{number}.ledger", people) as questions:
+            for text in ("SELECT COUNT(*) FROM p WHERE income / (age - 93) > 0",):
+                with pytest.raises(Refused) as refused:
+                    questions.ask(text, within=50)
+                messages.append(str(refused.value))
+    assert len(set(messages)) == 1
