@@ -5,8 +5,8 @@ What was measured of them is kept here as aims: counts that the rows of a sample
 brought to by exchanging some for others of the same tree
 (models/sampling/row_exchange.py). That takes too long for a great many rows: of those,
 some are left out and some taken twice, by weights that bring a sample to the aims by
-proportional fitting. Chance errors are small among many rows. A few rows are the tree's
-own.
+proportional fitting; then some are exchanged until the columns are the tree's again.
+A few rows are the tree's own.
 
 Rows completed from given codes follow the tree alone, exactly.
 """
@@ -29,10 +29,12 @@ from understudy.models.arrays import Array
 from understudy.models.inference.log_calibration import align_axes
 from understudy.models.model import MAX_ROUNDED_ROWS, Arrays, Codes, Facts
 from understudy.models.sampling.to_targets import (
+    MAX_EXCHANGED_ROWS,
     MAX_REFINED_ROWS,
     MIN_REFINED_ROWS,
     draw_matching_rows,
     draw_tree_rows,
+    match_columns,
     target_shares,
 )
 from understudy.models.serialization import check_part_names
@@ -335,6 +337,22 @@ class RefinedTreeModel:
         return found
 
     def _sample_weighted(self, rows: int, rng: Generator) -> Codes:
+        """Many rows by weight, some exchanged so that every column is met: proportional
+        fitting of a trial leaves columns farther off than the tree has them.
+        """
+        codes = self._pick_weighted(rows, rng)
+        fresh = self._pick_weighted(MAX_EXCHANGED_ROWS, rng)
+        return match_columns(self.schema, codes, fresh, self._column_shares, rng)
+
+    @cached_property
+    def _column_shares(self) -> dict[Clique, Array]:
+        names = [(name,) for name, size in self.schema.column_sizes.items() if size > 1]
+        return {
+            clique: table / max(float(table.sum()), 1e-300)
+            for clique, table in self.tree.marginals(names).items()
+        }
+
+    def _pick_weighted(self, rows: int, rng: Generator) -> Codes:
         codes = self._draw_rows(rows, rng)
         weight = np.clip(
             np.exp(self._row_log_weights(codes, rows)),

@@ -30,6 +30,10 @@ from understudy.schema import Schema
 # Rows from which and up to which a sample is refined.
 MIN_REFINED_ROWS, MAX_REFINED_ROWS = 64, 1 << 17
 
+# Rows of a larger sample among which some are exchanged: enough for columns that are
+# off by a few rows in a thousand, and as quick for a million rows.
+MAX_EXCHANGED_ROWS = 1 << 16
+
 # Fresh rows for each row of a sample that is refined.
 FRESH_ROWS_PER_ROW = 3
 
@@ -122,6 +126,41 @@ def draw_matching_rows(
         name: found[:, i].astype(codec.dtype)
         for i, (name, codec) in enumerate(schema.codecs.items())
     }
+
+
+def match_columns(
+    schema: Schema,
+    codes: Codes,
+    fresh: Codes,
+    shares: Mapping[Clique, Array],
+    rng: Generator,
+) -> Codes:
+    """The same rows with some exchanged for fresh ones, so that columns meet shares.
+
+    A random part of the rows takes over what all of them are off by.
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="a", nullable=False),))
+    >>> rng = np.random.default_rng(0)
+    >>> rows, fresh = ({"a": (rng.random(n) < 0.52).astype(np.uint8)} for n in (9000, 999))
+    >>> even = {("a",): np.array([0.5, 0.5])}
+    >>> int(rows["a"].sum()), int(match_columns(schema, rows, fresh, even, rng)["a"].sum())
+    (4667, 4499)
+    """
+    rows = len(next(iter(codes.values())))
+    chosen = rng.permutation(rows)[:MAX_EXCHANGED_ROWS]
+    part = {name: column[chosen] for name, column in codes.items()}
+    targets: dict[Clique, Array] = {}
+    for (name,), share in shares.items():
+        excess = np.bincount(codes[name], minlength=share.size) - rows * share
+        targets[name,] = np.bincount(part[name], minlength=share.size) - excess
+    sizes = schema.column_sizes
+    found = refine_rows(
+        _stack_columns(part), _stack_columns(fresh), targets, sizes, rng
+    )
+    for i, column in enumerate(codes.values()):
+        column[chosen] = found[:, i]
+    return codes
 
 
 def _stack_columns(codes: Codes) -> RowCodes:
