@@ -20,7 +20,7 @@ from understudy.schema.columns.discrete import (
 )
 from understudy.schema.columns.lattice import Lattice
 from understudy.schema.columns.numeric import Integer, Real
-from understudy.schema.columns.temporal import Datetime, Time
+from understudy.schema.columns.temporal import Date, Datetime, Time
 from understudy.schema.predicates.rules import (
     AllowedCombinations,
     BrokenRowPolicy,
@@ -175,6 +175,16 @@ def _describe_rule(rule: Rule) -> str:
     return f"that in every row {rule}"
 
 
+def is_spelled_specially(column: Lattice) -> bool:
+    """Whether texts of the column spell its values otherwise than as usual."""
+    match column:
+        case Integer() | Real():
+            return not column.number_spelling.is_plain
+        case Date() | Datetime() | Time():
+            return bool(column.format)
+    return False
+
+
 def _has_values(column: Column) -> bool:
     return (
         isinstance(column, Categorical)
@@ -245,6 +255,11 @@ _PUBLIC_FACTS: dict[str, Callable[[Column], bool]] = {
     ),
     "which values {columns} may have beyond those that are shown, and how often": (
         lambda column: isinstance(column, Categorical) and bool(column.unfold)
+    ),
+    "the spelling of {columns}": lambda column: (
+        isinstance(column, Lattice)
+        and is_spelled_specially(column)
+        and "type" not in column.learned
     ),
     "the words for yes and no in {columns}": lambda column: (
         isinstance(column, Boolean)

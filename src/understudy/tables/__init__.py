@@ -2,13 +2,23 @@
 public header of a source.
 """
 
+from understudy.tables.reading.moment_votes import (
+    AMBIGUOUS_KINDS,
+    LOCAL_KINDS,
+    MOMENT_SPELLINGS,
+    MomentSpelling,
+    choose_spelling,
+    kind_of_vote,
+)
 from understudy.tables.reading.type_votes import (
+    ELECTED_TYPES,
     EMPTY_CANDIDATE,
     NUMBER_CANDIDATES,
     PLAIN_STEPS,
     STEP_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
+    has_trailing_zeros,
     is_readable_as,
 )
 from understudy.tables.records import ABSENT_PLACE, Records
@@ -18,15 +28,23 @@ from understudy.tables.table import Table
 
 __all__ = [
     "ABSENT_PLACE",
+    "AMBIGUOUS_KINDS",
+    "ELECTED_TYPES",
     "EMPTY_CANDIDATE",
+    "LOCAL_KINDS",
+    "MOMENT_SPELLINGS",
     "NUMBER_CANDIDATES",
     "PLAIN_STEPS",
     "STEP_CANDIDATES",
     "TEXT_CANDIDATE",
     "TYPE_CANDIDATES",
+    "MomentSpelling",
     "Records",
     "Table",
     "TableSource",
+    "choose_spelling",
+    "has_trailing_zeros",
     "is_readable_as",
+    "kind_of_vote",
     "open_table",
 ]

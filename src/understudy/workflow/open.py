@@ -4,12 +4,12 @@ schema fits it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
@@ -18,6 +18,8 @@ from understudy.notices import Notice, NoticeKind
 from understudy.schema import (
     Column,
     Identifier,
+    Integer,
+    Real,
     Schema,
     Text,
     UndeclaredColumn,
@@ -25,6 +27,7 @@ from understudy.schema import (
     schema_to_dict,
 )
 from understudy.schema.columns.from_dtype import column_of_type
+from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.schema.identifier_names import guess_identifier
 from understudy.tables import TableSource, open_table
 from understudy.tables.sources.header import INDEX_NOTE
@@ -133,9 +136,8 @@ def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schem
     """
     if schema is None:
         source.check_header()
-        return Schema(
-            columns=tuple(_undeclared_column(source, name) for name in source.names)
-        )
+        undeclared = [_undeclared_column(source, name) for name in source.names]
+        return Schema(columns=_with_number_marks(source, undeclared))
     if not isinstance(schema, Schema | str | Path):
         raise SchemaError(
             "A schema is a Schema or the path of a schema file; Schema.parse reads its"
@@ -158,7 +160,30 @@ def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schem
     columns = sorted(
         known.columns, key=lambda column: place.get(column.name, len(place))
     )
-    return replace(known, columns=tuple(columns))
+    return replace(known, columns=_with_number_marks(source, columns))
+
+
+def _with_number_marks(
+    source: TableSource, columns: Iterable[Column]
+) -> tuple[Column, ...]:
+    """The columns, those of numbers with the marks that the table's owner declared for
+    all of them: synthetic rows are spelled so too.
+    """
+    numbers = source.numbers
+    if numbers is None:
+        return tuple(columns)
+    return tuple(_with_marks(column, numbers) for column in columns)
+
+
+def _with_marks(column: Column, numbers: NumberSpelling) -> Column:
+    marks: dict[str, Any] = {"thousands": numbers.thousands}
+    if isinstance(column, Real | UndeclaredColumn):
+        marks["decimal"] = numbers.decimal
+    if not isinstance(column, Integer | Real | UndeclaredColumn):
+        return column
+    # A column may declare marks of its own.
+    is_plain = all(getattr(column, key) == getattr(type(column), key) for key in marks)
+    return replace(column, **marks) if is_plain else column
 
 
 def find_left_out(source: TableSource, schema: Schema, *, given: bool) -> Notice | None:

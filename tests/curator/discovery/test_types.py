@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
 from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.types import (
+    _elect_column,
     elect_lattice_type,
     elect_type,
     learn_types,
@@ -25,7 +28,7 @@ from understudy.schema import (
     Time,
     UndeclaredColumn,
 )
-from understudy.tables import TYPE_CANDIDATES
+from understudy.tables import TYPE_CANDIDATES, Table, open_table
 
 SAMPLES = {
     Integer: ["12", "-7", "300"],
@@ -234,3 +237,35 @@ def test_whole_numbers_with_gaps_stay_whole():
     found = elected(["1.0", "2.0", ""] * 200)
     assert type(found) is Integer
     assert found.step == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (["11:15", "06:25"], Time(name="x", learned=("type",), resolution=timedelta(minutes=1), format="%H:%M")),
+        (["2024-01-05T10:00:00Z", "2024-01-05T11:00:00Z"], Datetime(name="x", learned=("type",), zone="UTC", resolution=timedelta(hours=1), format="%Y-%m-%dT%H:%M:%SZ")),
+        (["05.01.2024", "31.12.2024"], Date(name="x", learned=("type",), format="%d.%m.%Y")),
+        (["1/13/2024", "1/5/2024"], Date(name="x", learned=("type",), format="%-m/%-d/%Y")),
+        (["05/01/2024", "06/02/2024"], Categorical(name="x", learned=("type",))),
+        (["12.57", "3.00"], Real(name="x", learned=("type",), trailing_zeros=True)),
+        (["12.5", "3.07"], Real(name="x", learned=("type",), trailing_zeros=False)),
+        (["0", "1"], Integer(name="x", learned=("type", "bounds"), min=0, max=1)),
+        (["00123", "10115"], Categorical(name="x", learned=("type",))),
+    ],
+)  # fmt: skip
+def test_the_vote_finds_how_cells_are_spelled(cells, found):
+    """Each cell has one vote, whatever it is spelled like: nothing costs more."""
+    frame = pl.DataFrame({"x": cells * 500})
+    schema = Schema(columns=(UndeclaredColumn(name="x"),))
+    with open_table(frame) as source:
+        (ballots,) = Table(source, schema).votes(["x"])
+    assert ballots.sum() == len(frame)
+    assert _elect_column(schema["x"], ballots, 2.0).column == found
+
+
+def test_codes_with_zeros_before_them_stay_labels():
+    """As a number 00501 would be 501."""
+    codes = [f"{10 * i:05}" for i in range(1, 10)]
+    found = split([*codes * 30, *[str(10_000 + i) for i in range(400)]])
+    assert isinstance(found.beside, Integer)
+    assert found.with_missing_codes(codes, [30] * len(codes), 1.0) is None

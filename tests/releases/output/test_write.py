@@ -10,7 +10,8 @@ import sys
 import textwrap
 import time
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from datetime import time as clock
 from fractions import Fraction
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from understudy.schema import (
     Schema,
     Time,
 )
+from understudy.tables import Table, open_table
 
 OPENERS = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]
 BODIES = [
@@ -459,3 +461,38 @@ def test_memory_does_not_grow_with_the_number_of_rows(tmp_path):
         assert peaks[1] < peaks[0] * 1.3, (
             peaks
         )  # the rows as 64-bit values would be 1.2 GB
+
+
+SPELLED = Schema(
+    columns=(
+        Boolean(name="asked", true=("Yes",), false=("No",), nullable=False),
+        Date(name="born", min=date(2024, 1, 5), max=date(2024, 1, 5), format="%d.%m.%Y", nullable=False),
+        Time(name="woke", min=clock(9, 15), max=clock(9, 15), resolution=timedelta(minutes=1), format="%H:%M", nullable=False),
+        Datetime(name="seen", min=datetime(2024, 1, 5, 10), max=datetime(2024, 1, 5, 10), zone="UTC", format="%Y-%m-%dT%H:%M:%SZ", nullable=False),
+        Real(name="pay", min=Fraction(-2469, 2), max=Fraction(-2469, 2), decimal=",", thousands=".", nullable=False),
+        Real(name="dose", min=Fraction(1, 2), max=Fraction(1, 2), trailing_zeros=False, nullable=False),
+        Real(name="fine", min=Fraction(1, 2), max=Fraction(1, 2), learned=("type",), trailing_zeros=True, nullable=False),
+        Integer(name="sold", min=1234567, max=1234567, thousands="'", nullable=False, missing=("=gone",)),
+    )
+)  # fmt: skip
+
+
+def test_cells_are_spelled_as_the_schema_says(tmp_path):
+    codes = {name: np.array([0, 0]) for name in SPELLED}
+    codes["asked"] = np.array([0, 1])
+    codes["sold"] = np.array([0, 1])
+    write_rows(SPELLED, codes, tmp_path / "t.csv", np.random.default_rng(0))
+    rest = ["05.01.2024", "09:15", "2024-01-05T10:00:00Z", "-1.234,50", "0.5", "0.50"]
+    assert rows_of(tmp_path / "t.csv") == [
+        list(SPELLED),
+        ["No", *rest, "1'234'567"],
+        ["Yes", *rest, "'=gone"],
+    ]
+
+
+def test_a_spelled_file_is_read_as_the_same_rows(tmp_path):
+    codes = {name: np.zeros(3, np.int64) for name in SPELLED}
+    write_rows(SPELLED, codes, tmp_path / "t.csv", np.random.default_rng(0))
+    with open_table(tmp_path / "t.csv") as source:
+        counts = Table(source, SPELLED).counts([(name,) for name in SPELLED])
+    assert [one[0] for one in counts] == [3] * len(SPELLED)

@@ -64,7 +64,7 @@ CELLS = {
     "empty": [""] * N,
 }
 TYPES = {
-    "age": Integer, "sex": Categorical, "smoker": Boolean, "treated": Boolean, "active": Boolean, "children": Integer,
+    "age": Integer, "sex": Categorical, "smoker": Boolean, "treated": Integer, "active": Boolean, "children": Integer,
     "dose": Real, "price": Real, "ratio": Real, "born": Date, "seen": Datetime, "woke": Time, "zip": Categorical,
     "code": Identifier, "serial": Identifier, "salary": Integer, "remarks": Text, "email": Identifier, "empty": UndeclaredColumn,
 }  # fmt: skip
@@ -100,8 +100,8 @@ def test_details_of_a_csv_file(schema):
     ]
     assert schema["seen"].resolution == timedelta(minutes=1)
     assert (schema["smoker"].true[0], schema["smoker"].false[0]) == ("yes", "no")
-    assert (schema["treated"].true, schema["treated"].false) == (("1",), ("0",))
-    assert schema["active"] == Boolean(name="active")
+    assert (schema["treated"].min, schema["treated"].max) == (0, 1)
+    assert (schema["active"].true, schema["active"].false) == (("TRUE",), ("False",))
     assert all(column.nullable for column in schema.columns)
     assert [c.note for c in schema.columns if not c.is_modelled] == [
         *["nearly every cell is different"] * 2, "long or mostly different texts",
@@ -378,3 +378,37 @@ def test_an_identifier_that_comes_again_proposes_a_privacy_unit(tmp_path):
     found = drafted(tmp_path / "visits.csv", cells)
     assert "declare `unit: {id: patient_id, max_rows: …}`" in found["patient_id"].note
     assert found["visit_id"].note == "its name says so"
+
+
+def test_spellings_are_drafted_as_they_are(tmp_path):
+    cells = {
+        "asked": ["Yes", "No"],
+        "sure": ["TRUE", "FALSE"],
+        "only": ["Y", "Y"],
+        "woke": ["6:25", "11:15"],
+        "born": ["05.01.2024", "31.12.2024"],
+        "seen": ["2024-01-05T10:00:00Z", "2024-01-06T11:00:00Z"],
+        "left": ["1/13/2024 9:05", "2/28/2024 10:15"],
+        "fixed": ["12.50", "3.07"],
+        "short": ["12.5", "3.07"],
+        "either": ["05/01/2024", "06/02/2024"],
+    }
+    path = tmp_path / "t.csv"
+    rows = [",".join(column[i % 2] for column in cells.values()) for i in range(400)]
+    path.write_text("\n".join([",".join(cells), *rows]) + "\n")
+    with open_table(path) as source:
+        schema = draft_schema(source)
+    assert (schema["asked"].true, schema["asked"].false) == (("Yes",), ("No",))
+    assert (schema["sure"].true, schema["sure"].false) == (("TRUE",), ("FALSE",))
+    assert (schema["only"].true, schema["only"].false) == (("Y",), ("N",))
+    formats = {name: schema[name].format for name in ("woke", "born", "seen", "left")}
+    assert formats == {
+        "woke": "%-H:%M",
+        "born": "%d.%m.%Y",
+        "seen": "%Y-%m-%dT%H:%M:%SZ",
+        "left": "%-m/%-d/%Y %-H:%M",
+    }
+    assert schema["seen"].resolution == timedelta(hours=1)
+    zeros = [schema[name].trailing_zeros for name in ("fixed", "short")]
+    assert zeros == [None, False]
+    assert isinstance(schema["either"], Categorical), "the order cannot be told"

@@ -2,8 +2,9 @@
 cells rather than by whether every one of them parses.
 
 Each cell votes for exactly one candidate, the most specific type it can be read as
-(`tables.CANDIDATES`). The noisy votes then elect the most specific type that can hold
-every kind of cell that stands out, so that one odd cell neither flips a type nor shows.
+(`tables.TYPE_CANDIDATES`). The noisy votes then elect the most specific type that can
+hold every kind of cell that stands out, so that one odd cell neither flips a type nor
+shows. The same votes say how dates, moments, times and decimals are spelled.
 
 Where words stand beside numbers, dates or times ("N" among incomes), the column is a
 list of labels at first, and what the other cells would make is kept. Once its labels
@@ -18,8 +19,10 @@ in L2; replaced, by twice and √2 times that. Every count is noised, the empty 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from fractions import Fraction
 from math import hypot, sqrt
 from typing import Any
@@ -28,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Sensitivity
-from understudy.accounting.expected_error import noise_deviation
+from understudy.accounting.expected_error import noise_deviation, noise_half_width
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.schema import (
@@ -44,13 +47,19 @@ from understudy.schema import (
     UndeclaredColumn,
 )
 from understudy.tables import (
+    AMBIGUOUS_KINDS,
+    ELECTED_TYPES,
     EMPTY_CANDIDATE,
+    LOCAL_KINDS,
     NUMBER_CANDIDATES,
     PLAIN_STEPS,
     STEP_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
+    choose_spelling,
+    has_trailing_zeros,
     is_readable_as,
+    kind_of_vote,
 )
 
 MAX_VOTE_ODD_SHARE = Fraction(1, 500)
@@ -58,6 +67,11 @@ MAX_VOTE_ODD_SHARE = Fraction(1, 500)
 
 VOTE_NOISE_SIGMAS = 4
 """Votes for a candidate that may be noise alone, in standard deviations."""
+
+VOTE_NOISE_LEVEL = 1 - 2e-5
+"""Part of the noisy counts that stay below these votes, whatever the law of the noise:
+of a column's hundred counts, one in a thousand columns has one beyond.
+"""
 
 MAX_MISSING_CODES = 8
 """Words beside numbers that may be missing codes; a column with more of them is a list
@@ -74,12 +88,25 @@ MAX_STEP_NOISE_SHARE = Fraction(1, 25)
 to be believed: what lies between its multiples is rounded.
 """
 
-LATTICE_FAMILIES = (
+ZERO_LED_CODE = re.compile(r"0[0-9]+", re.ASCII)
+
+LATTICE_FAMILIES: tuple[tuple[str, ...], ...] = (
     NUMBER_CANDIDATES,
     ("date", "instant", "datetime"),
     ("time",),
+    *(
+        (kind, *(either for either, kinds in AMBIGUOUS_KINDS.items() if kind in kinds))
+        for kind in LOCAL_KINDS
+    ),
 )
-"""Candidates whose cells lie on one lattice."""
+"""Kinds of votes whose cells lie on one lattice."""
+
+
+LONGEST_RESOLUTIONS: dict[type[Column], timedelta] = {
+    Datetime: timedelta(days=1),
+    Time: timedelta(hours=1),
+}
+"""The coarsest resolution of moments and of times of day that is elected."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +166,9 @@ class ElectedColumn:
 
 
 def _is_value(column: Lattice, label: str) -> bool:
+    # A number with zeros before it is a code: as a value it would lose them.
+    if ZERO_LED_CODE.fullmatch(label):
+        return False
     value = column.parse(label)
     if value is None:
         return False
@@ -180,7 +210,10 @@ def learn_types(
         lambda exact: {"votes": context.add_noise(exact, scale)},
     )
     votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
-    noise = noise_deviation(context.law, scale)
+    # Laplace noise has a longer tail than its deviation says.
+    widest = noise_half_width(context.law, scale, VOTE_NOISE_LEVEL)
+    deviation = noise_deviation(context.law, scale)
+    noise = max(deviation, widest / VOTE_NOISE_SIGMAS)
     return [
         _elect_column(column, ballots, noise)
         for column, ballots in zip(columns, votes, strict=True)
@@ -194,17 +227,19 @@ def _elect_column(
 ) -> ElectedColumn:
     elected = elect_type(ballots, noise)
     lattice_type = elect_lattice_type(ballots, noise)
-    typed = _with_type(column, elected)
+    typed = _with_spelling(_with_type(column, elected), elected, ballots, noise)
     if elected != TEXT_CANDIDATE or lattice_type is None:
         return ElectedColumn(typed)
     beside = _with_type(column, lattice_type)
+    beside = _with_spelling(beside, lattice_type, ballots, noise)
     assert isinstance(beside, Lattice)
     family = next(family for family in LATTICE_FAMILIES if lattice_type in family)
     words: list[int] = []
     values: list[int] = []
     for candidate in _standing_candidates(ballots, noise):
         place = TYPE_CANDIDATES.index(candidate)
-        (values if candidate in family else words).append(place)
+        is_value = kind_of_vote(candidate) in family
+        (values if is_value else words).append(place)
     return ElectedColumn(
         typed,
         beside,
@@ -230,7 +265,7 @@ def elect_type(ballots: NDArray[np.int64], noise: float) -> str:
         return "bit"
     return next(
         name
-        for name in TYPE_CANDIDATES[1:]
+        for name in ELECTED_TYPES
         if all(is_readable_as(vote, name) for vote in standing)
     )
 
@@ -248,10 +283,12 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: float) -> str | None:
     standing = _standing_candidates(ballots, noise)
     family = max(
         LATTICE_FAMILIES,
-        key=lambda kind: sum(votes[name] for name in kind if name in standing),
+        key=lambda kinds: sum(
+            votes[name] for name in standing if kind_of_vote(name) in kinds
+        ),
     )
-    inside = [name for name in family if name in standing]
-    if not inside:
+    inside = [name for name in standing if kind_of_vote(name) in family]
+    if not inside or {kind_of_vote(name) for name in inside} <= AMBIGUOUS_KINDS.keys():
         return None
     if set(inside) <= {"zero", "bit"}:
         return "bit"
@@ -272,7 +309,7 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
     }
     total = sum(filled.values())
     counts_added = dict.fromkeys(filled, 1)
-    if VOTE_NOISE_SIGMAS * noise > MAX_STEP_NOISE_SHARE * total:
+    if not _is_grain_clear(ballots, noise):
         # Too few rows to tell a step: votes for coarse ones count for what they are
         # spelled as.
         for coarse, plain in PLAIN_STEPS.items():
@@ -287,22 +324,56 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
     ]
 
 
+def _is_grain_clear(ballots: NDArray[np.int64], noise: float) -> bool:
+    """Whether noise could hide no more than a few cells between the multiples of a
+    coarse step.
+    """
+    filled = int(ballots.sum()) - int(ballots[TYPE_CANDIDATES.index(EMPTY_CANDIDATE)])
+    return bool(VOTE_NOISE_SIGMAS * noise <= MAX_STEP_NOISE_SHARE * filled)
+
+
+def _with_spelling(
+    column: Column, elected: str, ballots: NDArray[np.int64], noise: float
+) -> Column:
+    """The column with the format, grain and zeros that its cells are spelled with."""
+    standing = _standing_candidates(ballots, noise)
+    is_clear = _is_grain_clear(ballots, noise)
+    if isinstance(column, Real):
+        zeros = has_trailing_zeros(elected, standing) if is_clear else None
+        return replace(column, trailing_zeros=zeros)
+    if not isinstance(column, Date | Datetime | Time) or elected == "date":
+        return column
+    votes = {name: int(ballots[TYPE_CANDIDATES.index(name)]) for name in standing}
+    spelling = choose_spelling(elected, votes, is_grain_clear=is_clear)
+    if isinstance(column, Date):
+        return replace(column, format=spelling.format)
+    # A clock that shows nothing but midnights has hours all the same.
+    longest = LONGEST_RESOLUTIONS[type(column)]
+    resolution = min(spelling.resolution, longest)
+    return replace(column, format=spelling.format, resolution=resolution)
+
+
 def _with_type(column: UndeclaredColumn, elected: str) -> Column:
     common: dict[str, Any] = {
         field.name: getattr(column, field.name) for field in fields(column)
     }
     common["learned"] = (*column.learned, "type")
+    decimal = common.pop("decimal")
+    thousands = common.pop("thousands")
     step = STEP_CANDIDATES.get(elected)
     if step is not None and step < 1:
-        return Real(**common, step=step)
+        return Real(**common, step=step, decimal=decimal, thousands=thousands)
     if step is not None:
-        return Integer(**common, step=int(step))
+        return Integer(**common, step=int(step), thousands=thousands)
+    if elected == "real":
+        return Real(**common, decimal=decimal, thousands=thousands)
     # A bit is 0 or 1: the vote decides its bounds too.
     if elected == "bit":
         common["learned"] += ("bounds",)
         return Integer(**common, min=0, max=1)
     if elected == "truth":
         return Boolean(**common)
+    elected = LOCAL_KINDS.get(elected, elected)
     # An offset from UTC does not say which place's clocks are meant.
     if elected == "instant":
         return Datetime(**common, zone="UTC")

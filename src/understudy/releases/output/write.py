@@ -45,8 +45,12 @@ from understudy.releases.output.frames.duckdb import (
     sql_in_natural_type,
     sql_in_original_type,
 )
+from understudy.releases.output.frames.spelled_values import (
+    has_fixed_places,
+    is_written_specially,
+)
 from understudy.releases.output.parquet_concat import ParquetConcatenator
-from understudy.schema import Boolean, Categorical, Column, Datetime, Real, Schema
+from understudy.schema import Categorical, Column, Datetime, Lattice, Real, Schema
 from understudy.schema.formula import guard_formula
 
 WRITTEN_ROW_SUFFIXES = (".csv", ".parquet")
@@ -194,12 +198,14 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
     are spelled.
     """
     column = cells.column
-    if isinstance(column, Boolean | Categorical):
+    if isinstance(column, Categorical) or is_written_specially(column):
         text = cells_as_text(cells)
-        return session.label_sql(tuple(map(spell, text.labels or ())), text.positions())
-    if _declares_decimals(column):
+        labels = tuple(
+            _guard_label(column, label, spell) for label in text.labels or ()
+        )
+        return session.label_sql(labels, text.positions())
+    if isinstance(column, Real) and _is_exact_decimal(column):
         # As an exact decimal 1.50 stays 1.50; as a double it would become 1.5.
-        assert isinstance(column, Real)
         exact = replace(column, dtype=f"DECIMAL(38,{column.decimals})")
         cells = replace(cells, column=exact)
     value = sql_in_natural_type(session, cells)
@@ -213,15 +219,20 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
     return f"CASE WHEN {spelled} > 0 THEN {words} ELSE CAST({value} AS VARCHAR) END"
 
 
-def _declares_decimals(column: Column) -> bool:
-    """Whether the owner declared a column's decimals; a binary float, or a column whose
-    type was learned, has as many as it needs.
+def _guard_label(column: Column, label: str, spell: TextSpelling) -> str:
+    """A label as a CSV file holds it. Numbers, dates and times are written by us: only
+    words that stand for missing ones may be anything.
     """
-    if not isinstance(column, Real) or column.decimals is None:
+    is_free_text = not isinstance(column, Lattice) or label in column.missing
+    return spell(label) if is_free_text else label
+
+
+def _is_exact_decimal(column: Real) -> bool:
+    """Whether a column's decimals are all written; those of a binary float are not."""
+    is_float = column.dtype is not None and not decimal_precision_scale(column.dtype)
+    if is_float and column.trailing_zeros is None:
         return False
-    if "type" in column.learned:
-        return False
-    return column.dtype is None or decimal_precision_scale(column.dtype) is not None
+    return has_fixed_places(column)
 
 
 def _zoned_sql(

@@ -26,7 +26,12 @@ MAX_UNFOLD_WEIGHT = 2**53
 
 @dataclass(frozen=True, kw_only=True)
 class UndeclaredColumn(Column):
-    """A column whose type is not declared: a noisy vote of its cells decides it."""
+    """A column whose type is not declared: a noisy vote of its cells decides it. If
+    they are numbers, `decimal` and `thousands` are the marks that texts have.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

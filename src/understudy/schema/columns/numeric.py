@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.cell import parse_number
 from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.number_spelling import NumberSpelling
 
 # Tables and frames store whole numbers in 64 bits. A column of larger ones could be
 # described, but never written.
@@ -21,7 +23,7 @@ MAX_STEP_DECIMALS = 18
 
 @dataclass(frozen=True, kw_only=True)
 class Integer(Lattice):
-    """Whole numbers, multiples of `step`.
+    """Whole numbers, multiples of `step`; `thousands` is what texts separate them by.
 
     >>> Integer(name="age", min=0, max=90, step=5).high
     18
@@ -32,6 +34,7 @@ class Integer(Lattice):
     min: int | None = None
     max: int | None = None
     step: int = 1
+    thousands: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -42,6 +45,7 @@ class Integer(Lattice):
                 raise SchemaError(f'column "{self.name}": `{which}` is no {self.noun}')
         if self.step < 1:
             raise SchemaError(f'column "{self.name}": `step` must be at least 1')
+        _check_spelling(self)
         self._check_width("step", self.step)
         self.check_bounds()
         for which, index in (("min", self.low), ("max", self.high)):
@@ -63,14 +67,24 @@ class Integer(Lattice):
     def value_at(self, index: int) -> int:
         return index * self.step
 
+    @cached_property
+    def number_spelling(self) -> NumberSpelling:
+        """The marks in the texts of its numbers."""
+        return NumberSpelling(
+            thousands=self.thousands, decimal=_whole_number_mark(self.thousands)
+        )
+
     def parse(self, text: str) -> object:
-        return parse_number(text)
+        return parse_number(self.number_spelling.to_plain(text))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Real(Lattice):
     """Decimal numbers, multiples of `step` (a fraction; two decimals are 1/100). Noise
     on them is exact because they lie on a lattice.
+
+    `decimal` and `thousands` are the marks that texts have. `trailing_zeros` says
+    whether 1.5 is spelled 1.50 in steps of 1/100; None where nothing is known of it.
 
     >>> Real(name="weight", min=Fraction(0), max=Fraction(200), step=Fraction(1, 10)).high
     2000
@@ -81,6 +95,9 @@ class Real(Lattice):
     min: Fraction | None = None
     max: Fraction | None = None
     step: Fraction = Fraction(1, 100)
+    decimal: str = "."
+    thousands: str = ""
+    trailing_zeros: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,6 +107,7 @@ class Real(Lattice):
                 self._make_exact(which, number)
         if self.step <= 0:
             raise SchemaError(f'column "{self.name}": `step` must be positive')
+        _check_spelling(self)
         self.check_bounds()
 
     def _make_exact(self, which: str, number: object) -> None:
@@ -121,8 +139,24 @@ class Real(Lattice):
     def value_at(self, index: int) -> float:
         return float(index * self.step)
 
+    @cached_property
+    def number_spelling(self) -> NumberSpelling:
+        """The marks in the texts of its numbers."""
+        return NumberSpelling(self.decimal, self.thousands)
+
     def parse(self, text: str) -> object:
-        return parse_number(text)
+        return parse_number(self.number_spelling.to_plain(text))
+
+
+def _whole_number_mark(thousands: str) -> str:
+    """The decimal mark of whole numbers with this separator: the other of the two."""
+    return "," if thousands == "." else "."
+
+
+def _check_spelling(column: Integer | Real) -> None:
+    problem = column.number_spelling.find_problem()
+    if problem is not None:
+        raise SchemaError(f'column "{column.name}": {problem}')
 
 
 def exact_fraction(value: object) -> Fraction:

@@ -9,8 +9,14 @@ from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
+from understudy.schema.columns.cell import (
+    CELL_BLANKS,
+    parse_date,
+    parse_moment,
+    parse_time,
+)
 from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.moment_format import moment_format_of
 
 EPOCH_DATE = date(1970, 1, 1)
 EPOCH_MOMENT = datetime(1970, 1, 1)
@@ -21,7 +27,7 @@ MICROSECOND_SPAN = timedelta(microseconds=1)
 @dataclass(frozen=True, kw_only=True)
 class Date(Lattice):
     """Days of the calendar. A moment counts as its day. `weekdays` weighs the days of
-    the week from Monday; None has them learned.
+    the week from Monday; None has them learned. `format` says how texts spell them.
 
     >>> Date(name="born", min=date(1970, 1, 1), max=date(1970, 1, 31)).high
     30
@@ -32,10 +38,12 @@ class Date(Lattice):
     min: date | None = None
     max: date | None = None
     weekdays: tuple[int, ...] | None = ()
+    format: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_weekdays(self.name, self.weekdays)
+        _check_format(self)
         for which, bound in (("min", self.min), ("max", self.max)):
             # In Python a datetime is a date, and its clock would be lost in silence.
             if isinstance(bound, datetime):
@@ -56,7 +64,7 @@ class Date(Lattice):
         return EPOCH_DATE + timedelta(days=index)
 
     def parse(self, text: str) -> object:
-        return parse_date(text)
+        return parse_date(_to_iso(self, text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +89,12 @@ class Datetime(Lattice):
     resolution: timedelta = timedelta(seconds=1)
     zone: str | None = None
     weekdays: tuple[int, ...] | None = ()
+    format: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_weekdays(self.name, self.weekdays)
+        _check_format(self)
         if self.resolution < MICROSECOND_SPAN:
             raise SchemaError(
                 f'column "{self.name}": `resolution` must be at least one microsecond'
@@ -159,7 +169,7 @@ class Datetime(Lattice):
         return naive.replace(tzinfo=UTC).astimezone(ZoneInfo(self.zone))
 
     def parse(self, text: str) -> object:
-        return parse_moment(text)
+        return parse_moment(_to_iso(self, text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +187,11 @@ class Time(Lattice):
     min: time = time(0)
     max: time = time(23, 59, 59, 999_999)
     resolution: timedelta = timedelta(seconds=1)
+    format: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_format(self)
         if not MICROSECOND_SPAN <= self.resolution < timedelta(days=1):
             raise SchemaError(
                 f'column "{self.name}": `resolution` must be between a microsecond and'
@@ -210,8 +222,56 @@ class Time(Lattice):
         return (EPOCH_MOMENT + index * self.resolution).time()
 
     def parse(self, text: str) -> object:
-        clock = parse_time(text)
-        return parse_moment(text) if clock is None else clock
+        iso = _to_iso(self, text)
+        clock = parse_time(iso)
+        return parse_moment(iso) if clock is None else clock
+
+
+def _to_iso(column: Date | Datetime | Time, text: str) -> str:
+    """A cell's text in ISO 8601, where the column's format spells it otherwise."""
+    format = moment_format_of(column.format)
+    iso = None if format is None else format.to_iso(text.strip(CELL_BLANKS))
+    # A cell that is not in the format may still be in ISO 8601.
+    return text if iso is None else iso
+
+
+def _check_format(column: Date | Datetime | Time) -> None:
+    """Refuse a format that does not spell what the column holds."""
+    if not column.format:
+        return
+    format = moment_format_of(column.format)
+    examples = {
+        "date": "%d.%m.%Y",
+        "datetime": "%Y-%m-%dT%H:%M:%S",
+        "time": "%H:%M",
+    }
+    fits = format is not None and {
+        "date": format.spells_day_only,
+        "datetime": format.has_day and format.has_clock,
+        "time": format.spells_clock_only,
+    }.get(column.type, False)
+    if not fits:
+        raise SchemaError(
+            f'column "{column.name}": `format` spells no {column.noun}. Write one such'
+            f" as {examples[column.type]}"
+        )
+    assert format is not None
+    # Bounds and conditions are in ISO 8601: no format may read those as something else.
+    if format.to_iso("2001-02-03") not in (None, "2001-02-03"):
+        raise SchemaError(
+            f'column "{column.name}": `format` has the day before the month after a'
+            " year. Write the cells as 2024-12-31"
+        )
+    zone = getattr(column, "zone", None)
+    if "%z" in column.format and zone is None:
+        raise SchemaError(
+            f'column "{column.name}": `format` has an offset from UTC. Declare a `zone`'
+        )
+    if column.format.endswith("Z") and zone != "UTC":
+        raise SchemaError(
+            f'column "{column.name}": `format` ends in Z, which means UTC. Declare'
+            " `zone: UTC`, or write %z"
+        )
 
 
 def _check_weekdays(name: str, weights: tuple[int, ...] | None) -> None:

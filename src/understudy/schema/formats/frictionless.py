@@ -172,10 +172,10 @@ def _moment_column(
 ) -> dict[str, Any]:
     if pattern is not None:
         pattern = pattern.removeprefix("fmt:")
-    moments.warn_of_pattern(words, pattern)
+    format = moments.format_of_pattern(words, kind, pattern)
     low = moments.read_bound(limits, "minimum", kind, pattern)
     high = moments.read_bound(limits, "maximum", kind, pattern)
-    return {"type": kind, "min": low, "max": high}
+    return {"type": kind, "min": low, "max": high, "format": format}
 
 
 def _number_column(

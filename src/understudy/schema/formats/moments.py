@@ -7,7 +7,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from understudy.errors import SchemaError
 from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
+from understudy.schema.columns.temporal import Date, Datetime, Time
 from understudy.schema.formats.draft import TrackedSection
 
 # Directives of strftime; %c stands for a date and a clock.
@@ -85,11 +87,22 @@ def read_bound(
     return iso_text
 
 
-def warn_of_pattern(words: TrackedSection, pattern: str | None) -> None:
-    """Note if texts in this pattern will not be read as dates in the table's cells."""
-    if pattern is not None and pattern not in _ISO_PATTERNS:
+def format_of_pattern(
+    words: TrackedSection, kind: str, pattern: str | None
+) -> str | None:
+    """The pattern as the `format` of a column; None, with a note, if texts in it will
+    not be read as dates in the table's cells.
+    """
+    if pattern is None or pattern in _ISO_PATTERNS:
+        return None
+    classes: dict[str, Any] = {"date": Date, "datetime": Datetime, "time": Time}
+    try:
+        classes[kind](name="x", format=pattern)
+    except SchemaError:
         words.note(
             "its texts are written in a pattern of their own, and here only texts such"
             " as 2024-12-31 13:45 are read as dates. Others count as missing, so"
             " rewrite them first, or give a frame or Parquet file with real dates"
         )
+        return None
+    return pattern

@@ -131,8 +131,8 @@ def _read_datetime(words: TrackedSection) -> dict[str, Any]:
         raise words.error(
             "datetime_format", "`datetime_format` writes neither days nor hours"
         )
-    moments.warn_of_pattern(words, pattern)
-    fields: dict[str, Any] = {"type": kind}
+    format = moments.format_of_pattern(words, kind, pattern)
+    fields: dict[str, Any] = {"type": kind, "format": format}
     if pattern is not None and kind != "date":
         fields["resolution"] = moments.resolution_of_pattern(pattern)
     low = moments.read_bound(words, "range_min", kind, pattern)

@@ -43,10 +43,16 @@ def read_lattice_fields(kind: type[Lattice], section: Section) -> dict[str, Any]
         fields["step"] = section.whole("step")
     elif issubclass(kind, Real):
         fields["step"] = _read_step(section)
+        fields["decimal"] = section.text("decimal")
+        fields["trailing_zeros"] = section.flag("trailing_zeros")
+    if issubclass(kind, Integer | Real):
+        fields["thousands"] = section.text("thousands")
     if issubclass(kind, Datetime | Time):
         fields["resolution"] = _read_resolution(section)
     if issubclass(kind, Date | Datetime):
         fields["weekdays"] = _read_weekdays(section)
+    if issubclass(kind, Date | Datetime | Time):
+        fields["format"] = section.text("format")
     if issubclass(kind, Datetime):
         fields["zone"] = section.text("zone")
     return fields

@@ -168,22 +168,38 @@ def _bounds_to_dict(column: Lattice) -> dict[str, Any]:
 
 
 def _step_to_dict(column: Lattice) -> dict[str, Any]:
-    """The step of numbers, the resolution, zone and weekdays of dates and times."""
+    """The step and the spelling of numbers; of dates and times the resolution, zone,
+    weekdays and format.
+    """
     match column:
         case Integer():
-            return {"step": None if column.step == 1 else column.step}
+            return {
+                "step": None if column.step == 1 else column.step,
+                "thousands": column.thousands or None,
+            }
         case Real():
-            return _real_step_to_dict(column)
+            return _real_step_to_dict(column) | {
+                "decimal": None if column.decimal == "." else column.decimal,
+                "thousands": column.thousands or None,
+                "trailing_zeros": column.trailing_zeros,
+            }
         case Date():
-            return {"weekdays": _weekdays_to_plain(column.weekdays)}
+            return {
+                "weekdays": _weekdays_to_plain(column.weekdays),
+                "format": column.format or None,
+            }
         case Datetime():
             return {
                 "resolution": span_text(column.resolution),
                 "zone": column.zone,
                 "weekdays": _weekdays_to_plain(column.weekdays),
+                "format": column.format or None,
             }
         case Time():
-            return {"resolution": span_text(column.resolution)}
+            return {
+                "resolution": span_text(column.resolution),
+                "format": column.format or None,
+            }
     return {}
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from understudy.tables.reading import encode
 from understudy.tables.reading.parse import texts_sql
 from understudy.tables.reading.type_votes import (
+    ELECTED_TYPES,
     EMPTY_CANDIDATE,
     PLAIN_STEPS,
     TEXT_CANDIDATE,
@@ -93,7 +94,7 @@ def elect_draft_type(ballots: dict[str, int]) -> str | None:
     skipped = {EMPTY_CANDIDATE, "truth", "zero", "bit"}
     if total - filled.get("zero", 0) < MIN_STEP_CELLS:
         skipped |= set(PLAIN_STEPS)
-    for candidate in TYPE_CANDIDATES:
+    for candidate in ELECTED_TYPES:
         if candidate in skipped:
             continue
         against = sum(

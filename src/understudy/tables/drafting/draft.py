@@ -30,6 +30,7 @@ from understudy.schema import (
     guess_identifier,
 )
 from understudy.schema.columns.from_dtype import DEFAULT_FLOAT_DECIMALS, column_of_type
+from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.schema.columns.storage_types import storage_to_declare
 from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date
 from understudy.tables.drafting.cell_summary import (
@@ -48,6 +49,11 @@ from understudy.tables.drafting.draft_domain import (
 )
 from understudy.tables.drafting.repeating_ids import propose_unit
 from understudy.tables.drafting.spelling import describe_spelling
+from understudy.tables.reading.moment_votes import (
+    AMBIGUOUS_KINDS,
+    LOCAL_KINDS,
+    choose_spelling,
+)
 from understudy.tables.reading.parse import (
     DOUBLE_TYPES,
     TEXT_TYPES,
@@ -58,6 +64,8 @@ from understudy.tables.reading.type_votes import (
     NUMBER_CANDIDATES,
     STEP_CANDIDATES,
     TEXT_CANDIDATE,
+    TYPE_CANDIDATES,
+    has_trailing_zeros,
 )
 from understudy.tables.sources.header import INDEX_NOTE
 from understudy.tables.sources.source import TableSource
@@ -162,12 +170,21 @@ def _draft_from_cells(source: TableSource, name: str) -> Column:
         return UndeclaredColumn(name=name, note="every cell is empty")
     if elected == "boolean":
         return _draft_boolean(source, name, look)
-    if elected == TEXT_CANDIDATE:
+    if elected == TEXT_CANDIDATE or elected in AMBIGUOUS_KINDS:
         column = _labels_or_text(name, look)
         return replace(column, note=describe_spelling(source, name) or column.note)
+    votes = _standing_votes(count_ballots(source, name, look.missing))
     if _is_number_type(elected):
-        return _draft_number(source, name, elected, look)
-    return _draft_time(source, name, elected, look)
+        return _draft_number(source, name, elected, look, votes)
+    return _draft_time(source, name, elected, look, votes)
+
+
+def _standing_votes(ballots: dict[str, int]) -> dict[str, int]:
+    """The votes that are more than a few, in the order of the candidates."""
+    least = MAX_DRAFT_ODD_SHARE * sum(ballots.values())
+    return {
+        name: ballots[name] for name in TYPE_CANDIDATES if ballots.get(name, 0) > least
+    }
 
 
 def _is_number_type(elected: str | None) -> bool:
@@ -179,11 +196,17 @@ def _draft_number(
     name: str,
     elected: str,
     look: CellSummary,
+    votes: dict[str, int],
 ) -> Column:
+    marks = source.numbers or NumberSpelling()
     step = STEP_CANDIDATES.get(elected, Fraction(1, 10**DEFAULT_FLOAT_DECIMALS))
+    common: dict[str, Any] = {"name": name, "missing": look.missing}
+    common["thousands"] = marks.thousands
     if step < 1:
-        return Real(name=name, missing=look.missing, step=step)
-    number = Integer(name=name, missing=look.missing, step=int(step))
+        # That decimals are all written is what a schema means without saying so.
+        zeros = None if has_trailing_zeros(elected, votes) else False
+        return Real(**common, step=step, decimal=marks.decimal, trailing_zeros=zeros)
+    number = Integer(**common, step=int(step))
     return _number_or_key(source, number, look)
 
 
@@ -192,9 +215,13 @@ def _draft_time(
     name: str,
     elected: str,
     look: CellSummary,
+    votes: dict[str, int],
 ) -> Column:
     common: dict[str, Any] = {"name": name, "missing": look.missing}
     if elected == "date":
+        return Date(**common)
+    common["format"] = choose_spelling(elected, votes, is_grain_clear=True).format
+    if LOCAL_KINDS.get(elected) == "date":
         return Date(**common)
     if elected == "time":
         return _with_resolution(source, Time(**common))
@@ -236,28 +263,53 @@ def _is_key(source: TableSource, column: Integer, look: CellSummary) -> bool:
     return high - low + 1 <= 2 * look.filled or low >= MIN_LONG_KEY
 
 
-def _draft_boolean(source: TableSource, name: str, look: CellSummary) -> Boolean:
+def _draft_boolean(
+    source: TableSource, name: str, look: CellSummary
+) -> Boolean | Integer:
     """Truth in the words the column uses, the most frequent first, so that a release
-    uses them too.
+    uses them too; 0 and 1 are numbers.
+    """
+    counts = _count_truth_words(source, name)
+    used = sorted(
+        (pair for pair in BOOLEAN_WORD_PAIRS if counts.keys() & set(pair)),
+        key=lambda pair: -sum(counts[word][1] for word in pair if word in counts),
+    )
+    if used == [BOOLEAN_WORD_PAIRS[-1]]:
+        return Integer(name=name, missing=look.missing, min=0, max=1)
+    words = [_spell_pair(pair, counts) for pair in used]
+    # true and false are what a schema takes without being told.
+    if words[0] == BOOLEAN_WORD_PAIRS[0]:
+        return Boolean(name=name, missing=look.missing)
+    yes, no = (tuple(side) for side in zip(*words, strict=True))
+    return Boolean(name=name, missing=look.missing, true=yes, false=no)
+
+
+def _spell_pair(
+    pair: tuple[str, str], counts: dict[str, tuple[str, int]]
+) -> tuple[str, str]:
+    """Two words as the column spells them; one that it lacks as the other one."""
+    yes, no = pair
+    spelled = counts.get(yes, counts.get(no, (yes, 0)))[0]
+    # "Yes" stands beside "No", and YES beside NO.
+    convert = str.upper if spelled.isupper() else str.title
+    like = str.lower if spelled.islower() else convert
+    return counts.get(yes, (like(yes), 0))[0], counts.get(no, (like(no), 0))[0]
+
+
+def _count_truth_words(source: TableSource, name: str) -> dict[str, tuple[str, int]]:
+    """The words for yes and no in lower case, each with its most frequent spelling and
+    the number of cells that hold it in any.
     """
     layers = QueryLayers()
     text = texts_sql(layers, source.stored_column(name))[0]
-    cells = layers.query(source.relation, [f"lower(trim({text})) AS t"])
+    cells = layers.query(source.relation, [f"trim({text}) AS t"])
     words = quoting.text_literals(word for pair in BOOLEAN_WORD_PAIRS for word in pair)
     rows = source.engine.run(
-        f"SELECT t, count(*) FROM ({cells}) WHERE t IN ({words}) GROUP BY t",
+        f"SELECT lower(t), mode(t), count(*) FROM ({cells}) WHERE lower(t) IN ({words})"
+        " GROUP BY lower(t)",
         doing=f'looking at column "{name}"',
     )
-    counts = {word: int(count) for word, count in rows}
-    used = sorted(
-        (pair for pair in BOOLEAN_WORD_PAIRS if counts.keys() & set(pair)),
-        key=lambda pair: -sum(counts.get(word, 0) for word in pair),
-    )
-    # true and false are what a schema takes without being told.
-    if used[0] == BOOLEAN_WORD_PAIRS[0]:
-        return Boolean(name=name, missing=look.missing)
-    yes, no = (tuple(words) for words in zip(*used, strict=True))
-    return Boolean(name=name, missing=look.missing, true=yes, false=no)
+    return {word: (spelled, int(count)) for word, spelled, count in rows}
 
 
 def _with_resolution(source: TableSource, column: Moment) -> Moment:

@@ -33,7 +33,10 @@ SPELLING_NOTES = {
         "cells look like numbers with a comma, a percent or a currency sign; as 1234.5"
         " they would be numbers, and with --decimal or --thousands some are"
     ),
-    "date": "cells look like dates; as 2024-02-29 they would be dates",
+    "date": (
+        "cells look like dates in an order that cannot be told; declare it: type: date,"
+        " format: '%d/%m/%y'"
+    ),
     "encoding": (
         "some cells are no text in this encoding; say which one it is (--encoding"
         " cp1252)"

@@ -17,6 +17,7 @@ from understudy.schema.columns.cell import (
     parse_number,
 )
 from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.moment_format import moment_format_of
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date, Datetime, Time
 from understudy.schema.formula import FORMULA_OPENERS
@@ -35,8 +36,10 @@ from understudy.tables.reading.grid import (
     NumberGrid,
     WholeGrid,
 )
+from understudy.tables.reading.moment_format_sql import respell_moments
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
+from understudy.tables.sql.number_spelling import respelled_sql
 from understudy.tables.sql.stored import (
     DOUBLE_TYPES,
     INSTANT_TYPES,
@@ -81,11 +84,12 @@ def number_reading(
     """
     if isinstance(column, Integer | Real):
         return _quantity_reading(layers, column, stored)
+    assert isinstance(column, Date | Datetime | Time)
+    stored = respell_moments(layers, moment_format_of(column.format), stored)
     if isinstance(column, Date):
         value = days_sql(layers, stored)
         unit = Fraction(1)
     else:
-        assert isinstance(column, Datetime | Time)
         if isinstance(column, Datetime):
             value = moment_sql(layers, column, stored)
         else:
@@ -182,6 +186,7 @@ def _quantity_reading(
             digits, WholeGrid(Fraction(1, 10**scale) / step, nearest=True)
         )
     if kind in TEXT_TYPES:
+        stored = _respell_numbers(layers, column, stored)
         return _parse_quantity(layers, column, stored, step)
     return None
 
@@ -197,6 +202,17 @@ def _unscale_decimal_sql(cell: str, width: int, scale: int) -> str:
             f" DECIMAL({scale + 1},0)) AS HUGEINT)"
         )
     return f"TRY_CAST(replace(CAST({cell} AS VARCHAR), '.', '') AS HUGEINT)"
+
+
+def _respell_numbers(
+    layers: QueryLayers, column: Integer | Real, stored: StoredColumn
+) -> StoredColumn:
+    """The column with its numbers spelled as 1234.5, where it declares other marks."""
+    spelling = column.number_spelling
+    if spelling.is_plain:
+        return stored
+    plain = layers.read(respelled_sql(spelling, text_sql(layers, stored)))
+    return StoredColumn(plain, "VARCHAR", stored.zone)
 
 
 def _decimal_places(number: Fraction) -> int:

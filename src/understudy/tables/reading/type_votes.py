@@ -12,18 +12,22 @@ to hundreds come back in hundreds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
 from understudy.schema.columns.cell import (
     CELL_DATE_PATTERN,
-    CELL_MOMENT_PATTERN,
     CELL_NUMBER_PATTERN,
-    CELL_OFFSET_PATTERN,
-    CELL_TIME_PATTERN,
 )
 from understudy.tables.reading.encode import is_empty_sql
+from understudy.tables.reading.moment_votes import (
+    AMBIGUOUS_KINDS,
+    LOCAL_KINDS,
+    MOMENT_SPELLINGS,
+    kind_of_vote,
+    moment_vote_sql,
+)
 from understudy.tables.reading.parse import texts_sql
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
@@ -74,21 +78,64 @@ TYPE_CANDIDATES = (
     *STEP_CANDIDATES,
     "real",
     "date",
+    *MOMENT_SPELLINGS,
+    TEXT_CANDIDATE,
+)
+"""What cells vote for. A truth is `true` or `false`, as every stored truth value is
+read; other words for yes and no are labels of a boolean. Zero and bit are the numbers 0
+and 1, which may be truth values too; 0 is a multiple of every step. A date is spelled
+as 2024-02-29; other dates, moments and times vote for their spelling too.
+"""
+
+ELECTED_TYPES = (
+    "truth",
+    "boolean",
+    "zero",
+    "bit",
+    *STEP_CANDIDATES,
+    "real",
+    "date",
+    *AMBIGUOUS_KINDS,
+    *LOCAL_KINDS,
     "instant",
     "datetime",
     "time",
     TEXT_CANDIDATE,
 )
-"""Candidate types, the more specific before those that can hold their cells. A truth is
-`true` or `false`, as every stored truth value is read; other words for yes and no are
-labels of a boolean. Zero and bit are the numbers 0 and 1, which may be truth values
-too; 0 is a multiple of every step. An instant is a moment that says how far its clock
-is from UTC.
+"""What votes elect, the more specific before what can hold its cells. An instant is a
+moment that says how far its clock is from UTC.
 """
 
 BOOLEAN_VOTE_WORDS = ("true", "false", "yes", "no", "t", "f", "y", "n")
 NUMBER_CANDIDATES = ("zero", "bit", *STEP_CANDIDATES, "real")
 """Candidates whose cells are numbers."""
+
+
+SPELLED_PLACES: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("half", "decimal1"), 1),
+        **dict.fromkeys(("quarter", "twentieth", "decimal2"), 2),
+        **{f"decimal{n}": n for n in range(3, MAX_VOTED_DECIMALS + 1)},
+    }
+)
+"""Digits after the point in the texts that vote for a step; those that vote for a whole
+number may have zeros there, or none.
+"""
+
+
+def has_trailing_zeros(elected: str, standing: Collection[str]) -> bool | None:
+    """Whether numbers of the elected step are all spelled with as many decimals: no
+    votes of shorter texts stand out. None where texts cannot tell.
+
+    >>> has_trailing_zeros("decimal2", ["decimal2", "twentieth"])
+    True
+    >>> has_trailing_zeros("decimal2", ["decimal2", "decimal1"])
+    False
+    """
+    places = SPELLED_PLACES.get(elected, 0)
+    if places < 2:
+        return None
+    return all(SPELLED_PLACES.get(vote, places) >= places for vote in standing)
 
 
 def is_readable_as(vote: str, candidate: str) -> bool:
@@ -98,7 +145,10 @@ def is_readable_as(vote: str, candidate: str) -> bool:
     ...     is_readable_as("date", "datetime"), is_readable_as("bit", "boolean"))
     (True, False, True, True)
     """
+    vote = kind_of_vote(vote)
     if vote in (candidate, EMPTY_CANDIDATE) or candidate == TEXT_CANDIDATE:
+        return True
+    if candidate in AMBIGUOUS_KINDS.get(vote, ()):
         return True
     if vote in NUMBER_CANDIDATES and candidate in NUMBER_CANDIDATES:
         return _is_multiple(vote, candidate)
@@ -144,6 +194,7 @@ def vote_sql(
     if missing:
         empty += f" OR {text} IN ({quoting.text_literals(missing)})"
     words = quoting.text_literals(BOOLEAN_VOTE_WORDS)
+    first_spelling = TYPE_CANDIDATES.index(next(iter(MOMENT_SPELLINGS)))
     # The first condition that holds decides, so the more specific come first.
     return _first_candidate_sql(
         [
@@ -155,17 +206,22 @@ def vote_sql(
             (f"lower({trimmed}) IN ({words})", "boolean"),
             *_whole_conditions(trimmed, head),
             *_decimal_conditions(trimmed),
-            *_time_conditions(trimmed),
-        ]
+            *_date_conditions(trimmed),
+        ],
+        moment_vote_sql(layers, trimmed, first_spelling),
     )
 
 
-def _first_candidate_sql(conditions: list[tuple[str, str]]) -> str:
-    """The place of the candidate whose condition holds first; of text where none does."""
-    whens = " ".join(
-        f"WHEN {rule} THEN {TYPE_CANDIDATES.index(candidate)}"
-        for rule, candidate in conditions
-    )
+def _first_candidate_sql(
+    conditions: list[tuple[str, str]], placed: Sequence[tuple[str, str]] = ()
+) -> str:
+    """The place of the candidate whose condition holds first, then of what is `placed`
+    already; of text where none does.
+    """
+    places = [
+        (rule, str(TYPE_CANDIDATES.index(candidate))) for rule, candidate in conditions
+    ]
+    whens = " ".join(f"WHEN {rule} THEN {place}" for rule, place in (*places, *placed))
     otherwise = TYPE_CANDIDATES.index(TEXT_CANDIDATE)
     return f"CAST(CASE {whens} ELSE {otherwise} END AS UTINYINT)"
 
@@ -206,21 +262,11 @@ def _decimal_conditions(text: str) -> list[tuple[str, str]]:
     ]
 
 
-def _time_conditions(text: str) -> list[tuple[str, str]]:
-    """When a text is a day, a moment or a time of day."""
-    # A pattern takes 2024-02-30 and 25:00 for a date and a time: a cast decides.
+def _date_conditions(text: str) -> list[tuple[str, str]]:
+    """When a text is a day in ISO 8601."""
+    # A pattern takes 2024-02-30 for a date: a cast decides.
     is_day = f"TRY_CAST(left({text}, 10) AS DATE) IS NOT NULL"
-    clock = f"regexp_extract({text}, '{CELL_TIME_PATTERN}')"
-    is_clock = f"TRY_CAST({clock} AS TIME) < TIME '24:00:00'"
-    instant = f"{CELL_DATE_PATTERN}[T ]{CELL_TIME_PATTERN}{CELL_OFFSET_PATTERN}"
-    is_instant = _is_like_sql(text, instant)
-    is_moment = _is_like_sql(text, CELL_MOMENT_PATTERN)
-    return [
-        (f"{_is_like_sql(text, CELL_DATE_PATTERN)} AND {is_day}", "date"),
-        (f"{is_instant} AND {is_day} AND {is_clock}", "instant"),
-        (f"{is_moment} AND {is_day} AND {is_clock}", "datetime"),
-        (f"{_is_like_sql(text, CELL_TIME_PATTERN)} AND {is_clock}", "time"),
-    ]
+    return [(f"{_is_like_sql(text, CELL_DATE_PATTERN)} AND {is_day}", "date")]
 
 
 def _shorten_float_text(stored: StoredColumn) -> StoredColumn:

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from understudy.errors import TableError
+from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.tables.sources.compressed import (
     ending_of_unpacked,
     open_bytes,
@@ -25,7 +26,6 @@ from understudy.tables.sources.encodings import (
     decode_chunks,
     find_codec,
 )
-from understudy.tables.sources.number_spelling import NumberSpelling
 
 CSV_DELIMITERS = (",", ";", "\t", "|")
 TAB_ENDINGS = (".tsv", ".tab")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import TableError
+from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
 from understudy.tables.sources.excel import write_sheet
 from understudy.tables.sources.folder import folder_of_tables, list_folder_tables
@@ -20,11 +21,11 @@ from understudy.tables.sources.frame_kinds import open_frame
 from understudy.tables.sources.header import name_unnamed_index
 from understudy.tables.sources.json_lines import undeclared_keys_error, write_records
 from understudy.tables.sources.kind import table_kind
-from understudy.tables.sources.number_spelling import NumberSpelling, spelling_of
 from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
 from understudy.tables.sources.parquet_metadata import read_stated_types
 from understudy.tables.sources.source import TableSource, read_quietly
 from understudy.tables.sql.engine import Engine
+from understudy.tables.sql.number_spelling import spelling_of
 from understudy.tables.sql.physical import reading_of_format
 from understudy.tables.sql.stored import PUBLIC_TYPE_NAMES, base_type
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from understudy.errors import TableError
+from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.schema.formula import unguard_formula
 from understudy.tables.sources.compressed import refuse_packed_bomb
 from understudy.tables.sources.csv import PreparedCsv, prepare_csv
@@ -26,6 +27,7 @@ from understudy.tables.sources.header import find_header_oddity
 from understudy.tables.sources.parquet import ParquetFiles
 from understudy.tables.sql import quoting
 from understudy.tables.sql.engine import Engine
+from understudy.tables.sql.number_spelling import respelled_sql
 from understudy.tables.sql.stored import StoredColumn
 
 T = TypeVar("T")
@@ -75,6 +77,11 @@ class TableSource:
     def close(self) -> None:
         """Let go of the rows and of everything written down about them."""
         self.engine.close()
+
+    @property
+    def numbers(self) -> NumberSpelling | None:
+        """How numbers are spelled, where the owner declared that; None elsewhere."""
+        return None if self._dialect is None else self._dialect.numbers
 
     def stored_column(self, name: str) -> StoredColumn:
         """How a column is stored."""
@@ -214,7 +221,7 @@ class TableSource:
         cells = "*"
         if how.numbers is not None:
             cells = ", ".join(
-                f"{how.numbers.respelled_sql(f'x{i}')} AS x{i}"
+                f"{respelled_sql(how.numbers, f'x{i}')} AS x{i}"
                 for i in range(len(self.names))
             )
         # Nothing is detected from rows. One reader, because with several a quoted line

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Context, Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -14,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
+from understudy.releases.output.frames.spelled_values import write_value
 from understudy.schema import (
-    Boolean,
     Categorical,
     Codec,
     Column,
@@ -38,7 +37,6 @@ _MAX_EXACT_DOUBLE = 1 << 53
 """Whole numbers below this are doubles without rounding."""
 
 _MAX_INT64 = 1 << 63
-_EXACT_DECIMAL_DIGITS = 60
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def cells_as_text(cells: ColumnCells) -> ColumnCells:
     column = cells.column
     # Each distinct value is written once, however many cells have it.
     distinct, inverse = np.unique(cells.index, return_inverse=True)
-    words = [_write_value(column, int(i)) for i in distinct] + list(column.missing)
+    words = [write_value(column, int(i)) for i in distinct] + list(column.missing)
     # Two words may be one text, such as a value that is a missing spelling too.
     labels = tuple(dict.fromkeys(words))
     place_of_label = {label: i for i, label in enumerate(labels)}
@@ -146,28 +144,6 @@ def cells_as_text(cells: ColumnCells) -> ColumnCells:
     word = np.where(cells.spelled > 0, spelled_word, inverse)
     null = cells.null & (cells.spelled == 0)
     return ColumnCells(column, place_of_word[word], null, cells.spelled, labels)
-
-
-def _write_value(column: Column, index: int) -> str:
-    if isinstance(column, Boolean):
-        return (column.true if index else column.false)[0]
-    assert isinstance(column, Lattice)
-    exact = decimal_at(column, index)
-    return str(column.value_at(index)) if exact is None else str(exact)
-
-
-def decimal_at(column: Column, index: int) -> Decimal | None:
-    """A value of a column of decimals, with all of its decimals; None if no number of
-    decimals holds its step.
-
-    >>> str(decimal_at(Real(name="price", step=Fraction(1, 20)), 3))
-    '0.15'
-    """
-    if not isinstance(column, Real) or column.decimals is None:
-        return None
-    unscaled = Decimal(int(index * column.step * 10**column.decimals))
-    # Python's default of 28 digits would round large values.
-    return unscaled.scaleb(-column.decimals, Context(prec=_EXACT_DECIMAL_DIGITS))
 
 
 def integer_values(cells: ColumnCells) -> NDArray[np.int64]:

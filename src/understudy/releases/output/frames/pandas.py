@@ -16,12 +16,12 @@ from understudy.releases.output.frames import arrow
 from understudy.releases.output.frames.cells import (
     ColumnCells,
     cells_as_text,
-    decimal_at,
     float_values,
     integer_values,
     microsecond_values,
     zone_of,
 )
+from understudy.releases.output.frames.spelled_values import decimal_at
 from understudy.schema import (
     Boolean,
     Categorical,
