@@ -73,7 +73,7 @@ screenshots: $(VENV)/.browser ## Take the pictures of the studio and the report 
 	@$(BIN)/python scripts/screenshots.py docs/images $(if $(DATA),--data $(DATA))
 
 bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and physical limits
-	@for b in $(filter-out benchmarks/peers.py benchmarks/picture.py benchmarks/page.py, $(wildcard benchmarks/*.py)); do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+	@for b in $(filter-out benchmarks/peers.py benchmarks/picture.py benchmarks/page.py benchmarks/looks.py benchmarks/stranger_report.py, $(wildcard benchmarks/*.py)); do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
 bench-peers: $(VENV)/.ready ## Install the peers in environments of their own, and run them and ours on the same table; DATA=DIR adds Adult
 	@$(BIN)/python benchmarks/peers.py --install $(if $(DATA),--survey --data $(DATA)/adult-coded.csv --domain $(DATA)/adult-coded-domain.json) $(OPTIONS)

@@ -1,4 +1,4 @@
-"""Tables of docs/benchmarks.md, written from the numbers, so that page and numbers
+"""Tables of the pages on benchmarks, written from the numbers, so that page and numbers
 cannot drift apart.
 """
 
@@ -12,13 +12,17 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
 def fill(
-    mark: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str
+    mark: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    note: str,
+    page: Path = PAGE,
 ) -> None:
     """Put a table and a note between `<!-- mark -->` and the next `<!-- end -->`."""
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     text = "\n".join([*lines, "", note, ""])
     found = re.compile(rf"(?<=<!-- {mark} -->\n).*?(?=<!-- end -->)", re.DOTALL)
-    PAGE.write_text(found.sub(lambda _: text, PAGE.read_text(), count=1))
+    page.write_text(found.sub(lambda _: text, page.read_text(), count=1))
 
 
 def circumstances(results: Sequence[dict[str, object]]) -> str:

@@ -35,7 +35,7 @@ NAVIGATION = {
     "Synthesizers": ["synthesizers", "comparison", "synthesizers/*"],
     "What comes out": ["releases", "card", "report", "reading", "utility", "risk"],
     "Trust": ["threat-model", "audit", "attacks", "testing", "proofs/noise"],
-    "Reference": ["api", "release-format", "glossary", "benchmarks"],
+    "Reference": ["api", "release-format", "glossary", "benchmarks", "strangers"],
     "Project": [
         "architecture",
         "contributing",

@@ -16,9 +16,9 @@ import understudy
 
 NAMES = {
     # verbs
-    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release",
+    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "sign_off",
     # estimates out of several copies
-    "analyse", "combine", "load_copies", "SyntheticCopies",
+    "mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # questions under a budget
     "ask", "price", "session", "Query", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",
@@ -29,7 +29,7 @@ NAMES = {
     # how a run is kept and watched, and who attacks its release
     "RunOptions", "Intruder",
     # what comes out
-    "Guarantee", "Notice", "Plan", "Release", "Report",
+    "Guarantee", "Notice", "Plan", "Release", "Report", "SignOff",
     # what goes wrong
     "UnderstudyError", "errors",
     # what a table may be, and which algorithms there are

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from understudy.releases.release import load_release as load_release
     from understudy.reports.evaluate import evaluate as evaluate
     from understudy.reports.report import Report as Report
+    from understudy.reports.signoff import SignOff as SignOff
+    from understudy.reports.signoff import sign_off as sign_off
     from understudy.schema.columns.base import Role as Role
     from understudy.schema.columns.discrete import Boolean as Boolean
     from understudy.schema.columns.discrete import Categorical as Categorical
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from understudy.workflow.auditing.audit import audit as audit
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
+    from understudy.workflow.mask import mask as mask
     from understudy.workflow.open import TableLike as TableLike
     from understudy.workflow.planning.plan import Plan as Plan
     from understudy.workflow.planning.plan import plan as plan
@@ -121,9 +124,11 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.auditing.audit": ("audit",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
+    "understudy.workflow.mask": ("mask",),
     "understudy.workflow.open": ("TableLike",),
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
+    "understudy.reports.signoff": ("SignOff", "sign_off"),
     "understudy.workflow.planning.plan": ("Plan", "plan"),
     "understudy.workflow.question_price": ("price",),
     "understudy.workflow.questions": ("ask", "session"),
@@ -158,6 +163,7 @@ __all__ = [
     "Role",
     "RunOptions",
     "Schema",
+    "SignOff",
     "SyntheticCopies",
     "TableLike",
     "Text",
@@ -180,6 +186,7 @@ __all__ = [
     "histogram",
     "load_copies",
     "load_release",
+    "mask",
     "mean",
     "median",
     "plan",
@@ -188,6 +195,7 @@ __all__ = [
     "select",
     "session",
     "share",
+    "sign_off",
     "stddev",
     "synthesize",
     "synthesizers",

@@ -48,9 +48,11 @@ def temporary_folder_beside(
 
 
 @contextmanager
-def write_folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_folder_atomically(
+    path: str | os.PathLike[str], *, private: bool = False
+) -> Iterator[Path]:
     """A folder to write files into, which becomes `path` in one step, and only if
-    nothing went wrong.
+    nothing went wrong. A private one can be opened by its owner only.
     """
     target = Path(path).resolve()
     try:
@@ -72,6 +74,8 @@ def write_folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
             # Without this a power cut could leave the new name without its content.
             for part in draft.iterdir():
                 _sync_file(part)
+            if private:
+                draft.chmod(PRIVATE_FOLDER_MODE)
             draft.replace(target)
         except OSError as cause:
             raise _make_write_error(ReleaseError, path, cause) from None

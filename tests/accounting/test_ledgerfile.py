@@ -17,6 +17,7 @@ import pytest
 from understudy.accounting import ledgerfile, ledgertables
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.questions.question_run import open_questions
 from understudy.errors import BudgetExceeded, LedgerError
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -55,6 +56,49 @@ def test_the_crowd_catches_a_ledger_that_looks_first_and_pays_later(scratch):
     path = scratch / "crowd.ledger"
     Ledger.create(path, dataset="crowd").close()
     assert sum(program("crowd", path, 16, 3, 1000)["given"]) > 1000
+
+
+def crowd_of_analysts(scratch, people, units, limit, honest):
+    """What each of eight analysts was answered in one run of so many units."""
+    path = scratch / "analysts.ledger"
+    with Ledger.create(path, dataset="crowd") as ledger:
+        open_questions(ledger, Budget(units * UNIT, Fraction(0)))
+        for analyst in range(8):
+            ledger.grant(Budget(limit * UNIT, Fraction(0)), analyst=f"a{analyst}")
+    found = program("analysts", path, people, 8, "honest" if honest else "mutant")
+    assert found["codes"] == [0] * people
+    return path, found["given"]
+
+
+def test_sixty_four_spenders_stay_within_their_run_and_their_limits(scratch):
+    path, given = crowd_of_analysts(scratch, 64, units=600, limit=90, honest=True)
+    assert sum(given.values()) == 600
+    assert max(given.values()) <= 90
+    with Ledger.open(path) as ledger:
+        assert ledger.resume("questions").filter.amount_left == 0
+        for one in ledger.statements()[1:]:
+            assert one.epsilon == given[one.analyst] * UNIT
+
+
+def test_limits_bind_where_the_run_has_room(scratch):
+    _, given = crowd_of_analysts(scratch, 16, units=600, limit=20, honest=True)
+    assert set(given.values()) == {20}
+
+
+def test_the_crowd_catches_a_limit_that_is_looked_at_first(scratch):
+    _, given = crowd_of_analysts(scratch, 16, units=600, limit=10, honest=False)
+    assert max(given.values()) > 10
+
+
+def test_kills_in_a_shared_run_leave_no_unpaid_answer(scratch):
+    found = program("killed", scratch, 36, "honest", "questions")
+    assert found["answers"] > 18
+    assert found["unpaid"] == found["changed"] == 0
+    assert found["paid_not_answered"] > 0
+
+
+def test_the_shared_kill_loop_catches_an_answer_before_its_charge(scratch):
+    assert program("killed", scratch, 16, "mutant", "questions")["unpaid"] > 0
 
 
 def test_two_hundred_kills_leave_no_unpaid_answer(scratch):

@@ -138,3 +138,33 @@ def test_a_run_is_not_charged_to_a_backup(
     assert done.code != 0
     assert "p.backup is a backup, taken at entry 1" in done.err
     assert done.err.rstrip().endswith("Nothing was spent.")
+
+
+def test_a_grant_raises_a_limit_and_is_shown_by_analyst(shell: Shell) -> None:
+    shell("ledger", "init", "p.ledger", "--epsilon", 3, "--dataset", "people")
+    granted = shell(
+        "ledger", "grant", "p.ledger", "--epsilon", 1, "--analyst", "team-a"
+    )
+    assert (
+        granted.out == "p.ledger: team-a may be answered ε = 1.00, δ = 1e-9 in all.\n"
+    )
+    more = ["ledger", "grant", "p.ledger", "--epsilon", "0.5", "--reason", "wave two"]
+    assert "the account may spend ε = 3.50" in shell(*more).out
+    shown = shell("ledger", "show", "p.ledger", "--by", "analyst").out
+    assert "team-a" in shown
+    assert "(owner)" in shown
+    text = shell("ledger", "show", "p.ledger").out
+    assert "grant: the limit of team-a is now ε = 1.00, δ = 1e-9" in text
+    assert "grant: the cap is now ε = 3.50, δ = 1.001e-6 (wave two)" in text
+    told = shell("ledger", "show", "p.ledger", "--json").json
+    assert told["cap"]["epsilon"] == 3.5
+    assert [one["analyst"] for one in told["analysts"]] == ["", "team-a"]
+
+
+def test_a_run_of_questions_is_shown_as_open(shell: Shell, tmp_path: Path) -> None:
+    from understudy.accounting.budget import Budget
+    from understudy.accounting.questions.question_run import open_questions
+
+    with Ledger.create(tmp_path / "p.ledger", dataset="people") as account:
+        open_questions(account, Budget.of(1))
+    assert "open for questions" in shell("ledger", "show", "p.ledger").out

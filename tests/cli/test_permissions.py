@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.cli import Shell, write_people, write_schema
-from kit.permissions import PRIVATE, PUBLIC, PUBLIC_FOLDER, modes
+from kit.permissions import PRIVATE, PRIVATE_FOLDER, PUBLIC, PUBLIC_FOLDER, modes
 from understudy.attacks.puzzle import census_block_text
 from understudy.cli.root import understudy
 
@@ -58,6 +58,26 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
     ("evaluate", "--without-real", "--release", "r.understudy", "-o", "public.html"): {
         "public.html": PUBLIC,
         "public.json": PUBLIC,
+    },
+    ("signoff", "r.understudy", "rows.csv", "-o", "sheet.html"): {
+        "sheet.html": PUBLIC,
+        "sheet.json": PUBLIC,
+    },
+    (
+        "mask",
+        "people.csv",
+        "--schema",
+        "people.yaml",
+        "--replace",
+        "age",
+        "--copies",
+        1,
+        "-o",
+        "masked",
+    ): {
+        "masked": PRIVATE_FOLDER,
+        "masked/copies.json": PRIVATE,
+        "masked/copy-01.csv": PRIVATE,
     },
     ("explain", "r.understudy", "-o", "gains.svg"): {"gains.svg": PUBLIC},
     ("attack", "ages", "-o", "made.svg"): {"made.svg": PUBLIC},

@@ -18,6 +18,7 @@ COMMANDS = [
     "plan",
     "synthesize",
     "sample",
+    "signoff",
     "ledger",
     "synthesizers",
     "attack",
@@ -38,7 +39,8 @@ def test_help_lists_the_commands_in_order_and_the_exit_codes(shell: Shell) -> No
 
 
 @pytest.mark.parametrize(
-    "command", [*COMMANDS, "ledger init", "ledger show", "ledger verify"]
+    "command",
+    [*COMMANDS, "ledger init", "ledger show", "ledger grant", "ledger verify"],
 )
 def test_every_command_has_help(shell: Shell, command: str) -> None:
     done = shell(*command.split(), "--help")
@@ -76,7 +78,7 @@ def test_ledger_commands_stand_in_the_order_in_which_they_are_needed(
     shell: Shell,
 ) -> None:
     text = shell("ledger").out
-    names = ["init", "show", "verify", "backup", "restore"]
+    names = ["init", "show", "grant", "verify", "backup", "restore"]
     places = [text.index(f"\n  {name} ") for name in names]
     assert places == sorted(places)
 

@@ -56,6 +56,19 @@ def test_given(shell: Shell, release: Path, tmp_path: Path) -> None:
     }
 
 
+def test_ranges_and_several_values_are_given(
+    shell: Shell, release: Path, tmp_path: Path
+) -> None:
+    done = shell(
+        *("sample", release, "-n", 80, "-o", "f.csv"),
+        *("--given", "age=30..34", "--given", "age=70"),
+    )
+    assert done.code == 0, done.err
+    ages = {int(row["age"]) for row in rows_of(tmp_path / "f.csv")}
+    assert ages <= {30, 31, 32, 33, 34, 70}
+    assert len(ages) > 3
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

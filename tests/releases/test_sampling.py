@@ -12,7 +12,7 @@ from kit.releases.builders import (
     release,
 )
 from understudy.errors import Refused
-from understudy.models import ProductModel
+from understudy.models import DenseModel, ProductModel
 from understudy.releases import Guarantee, Release, ReleaseKind
 from understudy.schema import Categorical, Integer, Schema
 
@@ -76,8 +76,6 @@ def test_given_values_follow_the_conditional_distribution():
             Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab"
         )
     )
-    from understudy.models import DenseModel
-
     tied = DenseModel(schema, 100.0, ("a", "b"), np.array([[0.2, 0.0], [0.0, 0.8]]))
     both = Release(guarantee=Guarantee.without_data(), schema=schema, model=tied)
     frame = both.sample(given={"a": "y"}, kind="pandas")
@@ -174,3 +172,84 @@ def test_a_wide_given_asks_for_a_number_of_rows():
     with pytest.raises(Refused, match="Say how many rows"):
         wide.sample(given=fixed)
     assert len(wide.sample(2, given=fixed, kind="pandas")) == 2
+
+
+def binned_release() -> Release:
+    """Ages in two bins, of which the second holds three times as many rows, and a town
+    that goes with the age.
+    """
+    schema = Schema(
+        columns=(
+            Integer(name="age", min=0, max=99, bins=(0, 50, 100)),
+            Categorical(name="town", values=("A", "B", "C"), nullable=False),
+        )
+    )
+    shares = np.array([[0.2, 0.05, 0.0], [0.1, 0.3, 0.3], [0.0, 0.0, 0.05]])
+    model = DenseModel(schema, 1000.0, ("age", "town"), shares)
+    return Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
+
+
+def test_several_given_values_share_rows_as_the_model_does():
+    frame = binned_release().sample(given={"town": ["A", "B"]}, seed=1, kind="polars")
+    counts = dict(frame["town"].value_counts().iter_rows())
+    assert counts == {"A": 300, "B": 350}, "650 of 1,000 rows match"
+    young = frame.filter(frame["age"] < 50)
+    assert len(young) == 250
+
+
+def test_a_given_range_holds_and_counts_the_parts_of_bins_that_it_cuts():
+    made = binned_release()
+    frame = made.sample(given={"age": "40..59"}, seed=1, kind="polars")
+    assert frame["age"].min() == 40
+    assert frame["age"].max() == 59
+    density = made.evidence.bin_densities["age"]
+    below = 1 - density.below(0, 40)
+    above = density.below(1, 60)
+    assert len(frame) == round(250 * below + 700 * above)
+    assert (frame["age"] < 50).sum() == pytest.approx(250 * below, abs=1)
+    assert made.sample(5, given={"age": "90.."})["age"].min() >= 90
+    assert made.sample(5, given={"age": "..3"})["age"].max() <= 3
+    # A sliver of a bin is drawn too, and the bounds of the column stay bounds.
+    thin = made.sample(400, given={"age": "98..500"}, seed=2, kind="polars")["age"]
+    assert sorted(set(thin)) == [98, 99]
+
+
+def test_values_ranges_and_missing_can_be_mixed():
+    given = {"age": [None, 7, "60..62"], "town": ("B", "C")}
+    frame = binned_release().sample(600, given=given, seed=3, kind="polars")
+    assert set(frame["age"]) == {None, 7, 60, 61, 62}
+    assert set(frame["town"]) == {"B", "C"}
+    # Towns of missing ages are C alone, as in the model.
+    assert set(frame.filter(frame["age"].is_null())["town"]) == {"C"}
+
+
+def test_what_the_model_expects_nowhere_is_given_all_the_same():
+    frame = binned_release().sample(
+        40, given={"age": "0..49", "town": ["C"]}, kind="polars"
+    )
+    assert set(frame["town"]) == {"C"}
+    assert frame["age"].max() < 50
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("30..20", "no value lies in the given range"),
+        ("200..300", "no value lies in the given range"),
+        ("x..20", "LOW..HIGH"),
+        ("18-30", "not in its domain"),
+    ],
+)
+def test_a_range_that_holds_nothing_is_refused(text, said):
+    with pytest.raises(Refused, match=said) as caught:
+        binned_release().sample(3, given={"age": text})
+    assert text not in str(caught.value)
+    with pytest.raises(Refused, match="no value is given"):
+        binned_release().sample(3, given={"age": []})
+
+
+def test_a_label_may_look_like_a_range():
+    schema = Schema(columns=(Categorical(name="band", values=("1..5", "6..9")),))
+    model = ProductModel.uniform(schema, total=30.0)
+    made = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
+    assert set(made.sample(given={"band": "1..5"}, kind="polars")["band"]) == {"1..5"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -153,9 +155,12 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     page.fill("#open-account input[name=epsilon]", "1.5")
     page.click("text=Set the cap")
     expect(page.locator("#account")).to_contain_text("of 1.5")
+    expect(page.locator("#total")).to_contain_text("ε = 1 of the 1.5 that is left")
     page.select_option("#synthesizer", "mst")
     expect(page.locator("#marginals tbody tr").first).to_be_visible()
     expect(page.locator("#meaning")).to_contain_text("times in 100")
+    page.fill("#analyst", "Ada")
+    page.fill("#purpose", "a course")
     page.click("#run")
     page.wait_for_url("**/run/*")
     expect(page.locator("#charts > li")).to_have_count(4)
@@ -190,6 +195,24 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     assert [line.split("\t") for line in shown] == [
         line.split(",") for line in lines[:11]
     ]
+    # One sheet to sign, with the digest of the very file that was downloaded.
+    expect(page.locator("#command")).to_contain_text("--purpose 'a course'")
+    expect(page.locator("#signoff input[name=analyst]")).to_have_value("Ada")
+    page.fill("#signoff input[name=until]", "2099-12-31")
+    with page.expect_popup() as opened:
+        page.click("text=Sign-off page")
+    sheet = opened.value
+    digest = sha256((tmp_path / "rows.csv").read_bytes()).hexdigest()
+    expect(sheet.locator("body")).to_contain_text(digest)
+    expect(sheet.locator("body")).to_contain_text("a course")
+    expect(sheet.locator("body")).to_contain_text("ε = 0.50, δ =")
+    assert sheet.pdf(format="A4").count(b"/Type /Page\n") == 1
+    sheet.close()
+    with page.expect_download() as got:
+        page.click("#signoff >> text=as JSON")
+    got.value.save_as(tmp_path / "sheet.json")
+    twin = json.loads((tmp_path / "sheet.json").read_text())
+    assert twin["files"][1]["sha256"] == digest
     # The budget is exhausted: refused before it starts, and nothing spent.
     page.goto(f"{place.url}/t/visits.csv/plan")
     page.click("#run")
@@ -454,6 +477,9 @@ def test_epsilon_is_a_number_that_the_slider_writes(page: Page, place: Place) ->
     page.goto(f"{place.url}/t/people.csv/plan")
     page.locator("#epsilon-slider").fill("50")
     expect(page.locator("#epsilon")).to_have_value("3.2")
+    expect(page.locator("#total")).to_contain_text("One run spends ε = 3.2")
+    page.select_option("#synthesizer", "random")
+    expect(page.locator("#total")).to_contain_text("spends nothing")
     page.fill("#epsilon", "0.123")
     assert page.locator("#epsilon-slider").input_value() == "-90"
     page.fill("#epsilon", "one")

@@ -12,6 +12,8 @@ aftermath, spending       what a failed run leaves spent; totals in words
 ledgerfile, ledgertables  the file under a ledger, its tables and entries
 ledgerdisk, backup        made whole or not at all; copies that cannot be spent from
 chain, verify             sealed entries, and the check that they add up
+filters/                  Rényi privacy over several orders; (ε, δ) mechanisms
+questions/                one long run for questions, limits of analysts, scopes
 """
 
 from understudy.accounting.advice import advise_on_budget
@@ -33,6 +35,17 @@ from understudy.accounting.conversion import (
 from understudy.accounting.cost import Accounting, Cost, Sensitivity
 from understudy.accounting.expected_error import ExpectedNoise, expected_noise
 from understudy.accounting.filter import Filter, compose_parallel, compose_sequential
+from understudy.accounting.filters.approximate_filter import ApproximateFilter
+from understudy.accounting.filters.renyi import (
+    RenyiCost,
+    epsilon_of_renyi,
+    renyi_of_choice,
+    renyi_of_cost,
+    renyi_of_gaussian,
+    renyi_of_pure,
+    renyi_of_zcdp,
+)
+from understudy.accounting.filters.renyi_filter import RenyiFilter
 from understudy.accounting.group import group_budget, group_cost
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger, LedgerTotals
@@ -44,6 +57,13 @@ from understudy.accounting.pricing import (
     price_choice,
     scale_for,
 )
+from understudy.accounting.questions.partition import PartitionScope
+from understudy.accounting.questions.question_run import (
+    QuestionRun,
+    StoredAnswer,
+    composition_saving,
+    open_questions,
+)
 from understudy.accounting.run import LedgerRun
 from understudy.accounting.sensitivity import (
     histogram_sensitivity,
@@ -53,6 +73,7 @@ from understudy.accounting.sensitivity import (
 __all__ = [
     "DEFAULT_DELTA",
     "Accounting",
+    "ApproximateFilter",
     "Budget",
     "Cost",
     "ExpectedNoise",
@@ -63,15 +84,22 @@ __all__ = [
     "LedgerRun",
     "LedgerTotals",
     "Neighbours",
+    "PartitionScope",
+    "QuestionRun",
+    "RenyiCost",
+    "RenyiFilter",
     "Sensitivity",
+    "StoredAnswer",
     "advise_on_budget",
     "choice_epsilon_for",
     "compose_parallel",
     "compose_sequential",
+    "composition_saving",
     "default_law",
     "digest_of",
     "epsilon_of",
     "epsilon_of_gdp",
+    "epsilon_of_renyi",
     "epsilon_of_zcdp",
     "expected_noise",
     "group_budget",
@@ -79,8 +107,14 @@ __all__ = [
     "histogram_sensitivity",
     "marginal_sensitivity",
     "mu_squared_for",
+    "open_questions",
     "price",
     "price_choice",
+    "renyi_of_choice",
+    "renyi_of_cost",
+    "renyi_of_gaussian",
+    "renyi_of_pure",
+    "renyi_of_zcdp",
     "rho_for",
     "scale_for",
     "split_by_weights",

@@ -15,6 +15,7 @@ from pathlib import Path
 from understudy.accounting.budget import spell_value
 from understudy.accounting.chain import LedgerEntry
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.questions.question_run import QUESTIONS_EVENT
 from understudy.errors import UnderstudyError
 
 UNANSWERED_RUN_EXPLANATION = (
@@ -75,6 +76,8 @@ def describe_reserved(path: Path, run: str) -> str | None:
         f"What run {run} reserved (ε = {spell_value(epsilon)}, δ ="
         f" {spell_value(delta)}) stays spent in {path}"
     )
+    if reserved[0].event == QUESTIONS_EVENT:
+        return f"{stays}; it stays open for questions."
     if run in find_unanswered(entries):
         return f"{stays}. It was {UNANSWERED_RUN_EXPLANATION}."
     return (

@@ -10,6 +10,7 @@ from understudy.accounting.aftermath import find_unanswered
 from understudy.accounting.budget import spell_value
 from understudy.accounting.chain import LedgerEntry
 from understudy.accounting.ledger import Ledger, LedgerTotals
+from understudy.accounting.questions.question_run import QUESTIONS_EVENT
 
 
 def format_spending(totals: LedgerTotals) -> str:
@@ -54,10 +55,15 @@ class ReservedRun:
     time: str
     event: str
     analyst: str
+    purpose: str
     epsilon: Fraction
     delta: Fraction
     is_finished: bool
     is_resumable: bool
+    is_open: bool = False
+    """Whether it takes further questions, as a run of questions does until it is
+    finished.
+    """
 
     def to_dict(self) -> dict[str, object]:
         """For a program."""
@@ -66,10 +72,12 @@ class ReservedRun:
             "time": self.time,
             "event": self.event,
             "analyst": self.analyst,
+            "purpose": self.purpose,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "finished": self.is_finished,
             "resumable": self.is_resumable,
+            "open": self.is_open,
         }
 
 
@@ -82,16 +90,19 @@ def list_runs(chain: Sequence[LedgerEntry]) -> list[ReservedRun]:
     for entry in chain:
         if entry.kind == "reserve":
             epsilon, delta = entry.cost
+            is_finished = entry.run in finished
             runs.append(
                 ReservedRun(
                     run=entry.run,
                     time=entry.time,
                     event=entry.event,
                     analyst=entry.analyst,
+                    purpose=str(entry.facts.get("purpose", "")),
                     epsilon=epsilon,
                     delta=delta,
-                    is_finished=entry.run in finished,
+                    is_finished=is_finished,
                     is_resumable=entry.run not in lost,
+                    is_open=entry.event == QUESTIONS_EVENT and not is_finished,
                 )
             )
     return runs

@@ -1,21 +1,21 @@
-"""`understudy ledger`: open the account of a dataset, show it, verify it, back it up."""
+"""`understudy ledger`: open the account of a dataset, show it, raise its limits, verify
+it, back it up.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from understudy.cli import options
+from understudy.cli.terminal.account_lines import (
+    account_with_runs,
+    list_account_lines,
+    list_analyst_lines,
+)
 from understudy.cli.terminal.layout import report, report_json
 from understudy.errors import Refused
-from understudy.text import align_columns
-
-if TYPE_CHECKING:
-    from understudy.accounting.chain import LedgerEntry
-    from understudy.accounting.ledger import Ledger
-    from understudy.accounting.spending import ReservedRun
 
 DEFAULT_CAP_DELTA = "1e-6"
 """δ of an account when none is given: a thousand runs at the default δ of a run."""
@@ -108,7 +108,7 @@ def init(
         neighbours=Neighbours(neighbours),
         unit=unit,
     ) as made:
-        facts = _ledger_facts(made)
+        facts = account_with_runs(made)
     if as_json:
         report_json(facts)
     else:
@@ -122,17 +122,66 @@ def init(
 
 @ledger.command(short_help="What was spent, run by run, and what is left.")
 @click.argument("path", type=options.PATH_TYPE)
+@click.option(
+    "--by",
+    type=click.Choice(["run", "analyst"]),
+    default="run",
+    show_default=True,
+    help="One line for each run, or for each analyst with their limit.",
+)
 @options.as_json
-def show(path: Path, as_json: bool) -> None:
-    """What was spent on a dataset, run by run, and what is left."""
+def show(path: Path, by: str, as_json: bool) -> None:
+    """What was spent on a dataset, run by run or analyst by analyst, and what is left."""
     from understudy.accounting.ledger import Ledger
 
     with Ledger.open(path) as account:
-        facts, lines = _ledger_facts(account), _ledger_lines(account)
+        facts = account_with_runs(account)
+        lines = (
+            list_analyst_lines(account)
+            if by == "analyst"
+            else list_account_lines(account)
+        )
     if as_json:
         report_json(facts)
     else:
         report(lines)
+
+
+@ledger.command(short_help="Raise the cap, or the limit of an analyst.")
+@click.argument("path", type=options.PATH_TYPE)
+@click.option("--epsilon", required=True, metavar="E", help="ε to add to the limit.")
+@click.option("--delta", metavar="D", help="δ to add to the limit. Default: 1e-9.")
+@click.option(
+    "--analyst",
+    default="",
+    metavar="NAME",
+    help="Whose limit. Without it, the cap of the whole account.",
+)
+@click.option("--reason", default="", metavar="TEXT", help="Kept with the grant.")
+@options.as_json
+def grant(
+    path: Path,
+    epsilon: str,
+    delta: str | None,
+    analyst: str,
+    reason: str,
+    as_json: bool,
+) -> None:
+    """Raise the limit of an analyst, or the cap of the account at PATH. A first grant
+    sets the limit of an analyst; what was spent is never reset.
+    """
+    from understudy.accounting.budget import Budget
+    from understudy.accounting.ledger import Ledger
+
+    more = Budget.of(epsilon, delta)
+    with Ledger.open(path) as account:
+        limit = account.grant(more, analyst=analyst, reason=reason)
+        facts = account_with_runs(account)
+    if as_json:
+        report_json(facts)
+        return
+    whose = f"{analyst} may be answered" if analyst else "the account may spend"
+    report([f"{path}: {whose} {limit} in all."])
 
 
 @ledger.command(short_help="Check every digest, total and stored answer.")
@@ -213,7 +262,7 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
     from understudy.accounting.spending import format_spending
 
     with Ledger.restore(copy, path, anchor=anchor) as account:
-        facts, totals = _ledger_facts(account), account.totals()
+        facts, totals = account_with_runs(account), account.totals()
     if as_json:
         report_json(facts)
         return
@@ -231,80 +280,3 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
                 " newest release (--anchor)."
             ]
         )
-
-
-def _ledger_facts(account: Ledger) -> dict[str, object]:
-    """An account with its runs and notes, for a program."""
-    from understudy.accounting.spending import account_facts, list_runs
-
-    notes = [
-        {"time": entry.time, "event": entry.event, "text": entry.facts.get("text", "")}
-        for entry in _find_notes(account)
-    ]
-    return {
-        **account_facts(account),
-        "runs": [run.to_dict() for run in list_runs(account.entries())],
-        "notes": notes,
-    }
-
-
-def _ledger_lines(account: Ledger) -> list[str]:
-    """An account with its runs and notes, for a person."""
-    from understudy.accounting.budget import spell_value
-    from understudy.accounting.spending import format_spending, list_runs
-
-    totals = account.totals()
-    delta = spell_value(totals.delta)
-    if totals.cap_delta is not None:
-        delta += f" of {spell_value(totals.cap_delta)}"
-    lines = [
-        f"{account.dataset}, for {account.neighbours.phrase(account.unit)}",
-        f"spent: ε = {format_spending(totals)}; δ = {delta}",
-    ]
-    if account.is_backup:
-        lines.append(
-            "a backup: nothing can be spent from it, and what was spent since is not"
-            " in it"
-        )
-    rows = [_run_cells(run) for run in list_runs(account.entries())]
-    if rows:
-        header = ["run", "begun", "ε", "δ", "for", ""]
-        lines += ["", *align_columns([header, *rows], right=[2, 3])]
-    notes = [
-        f"{_to_minute(entry.time)}  {entry.event}: {entry.facts.get('text', '')}"
-        for entry in _find_notes(account)
-    ]
-    if notes:
-        lines += ["", *notes]
-    return [*lines, "", f"last digest {account.head}"]
-
-
-def _run_cells(run: ReservedRun) -> list[str]:
-    """A run's line in the table: the last cell says what became of it."""
-    from understudy.accounting.aftermath import UNANSWERED_RUN_EXPLANATION
-    from understudy.accounting.budget import spell_value
-
-    state = ""
-    if not run.is_finished:
-        remedy = "--resume takes it up at no new cost"
-        if not run.is_resumable:
-            remedy = UNANSWERED_RUN_EXPLANATION
-        state = f"not finished: {remedy}"
-    return [
-        run.run,
-        _to_minute(run.time),
-        spell_value(run.epsilon),
-        spell_value(run.delta),
-        run.event,
-        state,
-    ]
-
-
-def _find_notes(account: Ledger) -> list[LedgerEntry]:
-    """Comparisons and audits that read real rows, and restored backups."""
-    return [entry for entry in account.entries() if entry.kind in ("note", "restore")]
-
-
-def _to_minute(time: str) -> str:
-    # ISO 8601 to the minute: a table has no room for more.
-    return time[:16].replace("T", " ")

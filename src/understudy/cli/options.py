@@ -105,6 +105,19 @@ seed = click.option(
     help="Seed of the sampling of synthetic rows. Privacy noise has no seed.",
 )
 
+analyst = click.option(
+    "--analyst",
+    default="",
+    metavar="NAME",
+    help="Who asks for this, as the ledger writes it down.",
+)
+purpose = click.option(
+    "--purpose",
+    default="",
+    metavar="TEXT",
+    help="What it is for, in a sentence.",
+)
+
 keep_formulas = click.option(
     "--keep-formulas",
     is_flag=True,

@@ -22,9 +22,11 @@ from understudy.cli.describe import describe
 from understudy.cli.evaluate import evaluate
 from understudy.cli.explain import explain
 from understudy.cli.ledger import ledger
+from understudy.cli.mask import mask
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.schema import schema
+from understudy.cli.signoff import signoff
 from understudy.cli.studio import studio
 from understudy.cli.synthesize import synthesize
 from understudy.cli.synthesizers import synthesizers
@@ -69,9 +71,11 @@ for command in (
     card,
     explain,
     answer,
+    mask,
     price,
     ask,
     evaluate,
+    signoff,
     ledger,
     synthesizers,
     attack,

@@ -44,7 +44,10 @@ from understudy.text import format_count
     "--given",
     multiple=True,
     metavar="COLUMN=VALUE",
-    help="Fix a column to a value; may be repeated.",
+    help=(
+        "Fix a column to a value, or to a range of numbers or dates: age=18..30,"
+        " `age=65..`. May be repeated; several of one column mean any of them."
+    ),
 )
 @options.keep_formulas
 @options.as_json
@@ -65,7 +68,10 @@ def sample(
     row and spends nothing.
     """
     # Parsed before the release is read: wrong usage fails at once.
-    fixed = dict(_parse_given(text) for text in given)
+    fixed: dict[str, list[str]] = {}
+    for text in given:
+        name, value = _parse_given(text)
+        fixed.setdefault(name, []).append(value)
     if partition_rows is None:  # else OUT is a folder
         check_outputs([output], inputs=[release], rows=output)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.

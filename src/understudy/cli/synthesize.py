@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Name of the dataset in the ledger.",
 )
+@options.analyst
+@options.purpose
 @options.neighbours
 @options.accounting
 @options.csv_options
@@ -123,6 +125,8 @@ def synthesize(
     delta: str | None,
     ledger: Path | None,
     dataset: str | None,
+    analyst: str,
+    purpose: str,
     neighbours: str,
     accounting: str | None,
     csv: options.CsvOptions,
@@ -184,6 +188,8 @@ def synthesize(
                 progress=screen.step,
                 run=RunOptions(
                     dataset=dataset,
+                    analyst=analyst,
+                    purpose=purpose,
                     run_id=run,
                     spending=screen.note_spending,
                     notify=screen.keep_notice,

@@ -135,8 +135,9 @@ class Release(ReleaseContents):
 
         Without `rows`, as many as the release estimates the table to have (with
         `given`, as many of those as it estimates to match), and none if that is not
-        positive. `given` fixes columns to values; the others follow their distribution
-        given those. Sampling reads the release alone, so it may be repeated and seeded
+        positive. `given` fixes columns to values, to one of several (`["Bonn", "Celle"]`)
+        or to a range (`"18..30"`, `"65.."`); the others follow their distribution given
+        those. Sampling reads the release alone, so it may be repeated and seeded
         freely.
         """
         rng = seeded_generator(seed)

@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 from understudy.errors import Refused
 from understudy.models import Codes, ConditionalModel, PortableModel
 from understudy.releases.contents import ReleaseContents
+from understudy.releases.given import (
+    GivenColumn,
+    draw_given_codes,
+    encode_given,
+    weigh_cells,
+)
 from understudy.releases.output.batches import batch_sizes, batch_slices
-from understudy.schema import Lattice, Schema
-from understudy.schema.columns.cell import to_plain_cell
-from understudy.schema.columns.codec import Codec
+from understudy.releases.output.frames.decoding import PointSpans
 from understudy.text import format_count
 
 SAMPLE_BATCH_ROWS = 1 << 22
@@ -44,7 +48,7 @@ class RowBatches:
 
     batches: Iterator[Codes]
     count: int
-    pins: dict[str, int] | None = None
+    pins: dict[str, PointSpans] | None = None
     """The lattice points that given columns stay at; None if no column is given."""
 
 
@@ -139,47 +143,42 @@ def _complete_given(
             "This release's model cannot fix columns to values. Sample without `given`"
             " and select rows."
         )
+    densities = release.evidence.bin_densities
+    columns = encode_given(release.schema, given, densities)
+    has_several = any(column.only_code is None for column in columns.values())
+    expected = np.zeros(0)
+    if rows is None or has_several:
+        expected = _expected_counts(release, model, columns)
+    count = _row_count(release, rows, max(0, round(float(expected.sum()))))
+    if has_several and not expected.any():
+        # The model expects no such row: given values are then equally likely.
+        expected = weigh_cells(columns, np.ones(expected.shape))
     codecs = release.schema.codecs
-    fixed, pins = _encode_given(release.schema, given)
-    estimated = _expected_rows(release, model, fixed, pins) if rows is None else 0
-    count = _row_count(release, rows, estimated)
 
-    def repeat_given(size: int) -> Codes:
-        return {
-            name: np.full(size, code, codecs[name].dtype)
-            for name, code in fixed.items()
-        }
+    def complete_rows(size: int) -> Codes:
+        drawn = draw_given_codes(columns, expected, codecs, size, rng)
+        return model.complete(drawn, rng)
 
-    batches = (
-        model.complete(repeat_given(size), rng) for size in batch_sizes(count, most)
-    )
+    batches = (complete_rows(size) for size in batch_sizes(count, most))
+    pins = {name: column.spans for name, column in columns.items() if column.spans}
     return RowBatches(batches, count, pins)
 
 
-def _expected_rows(
+def _expected_counts(
     release: ReleaseContents,
     model: PortableModel,
-    fixed: Mapping[str, int],
-    pins: Mapping[str, int],
-) -> int:
-    """The model's estimate of the number of rows with these codes and, inside bins that
-    hold several points, with these points.
-    """
-    clique = tuple(fixed)
+    columns: Mapping[str, GivenColumn],
+) -> NDArray[np.float64]:
+    """The model's expected counts over the given columns, of the rows that match."""
+    clique = tuple(columns)
     # The product is taken in floating point because it may exceed 64 bits.
     cells = np.prod(release.schema.sizes(clique), dtype=np.float64)
     if cells > _MAX_GIVEN_CELLS:
         raise Refused(
             "Too many columns are given to say how many rows match. Say how many rows"
-            " you want."
+            " you want, and one value of each column."
         )
-    # The model counts codes; inside a bin the density gives the share of one point.
-    expected = float(model.marginal(clique)[tuple(fixed.values())])
-    densities = release.evidence.bin_densities
-    for name, index in pins.items():
-        if name in densities:
-            expected *= densities[name].share(fixed[name], index)
-    return max(0, round(expected))
+    return weigh_cells(columns, model.marginal(clique))
 
 
 def _choose_rows(
@@ -205,41 +204,3 @@ def _choose_rows(
     # Sorted, so that rows keep the order of the table.
     chosen = np.sort(rng.choice(release.rows, int(rows), replace=False))
     return {name: codes[chosen] for name, codes in microdata.items()}
-
-
-def _encode_given(
-    schema: Schema, given: Mapping[str, object]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """The code of every given value, and the lattice point it stays at if its code is a
-    bin of several points.
-    """
-    codes: dict[str, int] = {}
-    pins: dict[str, int] = {}
-    for name, value in given.items():
-        if name not in schema:
-            raise Refused(
-                f'column "{name}" takes no part in this release, so it cannot be given.'
-                " Nothing was sampled."
-            )
-        codec = schema.codecs[name]
-        if not codec.has_own_code(value):
-            raise Refused(
-                f'column "{name}": the given value is not in its domain. Nothing was'
-                " sampled."
-            )
-        codes[name] = codec.code(value)
-        point = _lattice_point(codec, codes[name], value)
-        if point is not None:
-            pins[name] = point
-    return codes, pins
-
-
-def _lattice_point(codec: Codec, code: int, value: object) -> int | None:
-    """Where a value lies on its column's lattice; None if it has no place there, as
-    missing has none.
-    """
-    column = codec.column
-    if not isinstance(column, Lattice) or code >= len(codec.bins):
-        return None
-    cell = to_plain_cell(value)
-    return column.index_of(column.parse(cell) if isinstance(cell, str) else cell)

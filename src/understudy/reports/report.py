@@ -12,12 +12,8 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
-
-from jinja2 import Environment, StrictUndefined, Template
 
 from understudy.atomic import write_file_atomically
 from understudy.findings import Assessment, Fact, Finding
@@ -26,6 +22,7 @@ from understudy.releases.summary import list_degenerate_columns, spending_by_que
 from understudy.reports.bars import scale_bar
 from understudy.reports.column_shares import ColumnShares, normalise_counts
 from understudy.reports.groups import groups_of
+from understudy.reports.page_template import load_page_template, read_asset
 from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry_facts
 from understudy.reports.scatter import scatter_chart
@@ -146,14 +143,14 @@ class Report:
 
     def to_html(self) -> str:
         """The page."""
-        script = _read_asset("filter.js")
+        script = read_asset("filter.js")
         # The page's policy allows this one script by its digest, and no other.
         digest = base64.b64encode(sha256(script.encode()).digest()).decode()
         pairs = pair_figures(self.utility, [column.name for column in self.columns])
-        return _page_template().render(
+        return load_page_template("report.html").render(
             title=self.title,
             internal=self.internal,
-            style=Markup(_read_asset("style.css")),
+            style=Markup(read_asset("style.css")),
             script=Markup(script),
             script_hash=digest,
             columns=self.columns,
@@ -334,16 +331,3 @@ def _format_number(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return "0" if abs(value) < MAX_ROUNDING_RESIDUE else f"{value:.4g}"
-
-
-def _read_asset(name: str) -> str:
-    return (files("understudy.reports") / "templates" / name).read_text(
-        encoding="utf-8"
-    )
-
-
-@cache
-def _page_template() -> Template:
-    return Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    ).from_string(_read_asset("report.html"))

@@ -60,6 +60,7 @@ def _list_routes(renderer: PageRenderer) -> list[Route]:
         get("/api/run/{run}/marginal", runs.show_marginal),
         get("/run/{run}", runs.show_run),
         get("/run/{run}/file/{kind}", runs.download_file),
+        get("/run/{run}/signoff", runs.show_sign_off),
         get("/compare", runs.compare_runs),
     ]
 

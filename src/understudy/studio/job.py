@@ -55,6 +55,8 @@ class Job:
     risk: bool = True
     control: Path | None = None
     target: str | None = None
+    analyst: str = ""
+    purpose: str = ""
     # Random, because the id is all that names a run in an address.
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -140,6 +142,8 @@ class Job:
             progress=self._note_progress,
             run=RunOptions(
                 dataset=None if has_ledger else Path(self.table).stem,
+                analyst=self.analyst,
+                purpose=self.purpose,
                 run_id=self.run_id,
                 spending=self._note_spending,
                 notify=self._keep_notice,

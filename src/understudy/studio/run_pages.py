@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
+    HTMLResponse,
     JSONResponse,
     PlainTextResponse,
     RedirectResponse,
@@ -20,6 +22,7 @@ from understudy.accounting.budget import Budget
 from understudy.errors import Refused, UnderstudyError
 from understudy.releases import Release
 from understudy.releases.summary import RunSummary
+from understudy.reports.signoff import sign_off
 from understudy.schema import dump_schema
 from understudy.studio.asking import read_body, run_in_thread, text_of
 from understudy.studio.graph import draw_network, find_measured_pairs
@@ -47,6 +50,9 @@ DOWNLOAD_FILES = {
     "report-json": ("report.json", "application/json"),
     "public": ("public.html", "text/html"),
 }
+HANDED_FILES = ("release.understudy", "synthetic.csv", "public.html")
+"""What a run makes to be handed out; the sign-off has their digests."""
+
 SHOWN_REPORTS = {"report", "public"}
 """Downloads that the browser may also show."""
 
@@ -105,6 +111,8 @@ class RunPages:
             risk=body.get("risk", True) is not False,
             control=self.workspace.path(control) if control else None,
             target=text_of(body, "target") or None,
+            analyst=text_of(body, "analyst").strip(),
+            purpose=text_of(body, "purpose").strip(),
         )
 
     async def tell_progress(self, request: Request) -> Response:
@@ -168,6 +176,32 @@ class RunPages:
             return FileResponse(path, media_type=media, headers=policy)
         saved_as = f"{Path(job.table).stem}-{job.synthesizer}-{name}"
         return FileResponse(path, media_type=media, filename=saved_as)
+
+    async def show_sign_off(self, request: Request) -> Response:
+        """The sheet on which this run's release is signed off, or its JSON twin."""
+        job, asked = self._find_job(request), request.query_params
+        release = job.release
+        if release is None:
+            raise Refused("This run has no release yet.")
+        sheet = await run_in_thread(
+            lambda: sign_off(
+                release,
+                [job.folder / name for name in HANDED_FILES],
+                ledger=job.ledger if release.statement.run else None,
+                analyst=asked.get("analyst", "").strip(),
+                purpose=asked.get("purpose", "").strip(),
+                until=asked.get("until", "").strip() or None,
+            )
+        )
+        if asked.get("as") == "json":
+            saved_as = f"{Path(job.table).stem}-sign-off.json"
+            # Names of tables hold plain characters alone, but letters of any script.
+            quoted = f"attachment; filename*=UTF-8''{quote(saved_as)}"
+            headers = {"Content-Disposition": quoted}
+            return JSONResponse(sheet.to_dict(), headers=headers)
+        # In the sandbox the page has no origin: nothing in it acts in the studio's name.
+        policy = {"Content-Security-Policy": "sandbox"}
+        return HTMLResponse(sheet.to_html(), headers=policy)
 
     def _download_schema(self, job: Job) -> Response:
         if job.release is None:

@@ -119,6 +119,7 @@ class TablePages:
             "unit": schema.unit,
             "modes": modes,
             "paid_modes": [m for m in modes if SYNTHESIZER_CLASSES[m].reads_rows],
+            "paying": [n for n, kind in SYNTHESIZER_CLASSES.items() if kind.reads_rows],
             "others": [other for other in self.workspace.tables() if other != name],
             "beside": [path.name for path in find_ledgers_beside(ledger)],
         }

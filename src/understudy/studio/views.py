@@ -43,6 +43,9 @@ def equivalent_command(job: Job) -> str:
         words += ["--schema", job.schema.name]
     if job.delta is not None:
         words += ["--delta", job.delta]
+    for option, text in (("--analyst", job.analyst), ("--purpose", job.purpose)):
+        if text:
+            words += [option, text]
     words += ["--ledger", job.ledger.name, "-o", "synthetic.csv"]
     words += ["--release", "release.understudy"]
     lines = [join_command(words)]

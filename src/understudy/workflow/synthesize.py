@@ -217,6 +217,7 @@ def _run_on_account(
                 event=f"synthesize {design.method.name}",
                 filter=design.filter,
                 analyst=options.analyst,
+                purpose=options.purpose,
                 run_id=name,
                 table=describe_table(source),
             )

@@ -122,8 +122,22 @@ COMMANDS: dict[str, list[str]] = {
     "card of two": ["card", RELEASE, "--of", f"{AGE},{SEX}"],
     "card, as JSON": ["card", RELEASE, "--json"],
     "explain": ["explain", RELEASE, "-o", f"gains{CLEAR}.svg"],
+    "signoff": ["signoff", RELEASE, "--purpose", CLEAR, "-o", f"sheet{CLEAR}.html"],
+    "signoff, as JSON": ["signoff", RELEASE, "--analyst", CLEAR, "--json"],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
+    "mask": [
+        "mask",
+        TABLE,
+        "--schema",
+        SCHEMA,
+        "--replace",
+        AGE,
+        "--copies",
+        "1",
+        "-o",
+        f"masked{CLEAR}",
+    ],
     "evaluate": [
         "evaluate",
         "--without-real",
@@ -135,6 +149,10 @@ COMMANDS: dict[str, list[str]] = {
     "evaluate, as JSON": ["evaluate", "--without-real", "--release", RELEASE, "--json"],
     "ledger show": ["ledger", "show", f"book{CLEAR}"],
     "ledger show, as JSON": ["ledger", "show", f"book{CLEAR}", "--json"],
+    "ledger grant": [
+        *("ledger", "grant", f"book{CLEAR}", "--epsilon", "1"),
+        *("--analyst", CLEAR, "--reason", TITLE),
+    ],
     "ledger verify": ["ledger", "verify", f"book{CLEAR}"],
     "ledger backup": ["ledger", "backup", f"book{CLEAR}", f"copy{CLEAR}"],
     "ledger restore": ["ledger", "restore", f"copy{CLEAR}", f"back{TITLE}"],
@@ -161,7 +179,7 @@ COMMANDS: dict[str, list[str]] = {
     "a wrong number": ["sample", RELEASE, "-o", "x.csv", "--rows", CLEAR],
     "a name that is no text": ["card", ODD],
 }
-SILENT = {"describe", "synthesize", "sample"}
+SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
 NAMELESS = {"audit"}

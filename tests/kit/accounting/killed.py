@@ -22,6 +22,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.questions.question_run import open_questions
 from understudy.errors import LedgerError
 
 COST = Cost(Accounting.PURE, Fraction(1, 10**6))
@@ -43,7 +44,22 @@ def answer_for_ever(path, out, honest):
                 os.write(out, line)
 
 
-def kill_one(path, honest, chance, sign):
+def ask_for_ever(path, out, honest):
+    """The same in a run of questions that all children share, under a limit."""
+    with Ledger.open(path) as ledger:
+        run = open_questions(ledger, BUDGET)
+        while True:
+            payload = os.urandom(8)
+            digest = digest_of(["question", payload.hex()])
+            if not honest:
+                os.write(out, f"{run.id} -1 {payload.hex()}\n".encode())
+            step = run.charge(COST, digest, analyst="ada")
+            if honest:
+                run.store(step, digest, payload)
+                os.write(out, f"{run.id} {step} {payload.hex()}\n".encode())
+
+
+def kill_one(path, honest, chance, sign, live=answer_for_ever):
     """What one child said before it was killed, and how much of that before a copy was
     taken.
     """
@@ -52,7 +68,7 @@ def kill_one(path, honest, chance, sign):
     if child == 0:
         os.close(read)
         try:
-            answer_for_ever(path, write, honest)
+            live(path, write, honest)
         finally:
             os._exit(0)
     os.close(write)
@@ -100,6 +116,38 @@ def check_copy(path, said, found):
         left.unlink()
 
 
+def kill_askers(folder, kills, honest):
+    """Children that ask in one shared run: every answer was paid for by the run and by
+    the analyst, and is recalled as it was given.
+    """
+    chance = random.Random(7)
+    path = Path(folder, "asked.ledger")
+    with Ledger.create(path, dataset="killed") as ledger:
+        ledger.grant(BUDGET, analyst="ada")
+        open_questions(ledger, BUDGET)
+    found = dict.fromkeys(["answers", "unpaid", "changed", "paid_not_answered"], 0)
+    for _ in range(kills):
+        said, _ = kill_one(path, honest, chance, signal.SIGKILL, ask_for_ever)
+        copy_alone(path)
+        path.with_suffix(".copy").unlink()
+        with Ledger.open(path) as ledger:  # checks what the run and ada have spent
+            run = open_questions(ledger)
+            charged = {
+                e.facts["request"] for e in ledger.entries() if e.kind == "charge"
+            }
+            stored = sum(e.kind == "answer" for e in ledger.entries())
+            found["paid_not_answered"] = len(charged) - stored
+            for _, _, payload in said:
+                digest = digest_of(["question", payload])
+                found["answers"] += 1
+                found["unpaid"] += digest not in charged
+                kept = [
+                    answer.payload.hex() for answer in run.recall(digest, analyst="ada")
+                ]
+                found["changed"] += kept != [payload]
+    print(json.dumps(found))
+
+
 def main(folder, kills, honest, sign):
     chance = random.Random(7)
     counted = (
@@ -145,9 +193,8 @@ if __name__ == "__main__":
     signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # a shell's background jobs ignore it
-    main(
-        sys.argv[1],
-        int(sys.argv[2]),
-        sys.argv[3] == "honest",
-        signal.Signals[sys.argv[4]],
-    )
+    folder, kills, honest = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "honest"
+    if sys.argv[4] == "questions":
+        kill_askers(folder, kills, honest)
+    else:
+        main(folder, kills, honest, signal.Signals[sys.argv[4]])

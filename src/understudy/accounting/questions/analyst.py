@@ -163,9 +163,12 @@ def read_analyst_spending(
     shared = AnalystSpending()
     if last is not None:
         shared = read_spending_facts(last.facts["analyst_spent"])
+    # A run begins with its reservation, and runs are found by the index: a service has
+    # few runs and many entries.
     epsilon, delta = connection.execute(
         "SELECT COALESCE(SUM(epsilon), 0), COALESCE(SUM(delta), 0) FROM entry"
-        " WHERE kind = 'reserve' AND analyst = ?",
+        " WHERE number IN (SELECT MIN(number) FROM entry GROUP BY run)"
+        " AND kind = 'reserve' AND analyst = ?",
         (analyst,),
     ).fetchone()
     return shared.add_run(epsilon, delta)
@@ -174,8 +177,10 @@ def read_analyst_spending(
 def read_limits(connection: sqlite3.Connection) -> dict[str, LedgerCap]:
     """The limit of every analyst who has one."""
     limits: dict[str, LedgerCap] = {}
-    for entry in read_entries(connection, "WHERE kind = 'grant' AND analyst != ''"):
-        limits[entry.analyst] = read_granted_limit(entry)
+    # Grants belong to no run, and entries are indexed by run and kind.
+    for entry in read_entries(connection, "WHERE run = '' AND kind = 'grant'"):
+        if entry.analyst != OWNER_NAME:
+            limits[entry.analyst] = read_granted_limit(entry)
     return limits
 
 
@@ -222,7 +227,8 @@ def refuse_run_beyond_limit(
     connection: sqlite3.Connection, analyst: str, units: tuple[int, int], name: str
 ) -> None:
     """The same for a run of these ledger units in the analyst's own name."""
-    if analyst != OWNER_NAME:
+    # What an analyst has spent is a sum over all entries: only where a limit needs it.
+    if analyst != OWNER_NAME and read_limits(connection):
         spent = read_analyst_spending(connection, analyst).add_run(*units)
         refuse_beyond_limit(connection, analyst, spent, name)
 

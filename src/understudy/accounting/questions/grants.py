@@ -86,6 +86,14 @@ def read_cap(connection: sqlite3.Connection) -> LedgerCap:
     return LedgerCap(*row)
 
 
+def describe_grant(entry: LedgerEntry) -> str:
+    """A grant in words."""
+    whose = f"the limit of {entry.analyst}" if entry.analyst else "the cap"
+    reason = entry.facts.get("reason")
+    because = f" ({reason})" if reason else ""
+    return f"{whose} is now {read_granted_limit(entry).require_budget()}{because}"
+
+
 def follow_grant(before: LedgerCap, entry: LedgerEntry) -> LedgerCap:
     """The limit after a grant; ValueError where it does not say what was added."""
     facts = entry.facts

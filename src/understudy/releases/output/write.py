@@ -92,6 +92,22 @@ def write_rows(
             _write_parquet(chunks, draft)
 
 
+def write_cells(
+    columns: dict[str, ColumnCells],
+    path: str | os.PathLike[str],
+    *,
+    private: bool,
+    guard_formulas: bool = True,
+) -> None:
+    """Write cells as a CSV or Parquet file, by what its name ends in."""
+    spell = guard_formula if guard_formulas else str
+    with write_file_atomically(path, private=private) as draft, _report_failure(path):
+        if Path(path).suffix.lower() == ".csv":
+            _write_csv(iter([columns]), draft, spell)
+        else:
+            _write_parquet(iter([columns]), draft)
+
+
 def write_parts(
     schema: Schema,
     codes: CodeBatches,

@@ -129,6 +129,7 @@ if (find("plan")) {
   const asked = () => ({
     table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
     synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, control: find("control").value, target: find("target").value,
+    analyst: find("analyst").value.trim(), purpose: find("purpose").value.trim(),
   });
   let turn = 0, timer = null;
   const line = (list, text) => { const item = document.createElement("li"); item.textContent = text; list.append(item); };
@@ -162,7 +163,16 @@ if (find("plan")) {
     find("assumed").replaceChildren();
     for (const text of found.assumed) line(find("assumed"), "assumed, and learned in the run: " + text);
   }
-  const soon = () => { clearTimeout(timer); timer = setTimeout(replan, 250); };
+  // What a run spends is said beside its button, before it is pressed.
+  const sayTotal = () => {
+    const typed = Number(epsilon()), left = find("total").dataset.left;
+    const paid = find("synthesizer").selectedOptions[0].dataset.paid === "1";
+    let text = "";
+    if (!paid) text = "Reads no rows and spends nothing.";
+    else if (typed > 0) text = `One run spends ε = ${epsilon()}` + (left === undefined ? "." : ` of the ${left} that is left.`);
+    find("total").textContent = text;
+  };
+  const soon = () => { sayTotal(); clearTimeout(timer); timer = setTimeout(replan, 250); };
   for (const id of ["epsilon", "delta", "rows", "synthesizer"]) find(id).addEventListener("input", () => { complain(""); soon(); });
   form.addEventListener("submit", (event) => { event.preventDefault(); sendAndGo("/api/run", asked()); });
   // Exact, so that 3 times 0.1 is 0.3: the studio compares it with its own total.

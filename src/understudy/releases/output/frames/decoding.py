@@ -28,9 +28,17 @@ Codes = Mapping[str, NDArray[np.integer]]
 CodeBatches = Codes | Iterable[Codes]
 """Rows of codes, at once or in batches."""
 
-PinnedPoints = Mapping[str, int]
+PointSpans = tuple[tuple[int, int], ...]
+"""Closed spans of lattice points, in order, that neither overlap nor touch."""
+
+PinnedPoints = Mapping[str, PointSpans]
 """Lattice points at which given columns stay, although their codes are bins of several
 points.
+"""
+
+MAX_SPAN_REDRAWS = 16
+"""Draws of a value inside its bin until it lies in the given spans. What is still
+outside has a span that is a small part of its bin, where every density is nearly flat.
 """
 
 BinDensities = Mapping[str, BinDensity]
@@ -94,8 +102,8 @@ class _RowDecoder:
     def _decode_rows(self, codes: Codes) -> dict[str, DecodedCells]:
         """Values for codes, such that every rule of the schema is kept."""
         decoded = {name: self._decode_column(name, codes[name]) for name in self.schema}
-        for name, point in (self.pins or {}).items():
-            pinned = np.full(len(decoded[name].index), point, np.int64)
+        for name, spans in (self.pins or {}).items():
+            pinned = self._draw_in_spans(name, codes, decoded[name].index, spans)
             decoded[name] = replace(decoded[name], index=pinned)
         if not self.schema.forbidden_predicates:
             return decoded
@@ -109,6 +117,31 @@ class _RowDecoder:
             # A row that is searched for has no given values.
             searches=self.pins is None,
         )
+
+    def _draw_in_spans(
+        self,
+        name: str,
+        codes: Codes,
+        index: NDArray[np.int64],
+        spans: PointSpans,
+    ) -> NDArray[np.int64]:
+        """These lattice points, those outside the spans drawn anew inside them."""
+        if len(spans) == 1 and spans[0][0] == spans[0][1]:
+            return np.full(len(index), spans[0][0], np.int64)
+        index = index.copy()
+        values = codes[name] < len(self.schema.codecs[name].bins)
+        outside = np.flatnonzero(values & ~_lie_in_spans(index, spans))
+        for _ in range(MAX_SPAN_REDRAWS):
+            if not len(outside):
+                return index
+            index[outside] = self._redraw_column(codes, name, outside)
+            outside = outside[~_lie_in_spans(index[outside], spans)]
+        bins = self.schema.codecs[name].bins
+        assert isinstance(bins, BinEdges)
+        index[outside] = _draw_flat_in_spans(
+            codes[name][outside].astype(np.int64), bins, spans, self.rng
+        )
+        return index
 
     def _decode_column(self, name: str, codes: NDArray[np.integer]) -> DecodedCells:
         codec = self.schema.codecs[name]
@@ -136,6 +169,35 @@ class _RowDecoder:
     ) -> NDArray[np.int64]:
         """New values of some rows, inside the bins that they are in."""
         return self._decode_column(name, codes[name][rows]).index
+
+
+def _lie_in_spans(index: NDArray[np.int64], spans: PointSpans) -> NDArray[np.bool_]:
+    """Which lattice points lie in some span.
+
+    >>> _lie_in_spans(np.array([1, 4, 9]), ((0, 3), (9, 9))).tolist()
+    [True, False, True]
+    """
+    lows, highs = np.array(spans, np.int64).T
+    place = np.searchsorted(lows, index, side="right") - 1
+    inside = (place >= 0) & (index <= highs[np.maximum(place, 0)])
+    return np.asarray(inside, np.bool_)
+
+
+def _draw_flat_in_spans(
+    codes: NDArray[np.int64],
+    bins: BinEdges,
+    spans: PointSpans,
+    rng: Generator,
+) -> NDArray[np.int64]:
+    """A point for each code, drawn evenly from the part of its bin that the spans hold."""
+    drawn = np.empty(len(codes), np.int64)
+    for code in np.unique(codes):
+        start, end = bins.edges[code], bins.edges[code + 1]
+        parts = [(max(low, start), min(high + 1, end)) for low, high in spans]
+        inside = [np.arange(low, high) for low, high in parts if low < high]
+        rows = codes == code
+        drawn[rows] = rng.choice(np.concatenate(inside), int(rows.sum()))
+    return drawn
 
 
 def _key_cells(column: Column, key: NDArray[np.int64]) -> ColumnCells:

@@ -1,0 +1,99 @@
+"""Numbers by linear regression: `norm` draws them from a normal model, `normrank` draws
+their ranks so that the released values have the margin of the original ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+RIDGE_SHARE = 1e-5
+"""Part of each diagonal element of X'X that is added to it: collinear predictors then
+have an inverse, and the others move by less than rounding of a table shows.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class NormModel:
+    """y = Xb + σe. `center` and `root` describe the posterior of b for a given σ."""
+
+    center: NDArray[np.float64]
+    root: NDArray[np.float64]
+    residual_squares: float
+    degrees: int
+    coefficients: NDArray[np.float64]
+    deviation: float
+
+    def draw_parameters(self, rng: Generator) -> NormModel:
+        """The same model with parameters drawn from their posterior."""
+        deviation = np.sqrt(self.residual_squares / rng.chisquare(self.degrees))
+        shift = deviation * (self.root @ rng.standard_normal(len(self.center)))
+        return replace(
+            self, coefficients=self.center + shift, deviation=float(deviation)
+        )
+
+    def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:
+        """One value for each row of predictors."""
+        noise = self.deviation * rng.standard_normal(len(x))
+        values: NDArray[np.float64] = add_intercept(x) @ self.coefficients + noise
+        return values
+
+
+def fit_norm(y: NDArray[np.float64], x: NDArray[np.float64]) -> NormModel:
+    """The normal linear model of a number.
+
+    >>> x = np.arange(10.0)[:, None]
+    >>> fit_norm(3 * x[:, 0] + 1, x).coefficients.round(2).tolist()
+    [1.0, 3.0]
+    """
+    design = add_intercept(x)
+    squares = design.T @ design
+    squares += np.diag(RIDGE_SHARE * np.diag(squares))
+    inverse = np.linalg.inv(squares)
+    center = inverse @ (design.T @ y)
+    residual_squares = float(((y - design @ center) ** 2).sum())
+    # A table with fewer rows than predictors leaves no residual to learn σ from.
+    degrees = max(len(y) - design.shape[1], 1)
+    return NormModel(
+        center=center,
+        root=np.linalg.cholesky((inverse + inverse.T) / 2).astype(np.float64),
+        residual_squares=residual_squares,
+        degrees=degrees,
+        coefficients=center,
+        deviation=float(np.sqrt(residual_squares / degrees)),
+    )
+
+
+def add_intercept(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Predictors with a column of ones before them."""
+    return np.column_stack([np.ones(len(x)), x])
+
+
+@dataclass(frozen=True, eq=False)
+class RankModel:
+    """A normal model of normal scores, with the sorted values that ranks stand for."""
+
+    scores: NormModel
+    values: NDArray[np.float64]
+
+    def draw_parameters(self, rng: Generator) -> RankModel:
+        """The same model with parameters drawn from their posterior."""
+        return replace(self, scores=self.scores.draw_parameters(rng))
+
+    def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:
+        """One value for each row of predictors."""
+        count = len(self.values)
+        rank = np.rint(ndtr(self.scores.draw(x, rng)) * (count + 1)).astype(np.int64)
+        return self.values[np.clip(rank, 1, count) - 1]
+
+
+def fit_normrank(y: NDArray[np.float64], x: NDArray[np.float64]) -> RankModel:
+    """The normal linear model of a number's normal scores."""
+    order = np.argsort(y, kind="stable")
+    rank = np.empty(len(y))
+    rank[order] = np.arange(1, len(y) + 1)
+    return RankModel(fit_norm(ndtri(rank / (len(y) + 1)), x), y[order])

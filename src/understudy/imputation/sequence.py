@@ -1,0 +1,291 @@
+"""Sequential synthesis: each column given the kept ones and those before it.
+
+A model is fitted on the original rows, with original predictors, and drawn from with
+synthetic ones. A number with missing cells is two columns: which cells are missing, and
+the values of the others. Without predictors a column is drawn from its own values.
+Nowok, Raab, Dibben, "synthpop", Journal of Statistical Software, 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import Refused
+from understudy.evaluation.utility.design import Design
+from understudy.imputation.linear import fit_norm, fit_normrank
+from understudy.imputation.logistic import fit_logistic
+from understudy.imputation.tree import (
+    DEFAULT_LEAF_ROWS,
+    TreePredictors,
+    fit_tree,
+    tree_target,
+)
+from understudy.schema import Lattice, Schema
+from understudy.tables import ABSENT_PLACE, Records
+
+COLUMN_METHODS = ("cart", "norm", "normrank", "logit", "sample")
+"""How one column may be drawn."""
+
+TABLE_METHODS: Mapping[str, tuple[str, str]] = {
+    "cart": ("cart", "cart"),
+    "norm+logit": ("norm", "logit"),
+    "normrank+logit": ("normrank", "logit"),
+}
+"""How a table is masked: the method of its numbers, and that of its labels."""
+
+MAX_LOGIT_LABELS = 30
+"""Labels of a column that a logistic model is fitted for; a column with more is drawn
+by a tree: the information matrix grows with the square of their number.
+"""
+
+
+class ColumnModel(Protocol):
+    """A fitted model of one column given its predictors."""
+
+    def draw_parameters(self, rng: Generator) -> ColumnModel:
+        """The same model with parameters drawn from their posterior."""
+
+    def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[Any]:
+        """One value for each row of predictors."""
+
+
+class Predictors(Protocol):
+    """The predictors of a column out of records."""
+
+    def matrix(self, records: Records) -> NDArray[np.float64]:
+        """One row for each record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnPlan:
+    """How one column is replaced: its method, and the columns it is predicted from."""
+
+    name: str
+    method: str
+    predictors: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleModel:
+    """A column's own values, drawn with replacement."""
+
+    values: NDArray[Any]
+
+    def draw_parameters(self, rng: Generator) -> SampleModel:
+        """The values of a bootstrap sample."""
+        return SampleModel(rng.choice(self.values, len(self.values)))
+
+    def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[Any]:
+        """One value for each row."""
+        return rng.choice(self.values, len(x))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPart:
+    """A model with its predictors."""
+
+    model: ColumnModel
+    predictors: Predictors
+
+    def draw_parameters(self, rng: Generator) -> FittedPart:
+        """The same part with parameters drawn."""
+        return replace(self, model=self.model.draw_parameters(rng))
+
+    def draw(self, records: Records, rng: Generator) -> NDArray[Any]:
+        """One value for each record."""
+        return self.model.draw(self.predictors.matrix(records), rng)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedColumn:
+    """The models of one column: of its labels or states, and of its numbers."""
+
+    name: str
+    states: FittedPart | None
+    values: FittedPart | None
+
+    def draw_parameters(self, rng: Generator) -> FittedColumn:
+        """The same column with parameters drawn."""
+        states = None if self.states is None else self.states.draw_parameters(rng)
+        values = None if self.values is None else self.values.draw_parameters(rng)
+        return replace(self, states=states, values=values)
+
+    def replace_in(self, records: Records, rng: Generator) -> Records:
+        """The records with this column drawn anew."""
+        column = records.schema[self.name]
+        if not isinstance(column, Lattice):
+            assert self.states is not None
+            drawn = self.states.draw(records, rng)
+            return _with_codes(records, self.name, drawn)
+        places = np.full(records.rows, ABSENT_PLACE, np.int64)
+        states = np.zeros(records.rows, np.int64)
+        if self.states is not None:
+            states = self.states.draw(records, rng)
+        valued = states == 0
+        if self.values is not None and valued.any():
+            drawn = self.values.draw(records.take(valued), rng)
+            places[valued] = _round_to_lattice(drawn, column)
+        return _with_places(records, self.name, places, states)
+
+
+def plan_columns(
+    schema: Schema,
+    replaced: Sequence[str],
+    *,
+    kept: Sequence[str] = (),
+    method: str = "cart",
+    methods: Mapping[str, str] | None = None,
+    predictors: Mapping[str, Sequence[str]] | None = None,
+) -> list[ColumnPlan]:
+    """How each column is replaced, in the order of `replaced`: given the kept columns
+    and those before it, unless `predictors` names others.
+    """
+    if method not in TABLE_METHODS:
+        raise Refused(f"mask: the method is one of {', '.join(TABLE_METHODS)}")
+    own = dict(methods or {})
+    chosen = dict(predictors or {})
+    numbers, labels = TABLE_METHODS[method]
+    plans = []
+    for place, name in enumerate(replaced):
+        is_number = isinstance(schema[name], Lattice)
+        how = own.pop(name, numbers if is_number else labels)
+        _check_method(name, how, is_number=is_number)
+        known = [*kept, *replaced[:place]]
+        wanted = chosen.pop(name, known)
+        _check_predictors(name, wanted, known)
+        plans.append(ColumnPlan(name=name, method=how, predictors=tuple(wanted)))
+    if own or chosen:
+        stray = next(iter({**own, **chosen}))
+        raise Refused(f'mask: column "{stray}" is not among the replaced ones')
+    return plans
+
+
+def _check_method(name: str, method: str, *, is_number: bool) -> None:
+    if method not in COLUMN_METHODS:
+        raise Refused(
+            f'mask: column "{name}": the method is one of {", ".join(COLUMN_METHODS)}'
+        )
+    fits = method not in ("norm", "normrank") if not is_number else method != "logit"
+    if not fits:
+        noun = "a number" if is_number else "a list of labels"
+        raise Refused(
+            f'mask: column "{name}" is {noun}, which `{method}` does not draw'
+        )
+
+
+def _check_predictors(name: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+    for predictor in wanted:
+        if predictor not in known:
+            raise Refused(
+                f'mask: column "{name}" cannot be predicted from "{predictor}", which'
+                " is neither kept nor replaced before it"
+            )
+
+
+def fit_column(
+    plan: ColumnPlan, real: Records, *, leaf_rows: int = DEFAULT_LEAF_ROWS
+) -> FittedColumn:
+    """The models of one column on the original rows."""
+    column = real.schema[plan.name]
+    codes = real.codes[plan.name].astype(np.int64)
+    if not isinstance(column, Lattice):
+        states = _fit_part(plan, real, codes, is_number=False, leaf_rows=leaf_rows)
+        return FittedColumn(plan.name, states, None)
+    places = real.places[plan.name]
+    valued = places != ABSENT_PLACE
+    part = None
+    if valued.any():
+        part = _fit_part(
+            plan,
+            real.take(valued),
+            places[valued].astype(np.float64),
+            is_number=True,
+            leaf_rows=leaf_rows,
+        )
+    state_part = None
+    if not valued.all():
+        # 0 is a value; the others are the codes of missing cells, one above.
+        states_of_cells = np.where(valued, 0, codes + 1)
+        state_part = _fit_part(
+            plan, real, states_of_cells, is_number=False, leaf_rows=leaf_rows
+        )
+    return FittedColumn(plan.name, state_part, part)
+
+
+def _fit_part(
+    plan: ColumnPlan,
+    real: Records,
+    y: NDArray[Any],
+    *,
+    is_number: bool,
+    leaf_rows: int,
+) -> FittedPart:
+    """One model with its predictors, by the method that fits what is modelled."""
+    is_constant = not len(y) or bool((y == y[0]).all())
+    if plan.method == "sample" or not plan.predictors or is_constant:
+        return FittedPart(SampleModel(y), Design(()))
+    labels = 0 if is_number else len(np.unique(y))
+    if plan.method == "cart" or labels > MAX_LOGIT_LABELS:
+        target = tree_target(y, is_number=is_number)
+        ordered = TreePredictors.of(plan.predictors, real, target)
+        tree = fit_tree(
+            y, ordered.matrix(real), is_number=is_number, leaf_rows=leaf_rows
+        )
+        return FittedPart(tree, ordered)
+    design = Design.of(plan.predictors, real)
+    x = design.matrix(real)
+    if not is_number:
+        return FittedPart(fit_logistic(y, x), design)
+    fit = fit_normrank if plan.method == "normrank" else fit_norm
+    return FittedPart(fit(y, x), design)
+
+
+def draw_copy(
+    fitted: Sequence[FittedColumn],
+    real: Records,
+    rng: Generator,
+    *,
+    proper: bool = True,
+) -> Records:
+    """One masked copy: row i stays row i, with the fitted columns drawn anew.
+
+    `proper`: the parameters are drawn too, from their posterior.
+    """
+    copy = real
+    for column in fitted:
+        drawn = column.draw_parameters(rng) if proper else column
+        copy = drawn.replace_in(copy, rng)
+    return copy
+
+
+def _round_to_lattice(values: NDArray[Any], column: Lattice) -> NDArray[np.int64]:
+    assert column.low is not None
+    assert column.high is not None
+    clipped = np.clip(values.astype(np.float64), column.low, column.high)
+    return np.rint(clipped).astype(np.int64)
+
+
+def _with_codes(records: Records, name: str, codes: NDArray[Any]) -> Records:
+    fitting = codes.astype(records.codes[name].dtype)
+    return replace(records, codes={**records.codes, name: fitting})
+
+
+def _with_places(
+    records: Records,
+    name: str,
+    places: NDArray[np.int64],
+    states: NDArray[np.int64],
+) -> Records:
+    """Records whose column has these values, and codes to match."""
+    codec = records.codec(name)
+    edges = np.asarray(codec.edges, np.int64)
+    inside = np.searchsorted(edges, places, side="right") - 1
+    codes = np.where(states > 0, states - 1, np.clip(inside, 0, len(codec.bins) - 1))
+    changed = _with_codes(records, name, codes)
+    return replace(changed, places={**records.places, name: places})

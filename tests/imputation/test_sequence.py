@@ -1,0 +1,161 @@
+"""Sequential synthesis: what is replaced, what stays, and what the models keep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from understudy.errors import Refused
+from understudy.imputation.linear import fit_norm, fit_normrank
+from understudy.imputation.logistic import fit_logistic
+
+METHODS = ("cart", "norm+logit", "normrank+logit")
+
+
+def make_people(rows=1500, seed=5):
+    rng = np.random.default_rng(seed)
+    age = np.clip(np.rint(rng.normal(50, 15, rows)), 18, 95)
+    sex = np.where(rng.random(rows) < 0.5, "F", "M")
+    income = np.rint(
+        20000 + 400 * age + 5000 * (sex == "M") + rng.normal(0, 4000, rows)
+    )
+    region = np.array(["north", "south", "west"])[
+        np.clip(np.rint((age - 18) / 40 + rng.normal(0, 0.5, rows)), 0, 2).astype(int)
+    ]
+    frame = pd.DataFrame({"age": age, "sex": sex, "region": region, "income": income})
+    frame.loc[rng.random(rows) < 0.1, "age"] = np.nan
+    return frame
+
+
+PEOPLE = make_people()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_kept_columns_stay_row_by_row_and_replaced_ones_change(method):
+    masked = us.mask(
+        PEOPLE, replaced=["age", "region"], method=method, copies=2, seed=1
+    )
+    one, two = masked
+    for copy in (one, two):
+        assert (copy.income.to_numpy() == PEOPLE.income.to_numpy()).all()
+        assert (copy.sex.to_numpy() == PEOPLE.sex.to_numpy()).all()
+    assert (one.age != two.age).mean() > 0.5
+    assert (one.age != PEOPLE.age).mean() > 0.5
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("full", [False, True])
+def test_relations_and_margins_come_back(method, full):
+    chosen = {"full": True} if full else {"replaced": ["age", "sex", "region"]}
+    copy = us.mask(PEOPLE, method=method, copies=1, seed=2, **chosen).frame(0)
+    assert copy.age.corr(copy.income) == pytest.approx(
+        PEOPLE.age.corr(PEOPLE.income), abs=0.1
+    )
+    gap = copy.groupby("sex").income.mean().diff().iloc[-1]
+    assert gap == pytest.approx(
+        PEOPLE.groupby("sex").income.mean().diff().iloc[-1], abs=1200
+    )
+    shares = copy.region.value_counts(normalize=True)
+    truth = PEOPLE.region.value_counts(normalize=True)
+    assert (shares - truth).abs().max() < 0.06
+    assert copy.age.isna().mean() == pytest.approx(0.1, abs=0.04)
+
+
+def test_the_same_seed_gives_the_same_copies_and_copies_differ():
+    draw = [us.mask(PEOPLE, replaced=["age"], copies=2, seed=3) for _ in range(2)]
+    assert draw[0].frame(1).equals(draw[1].frame(1))
+    assert not draw[0].frame(0).equals(draw[0].frame(1))
+    unseeded = [us.mask(PEOPLE, replaced=["age"], copies=1).frame(0) for _ in range(2)]
+    assert not unseeded[0].equals(unseeded[1])
+
+
+def test_rules_of_the_schema_hold_in_every_copy(tmp_path):
+    frame = pd.DataFrame({"start": np.arange(800) % 50, "length": np.arange(800) % 7})
+    frame["end"] = frame.start + frame.length
+    schema = us.Schema.parse(
+        "columns:\n"
+        "  start: {type: integer, min: 0, max: 60}\n"
+        "  end: {type: integer, min: 0, max: 60}\n"
+        "  length: {type: integer, min: 0, max: 9}\n"
+        "rules:\n  - start <= end\n"
+    )
+    masked = us.mask(
+        frame, schema=schema, replaced=["start", "end"], method="norm+logit", copies=1
+    )
+    copy = masked.frame(0)
+    assert (copy.start <= copy.end).all()
+
+
+def test_intervals_from_masked_copies_hold_what_the_original_says():
+    original = make_people(2500, seed=8).dropna()
+    masked = us.mask(original, replaced=["age", "sex"], method="norm+logit", seed=4)
+    got = us.analyse(masked, "income ~ age + sex").to_frame()
+    # Five standard errors: a wrong model is far beyond them.
+    truth = {"age": 400, "sex[T.M]": 5000}
+    for name, value in truth.items():
+        row = got.loc[name]
+        assert abs(row.estimate - value) < 5 * row.std_error
+
+
+def test_a_tree_with_large_leaves_gives_back_fewer_people():
+    rates = []
+    for leaf_rows in (2, 100):
+        masked = us.mask(
+            PEOPLE, replaced=["age", "region"], leaf_rows=leaf_rows, seed=6, copies=3
+        )
+        rates.append(masked.match_copies(radius={"age": 1}).own.mean())
+    assert rates[1] < rates[0]
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ({"replaced": ["age"], "method": "magic"}, "norm\\+logit"),
+        ({"replaced": ["agee"]}, "agee"),
+        ({"replaced": []}, "at least one"),
+        ({"replaced": ["age"], "full": True}, "leave `replaced` out"),
+        ({"replaced": ["age"], "methods": {"age": "logit"}}, "does not draw"),
+        ({"replaced": ["age"], "methods": {"sex": "cart"}}, "not among"),
+        ({"replaced": ["age"], "predictors": {"age": ["age"]}}, "cannot be predicted"),
+        ({"replaced": ["age"], "copies": 0}, "at least one copy"),
+        ({}, "quasi-identifier"),
+    ],
+)
+def test_refusals_name_the_remedy(wish, said):
+    with pytest.raises(Refused, match=said):
+        us.mask(PEOPLE, **wish)
+
+
+def test_predictors_can_be_named():
+    masked = us.mask(PEOPLE, replaced=["age"], predictors={"age": []}, copies=1, seed=1)
+    copy = masked.frame(0)
+    # Without predictors nothing of the relation is left.
+    assert abs(copy.age.corr(copy.income)) < 0.15
+
+
+def test_drawn_parameters_spread_as_their_posterior_says():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    y = x @ np.array([1.0, -1.0]) + rng.normal(size=300)
+    model = fit_norm(y, x)
+    drawn = np.array([model.draw_parameters(rng).coefficients for _ in range(2000)])
+    design = np.column_stack([np.ones(300), x])
+    expected = np.sqrt(np.diag(np.linalg.inv(design.T @ design)))
+    assert drawn.std(axis=0) == pytest.approx(expected, rel=0.15)
+
+
+def test_labels_that_a_predictor_separates_have_a_finite_model():
+    x = np.linspace(-1, 1, 100)[:, None]
+    model = fit_logistic((x[:, 0] > 0).astype(np.int64), x)
+    assert np.isfinite(model.coefficients).all()
+    drawn = model.draw(x, np.random.default_rng(1))
+    assert ((x[:, 0] > 0) == drawn).mean() > 0.7
+
+
+def test_ranks_give_back_values_of_the_original_alone():
+    rng = np.random.default_rng(2)
+    y = np.exp(rng.normal(size=500))
+    drawn = fit_normrank(y, rng.normal(size=(500, 1))).draw(np.zeros((400, 1)), rng)
+    assert set(drawn) <= set(y)
