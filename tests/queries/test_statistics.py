@@ -10,11 +10,12 @@ import pytest
 
 from kit.curator.listed import Listed
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.questions import group_statistics
+from understudy.curator.questions import ExactStatistics
 from understudy.queries import (
     Query,
     correlation,
     count,
+    count_distinct,
     mean,
     select,
     share,
@@ -56,13 +57,16 @@ QUERIES: Sequence[Query] = (
     correlation("x", "y"),
     share("x > 0").by("g"),
     select(count(), total("x")).where("g = b"),
+    count_distinct("x"),
+    count_distinct("x").by("g").where("y > 1"),
 )
 
 Row = Mapping[str, object]
 
 
 def measure(plan: QueryPlan, rows: Sequence[Row]) -> list[list[int]]:
-    return group_statistics(Listed(rows, SCHEMA), plan)
+    exact = ExactStatistics(Listed(rows, SCHEMA), plan)
+    return [exact.by_group(place) for place in range(len(plan.statistics))]
 
 
 def neighbours_of(

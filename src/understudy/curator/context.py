@@ -60,6 +60,14 @@ class TableProtocol(Protocol):
     ) -> tuple[NDArray[np.int64], list[list[int]]]:
         """The cells that occur, and each statistic's sum over the rows of each."""
 
+    def cell_values(
+        self, clique: Clique, column: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Cells, lattice indices of a column in them, and how often each pair occurs."""
+
+    def unit_cells(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A number for each unit, and the cells that each has rows in."""
+
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type."""
 

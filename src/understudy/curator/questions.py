@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -28,12 +29,15 @@ from understudy.accounting.pricing import default_law
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.curator.context import Draw, TableProtocol
 from understudy.curator.interrupts import hold_signals
+from understudy.curator.quantile_search import GroupValues, search_quantiles
 from understudy.errors import Refused
 from understudy.noise import draw_noise
 from understudy.noise.samplers import MAX_NOISE_SCALE
 from understudy.queries.offers import Offer, StatisticOrder
-from understudy.queries.plan import QueryPlan
+from understudy.queries.plan import AnyStatistic, QueryPlan
 from understudy.queries.precision import NoisyValues
+from understudy.queries.searches import DistinctCount, QuantileSearch
+from understudy.queries.statistics import Statistic
 
 
 class QuestionRunProtocol(Protocol):
@@ -75,7 +79,7 @@ class QuestionCurator:
         is charged before any row is read for it.
         """
         self._refuse_undrawable(offer)
-        exact: list[list[int]] | None = None
+        exact: ExactStatistics | None = None
         measured = []
         for place, order in enumerate(offer.orders):
             if order.scale is None:
@@ -90,9 +94,9 @@ class QuestionCurator:
             )
             # Once for all statistics of the question, behind the first charge.
             if exact is None:
-                exact = group_statistics(self.table, offer.plan)
+                exact = ExactStatistics(self.table, offer.plan)
             with hold_signals():
-                noisy = self._draw_values(exact[place], order)
+                noisy = self._draw_values(exact, place, order)
                 self.run.store(step, order.digest, noisy.to_bytes())
             measured.append((*order.earlier, noisy))
         return measured
@@ -110,36 +114,102 @@ class QuestionCurator:
                     " a larger ε. Nothing was spent"
                 )
 
-    def _draw_values(self, exact: list[int], order: StatisticOrder) -> NoisyValues:
+    def _draw_values(
+        self, exact: ExactStatistics, place: int, order: StatisticOrder
+    ) -> NoisyValues:
         law = default_law(order.cost.accounting)
         assert order.scale is not None
-        values = exact
+        if isinstance(order.statistic, QuantileSearch):
+            found = search_quantiles(
+                order.statistic,
+                exact.values_by_group(order.statistic),
+                law=law,
+                scale=order.scale,
+                draw=self.draw,
+            )
+            return NoisyValues(tuple(found), law, order.scale)
+        values = exact.by_group(place)
         if order.scale:
-            noise = self.draw(law, order.scale, (len(exact),))
-            values = [x + int(z) for x, z in zip(exact, noise, strict=True)]
+            noise = self.draw(law, order.scale, (len(values),))
+            values = [x + int(z) for x, z in zip(values, noise, strict=True)]
         return NoisyValues(tuple(values), law, order.scale)
 
 
-def group_statistics(table: TableProtocol, plan: QueryPlan) -> list[list[int]]:
-    """The exact statistics of a plan, by group. They leave the curator with noise only."""
-    own = table.with_schema(plan.cells.schema)
-    cells, sums = own.cell_sums(plan.cells.clique, plan.statistics)
-    return [
-        _group_sums(plan, plan.selects(statistic), cells, by_cell)
-        for statistic, by_cell in zip(plan.statistics, sums, strict=True)
-    ]
+class ExactStatistics:
+    """The exact statistics of a plan, added up when they are first needed. They leave
+    the curator with noise only.
+    """
+
+    def __init__(self, table: TableProtocol, plan: QueryPlan) -> None:
+        self._table = table.with_schema(plan.cells.schema)
+        self._plan = plan
+        sums = [s for s in plan.statistics if isinstance(s, Statistic)]
+        self._cells, by_cell = self._table.cell_sums(
+            plan.cells.clique, [*sums, Statistic()]
+        )
+        self._sums = dict(zip(sums, by_cell, strict=False))
+        self._counts = by_cell[-1]
+
+    def by_group(self, place: int) -> list[int]:
+        """A statistic of the plan, for every group."""
+        statistic = self._plan.statistics[place]
+        groups = self._groups_of(statistic)
+        if isinstance(statistic, Statistic):
+            cells = groups[self._cells].tolist()
+            return _group_sums(cells, self._sums[statistic], self._plan.cells.groups)
+        assert isinstance(statistic, DistinctCount)
+        if statistic.is_unit:
+            units, places = self._table.unit_cells(self._plan.cells.clique)
+            return self._count_pairs(groups[places], units)
+        return self._count_pairs(*self._occupied_values(statistic, groups))
+
+    def values_by_group(self, search: QuantileSearch) -> list[GroupValues]:
+        """The values of a column in every group, in rising order."""
+        cells, values, times = self._table.cell_values(
+            self._plan.cells.clique, search.column
+        )
+        groups = self._groups_of(search)[cells]
+        clipped = np.clip(values, search.low, search.high)
+        order = np.lexsort((clipped, groups))
+        ends = np.searchsorted(groups[order], np.arange(self._plan.cells.groups + 1))
+        found = []
+        for first, last in pairwise(ends.tolist()):
+            rows = order[first:last]
+            found.append(GroupValues(clipped[rows], times[rows]))
+        return found
+
+    def _groups_of(self, statistic: AnyStatistic) -> NDArray[np.int64]:
+        """The group of each cell whose rows a statistic is about; -1 for the others."""
+        return np.where(
+            self._plan.selects(statistic), self._plan.cells.group_of_cell, -1
+        )
+
+    def _occupied_values(
+        self, statistic: DistinctCount, groups: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The group and the value of each cell that holds a row with a value."""
+        cells = self._plan.cells
+        axis = cells.clique.index(statistic.column)
+        codes = np.unravel_index(self._cells, cells.sizes)[axis]
+        codec = cells.codecs[statistic.column]
+        is_held = np.array(self._counts, object) > 0
+        is_value = codec.is_value[codes] & is_held.astype(np.bool_)
+        return np.where(is_value, groups[self._cells], -1), codes.astype(np.int64)
+
+    def _count_pairs(
+        self, groups: NDArray[np.int64], others: NDArray[np.int64]
+    ) -> list[int]:
+        """How many different partners each group has."""
+        inside = groups >= 0
+        pairs = np.unique(np.stack([groups[inside], others[inside]]), axis=1)
+        counts = np.bincount(pairs[0], minlength=self._plan.cells.groups)
+        return [int(count) for count in counts]
 
 
-def _group_sums(
-    plan: QueryPlan,
-    selected: NDArray[np.bool_],
-    cells: NDArray[np.int64],
-    sums: Sequence[int],
-) -> list[int]:
+def _group_sums(groups: Sequence[int], sums: Sequence[int], size: int) -> list[int]:
     """Sums by cell as sums by group, in Python's integers."""
-    groups = np.where(selected, plan.cells.group_of_cell, -1)[cells]
-    totals = [0] * plan.cells.groups
-    for group, value in zip(groups.tolist(), sums, strict=True):
+    totals = [0] * size
+    for group, value in zip(groups, sums, strict=True):
         if group >= 0:
             totals[group] += value
     return totals

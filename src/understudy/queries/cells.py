@@ -10,7 +10,7 @@ cells and errors, are the same for every table with this schema.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -122,21 +122,29 @@ class QueryCells:
 
 
 def make_cells(
-    schema: Schema, keys: Sequence[GroupKey], conditions: Sequence[Predicate]
+    schema: Schema,
+    keys: Sequence[GroupKey],
+    conditions: Sequence[Predicate],
+    whole: Collection[str] = (),
 ) -> QueryCells:
     """The cells that decide the keys and conditions of a query: columns of keys first,
-    in their order.
+    in their order. Columns in `whole` have a cell for every value.
     """
     for key in keys:
         _require_part(schema, key.column)
-    named = set().union(*(condition.columns for condition in conditions))
+    named = set(whole).union(*(condition.columns for condition in conditions))
     key_names = [key.column for key in keys]
     if len(set(key_names)) < len(key_names):
         raise Refused("A query groups by each column once. Nothing was spent")
     clique = (*key_names, *(name for name in schema if name in named - set(key_names)))
     edges_by_key = {key.column: _key_edges(schema[key.column], key) for key in keys}
     columns = {
-        name: _coarsen_column(schema[name], edges_by_key.get(name, ()), conditions)
+        name: _coarsen_column(
+            schema[name],
+            edges_by_key.get(name, ()),
+            conditions,
+            is_whole=name in whole,
+        )
         for name in clique
     }
     codecs = {name: codec_of(column) for name, column in columns.items()}
@@ -185,7 +193,11 @@ def _key_edges(column: Column, key: GroupKey) -> tuple[int, ...]:
 
 
 def _coarsen_column(
-    column: Column, key_edges: Sequence[int], conditions: Sequence[Predicate]
+    column: Column,
+    key_edges: Sequence[int],
+    conditions: Sequence[Predicate],
+    *,
+    is_whole: bool,
 ) -> Column:
     """The column in the fewest bins that decide the keys and conditions."""
     _require_closed(column)
@@ -197,13 +209,14 @@ def _coarsen_column(
     points = set(key_edges)
     for condition in conditions:
         points.update(cut_points_of_predicate(column, condition))
-        if _is_compared_as_a_whole(column.name, condition):
-            if high - low >= MAX_QUERY_CELLS:
-                raise Refused(
-                    f"{column.name}: it has too many values to be compared with another"
-                    " column. Use a coarser step. Nothing was spent"
-                )
-            points.update(range(low, high + 1))
+        is_whole = is_whole or _is_compared_as_a_whole(column.name, condition)
+    if is_whole:
+        if high - low >= MAX_QUERY_CELLS:
+            raise Refused(
+                f"{column.name}: it has too many values to be told apart. Use a coarser"
+                " step. Nothing was spent"
+            )
+        points.update(range(low, high + 1))
     edges = (low, *sorted(p for p in points if low < p <= high), high + 1)
     return replace(column, bins=edges, grain=())
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from understudy.queries.noise_intervals import ANSWER_CONFIDENCE, NoiseScale
+from understudy.queries.plan import AnyStatistic
 from understudy.queries.query import Aggregate, AggregateKind
 from understudy.queries.statistics import ColumnFactor, Statistic
 
@@ -42,17 +43,27 @@ class NumberEstimate:
 
 @dataclass(frozen=True)
 class NoisyStatistic:
-    """The noisy integer of one group, its noise, and what it is the sum of."""
+    """The noisy integer of one group, its noise, and what it is the sum of; a quantile
+    has the ends of its interval already.
+    """
 
-    statistic: Statistic
+    statistic: AnyStatistic
     value: float
     noise: NoiseScale
+    ends: tuple[float, float] | None = None
+
+    @property
+    def factors(self) -> tuple[ColumnFactor, ...]:
+        """What is multiplied for each row; nothing for numbers of something."""
+        if isinstance(self.statistic, Statistic):
+            return self.statistic.factors
+        return ()
 
     def interval(self, doubt: float) -> tuple[float, float]:
         """The interval of the exact integer."""
         reach = self.noise.half_width(doubt)
         low, high = self.value - reach, self.value + reach
-        if all(factor.power % 2 == 0 for factor in self.statistic.factors):
+        if all(factor.power % 2 == 0 for factor in self.factors):
             # Counts and sums of squares are not negative.
             return max(low, 0.0), max(high, 0.0)
         return low, high
@@ -65,14 +76,19 @@ def estimate_aggregate(
     `plan.list_statistics`; `steps` are the lattice steps of its columns.
     """
     match aggregate.kind:
-        case AggregateKind.COUNT:
+        case AggregateKind.COUNT | AggregateKind.DISTINCT:
             return _estimate_linear(parts[0], 1.0)
+        case AggregateKind.QUANTILE:
+            ends = parts[0].ends
+            assert ends is not None
+            found = NumberEstimate(parts[0].value, *ends)
+            return _move_estimate(found, 0, steps[0])
         case AggregateKind.SUM:
             return _estimate_linear(parts[0], steps[0])
         case AggregateKind.SHARE:
             return estimate_ratio(parts[0], parts[1], 0.0, 1.0)
         case AggregateKind.MEAN:
-            (factor,) = parts[1].statistic.factors
+            (factor,) = parts[1].factors
             low, high = _centred_bounds(factor)
             ratio = estimate_ratio(parts[1], parts[0], low, high)
             return _move_estimate(ratio, factor.origin, steps[0])
@@ -84,7 +100,6 @@ def estimate_aggregate(
             return _estimate_covariance(parts, steps)
         case AggregateKind.CORRELATION:
             return _estimate_correlation(parts)
-    raise TypeError(f"{aggregate.kind} has no estimate")
 
 
 def _estimate_linear(part: NoisyStatistic, step: float) -> NumberEstimate:
@@ -191,7 +206,7 @@ def _estimate_spread(
 ) -> NumberEstimate:
     """A sample variance, or a rising function of it, from n, Σx and Σx²."""
     n, first, second = parts
-    (factor,) = first.statistic.factors
+    (factor,) = first.factors
     width = float(factor.high - factor.low)
     # Two rows at both bounds have the largest sample variance.
     most = width**2 / 2
@@ -211,7 +226,7 @@ def _estimate_covariance(
     widths = [
         float(factor.high - factor.low)
         for part in (one, other)
-        for factor in part.statistic.factors
+        for factor in part.factors
     ]
     most = widths[0] * widths[1] / 2
     value = _central_moment(n.value, product.value, one.value, other.value)

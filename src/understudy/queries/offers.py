@@ -26,7 +26,7 @@ from understudy.accounting.questions.partition import (
 from understudy.errors import Refused
 from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
-from understudy.queries.plan import QueryPlan
+from understudy.queries.plan import AnyStatistic, QueryPlan
 from understudy.queries.precision import (
     NoisyValues,
     needed_scale,
@@ -34,6 +34,7 @@ from understudy.queries.precision import (
     scale_for_half_width,
 )
 from understudy.queries.query import AggregateKind
+from understudy.queries.searches import QuantileSearch
 from understudy.queries.statistics import Statistic
 from understudy.schema import Lattice
 from understudy.schema.columns.numeric import Integer, Real
@@ -41,7 +42,7 @@ from understudy.schema.columns.numeric import Integer, Real
 FindEarlier = Callable[[str], Sequence[NoisyValues]] | None
 """Looks up what was answered to a statistic before, by its digest."""
 
-_LINEAR_KINDS = (AggregateKind.COUNT, AggregateKind.SUM)
+_LINEAR_KINDS = (AggregateKind.COUNT, AggregateKind.SUM, AggregateKind.DISTINCT)
 """Aggregates whose precision does not depend on the rows."""
 
 
@@ -51,7 +52,7 @@ class StatisticOrder:
     all if what was answered before is enough.
     """
 
-    statistic: Statistic
+    statistic: AnyStatistic
     digest: str
     scale: Fraction | None
     noise: NoiseScale
@@ -114,7 +115,10 @@ def offer_answer(
             else:
                 assert part is not None
                 target = scale_for(law, part, sensitivity, accounting)
-                scale = needed_scale(target, earlier, law)
+                # A search cannot be refined by a second one: it is made anew.
+                is_search = isinstance(statistic, QuantileSearch)
+                pooled = [e for e in earlier if not is_search or e.scale <= target]
+                scale = needed_scale(target, pooled, law)
         order = _order_statistic(
             statistic, digest, scale, sensitivity, earlier, accounting, scope
         )
@@ -124,7 +128,7 @@ def offer_answer(
 
 
 def _order_statistic(
-    statistic: Statistic,
+    statistic: AnyStatistic,
     digest: str,
     scale: Fraction | None,
     sensitivity: Sensitivity,
@@ -143,7 +147,7 @@ def _order_statistic(
 
 
 def question_digest(
-    plan: QueryPlan, statistic: Statistic, table: Mapping[str, str] | None
+    plan: QueryPlan, statistic: AnyStatistic, table: Mapping[str, str] | None
 ) -> str:
     """A name for a statistic of one table's rows."""
     facts = [plan.digest(statistic), dict(table or {})]
@@ -185,10 +189,11 @@ def _scale_for_width(
     return scale
 
 
-def _value_step(plan: QueryPlan, statistic: Statistic) -> float:
+def _value_step(plan: QueryPlan, statistic: AnyStatistic) -> float:
     """What one unit of a count or a sum stands for."""
     step = 1.0
-    for factor in statistic.factors:
+    factors = statistic.factors if isinstance(statistic, Statistic) else ()
+    for factor in factors:
         column = plan.source_schema[factor.column]
         if isinstance(column, Integer | Real):
             step *= float(column.step)

@@ -36,10 +36,14 @@ from understudy.queries.query import (
     GroupKey,
     Query,
 )
+from understudy.queries.searches import DistinctCount, QuantileSearch
 from understudy.queries.statistics import ColumnFactor, Statistic, reach_of_groups
 from understudy.schema import BrokenRowPolicy, Lattice, Schema, schema_to_dict
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.predicates.ast import And, Predicate
+
+AnyStatistic = Statistic | QuantileSearch | DistinctCount
+"""What can be measured for a query."""
 
 MAX_QUERY_AGGREGATES = 50
 """Aggregates of one query: each is paid for."""
@@ -62,7 +66,7 @@ class QueryPlan:
     cells: QueryCells
     where: NDArray[np.bool_]
     """Whether each cell meets the condition of the query."""
-    statistics: tuple[Statistic, ...]
+    statistics: tuple[AnyStatistic, ...]
     parts: tuple[tuple[int, ...], ...]
     """For each aggregate, the places of its statistics."""
 
@@ -73,13 +77,18 @@ class QueryPlan:
         assert condition is None or isinstance(condition, Predicate)
         return condition
 
-    def selects(self, statistic: Statistic) -> NDArray[np.bool_]:
+    def selects(self, statistic: AnyStatistic) -> NDArray[np.bool_]:
         """The cells whose rows a statistic counts."""
         return self.where & self.cells.holds_on_cells(statistic.condition)
 
-    def sensitivity(self, statistic: Statistic, neighbours: Neighbours) -> Sensitivity:
+    def sensitivity(
+        self, statistic: AnyStatistic, neighbours: Neighbours
+    ) -> Sensitivity:
         """How far one privacy unit moves a statistic."""
         schema = self.source_schema
+        if not isinstance(statistic, Statistic):
+            groups, max_rows = self.cells.groups, schema.unit.max_rows
+            return statistic.sensitivity(groups, neighbours, max_rows)
         # A replaced unit may leave no row behind: it has fewer, or one that is dropped.
         may_vanish = schema.unit.id is not None or schema.broken is BrokenRowPolicy.DROP
         reach = reach_of_groups(
@@ -87,11 +96,13 @@ class QueryPlan:
         )
         return reach.sensitivity(neighbours, schema.unit.max_rows)
 
-    def digest(self, statistic: Statistic) -> str:
+    def digest(self, statistic: AnyStatistic) -> str:
         """A name for a statistic of these groups: the same for all questions that need
         it.
         """
         named = set(statistic.valued).union(key.column for key in self.query.keys)
+        if isinstance(statistic, DistinctCount) and not statistic.is_unit:
+            named.add(statistic.column)
         for condition in (self.condition, statistic.condition):
             named.update(() if condition is None else condition.columns)
         columns = [c for c in self.source_schema.columns if c.name in named]
@@ -116,8 +127,14 @@ def plan_query(query: Query, schema: Schema) -> QueryPlan:
     resolved = resolve_query(query, schema)
     conditions = [resolved.condition, *(a.condition for a in resolved.aggregates)]
     predicates = [each for each in conditions if isinstance(each, Predicate)]
-    cells = make_cells(schema, resolved.keys, predicates)
-    statistics: dict[Statistic, int] = {}
+    whole = {
+        aggregate.columns[0]
+        for aggregate in resolved.aggregates
+        if aggregate.kind is AggregateKind.DISTINCT
+        and aggregate.columns[0] != schema.unit.id
+    }
+    cells = make_cells(schema, resolved.keys, predicates, whole)
+    statistics: dict[AnyStatistic, int] = {}
     parts = []
     for aggregate in resolved.aggregates:
         needed = list_statistics(aggregate, schema)
@@ -146,7 +163,7 @@ def resolve_query(query: Query, schema: Schema) -> Query:
     )
 
 
-def list_statistics(aggregate: Aggregate, schema: Schema) -> list[Statistic]:
+def list_statistics(aggregate: Aggregate, schema: Schema) -> Sequence[AnyStatistic]:
     """The statistics that an aggregate is computed from, in the order that
     estimates.py takes them.
     """
@@ -161,6 +178,17 @@ def list_statistics(aggregate: Aggregate, schema: Schema) -> list[Statistic]:
         case AggregateKind.SUM:
             factor = column_factor(schema, columns[0], is_centred=False)
             return [Statistic(columns, (factor,), condition)]
+        case AggregateKind.QUANTILE:
+            factor = column_factor(schema, columns[0])
+            assert aggregate.level is not None
+            return [
+                QuantileSearch(
+                    columns[0], factor.low, factor.high, aggregate.level, condition
+                )
+            ]
+        case AggregateKind.DISTINCT:
+            is_unit = columns[0] == schema.unit.id
+            return [DistinctCount(columns[0], is_unit, condition)]
     centred = [column_factor(schema, name) for name in columns]
     products: list[tuple[ColumnFactor, ...]] = [(), *((factor,) for factor in centred)]
     squares = [(replace(factor, power=2),) for factor in centred]
@@ -171,8 +199,6 @@ def list_statistics(aggregate: Aggregate, schema: Schema) -> list[Statistic]:
             products.append(tuple(centred))
         case AggregateKind.CORRELATION:
             products += [tuple(centred), *squares]
-        case AggregateKind.QUANTILE | AggregateKind.DISTINCT:
-            raise Refused(f"{aggregate.title}: not available here. Nothing was spent")
     return [Statistic(columns, product, condition) for product in products]
 
 
@@ -202,6 +228,10 @@ def _resolve_aggregate(aggregate: Aggregate, schema: Schema) -> Aggregate:
             f"{columns[0]}: a column has a variance, and no covariance with itself."
             " Nothing was spent"
         )
+    for name in columns:
+        # The id of the privacy unit is counted, and nothing else of it is released.
+        if name == schema.unit.id and aggregate.kind is not AggregateKind.DISTINCT:
+            raise _never_released(name)
     condition = _read_condition(aggregate.condition, schema)
     # The name of its column stays as it was asked.
     return replace(
@@ -224,10 +254,7 @@ def _find_column(name: str, schema: Schema) -> str:
         (found,) = alike
     column = schema[found]
     if not column.is_modelled and found != schema.unit.id:
-        raise Refused(
-            f"{found}: identifiers, texts and columns that the schema leaves out are"
-            " never released. Ask about other columns. Nothing was spent"
-        )
+        raise _never_released(found)
     if column.is_modelled and not column.is_closed:
         remedy = (
             "Add `min` and `max`" if isinstance(column, Lattice) else "Declare them"
@@ -237,6 +264,14 @@ def _find_column(name: str, schema: Schema) -> str:
             f" {remedy} in the schema. Nothing was spent"
         )
     return found
+
+
+def _never_released(name: str) -> Refused:
+    return Refused(
+        f"{name}: identifiers, texts and columns that the schema leaves out are never"
+        " released. Ask about other columns, or make an id the privacy unit and count it"
+        " with COUNT(DISTINCT). Nothing was spent"
+    )
 
 
 def _read_condition(condition: Condition | None, schema: Schema) -> Predicate | None:

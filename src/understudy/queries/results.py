@@ -22,9 +22,11 @@ from understudy.queries.estimates import (
     NumberEstimate,
     estimate_aggregate,
 )
+from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.plan import QueryPlan
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
+from understudy.queries.searches import QuantileSearch
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.predicates.ast import (
     And,
@@ -212,9 +214,26 @@ def pool_statistics(
     """Every statistic of every group, from all its measurements."""
     pooled = []
     for statistic, draws in zip(plan.statistics, measured, strict=True):
+        if isinstance(statistic, QuantileSearch):
+            pooled.append(_read_quantiles(statistic, draws))
+            continue
         values, noise = pool_values(draws)
         pooled.append([NoisyStatistic(statistic, value, noise) for value in values])
     return pooled
+
+
+def _read_quantiles(
+    search: QuantileSearch, draws: Sequence[NoisyValues]
+) -> list[NoisyStatistic]:
+    """Every group's quantile by the best search: searches are not pooled."""
+    best = min(draws, key=lambda each: each.scale)
+    groups = len(best.values) // 3
+    noise = NoiseScale(best.law, best.scale)
+    found = []
+    for group in range(groups):
+        value, low, high = (float(v) for v in best.values[group::groups])
+        found.append(NoisyStatistic(search, value, noise, (low, high)))
+    return found
 
 
 def column_steps(plan: QueryPlan, columns: Sequence[str]) -> list[float]:

@@ -46,6 +46,30 @@ class CellSumQuery:
             return query
         return f"{query} GROUP BY {', '.join(codes)}"
 
+    def values_sql(self, relation: str, column: str) -> str:
+        """One row for each cell and index of a column that occur together: the codes,
+        the index, and how often.
+        """
+        index = self._index_sql(column)
+        codes = [
+            self._code_sql(name, codec, index if name == column else None)
+            for name, codec in self._codecs.items()
+        ]
+        query = self._layers.query(
+            relation, [*codes, f"{index} AS place", "count(*) AS times"]
+        )
+        return f"{query} WHERE {index} IS NOT NULL GROUP BY ALL"
+
+    def units_sql(self, relation: str) -> str:
+        """One row for each cell and unit: the codes, and a number for the unit."""
+        codes = [
+            self._code_sql(name, codec, None) for name, codec in self._codecs.items()
+        ]
+        # The relation of bounded rows names a row's unit.
+        unit = self._layers.read("CAST(hash(unit) >> 1 AS BIGINT)")
+        query = self._layers.query(relation, [*codes, f"{unit} AS unit_number"])
+        return query.replace("SELECT ", "SELECT DISTINCT ", 1)
+
     def _index_sql(self, name: str) -> str:
         """The index of a column's cell, NULL if it has none; labels are only there or
         not.

@@ -8,7 +8,7 @@ moves a marginal by at most `max_rows` in all. Marginals are counted from codes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import TableError
 from understudy.queries.statistics import Statistic
-from understudy.schema import Categorical, Lattice, Schema
+from understudy.schema import Categorical, Codec, Lattice, Schema
 from understudy.tables.bounded_rows import BoundedRows
 from understudy.tables.cell_sums import CellSumQuery
 from understudy.tables.clique_cover import Clique
@@ -239,15 +239,36 @@ class Table:
             self._rows.relation, statistics
         )
         rows = self._run(query, "adding up")
-        sizes = [codec.size for codec in codecs.values()]
-        codes = [[row[i] for row in rows] for i in range(len(clique))]
-        places = np.zeros(len(rows), np.int64)
-        if clique:
-            fused = np.ravel_multi_index(np.array(codes, np.int64), sizes)
-            places = np.asarray(fused, np.int64)
+        codes = [np.array([row[i] for row in rows]) for i in range(len(clique))]
+        places = _fuse_places(codes, codecs, len(rows))
         first = len(clique)
         sums = [[int(row[first + i]) for row in rows] for i in range(len(statistics))]
         return places, sums
+
+    def cell_values(
+        self, clique: Clique, column: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Cells of a clique, lattice indices of a column in them, and how often each
+        pair occurs; rows without a value are left out.
+        """
+        codecs = self._codes.find_codecs(clique)
+        query = CellSumQuery(self.schema, codecs, self._rows.source).values_sql(
+            self._rows.relation, column
+        )
+        *codes, values, times = self._rows.source.engine.arrays(
+            query, doing="counting values"
+        )
+        places = _fuse_places(codes, codecs, len(values))
+        return places, values.astype(np.int64), times.astype(np.int64)
+
+    def unit_cells(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A number for each privacy unit, and the cells that each has rows in."""
+        codecs = self._codes.find_codecs(clique)
+        query = CellSumQuery(self.schema, codecs, self._rows.source).units_sql(
+            self._rows.relation
+        )
+        *codes, units = self._rows.source.engine.arrays(query, doing="counting units")
+        return units.astype(np.int64), _fuse_places(codes, codecs, len(units))
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type; every cell
@@ -338,6 +359,16 @@ class Table:
 
     def _run(self, query: str, doing: str) -> list[tuple[Any, ...]]:
         return self._rows.source.engine.run(query, doing=doing)
+
+
+def _fuse_places(
+    codes: Sequence[NDArray[Any]], codecs: Mapping[str, Codec], rows: int
+) -> NDArray[np.int64]:
+    """The place of each row's cell among all cells."""
+    places = np.zeros(rows, np.int64)
+    for code, codec in zip(codes, codecs.values(), strict=True):
+        places = places * codec.size + code.astype(np.int64)
+    return places
 
 
 def _bin_values(

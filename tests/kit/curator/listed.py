@@ -167,6 +167,40 @@ class Listed:
                     product *= (clipped - factor.origin) ** factor.power
         return product
 
+    def _place(self, clique: Sequence[str], row: Row) -> int:
+        place = 0
+        for name in clique:
+            codec = self._schema.codecs[name]
+            place = place * codec.size + codec.code(row[name])
+        return place
+
+    def cell_values(
+        self, clique: Sequence[str], column: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        described = self._schema[column]
+        assert isinstance(described, Lattice)
+        seen: Counter[tuple[int, int]] = Counter()
+        for row in self._rows:
+            with suppress(ValueError):
+                index = described.index_of(to_plain_cell(row[column]))
+                seen[self._place(clique, row), index] += 1
+        cells = [cell for cell, _ in seen]
+        values = [value for _, value in seen]
+        return (
+            np.array(cells, np.int64),
+            np.array(values, np.int64),
+            np.array(list(seen.values()), np.int64),
+        )
+
+    def unit_cells(
+        self, clique: Sequence[str]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        unit = self._schema.unit.id
+        assert unit is not None
+        pairs = {(hash(row[unit]), self._place(clique, row)) for row in self._rows}
+        units = [pair[0] for pair in pairs]
+        return np.array(units, np.int64), np.array([p[1] for p in pairs], np.int64)
+
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)
         for row in self._rows:

@@ -115,6 +115,11 @@ AGGREGATES = (
     "AVG(CASE WHEN sex = 'M' THEN age END)",
     "COUNT(*) FILTER (WHERE age < 18)",
     "SUM(income) FILTER (WHERE region = 'North')",
+    "QUANTILE_DISC(age, 0.5)",
+    "QUANTILE_DISC(income, 0.9)",
+    "PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY weight)",
+    "COUNT(DISTINCT age)",
+    "COUNT(DISTINCT region)",
 )
 
 KEYS = (

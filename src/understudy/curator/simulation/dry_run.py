@@ -110,6 +110,17 @@ class DryRunTable:
         """No cell occurs."""
         return np.zeros(0, np.int64), [[] for _ in statistics]
 
+    def cell_values(
+        self, clique: Clique, column: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """No value occurs."""
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, nothing
+
+    def unit_cells(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """No unit has rows."""
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Every column is taken for a list of labels."""
         ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)
