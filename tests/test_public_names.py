@@ -16,7 +16,7 @@ import understudy
 
 NAMES = {
     # verbs
-    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "sign_off",
+    "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "reconcile", "sign_off",
     # estimates out of several copies
     "mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # questions under a budget

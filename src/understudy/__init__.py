@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from understudy.queries.builders import variance as variance
     from understudy.queries.query import Query as Query
     from understudy.queries.results import AnswerTable as AnswerTable
+    from understudy.releases.answers.reconcile import reconcile as reconcile
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
     from understudy.releases.release import load_release as load_release
@@ -108,6 +109,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     ),
     "understudy.queries.query": ("Query",),
     "understudy.queries.results": ("AnswerTable",),
+    "understudy.releases.answers.reconcile": ("reconcile",),
     "understudy.releases.guarantee": ("Guarantee",),
     "understudy.releases.release": ("Release", "load_release"),
     "understudy.schema.columns.base": ("Role",),
@@ -192,6 +194,7 @@ __all__ = [
     "plan",
     "price",
     "quantile",
+    "reconcile",
     "select",
     "session",
     "share",

@@ -19,10 +19,10 @@ from understudy.noise import exponential_mechanism, noisy_max
 from understudy.noise.choice import (
     MAX_PROPOSAL_LEVEL,
     _accept_proposal,
-    _exponent_per_step,
     _locate_candidate,
     _proposal_levels,
     exact_sum,
+    exponent_per_step,
 )
 from understudy.noise.enclosure import enclose_exp_neg
 
@@ -66,7 +66,7 @@ BASED = {
 def weights_of(scores, options, base=None):
     """Exact law of the exponential mechanism."""
     a = rational(
-        _exponent_per_step(
+        exponent_per_step(
             options["epsilon"],
             options["sensitivity"],
             options.get("grid", Fraction(1)),
@@ -143,7 +143,7 @@ def test_the_fit_rejects_wrong_choices():
 def test_noisy_max_has_the_law_of_permute_and_flip(case):
     scores, options = CASES[case]
     a = rational(
-        _exponent_per_step(
+        exponent_per_step(
             options["epsilon"],
             options["sensitivity"],
             options.get("grid", Fraction(1)),
@@ -231,9 +231,9 @@ def test_exact_laws_are_private(monotone):
     one: no probability ratio above e^ε.
     """
     epsilon, worst = Fraction(1), {"exponential": 0.0, "flip": 0.0}
-    a = rational(_exponent_per_step(epsilon, Fraction(1), Fraction(1), monotone))
+    a = rational(exponent_per_step(epsilon, Fraction(1), Fraction(1), monotone))
     too_much = rational(
-        _exponent_per_step(2 * epsilon, Fraction(1), Fraction(1), monotone)
+        exponent_per_step(2 * epsilon, Fraction(1), Fraction(1), monotone)
     )
     options = {"epsilon": epsilon, "sensitivity": Fraction(1), "monotone": monotone}
     broken = 0.0

@@ -47,6 +47,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.pricing import choice_epsilon_for
 from understudy.curator.mechanisms.quantiles import choose_quantiles
 from understudy.curator.mechanisms.sparse_histogram import (
     learn_labels,
@@ -170,8 +171,41 @@ def cell_chosen(
     return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
 
 
+def value_chosen(
+    relation: Neighbours, accounting: Accounting, *, at: float, times: int
+) -> Outcomes:
+    """Whether the first of two candidates was chosen, on neighbours between which its
+    score rises by Δ and the other's falls by Δ; ten other rows set the log-odds.
+    """
+    from understudy.curator.mechanisms import select_value
+
+    epsilon = float(choice_epsilon_for(AMOUNT[accounting], accounting))
+    others = [{"a": True, "b": False}] * 10
+    here, there, delta, middle = others, [*others, NEITHER], 1000, 1
+    if relation is REPLACE:
+        here, there, delta, middle = [*others, BOTH], [*others, NEITHER], 2000, 0
+    aside = round(delta * (2 * at / epsilon - middle) / 10)
+    # Cells by (a, b), from (False, False) on.
+    weights = np.array([[1000, 0, aside, -1000], [-1000, 0, 0, 1000]])
+
+    def ask(context, schema):
+        return select_value.choose_value(
+            context, schema, ("a", "b"), weights, amount=AMOUNT[accounting]
+        )
+
+    options = {
+        "relation": relation,
+        "accounting": accounting,
+        "epsilon": 4 if accounting is PURE else 40,
+    }
+    heard = [
+        hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)
+    ]
+    return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
+
+
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen])
+@pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen, value_chosen])
 def test_no_outcome_of_a_choice_is_likelier_than_its_price_allows(
     mechanism, relation, monkeypatch
 ):
@@ -234,6 +268,7 @@ def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
     for module in (
         "understudy.curator.mechanisms.select_marginal",
         "understudy.curator.mechanisms.select_cell",
+        "understudy.curator.mechanisms.select_value",
         "understudy.noise.quantile",
     ):
         if module in sys.modules:
@@ -244,7 +279,7 @@ def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("accounting", [PURE, GDP])
-@pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen])
+@pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen, value_chosen])
 def test_a_choice_tells_no_more_than_its_price_at_length(
     mechanism, accounting, relation
 ):

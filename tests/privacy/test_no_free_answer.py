@@ -438,6 +438,10 @@ QUESTIONS: dict[str, Callable[[Curator], object]] = {
     "sum": lambda c: c.sum("age", share=FIFTH),
     "mean": lambda c: c.mean("age", share=FIFTH),
     "quantiles": lambda c: c.quantiles("age", [Fraction(1, 2)], share=FIFTH),
+    "choose value": lambda c: c.choose_value(
+        ("colour",), np.eye(3, dtype=np.int64), share=FIFTH
+    ),
+    "sum in steps": lambda c: c.sum("age", share=FIFTH, granularity=10),
     "sparse": lambda c: c.sparse(("colour",), share=FIFTH),
     "errors": lambda c: c.errors({("colour",): np.zeros(3)}, share=FIFTH),
     "choose": lambda c: c.choose(

@@ -185,6 +185,7 @@ AUDITED = {
     "marginals",
     "quantiles",
     "select_cell",
+    "select_value",
     "sparse_histogram",
     "sums",
     "types",

@@ -22,6 +22,7 @@ from understudy.curator.mechanisms import (
     quantiles,
     select_cell,
     select_marginal,
+    select_value,
     sparse_histogram,
     sums,
 )
@@ -194,12 +195,15 @@ class Curator:
         """The noisy number of rows."""
         return self.measure([()], share=share)[0]
 
-    def sum(self, column: str, *, share: Fraction | int) -> Sum:
-        """The noisy sum of a bounded column, clipped to its bounds."""
+    def sum(self, column: str, *, share: Fraction | int, granularity: int = 1) -> Sum:
+        """The noisy sum of a bounded column, clipped to its bounds; a multiple of
+        `granularity` lattice steps.
+        """
         return sums.measure_sum(
             self._context,
             self._lattice(column),
             amount=self._amount_of_share(share),
+            granularity=granularity,
         )
 
     def mean(self, column: str, *, share: Fraction | int) -> Mean:
@@ -291,6 +295,27 @@ class Curator:
             self._schema,
             estimates,
             amount=self._amount_of_share(share),
+        )
+
+    def choose_value(
+        self,
+        clique: Clique,
+        weights: NDArray[np.int64],
+        *,
+        share: Fraction | int,
+        base: NDArray[np.int64] | None = None,
+    ) -> int:
+        """The index of one public candidate, chosen privately by a linear score: one
+        integer for each candidate and cell. The mode of a column is its identity
+        matrix.
+        """
+        return select_value.choose_value(
+            self._context,
+            self._schema,
+            tuple(clique),
+            weights,
+            amount=self._amount_of_share(share),
+            base=base,
         )
 
     def _amount_of_share(self, share: Fraction | int) -> Fraction:

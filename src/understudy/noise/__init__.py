@@ -5,6 +5,7 @@ The only package that draws privacy noise.
 from __future__ import annotations
 
 from understudy.noise.choice import exponential_mechanism, noisy_max
+from understudy.noise.countable_choice import choose_countable
 from understudy.noise.granularity import (
     granular_laplace,
     granular_scale,
@@ -27,6 +28,7 @@ __all__ = [
     "NoiseBackend",
     "OperatingSystemSource",
     "add_noise",
+    "choose_countable",
     "discrete_gaussian",
     "discrete_laplace",
     "draw_noise",

@@ -71,7 +71,7 @@ def exponential_mechanism(
     >>> exponential_mechanism(np.array([0, 100_000]), epsilon=one, sensitivity=one)
     1
     """
-    a = _exponent_per_step(epsilon, sensitivity, grid, monotone)
+    a = exponent_per_step(epsilon, sensitivity, grid, monotone)
     usable, weights = _usable_candidates(scores, base)
     gaps = _score_gaps(scores[usable])
     levels = _proposal_levels(gaps, a)
@@ -120,7 +120,7 @@ def noisy_max(
     >>> noisy_max(np.array([7, 0, 0]), epsilon=Fraction(100), sensitivity=Fraction(1))
     0
     """
-    a = _exponent_per_step(epsilon, sensitivity, grid, monotone)
+    a = exponent_per_step(epsilon, sensitivity, grid, monotone)
     gaps = _score_gaps(scores[_usable_candidates(scores, None)[0]])
     levels = np.minimum(_proposal_levels(gaps, a), 63)
     keys = source.words(gaps.size)
@@ -192,12 +192,15 @@ def _score_gaps(scores: NDArray[np.int64]) -> NDArray[np.int64]:
     return best - scores.astype(np.int64)
 
 
-def _exponent_per_step(
+def exponent_per_step(
     epsilon: Fraction,
     sensitivity: Fraction,
     grid: Fraction,
     monotone: bool,
 ) -> Fraction:
+    """What one step of the grid below the best score costs in the exponent: a = ε·grid
+    / (2Δ), or ε·grid/Δ for monotone scores.
+    """
     for name, number in (
         ("epsilon", epsilon),
         ("sensitivity", sensitivity),

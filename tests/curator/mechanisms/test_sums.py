@@ -73,6 +73,44 @@ def test_the_claim_is_reached():
         assert moved == scale
 
 
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("granularity", [2, 3, 5])
+def test_a_sum_in_steps_moves_by_as_many_as_its_price_assumes(granularity, relation):
+    """By all small tables; and some pair of them moves by as many."""
+    schema = schema_of(-2, 4)
+    universe = [{"x": v} for v in (None, -2, 1, 4)]
+    furthest = Fraction(0)
+    for pair in neighbouring(universe, 4, relation):
+        rooms = (
+            room_of(
+                rows,
+                schema,
+                neighbours=relation,
+                accounting=Accounting.PURE,
+                delta=0,
+                noise=no_noise,
+            )
+            for rows in pair
+        )
+        a, b = (
+            measure_sum(r, schema["x"], amount=Fraction(1), granularity=granularity)
+            for r in rooms
+        )
+        assert a.value % granularity == b.value % granularity == 0
+        furthest = max(furthest, Fraction(abs(a.value - b.value), granularity))
+    assert furthest == a.scale * a.cost.amount
+
+
+def test_steps_that_are_none_are_refused():
+    schema = schema_of(0, 3)
+    for granularity in (0, -1, 1.5, True):
+        context = room_of([], schema)
+        with pytest.raises(Refused, match=r"x: a granularity is a whole number"):
+            measure_sum(
+                context, schema["x"], amount=Fraction(1), granularity=granularity
+            )
+
+
 def test_a_sum_beyond_64_bits_does_not_wrap():
     schema = schema_of(0, 2**50)
     context = room_of(

@@ -275,6 +275,14 @@ CASES = [
     Case(
         "sum, clipped", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE
     ),
+    Case(
+        "sum, in steps",
+        whole(measure_sum, "x", granularity=4),
+        NUMBERS,
+        x(1),
+        x(1, 10),
+        ADD_REMOVE,
+    ),
     Case("mean", whole(measure_mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
     Case(
         "mean",

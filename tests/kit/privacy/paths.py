@@ -225,18 +225,18 @@ class Witness(Payments):
 def rates(asked: Asked) -> Iterator[None]:
     """Notes what scores are multiplied with, in the last place before it is used."""
     sampler = sys.modules["understudy.noise.choice"]
-    real = sampler._exponent_per_step
+    real = sampler.exponent_per_step
 
     def noting(*args: object) -> Fraction:
         found: Fraction = real(*args)
         asked.rate = float(found)
         return found
 
-    sampler._exponent_per_step = noting  # type: ignore[attr-defined]
+    sampler.exponent_per_step = noting  # type: ignore[attr-defined]
     try:
         yield
     finally:
-        sampler._exponent_per_step = real  # type: ignore[attr-defined]
+        sampler.exponent_per_step = real  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,15 @@ at most max(high − origin, origin − low, 0), replacing one by at most max of
 high − low. A unit has max_rows of them. The sum is a Python integer: it cannot wrap.
 The mean is two answers, a sum around the middle and a count, each paid for; nothing
 here divides by a private number of rows.
+
+A sum may be released in steps of a public granularity γ: it is rounded to the nearest
+multiple (halves up), and noise is added in whole steps. Rounding commutes with whole
+steps, so it moves by at most ⌈Δ/γ⌉ of them where the sum moves by Δ (noise/granularity.py).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +28,7 @@ from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
+from understudy.noise import round_to_lattice
 from understudy.schema import Lattice
 
 
@@ -36,6 +42,8 @@ class Sum:
     law: Law
     scale: Fraction
     cost: Cost
+    granularity: int = 1
+    """The value is a multiple of this; the scale of the noise is in these steps."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +72,14 @@ def measure_sum(
     *,
     amount: Fraction,
     origin: int = 0,
+    granularity: int = 1,
 ) -> Sum:
-    """The noisy sum of a bounded column."""
+    """The noisy sum of a bounded column, in steps of `granularity`."""
+    if type(granularity) is not int or granularity < 1:
+        raise Refused(
+            f"{column.name}: a granularity is a whole number of lattice steps, at least"
+            " 1. Nothing was spent"
+        )
     low, high = _require_bounds(column)
     reach = max(high - origin, origin - low, 0)
     if context.neighbours is Neighbours.REPLACE:
@@ -88,6 +102,7 @@ def measure_sum(
         origin=origin,
         amount=amount,
         what="sum",
+        granularity=granularity,
     )
 
 
@@ -136,24 +151,29 @@ def _measure_value(
     origin: int,
     amount: Fraction,
     what: str,
+    granularity: int = 1,
 ) -> Sum:
-    moves = Fraction(reach * context.max_rows)
+    moves = Fraction(math.ceil(Fraction(reach * context.max_rows, granularity)))
     sensitivity = Sensitivity(l1=moves, l2_squared=moves * moves, l0=1, linf=moves)
     scale = context.scale(amount, sensitivity)
     cost = price(context.law, scale, sensitivity, context.accounting)
-    request = {
+    request: dict[str, object] = {
         "mechanism": what,
         "column": column,
         "law": context.law,
         "scale": scale,
         "origin": origin,
     }
+    # Left out where it is 1: runs of earlier versions are resumed by the same request.
+    if granularity != 1:
+        request["granularity"] = granularity
 
     def draw_value(counted: int) -> NoisyAnswer:
+        steps = round_to_lattice(Fraction(counted), Fraction(granularity))
         noise = int(context.draw(context.law, scale, (1,))[0])
         # Text, because a sum may exceed 64 bits.
-        return {"value": np.array(str(counted + noise))}
+        return {"value": np.array(str((steps + noise) * granularity))}
 
     answer = context.payments.pay(request, cost, exact, draw_value)
     value = int(str(answer["value"]))
-    return Sum(column, value, origin, context.law, scale, cost)
+    return Sum(column, value, origin, context.law, scale, cost, granularity)
