@@ -81,3 +81,33 @@ def test_the_dot_of_a_scale_stays_inside() -> None:
         place = re.search(r'cx="([\d.]+)"', scale_bar(value, 1.0, 0.0, None))
         assert place is not None
         assert 5 <= float(place[1]) <= 115
+
+
+def areas(svg: str) -> list[float]:
+    found = re.findall(r'<rect [^>]*width="([\d.]+)" height="([\d.]+)"', svg)
+    return [float(width) * float(height) for width, height in found]
+
+
+def test_bars_are_as_wide_as_their_bins_and_their_areas_are_shares() -> None:
+    shares = np.array([0.2, 0.5, 0.3, 0.0])
+    drawn = column_chart(
+        "age", ["0 to 9", "10 to 19", "20 to 59", "(missing)"], shares,
+        widths=[10.0, 10.0, 40.0, None],
+    )  # fmt: skip
+    first, second, third, _ = areas(drawn)
+    assert second == pytest.approx(2.5 * first, rel=0.02)
+    assert third == pytest.approx(1.5 * first, rel=0.02)
+    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', drawn)]
+    assert widths[2] == pytest.approx(4 * widths[0], rel=0.05)
+
+
+def test_one_frequent_value_does_not_flatten_the_others() -> None:
+    """A spike at 0 is cut; the bins beside it keep a height that can be seen."""
+    drawn = column_chart(
+        "rain", ["0", "1 to 100", "101 to 200"], np.array([0.6, 0.3, 0.1]),
+        widths=[1.0, 100.0, 100.0],
+    )  # fmt: skip
+    spike, tall, low = heights(drawn)
+    assert spike == pytest.approx(3 * tall, rel=0.02)
+    assert tall == pytest.approx(3 * low, rel=0.02)
+    assert "0: 60.0% synthetic" in drawn

@@ -114,6 +114,8 @@ def test_a_hundred_columns_are_found_by_their_names(page: Page) -> None:
     expect(page.locator("#column-list-count")).to_have_text("1 shown")
     page.fill("input[data-filters=column-list]", "")
     expect(cards).to_have_count(100)
+    assert not page.locator("#card-rows").is_visible(), "thousands of rows are folded"
+    page.click("#card-table > summary")
     page.fill("input[data-filters=card-rows]", "answer_97")
     assert (
         page.locator("#card-rows tbody tr:visible").count()

@@ -193,3 +193,30 @@ def test_a_notebook_gets_a_frame_of_its_own(report: Report) -> None:
     shown = report._repr_html_()
     assert shown.startswith('<iframe sandbox="allow-scripts"')
     assert shown.count('"') == 6
+
+
+def test_the_summary_comes_first_with_real_beside_synthetic(
+    report: Report, rows: pl.DataFrame
+) -> None:
+    html = report.to_html()
+    assert html.index('id="summary"') < html.index('id="guarantee"')
+    (age,) = report.summaries
+    assert age.real.mean == pytest.approx(rows["age"].mean())
+    assert f"{age.real.mean:.4g}</td>" in html
+    twin = report.to_dict()["summary"]
+    assert twin == [age.to_dict()]
+
+
+def test_the_explanation_stands_in_the_page_and_the_twin(
+    rows: pl.DataFrame, tmp_path: Path
+) -> None:
+    made = us.synthesize(rows, SCHEMA, epsilon=1, ledger=tmp_path / "l")
+    page = Report.of_release(made)
+    html = page.to_html()
+    assert "Explanation: what was measured, and why" in html
+    assert made.explanation.sentence() in html
+    assert "<script>alert(1)" not in html
+    assert not page.internal
+    told = page.to_dict()["explanation"]
+    assert isinstance(told, dict)
+    assert len(told["decisions"]) == len(made.explanation)

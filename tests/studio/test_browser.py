@@ -292,9 +292,7 @@ def test_a_run_goes_on_through_a_reload_and_its_report_opens(
     href = page.locator("text=Report with the real rows").get_attribute("href")
     page.goto(f"{place.url}{href}")
     expect(page.locator("text=Internal: reads real data.")).to_be_visible()
-    page.locator(
-        "#card-rows-count, input[data-filters=card-rows]"
-    ).first.scroll_into_view_if_needed()
+    page.click("#card-table > summary")
     page.fill("input[data-filters=card-rows]", "age")
     expect(page.locator("#card-rows-count")).to_contain_text("shown")
 
@@ -411,6 +409,9 @@ def test_four_modes_side_by_side(page: Page, place: Place) -> None:
     )
     expect(page.locator("#sides svg").first).to_be_visible()
     expect(page.locator("#trade circle")).to_have_count(sides.count())
+    # The default says why it measured what it did.
+    page.locator("#sides section", has_text="adaptive").get_by_text("All of it").click()
+    expect(page.locator("#explanation svg")).to_be_visible()
 
 
 def test_a_label_with_commas_stays_one_label(page: Page, place: Place) -> None:

@@ -34,10 +34,12 @@ names.
 """
 
 HEATMAP_WIDTH, HEATMAP_TOP = 640, 6
-"""Of the squares together, and of the margin above them, in pixels."""
+"""Of the squares together where they are few, and of the margin above them, in pixels."""
 
-MIN_LABELLED_SQUARE, MIN_NUMBERED_SQUARE = 10, 26
-"""Width of a square, in pixels, from which its row has a name, and it has its number."""
+MIN_SQUARE, MIN_OUTLINED_SQUARE, MIN_NUMBERED_SQUARE = 10, 11, 26
+"""Width of the smallest square, at which its row's name can still be read; from which
+squares are drawn one by one; and from which each has its number. In pixels.
+"""
 
 HEATMAP_KEY_WIDTH = 36
 """Of each square of the colour key, in pixels."""
@@ -54,8 +56,9 @@ class _Grid:
     signed: bool
 
     @property
-    def is_labelled(self) -> bool:
-        return self.size >= MIN_LABELLED_SQUARE
+    def is_fine(self) -> bool:
+        """Whether squares are so many that each must take little room in the file."""
+        return self.size < MIN_OUTLINED_SQUARE
 
     @property
     def bottom(self) -> int:
@@ -83,8 +86,8 @@ def pair_heatmap(
     """A square of pairs; darker is more, and where numbers are `signed`, orange is less
     than nothing. `sides` name the two halves.
 
-    `brief`: where squares are too small for labels they have no titles either, which
-    takes a sixth of the room.
+    `brief`: where squares are small they have no titles, which takes a sixth of the
+    room.
 
     >>> pair_heatmap(["a", "b"], {("a", "b"): 0.5}, title="distance").count(
     ...     "<g><title>a × b: 0.500</title>"
@@ -108,7 +111,7 @@ def pair_heatmap(
     grid = _lay_grid(columns, top_value, signed)
     lower = _keep_drawn(below, grid.place)
     upper = _keep_drawn(above or {}, grid.place)
-    if brief and not grid.is_labelled:
+    if brief and grid.is_fine:
         parts = _merge_squares(grid, lower)
     else:
         pairs = dict.fromkeys([*lower, *upper])
@@ -123,8 +126,7 @@ def pair_heatmap(
             )
             for pair in pairs
         ]
-    if grid.is_labelled:
-        parts += _name_rows_and_columns(grid)
+    parts += _name_rows_and_columns(grid)
     # Names below the squares are turned by 50 degrees: 0.8 of their length hangs down.
     key_y = grid.bottom + 14 + 0.8 * grid.left
     parts += _colour_key(grid, key_y)
@@ -156,11 +158,9 @@ def choose_columns(
 
 
 def _lay_grid(columns: Sequence[str], top_value: float, signed: bool) -> _Grid:
-    size = max(4, min(34, HEATMAP_WIDTH // max(len(columns), 1)))
+    size = max(MIN_SQUARE, min(34, HEATMAP_WIDTH // max(len(columns), 1)))
     longest = min(max((len(name) for name in columns), default=0), 16)
-    left = 10
-    if size >= MIN_LABELLED_SQUARE:
-        left += round(GLYPH_WIDTH * longest)
+    left = 10 + round(GLYPH_WIDTH * longest)
     place = {name: i for i, name in enumerate(columns)}
     return _Grid(
         place=place,
@@ -199,7 +199,7 @@ def _draw_pair(
     if pair in above:
         squares += _draw_square(grid, first, second, above[pair])
         numbers.append(f"{sides[1]} {above[pair]:.3f}".lstrip())
-    most = max(map(len, pair)) if grid.is_labelled else MAX_SQUARE_TITLE_LETTERS
+    most = MAX_SQUARE_TITLE_LETTERS if grid.is_fine else max(map(len, pair))
     names = f"{shorten_text(first, most)} × {shorten_text(second, most)}"
     return svg_element("g", svg_title(f"{names}: {', '.join(numbers)}"), *squares)
 
@@ -207,7 +207,7 @@ def _draw_pair(
 def _draw_square(grid: _Grid, row: str, column: str, value: float) -> list[Markup]:
     fill, ink = grid.shade(value / grid.top_value)
     x, y = grid.corner(row, column)
-    if not grid.is_labelled:
+    if grid.is_fine:
         # A path takes fewer letters than a rectangle, and there are thousands.
         return [svg_element("path", d=_square_path(x, y, grid.size), fill=fill)]
     side = grid.size - 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -17,10 +18,15 @@ from pathlib import Path
 
 from understudy.atomic import write_file_atomically
 from understudy.findings import Assessment, Fact, Finding
-from understudy.releases import Release
+from understudy.releases import CardEntry, MarginalVerdict, Release
+from understudy.releases.explanation.picture import draw_gains
+from understudy.releases.explanation.rendering import (
+    EXPLANATION_COLUMN_TITLES,
+    explanation_table,
+)
 from understudy.releases.summary import list_degenerate_columns, spending_by_question
 from understudy.reports.bars import scale_bar
-from understudy.reports.column_shares import ColumnShares, normalise_counts
+from understudy.reports.column_shares import ColumnShares, bin_widths, normalise_counts
 from understudy.reports.groups import groups_of
 from understudy.reports.page_template import load_page_template, read_asset
 from understudy.reports.pairs import pair_figures, worst_tables
@@ -28,12 +34,19 @@ from understudy.reports.registry import registry_facts
 from understudy.reports.scatter import scatter_chart
 from understudy.svg import Markup
 from understudy.version import PACKAGE_VERSION as PACKAGE_VERSION
+from understudy.workflow.column_summary import SUMMARY_LEVELS, ColumnSummary
 from understudy.workflow.evaluation import Evaluation
 
 REPORT_FORMAT, REPORT_FORMAT_VERSION = "understudy report", 1
 
 MAX_ROUNDING_RESIDUE = 1e-12
 """Numbers below this are rounding errors, and are shown as 0."""
+
+MAX_OPEN_SUMMARIES = 24
+"""Columns whose summaries stand open; those of further columns are folded."""
+
+HEADLINE_FINDINGS = ("tvd_1", "tvd_2", "match_risk", "membership_measurements")
+"""What a reader wants to know first: error of columns and pairs, and two risks."""
 
 MAX_LISTED_PARTS = 40
 """Parts of a finding that a page lists, the farthest from good first; the twin has all.
@@ -55,6 +68,7 @@ class Report:
     title: str
     release: Release | None = None
     columns: tuple[ColumnShares, ...] = ()
+    summaries: tuple[ColumnSummary, ...] = ()
     utility: Assessment | None = None
     risk: Assessment | None = None
     trade: tuple[tuple[str, float, float], ...] = ()
@@ -80,6 +94,7 @@ class Report:
                 labels=each.labels,
                 synthetic=normalise_counts(each.synthetic),
                 real=normalise_counts(each.real),
+                widths=bin_widths(found.schema.codecs[each.column]),
             )
             for each in found.distributions
         )
@@ -94,6 +109,7 @@ class Report:
             title=f"{found.title}: a release and the rows behind it",
             release=found.release,
             columns=columns,
+            summaries=found.summaries,
             utility=found.utility,
             risk=found.risk,
             trade=tuple(point for point in points if point is not None),
@@ -114,6 +130,7 @@ class Report:
                     name=name,
                     labels=release.schema.codecs[name].labels(),
                     synthetic=release.evidence.shares(name),
+                    widths=bin_widths(release.schema.codecs[name]),
                 )
             )
         return cls(
@@ -126,7 +143,8 @@ class Report:
     def internal(self) -> bool:
         """Whether real rows were read for it."""
         shows_real = any(column.real is not None for column in self.columns)
-        return self.utility is not None or self.risk is not None or shows_real
+        assessed = self.utility is not None or self.risk is not None
+        return assessed or shows_real or bool(self.summaries)
 
     @property
     def assessments(self) -> tuple[Assessment, ...]:
@@ -154,6 +172,10 @@ class Report:
             script=Markup(script),
             script_hash=digest,
             columns=self.columns,
+            summaries=self.summaries,
+            levels=[f"{100 * level:.0f} %" for level in SUMMARY_LEVELS],
+            most_summaries=MAX_OPEN_SUMMARIES,
+            headlines=self._headline_findings(),
             pairs=pairs,
             worst=worst_tables(self.utility),
             assessments=self.assessments,
@@ -169,6 +191,12 @@ class Report:
             **self._release_values(),
         )
 
+    def _headline_findings(self) -> list[Finding]:
+        """The findings that the summary repeats, those that were computed."""
+        found = [finding for a in self.assessments for finding in a]
+        named = {finding.name: finding for finding in found if finding.is_computed}
+        return [named[name] for name in HEADLINE_FINDINGS if name in named]
+
     def _release_values(self) -> dict[str, object]:
         """What the page says of the release itself; nothing if there is none."""
         if self.release is None:
@@ -179,7 +207,9 @@ class Report:
                 "card": [],
                 "silent": [],
                 "card_sentence": "",
+                "verdicts": [],
                 "piles": (),
+                "explanation": None,
             }
         card = list(self.release.card)
         return {
@@ -189,6 +219,8 @@ class Report:
             "card": sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
             "silent": [entry for entry in card if entry.error is None],
             "card_sentence": self.release.card.sentence(),
+            "verdicts": _count_verdicts(card),
+            "explanation": _explain_release(self.release),
             "piles": list_degenerate_columns(self.release),
         }
 
@@ -204,6 +236,7 @@ class Report:
             "marking": marking,
             "facts": dict(self.facts),
             "columns": [column.to_dict() for column in self.columns],
+            "summary": [summary.to_dict() for summary in self.summaries],
             "utility": None if self.utility is None else self.utility.to_dict(),
             "risk": None if self.risk is None else self.risk.to_dict(),
             "left_out": [
@@ -244,12 +277,16 @@ class Report:
     def _table_of_contents(self, *, paired: bool) -> list[tuple[str, str]]:
         """The sections there are: the id of each, and its heading."""
         listed = []
+        if self.release is not None or self.assessments:
+            listed.append(("summary", "Summary"))
         if self.release is not None:
             listed += [
                 ("guarantee", "Guarantee"),
                 ("account", "Account"),
                 ("card", "Card"),
             ]
+            if len(self.release.explanation):
+                listed.append(("explanation", "Explanation"))
         if self.columns:
             listed.append(("columns", "Columns"))
         if paired:
@@ -290,6 +327,27 @@ def trade_point(
     return name, error, match_risk
 
 
+def _count_verdicts(card: Sequence[CardEntry]) -> list[tuple[str, int]]:
+    """How many tables have each verdict, from good to none, of those that occur."""
+    counted = Counter(entry.verdict for entry in card)
+    return [(kind.value, counted[kind]) for kind in MarginalVerdict if counted[kind]]
+
+
+def _explain_release(release: Release) -> dict[str, object] | None:
+    """Why each marginal was measured, or was not; None if nothing was recorded."""
+    explanation = release.explanation
+    if not len(explanation):
+        return None
+    rows, rest = explanation_table(explanation.decisions, explanation.left_out)
+    return {
+        "sentence": explanation.sentence(),
+        "figure": draw_gains(explanation.decisions),
+        "titles": EXPLANATION_COLUMN_TITLES,
+        "rows": rows,
+        "rest": rest,
+    }
+
+
 def _release_facts(release: Release) -> dict[str, Fact]:
     """What the twin says of the release itself."""
     promise, meaning = release.guarantee, release.guarantee.meaning
@@ -302,6 +360,7 @@ def _release_facts(release: Release) -> dict[str, Fact]:
         # The card's own numbers are numpy's; JSON has none of them.
         "card": json.loads(json.dumps(release.card.to_dict())),
         "piles": list(list_degenerate_columns(release)),
+        "explanation": json.loads(json.dumps(release.explanation.to_dict())),
         "registry": registry_facts(release),
     }
 

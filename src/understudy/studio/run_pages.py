@@ -21,6 +21,7 @@ from starlette.responses import (
 from understudy.accounting.budget import Budget
 from understudy.errors import Refused, UnderstudyError
 from understudy.releases import Release
+from understudy.releases.explanation.picture import draw_gains
 from understudy.releases.summary import RunSummary
 from understudy.reports.signoff import sign_off
 from understudy.schema import dump_schema
@@ -258,6 +259,7 @@ def _inspect_release(job: Job, release: Release) -> dict[str, object]:
         "columns": column_charts(job, release),
         "network": draw_network(names, find_measured_pairs(release)),
         "heat": draw_heatmap(job),
+        "gains": draw_gains(release.explanation.decisions),
         "card": card,
         "names": names,
         "summary": RunSummary.of(release, ledger=ledger),

@@ -12,6 +12,7 @@ from shlex import join as join_command
 from understudy.findings import Finding
 from understudy.releases import Release
 from understudy.reports.chart import column_chart
+from understudy.reports.column_shares import bin_widths
 from understudy.reports.heatmap import pair_heatmap
 from understudy.reports.report import trade_figure, trade_point
 from understudy.studio.graph import mutual_information_bits
@@ -80,7 +81,9 @@ def column_charts(job: Job, release: Release) -> list[dict[str, str]]:
     for name in release.schema:
         shares = release.evidence.shares(name)
         labels = release.schema.codecs[name].labels()
-        charts.append({"name": name, "figure": column_chart(name, labels, shares)})
+        widths = bin_widths(release.schema.codecs[name])
+        figure = column_chart(name, labels, shares, widths=widths)
+        charts.append({"name": name, "figure": figure})
     return charts
 
 

@@ -27,6 +27,7 @@ from understudy.releases.guarantee import GuaranteeKind
 from understudy.releases.release import load_release
 from understudy.schema import BrokenRowPolicy, Lattice, Schema
 from understudy.tables import Table, TableSource
+from understudy.workflow.column_summary import summarise_columns
 from understudy.workflow.compare import common_schema, note_comparison
 from understudy.workflow.evaluation import Evaluation, count_columns
 from understudy.workflow.open import TableLike, open_source
@@ -116,6 +117,9 @@ def evaluate(
             risk=risk_found,
             schema=described,
             distributions=count_columns(
+                tables.compared_real, tables.compared_synthetic, described
+            ),
+            summaries=summarise_columns(
                 tables.compared_real, tables.compared_synthetic, described
             ),
             left_out=left_out,

@@ -12,6 +12,7 @@ from understudy.findings import INTERNAL_MARKING, Assessment, Fact
 from understudy.releases import Release
 from understudy.schema import Schema
 from understudy.tables import Table
+from understudy.workflow.column_summary import ColumnSummary
 
 CHOICE_WARNING = (
     "Picking the best of several releases by these numbers is a choice the guarantee"
@@ -61,6 +62,7 @@ class Evaluation:
     risk: Assessment | None
     schema: Schema
     distributions: tuple[ColumnDistribution, ...]
+    summaries: tuple[ColumnSummary, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     release: Release | None = None
     title: str = "table"
@@ -94,6 +96,7 @@ class Evaluation:
             "guarantee": guarantee,
             "left_out": left_out,
             "distributions": [each.to_dict() for each in self.distributions],
+            "summaries": [each.to_dict() for each in self.summaries],
             "utility": self.utility.to_dict(),
             "risk": None if self.risk is None else self.risk.to_dict(),
             "facts": dict(self.facts),

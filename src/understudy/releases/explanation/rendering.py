@@ -59,6 +59,15 @@ def explanation_lines(
     return [sentence, *table, *_rest_lines(decisions, shown, left_out)]
 
 
+def explanation_table(
+    decisions: Sequence[Decision], left_out: Mapping[str, int]
+) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The rows of the table as texts, and lines about what it does not list."""
+    shown = _choose_shown(decisions)
+    rows = [_table_row(decision) for decision in shown]
+    return rows, _rest_lines(decisions, shown, left_out)
+
+
 def explanation_html(
     decisions: Sequence[Decision], left_out: Mapping[str, int], picture: str
 ) -> str:
