@@ -227,3 +227,22 @@ def test_the_published_patterns_agree_with_the_parsers(value):
             and re.fullmatch(rf"[ \t]*({pattern})[ \t]*", text, re.ASCII) is None
         ):
             assert parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("span", "seconds"),
+    [
+        (timedelta(days=-1, seconds=1), -86_399),
+        (np.timedelta64(1500, "ms"), Fraction(3, 2)),
+        (pd.Timedelta(minutes=90), 5400),
+        (np.timedelta64("NaT"), None),
+        (pd.NaT, None),
+    ],
+)
+def test_a_length_of_time_is_its_seconds(span, seconds):
+    assert to_plain_cell(span) == seconds
+
+
+def test_a_period_is_the_text_of_a_csv_file():
+    assert to_plain_cell(pd.Period("2024-01", "M")) == "2024-01"
+    assert to_plain_cell(pd.Interval(0, 10)) == "(0, 10]"

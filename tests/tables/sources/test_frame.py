@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 import duckdb
@@ -20,6 +21,7 @@ from understudy.schema import (
     Categorical,
     Date,
     Integer,
+    Real,
     Schema,
     Time,
     UndeclaredColumn,
@@ -211,3 +213,60 @@ def test_days_and_midnights_are_the_same_time_of_day():
             counted.append(Table(source, hours).counts([("x",)])[0].tolist())
     assert counted == [[2, 0, 0]] * 4
     assert codec_of(hours["x"]).code(days[0]) == 0
+
+
+SPANS = [timedelta(minutes=90), timedelta(seconds=1, microseconds=500_000), None]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": pd.Series(SPANS, dtype="timedelta64[ns]")}),
+        pd.DataFrame({"x": pd.Series(SPANS, dtype="timedelta64[us]")}),
+        # One odd cell makes the column one of objects: the others stay what they are.
+        pd.DataFrame({"x": pd.Series([*SPANS[:2], "x"], dtype=object)}),
+        pl.DataFrame({"x": SPANS}, schema={"x": pl.Duration("ns")}),
+        pa.table({"x": pa.array(SPANS, pa.duration("ms"))}),
+        "FROM (VALUES (INTERVAL 90 MINUTE), (INTERVAL 1500 MILLISECOND)) t(x)",
+    ],
+    ids=["pandas ns", "pandas us", "objects", "polars", "arrow", "duckdb"],
+)  # fmt: skip
+def test_lengths_of_time_are_read_as_seconds(frame):
+    column = Real(name="x", step=Fraction(1, 10))
+    data = duckdb.connect().sql(frame) if isinstance(frame, str) else frame
+    with open_table(data) as source:
+        values, counts = Table(source, Schema(columns=(column,))).lattice("x")
+    assert dict(zip(values.tolist(), counts.tolist(), strict=True)) == {15: 1, 54000: 1}
+
+
+def test_periods_and_intervals_of_pandas_are_the_texts_of_a_csv_file():
+    frame = pd.DataFrame(
+        {
+            "month": pd.PeriodIndex(["2024-01", None], freq="M"),
+            "objects": pd.Series([pd.Period("2024-01", "M"), None], dtype=object),
+            "ages": pd.cut([5, 15], [0, 10, 20]),
+        }
+    )
+    labels = {"month": "2024-01", "objects": "2024-01", "ages": "(0, 10]"}
+    schema = Schema(
+        columns=tuple(Categorical(name=n, values=(v,)) for n, v in labels.items())
+    )
+    with open_table(frame) as source:
+        counts = Table(source, schema).counts([(name,) for name in labels])
+    assert [one.tolist() for one in counts] == [[1, 1]] * 3
+
+
+def test_named_levels_of_an_index_are_columns():
+    index = pd.MultiIndex.from_product([["north", "south"], [1, 2]])
+    frame = pd.DataFrame({"x": range(4)}, index=index)
+    with pytest.raises(TableError, match="several levels without names"):
+        open_table(frame)
+    frame.index.names = ["ward", None]
+    with open_table(frame) as source:
+        assert source.names == ("ward", "x")
+    named = pd.DataFrame({"x": [1.5]}, index=pd.Index([3], name="visit"))
+    with open_table(named) as source:
+        assert source.names == ("visit", "x")
+    clash = pd.DataFrame({"x": [1.5]}, index=pd.Index([3], name="x"))
+    with pytest.raises(TableError, match="have one name"):
+        open_table(clash)

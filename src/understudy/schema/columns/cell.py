@@ -92,6 +92,11 @@ def _plain_value(value: object) -> Cell:
         return None
     if isinstance(value, np.datetime64):
         return _plain_moment(value)
+    if isinstance(value, np.timedelta64):
+        return None if np.isnat(value) else _plain_span(value.astype("m8[us]").item())
+    # A period or an interval of pandas is the text that a CSV file would hold.
+    if kind.__name__ in ("Period", "Interval") and kind.__module__.startswith("pandas"):
+        return str(value)
     # numpy's texts and doubles are Python's too, and are handled below.
     if isinstance(value, np.generic) and not isinstance(value, str | float):
         return _plain_value(value.item())
@@ -120,7 +125,16 @@ def _plain_calendar_value(value: object) -> Cell:
         return date(value.year, value.month, value.day)
     if isinstance(value, time):
         return time(*_clock_fields(value))
-    return UNKNOWN_CELL
+    return _plain_span(value)
+
+
+def _plain_span(value: object) -> Cell:
+    """A length of time in seconds."""
+    if not isinstance(value, timedelta):
+        return UNKNOWN_CELL
+    # By its fields, because a subclass of pandas divides in its own way.
+    seconds = 86_400 * value.days + value.seconds
+    return seconds + Fraction(value.microseconds, 10**6)
 
 
 def _clock_fields(value: datetime | time) -> tuple[int, int, int, int]:

@@ -82,6 +82,7 @@ MIN_LONG_KEY = 10**6
 """Numbers from here on that nearly all differ are keys even where they leave gaps."""
 
 KEY_NOTE = "nearly every cell is different"
+SPAN_NOTE = "lengths of time, in seconds"
 
 BOOLEAN_WORD_PAIRS = (
     ("true", "false"),
@@ -131,7 +132,8 @@ def _draft_column(source: TableSource, name: str) -> Column:
         return _draft_from_cells(source, name)
     column = column_of_type(name, stored.type, dtype=source.dtypes.get(name))
     if isinstance(column, Real) and stored.type in DOUBLE_TYPES:
-        return _draft_from_floats(source, column)
+        note = SPAN_NOTE if _holds_spans(source, name) else ""
+        return replace(_draft_from_floats(source, column), note=note)
     if isinstance(column, Datetime):
         return _with_resolution(source, _in_zone(column, stored.zone))
     if isinstance(column, Time):
@@ -139,6 +141,12 @@ def _draft_column(source: TableSource, name: str) -> Column:
     if isinstance(column, Integer):
         return _number_or_key(source, column, summarise_cells(source, name))
     return column
+
+
+def _holds_spans(source: TableSource, name: str) -> bool:
+    """Whether a frame stores lengths of time, which are read as seconds."""
+    dtype = source.dtypes.get(name, "").lower()
+    return dtype.startswith(("timedelta", "duration", "interval"))
 
 
 def _draft_from_floats(source: TableSource, column: Real) -> Column:

@@ -16,6 +16,7 @@ from understudy.tables.sources.frame import (
     short_names,
     text_of_object,
 )
+from understudy.tables.sql.physical import UNITS_PER_SECOND
 
 
 def frame_of_polars(data: Any) -> Frame:
@@ -43,6 +44,9 @@ def _to_readable_series(series: Any, pl: Any) -> Any:
     if kind == pl.Object:
         texts = [text_of_object(value) for value in series.to_list()]
         return pl.Series(texts, dtype=pl.String)
+    if kind == pl.Duration:
+        # To the microsecond, the finest step of a moment.
+        return series.dt.total_microseconds() / 10**6
     # DuckDB reads no 128-bit integers of Arrow's, and no 16-bit floats.
     if kind == pl.Null or str(kind) in ("Int128", "UInt128"):
         return series.cast(pl.String)
@@ -71,6 +75,8 @@ def to_streamable(column: Any, pa: Any) -> Any:
     if pa.types.is_dictionary(kind) and not _is_text(kind.value_type, pa):
         column = column.cast(kind.value_type)
         kind = column.type
+    if pa.types.is_duration(kind):
+        return _spans_to_seconds(column, pa)
     # DuckDB's decimals end at 38 digits.
     if pa.types.is_decimal256(kind):
         texts = [_spell_decimal(value) for value in column.to_pylist()]
@@ -78,6 +84,16 @@ def to_streamable(column: Any, pa: Any) -> Any:
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
+
+
+def _spans_to_seconds(column: Any, pa: Any) -> Any:
+    """Lengths of time in seconds, digits beyond the microsecond cut off."""
+    compute = import_module("pyarrow.compute")
+    units = UNITS_PER_SECOND[column.type.unit[0]]
+    # A column keeps its own unit where that is coarser than the microsecond.
+    ticks = compute.divide(column.cast(pa.int64()), max(units // 10**6, 1))
+    seconds = ticks.cast(pa.float64(), safe=False)
+    return compute.divide(seconds, float(min(units, 10**6)))
 
 
 def _spell_decimal(value: Decimal | None) -> str | None:

@@ -32,6 +32,8 @@ def _streamable_cell(cell: str, kind: str) -> str:
         # Arrow has no unsigned integers as wide: they would come out as others.
         most = MAX_STREAMED_UHUGEINT
         return f"CAST(CASE WHEN {cell} > {most} THEN {most} ELSE {cell} END AS HUGEINT)"
+    if kind == "INTERVAL":
+        return f"epoch({cell})"  # lengths of time, in seconds
     if kind == "BIGNUM":
         # One number of 39 digits makes a column of whole numbers this type.
         return f"CAST({cell} AS VARCHAR)"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import TableError
 from understudy.tables.sources.frame import (
     Frame,
     RepeatableStream,
@@ -29,11 +30,11 @@ def frame_of_pandas(data: Any) -> Frame:
     """A pandas frame, its columns in types that DuckDB reads."""
     pd = import_module("pandas")
 
+    data = _with_index_columns(data, pd)
     names = check_names(list(data.columns), "the frame")
     columns = {}
     dtypes = {}
     zones = {}
-    hidden = {}
     for position, (short, name) in enumerate(
         zip(short_names(len(names)), names, strict=True)
     ):
@@ -41,9 +42,6 @@ def frame_of_pandas(data: Any) -> Frame:
         dtypes[name] = dtype_word(str(series.dtype))
         zones[name] = _zone_of_dtype(series.dtype, pd)
         columns[short] = _to_readable(series, pd)
-        if columns[short].dtype.kind == "m" and not _in_arrow(columns[short], pd):
-            hidden[name] = "INTERVAL"
-            columns[short] = _spans_to_numbers(columns[short], pd)
     readable: Any
     if any(_in_arrow(column, pd) for column in columns.values()):
         # One frame is read in one way: a single Arrow column takes the others along.
@@ -53,7 +51,29 @@ def frame_of_pandas(data: Any) -> Frame:
         readable = RepeatableStream(pa.table(streamed, names=list(columns)))
     else:
         readable = pd.DataFrame(columns, index=pd.RangeIndex(len(data)))
-    return Frame("pandas", names, dtypes, zones, readable, hidden)
+    return Frame("pandas", names, dtypes, zones, readable)
+
+
+def _with_index_columns(data: Any, pd: Any) -> Any:
+    """The frame with the levels of its index that have a name as columns; row numbers
+    have none.
+    """
+    labels = list(data.index.names)
+    if all(label is None for label in labels):
+        if isinstance(data.index, pd.MultiIndex):
+            raise TableError(
+                "the frame: its index has several levels without names. Name them"
+                " (frame.index.names), or drop them: frame.reset_index(drop=True)."
+                " Nothing was read"
+            )
+        return data
+    levels = [
+        data.index.get_level_values(place).to_frame(index=False, name=label)
+        for place, label in enumerate(labels)
+        if label is not None
+    ]
+    rows = data.reset_index(drop=True)
+    return pd.concat([*levels, rows], axis=1)
 
 
 def _zone_of_dtype(dtype: Any, pd: Any) -> str | None:
@@ -82,9 +102,13 @@ def _as_arrow(series: Any, pd: Any, pa: Any) -> Any:
     return pa.chunked_array([pa.array(series, from_pandas=True, type=kind)])
 
 
-def _spans_to_numbers(series: Any, pd: Any) -> Any:
-    """Spans of time as the whole numbers they are stored as."""
-    return pd.Series(pd.array(series.array.asi8, dtype="Int64")).where(series.notna())
+def _spans_to_seconds(series: Any, pd: Any) -> Any:
+    """Lengths of time in seconds, digits beyond the microsecond cut off."""
+    units = UNITS_PER_SECOND[series.dt.unit[0]]
+    # A column keeps its own unit where that is coarser than the microsecond.
+    ticks = series.array.asi8 // max(units // 10**6, 1)
+    seconds = ticks / min(units, 10**6)
+    return pd.Series(seconds).where(series.notna().reset_index(drop=True))
 
 
 def _clip_moments(series: Any, pd: Any) -> Any:
@@ -115,6 +139,8 @@ def _to_readable(series: Any, pd: Any) -> Any:
         return _to_texts(series, pd)
     if kind.kind == "M" and not _in_arrow(series, pd):
         return _clip_moments(series, pd)
+    if kind.kind == "m" and not _in_arrow(series, pd):
+        return _spans_to_seconds(series, pd)
     return series
 
 
