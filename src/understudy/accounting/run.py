@@ -40,6 +40,7 @@ from understudy.accounting.questions.analyst import (
 )
 from understudy.accounting.questions.partition import (
     PartitionScope,
+    ScopedSpending,
     charge_scope,
     read_scoped_spending,
 )
@@ -184,12 +185,7 @@ class LedgerRun:
         """`charge` inside a writing transaction."""
         self._refuse_closed_step(connection, step)
         asker = self._reserved.analyst if analyst is None else analyst
-        # Read anew in each transaction: another process may have resumed the run.
-        last = read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
-        filter = self._filter(last)
-        spending = read_scoped_spending({} if last is None else last.facts)
-        neighbours, unit = _read_relation(connection)
-        marginal = charge_scope(spending, cost, scope, neighbours=neighbours, unit=unit)
+        filter, spending, marginal = self._weigh_charge(connection, cost, scope)
         self._admit_step(connection, filter, step, marginal)
         detail = _charge_facts(digest, cost, filter)
         if purpose:
@@ -211,6 +207,35 @@ class LedgerRun:
             scope=self._reserved.scope if scope is None else scope.column,
             detail=detail,
         )
+
+    def refuse_unaffordable(
+        self,
+        cost: Cost,
+        *,
+        analyst: str | None = None,
+        scope: PartitionScope | None = None,
+    ) -> None:
+        """Raise BudgetExceeded where the run or the limit of the analyst has no room for
+        a question of this cost now. Nothing is written, so `charge` may still refuse it.
+        """
+        asker = self._reserved.analyst if analyst is None else analyst
+        with self._file.read_transaction() as connection:
+            filter, _, marginal = self._weigh_charge(connection, cost, scope)
+            filter.admit(marginal)
+            self.charge_analyst(connection, asker, cost)
+
+    def _weigh_charge(
+        self, connection: sqlite3.Connection, cost: Cost, scope: PartitionScope | None
+    ) -> tuple[Filter, ScopedSpending, Cost]:
+        """The filter before a charge, what scopes have paid after it, and what it adds
+        to the cost of the run.
+        """
+        # Read anew in each transaction: another process may have resumed the run.
+        last = read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
+        spending = read_scoped_spending({} if last is None else last.facts)
+        neighbours, unit = _read_relation(connection)
+        marginal = charge_scope(spending, cost, scope, neighbours=neighbours, unit=unit)
+        return self._filter(last), spending, marginal
 
     def charge_analyst(
         self, connection: sqlite3.Connection, analyst: str, cost: Cost

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
-from understudy.accounting.filter import Filter
 from understudy.accounting.pricing import default_law
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.curator.context import Draw, TableProtocol
@@ -43,9 +42,10 @@ from understudy.queries.statistics import Statistic
 class QuestionRunProtocol(Protocol):
     """The part of a run of questions that answers need."""
 
-    @property
-    def filter(self) -> Filter:
-        """What the run may spend and has spent."""
+    def refuse_unaffordable(
+        self, cost: Cost, *, analyst: str = "", scope: PartitionScope | None = None
+    ) -> None:
+        """Raise BudgetExceeded where a question of this cost has no room."""
 
     def charge(
         self,
@@ -78,7 +78,7 @@ class QuestionCurator:
         """Every statistic of an offer as it was measured, earlier answers first; each
         is charged before any row is read for it.
         """
-        self._refuse_undrawable(offer)
+        self._refuse_undrawable(offer, analyst)
         exact: ExactStatistics | None = None
         measured = []
         for place, order in enumerate(offer.orders):
@@ -101,12 +101,11 @@ class QuestionCurator:
             measured.append((*order.earlier, noisy))
         return measured
 
-    def _refuse_undrawable(self, offer: Offer) -> None:
+    def _refuse_undrawable(self, offer: Offer, analyst: str) -> None:
         """Refuse, before the first charge, what the run would refuse at a later one."""
-        budget = self.run.filter
-        if not budget.admits(offer.cost):
-            # Raises what the run would raise, on a copy of its filter.
-            budget.admit(offer.cost)
+        # All statistics of a question have its scope.
+        scope = offer.orders[0].scope if offer.orders else None
+        self.run.refuse_unaffordable(offer.cost, analyst=analyst, scope=scope)
         for order in offer.orders:
             if order.scale is not None and order.scale > MAX_NOISE_SCALE:
                 raise Refused(

@@ -19,6 +19,7 @@ from understudy.accounting.questions.partition import (
     PartitionScope,
 )
 from understudy.schema import Predicate, Schema
+from understudy.schema.columns.codec import Codec
 from understudy.schema.predicates.on_cells import possibly_true_cells
 
 MAX_SCOPE_TABLE_CELLS = 2**20
@@ -59,6 +60,19 @@ def scope_of_predicate(
     by_cell = np.moveaxis(possible, clique.index(chosen), 0).reshape(sizes[chosen], -1)
     cells = np.flatnonzero(by_cell.any(axis=1))
     codec = codecs[chosen]
-    # Everything that decides which values a cell holds.
-    domain = digest_of([repr(codec.column), repr(codec.bins)])[:16]
-    return PartitionScope(chosen, domain, codec.size, frozenset(cells.tolist()))
+    return PartitionScope(
+        chosen, describe_domain(codec), codec.size, frozenset(cells.tolist())
+    )
+
+
+def describe_domain(codec: Codec) -> str:
+    """A digest of everything that decides which cell a value lies in, so that cells are
+    never compared across two schemas.
+
+    >>> from understudy.schema import Boolean, codec_of
+    >>> smoker = Boolean(name="smoker")
+    >>> other = Boolean(name="smoker", missing=("unknown",))
+    >>> describe_domain(codec_of(smoker)) == describe_domain(codec_of(other))
+    False
+    """
+    return digest_of([repr(codec.column), repr(codec.bins)])[:16]

@@ -24,6 +24,7 @@ from understudy.accounting.questions.partition import (
     PartitionScope,
 )
 from understudy.errors import Refused
+from understudy.measurements.scope import describe_domain
 from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.plan import AnyStatistic, QueryPlan
@@ -215,9 +216,8 @@ def question_scope(plan: QueryPlan) -> PartitionScope | None:
         others = tuple(i for i in range(allowed.ndim) if i != axis)
         possible = np.asarray(allowed.any(axis=others))
         cells = frozenset(np.flatnonzero(possible).tolist())
-        labels = json.dumps(codec.labels())
-        domain = hashlib.sha256(labels.encode()).hexdigest()[:16]
-        scope = PartitionScope(name, domain, codec.size, cells)
+        # Labels alone do not decide where a value lies: other spellings of them do too.
+        scope = PartitionScope(name, describe_domain(codec), codec.size, cells)
         if not cells or scope.is_whole:
             continue
         if best is None or len(cells) / codec.size < len(best.cells) / best.size:

@@ -9,6 +9,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.question_run import (
     composition_saving,
     open_questions,
@@ -135,3 +136,24 @@ def test_an_earlier_version_would_refuse_what_it_cannot_check(ledger):
 def test_ten_runs_answer_a_ninth_of_what_one_does():
     assert 8.85 < composition_saving(Budget.of(5), 10) < 8.95
     assert composition_saving(Budget.of(5), 1) == 1
+
+
+def test_what_has_no_room_is_known_before_the_first_charge(ledger):
+    """By the run, by the limit of the analyst and by the scope; nothing is written."""
+    run = open_questions(ledger, Budget.of(1))
+    ledger.grant(Budget.of("0.5"), analyst="ada")
+    whole = Cost(Accounting.GDP, run.filter.total)
+    north = PartitionScope("region", "d", 2, frozenset({0}))
+    south = PartitionScope("region", "d", 2, frozenset({1}))
+    run.charge(whole, AGE, scope=north)
+    before = ledger.head
+    run.refuse_unaffordable(whole, scope=south)
+    for cost, who, scope in (
+        (COST, "", None),
+        (COST, "", north),
+        (COST, "eve", south),
+        (whole, "ada", south),
+    ):
+        with pytest.raises(BudgetExceeded, match="Nothing was spent"):
+            run.refuse_unaffordable(cost, analyst=who, scope=scope)
+    assert ledger.head == before

@@ -4,7 +4,7 @@ DuckDB's own answer to the same SQL on the same rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +35,11 @@ class PracticeRun:
     filter: Filter = field(default_factory=lambda: Filter.of(Budget.of(10**6)))
     events: list[str] = field(default_factory=list)
     charged: list[Cost] = field(default_factory=list)
+
+    def refuse_unaffordable(
+        self, cost: Cost, *, analyst: str = "", scope: PartitionScope | None = None
+    ) -> None:
+        replace(self.filter).admit(cost)
 
     def charge(
         self,

@@ -107,6 +107,18 @@ class QuestionRun:
             )
         return int(step)
 
+    def refuse_unaffordable(
+        self,
+        cost: Cost,
+        *,
+        analyst: str = OWNER_NAME,
+        scope: PartitionScope | None = None,
+    ) -> None:
+        """Raise BudgetExceeded where a question of this cost has no room now; nothing is
+        spent. For a question of several charges, all of which are wanted or none.
+        """
+        self._run.refuse_unaffordable(cost, analyst=analyst, scope=scope)
+
     def store(self, step: int, digest: str, payload: bytes) -> None:
         """Keep the answer to a question that was charged; after this it may be given."""
         self._run.store(step, digest, payload)
