@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.curator.discovery.tail_cells import shape_tails
 from understudy.curator.discovery.tree_counts import CountTree, TreeLeaves
 from understudy.schema import Lattice
 from understudy.schema.columns.calendar import snap_to_calendar
@@ -28,6 +29,9 @@ ALIKE_DENSITY_SIGMAS = 1.25
 """Standard deviations by which two neighbouring densities may differ and be taken for
 one.
 """
+
+GRAIN_WEIGHTS_PER_ROW = 1_000
+"""Weights are whole numbers, and pieces of a tail hold fractions of a row."""
 
 MAX_LEARNED_GRAIN = 1024
 """Most pieces of grain in a column."""
@@ -47,14 +51,15 @@ def cut_column(
     `most` for their sake. Bins of dates begin at lines of the calendar where these are
     near.
     """
-    smooth = tree.smooth()
+    smooth, tail_fences = shape_tails(tree, most // WIDE_BIN_PART)
+    fences = sorted({*fences, *tail_fences})
     end = int(smooth.edges[-1])
     # Smooth counts on the finest cells: bins may begin wherever a cell does.
-    finest = _cut_at_fences(smooth, [*tree.leaves().edges.tolist(), *fences])
+    finest = smooth.cut_at([*tree.leaves().edges.tolist(), *fences])
     starts = find_bin_starts(finest, most=most, least=least, fences=fences)
     edges = snap_to_calendar(column, (*starts.tolist(), end), keep=fences)
     starts = np.array(edges[:-1], np.int64)
-    begins, weights = join_grain(_cut_at_fences(smooth, starts.tolist()), starts)
+    begins, weights = join_grain(smooth.cut_at(starts.tolist()), starts)
     return replace(
         column,
         bins=(*starts.tolist(), end),
@@ -74,7 +79,7 @@ def find_bin_starts(
 
     >>> leaves = TreeLeaves(np.arange(9), np.array([900.0, 1, 2, 1, 2, 40, 40, 30]), np.ones(8))
     >>> find_bin_starts(leaves, most=4, least=4.0).tolist()
-    [0, 1, 4]
+    [0, 1, 5]
     """
     counts = np.maximum(leaves.counts, 0.0)
     total = float(counts.sum())
@@ -173,11 +178,14 @@ def _halve_wide_bins(
         i = int(np.argmax(far))
         if far[i] == 0:
             break
-        middle = (edges[i] + edges[i + 1]) // 2
-        # The end of a cell near the middle is better than the middle: what is known of
-        # the cells stays whole.
-        near = int(leaves.edges[np.argmin(np.abs(leaves.edges - middle))])
-        edges.insert(i + 1, near if 4 * abs(near - middle) < wide[i] else middle)
+        low, high = edges[i], edges[i + 1]
+        # The end of a cell is better than the middle: what is known of the cells stays
+        # whole.
+        ends = leaves.edges[(leaves.edges > low) & (leaves.edges < high)]
+        cuts = np.unique(np.append(ends, (low + high) // 2))
+        below = count_below(cuts.tolist()) - count_below([low])
+        left = below * (cuts - low) + (held[i] - below) * (high - cuts)
+        edges.insert(i + 1, int(cuts[np.argmin(left)]))
     return np.array(edges[:-1], np.int64)
 
 
@@ -212,7 +220,7 @@ def join_grain(
             np.add.reduceat(a, at) for a in (width, counts, variance)
         )
     weights = _shrink_to_even(counts, variance, width, np.flatnonzero(wall))
-    return begin, np.rint(weights).astype(np.int64)
+    return begin, np.rint(GRAIN_WEIGHTS_PER_ROW * weights).astype(np.int64)
 
 
 def _density_gaps(
@@ -272,16 +280,3 @@ def _project_non_negative(
     level = (np.cumsum(counts[order]) - total) / np.cumsum(variance[order])
     last = int(np.flatnonzero(counts[order] / variance[order] > level)[-1])
     return np.asarray(np.maximum(counts - level[last] * variance, 0), np.float64)
-
-
-def _cut_at_fences(leaves: TreeLeaves, fences: Sequence[int]) -> TreeLeaves:
-    """The same counts with cells cut at the fences, each part with its share of the
-    values.
-    """
-    inner = [f for f in fences if leaves.edges[0] < f < leaves.edges[-1]]
-    edges = np.unique(np.concatenate([leaves.edges, np.array(inner, np.int64)]))
-    if len(edges) == len(leaves.edges):
-        return leaves
-    cell = np.searchsorted(leaves.edges, edges[:-1], side="right") - 1
-    part = np.diff(edges) / leaves.widths[cell]
-    return TreeLeaves(edges, leaves.counts[cell] * part, leaves.variance[cell] * part)

@@ -29,6 +29,7 @@ from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
+from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
 from understudy.noise.tails import tails_of_law
 from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
 from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
@@ -93,11 +94,12 @@ def learn_bounds(
             amount / 2,
         )
         return None
+    magnitude_noise = noise_deviation(context.law, scale)
     first, last = _widen_range(
         counts,
         int(occupied[0]),
         int(occupied[-1]),
-        ADJACENT_BIN_SIGMAS * noise_deviation(context.law, scale),
+        ADJACENT_BIN_SIGMAS * magnitude_noise,
     )
     lower = _split_range(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[first + 1])
     upper = _split_range(MAGNITUDE_EDGES[last], MAGNITUDE_EDGES[last + 1])
@@ -107,7 +109,30 @@ def learn_bounds(
     noise = noise_deviation(context.law, scale)
     low = edges[min(_count_empty_pieces(fine, noise), len(lower) - 2)]
     high = edges[-1 - min(_count_empty_pieces(fine[::-1], noise), len(upper) - 2)] - 1
-    return _extend_to_zero(first, last, low, max(low, high))
+    low, high = _extend_to_zero(first, last, low, max(low, high))
+    return _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
+
+
+def _extend_heavy_tails(
+    counts: NDArray[np.int64],
+    noise: float,
+    occupied: tuple[int, int],
+    bounds: tuple[int, int],
+) -> tuple[int, int]:
+    """Bounds that reach to the likely end of a heavy tail, on either side."""
+    first, last = occupied
+    low, high = bounds
+    edges = np.array(MAGNITUDE_EDGES, np.float64)
+    upper = find_heavy_tail_end(edges, counts, noise**2, last=last)
+    mirrored_first = len(counts) - 1 - first
+    lower = find_heavy_tail_end(
+        -edges[::-1], counts[::-1], noise**2, last=mirrored_first
+    )
+    if upper is not None:
+        high = max(high, int(upper) - 1)
+    if lower is not None:
+        low = min(low, -int(lower))
+    return low, high
 
 
 def _extend_to_zero(first: int, last: int, low: int, high: int) -> tuple[int, int]:

@@ -9,14 +9,16 @@ than their noise does, and keeps single cells that stand out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+
+from understudy.models.estimates.tail_shape import STANDING_BIN_SIGMAS
 
 UNEVEN_RUN_SIGMAS = 3.0
 """Standard deviations by which the scatter of cells must exceed that of their noise for
@@ -56,6 +58,18 @@ class TreeLeaves:
     def widths(self) -> NDArray[np.int64]:
         """Values in each cell."""
         return np.diff(self.edges)
+
+    def cut_at(self, fences: Sequence[int]) -> TreeLeaves:
+        """The same counts with cells cut at the fences, each part with its share of the
+        values.
+        """
+        inner = [f for f in fences if self.edges[0] < f < self.edges[-1]]
+        edges = np.unique(np.concatenate([self.edges, np.array(inner, np.int64)]))
+        if len(edges) == len(self.edges):
+            return self
+        cell = np.searchsorted(self.edges, edges[:-1], side="right") - 1
+        part = np.diff(edges) / self.widths[cell]
+        return TreeLeaves(edges, self.counts[cell] * part, self.variance[cell] * part)
 
 
 @dataclass(frozen=True)
@@ -126,6 +140,10 @@ class CountTree:
         """Cells as fine as their noise allows to see."""
         return self._cover_range(self._join_even_cells)
 
+    def join_weak_cells(self) -> TreeLeaves:
+        """Cells that exceed their noise, and runs of others, joined."""
+        return self._cover_range(_join_weak_cells)
+
     def _cover_range(
         self, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]
     ) -> TreeLeaves:
@@ -177,9 +195,27 @@ class CountTree:
             if len(below) == 1:
                 run += below
             else:
-                found += [*simplify(run), *below]
+                found += [*self._correlate(depth, parts, simplify(run)), *below]
                 run = []
-        return found + simplify(run)
+        return found + self._correlate(depth, parts, simplify(run))
+
+    def _correlate(
+        self, depth: int, parts: range, pieces: list[_LeafPiece]
+    ) -> list[_LeafPiece]:
+        """Pieces of one cell with the variance that they have as parts of it: their
+        counts add up to the cell's, so all of them together are as certain as it is.
+        """
+        if depth == 0:
+            return pieces
+        _, spread = self._consistent_counts
+        whole = float(spread[depth - 1][self.levels[depth].parent[parts[0]]])
+        parts_variance = float(spread[depth][parts[0] : parts[-1] + 1].sum())
+        corrected = []
+        for piece in pieces:
+            share = min(piece.variance / parts_variance, 1.0)
+            variance = piece.variance * (1 - share) + whole * share**2
+            corrected.append(replace(piece, variance=variance))
+        return corrected
 
     @cached_property
     def _children(self) -> list[dict[int, range]]:
@@ -217,6 +253,22 @@ class CountTree:
         for part in _split_at_peaks(run, peaks):
             joined += part if len(part) == 1 else self._join_even_cells(part)
         return joined
+
+
+def _join_weak_cells(run: list[_LeafPiece]) -> list[_LeafPiece]:
+    """Neighbouring cells that do not exceed their noise, as one."""
+    joined: list[_LeafPiece] = []
+    is_open = False
+    for piece in run:
+        is_weak = piece.count <= STANDING_BIN_SIGMAS * sqrt(piece.variance)
+        if is_weak and is_open:
+            before = joined.pop()
+            count = before.count + piece.count
+            variance = before.variance + piece.variance
+            piece = _LeafPiece(before.start, piece.end, count, variance)
+        joined.append(piece)
+        is_open = is_weak
+    return joined
 
 
 def _split_at_peaks(

@@ -10,6 +10,7 @@ of minus infinity from the start.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from understudy.models.fitting.closed_form import (
     direct_potentials,
     select_tree_cliques,
 )
+from understudy.models.fitting.column_tails import estimate_tails
 from understudy.models.fitting.constants import (
     BASE_DOUBT_DEVIATIONS,
     BASE_SMOOTHING_SHARE,
@@ -137,6 +139,7 @@ def denoise_columns(
     """
     pooled = PooledResiduals.of(schema, measurements)
     known: dict[str, tuple[Term, Array]] = {}
+    tails: dict[str, Array] = {}
     for name in schema:
         variance = pooled.variance((name,))
         if not np.all(np.isfinite(variance)):
@@ -146,13 +149,20 @@ def denoise_columns(
         maps = (Identity(variance.size),)
         term = Term((name,), maps, pooled.marginal((name,)), mean_variance)
         possible = _possible_codes(schema, name, variance.size)
-        known[name] = term, total / possible.sum() * possible
+        tails[name] = estimate_tails(schema, name, term.values, variance)
+        is_body = possible * (tails[name] == 0)
+        body_total = max(total - float(tails[name].sum()), 0.0)
+        known[name] = term, body_total / is_body.sum() * is_body
     rest = [
         t
         for t in terms
         if len(t.clique) != 1 or t.is_coarse or t.clique[0] not in known
     ]
-    return [*denoise_one_ways(list(known.values())), *rest]
+    denoised = [
+        replace(term, values=term.values + tails[term.clique[0]])
+        for term in denoise_one_ways(list(known.values()))
+    ]
+    return [*denoised, *rest]
 
 
 def _possible_codes(schema: Schema, name: str, size: int) -> Array:
@@ -187,7 +197,8 @@ def column_counts(
         counts = counts + np.maximum(BASE_DOUBT_DEVIATIONS * deviation, least)
     else:
         # A posterior mean has chance in it already.
-        counts = denoised + np.maximum(DENOISED_DOUBT_DEVIATIONS * deviation, least)
+        doubt = np.minimum(DENOISED_DOUBT_DEVIATIONS * deviation, denoised)
+        counts = denoised + np.maximum(doubt, least)
     return np.asarray(counts * (total / counts.sum()), np.float64)
 
 

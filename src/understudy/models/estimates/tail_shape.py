@@ -1,0 +1,180 @@
+"""The far tail of a column of numbers, estimated as a whole.
+
+Noise on the count of a far bin is as large as on any other, but its rows move the mean
+by thousands: counts that are made non-negative one by one leave rows of noise far out.
+Real tails decrease in a smooth way. So the bins beyond the last one that exceeds its
+noise get the counts of a smooth law, fitted to all of them together and to the last
+bins that do exceed it.
+
+With u the logarithm of the distance from a low quantile, the law's density is proportional
+to exp(−αu − βu²), β ≥ 0. β = 0 is a power law (Pareto), and β > 0 has the tails of a
+log-normal; gamma and normal tails are close to some of them. α and β have a flat prior
+on a grid, the law's mass is that of weighted least squares, and a bin's estimate is
+exp of the posterior mean of its log count. The mean itself would be dominated by the
+heaviest tails that the noise leaves possible.
+
+If noise does not explain how far the counts are from their estimates, there is more
+than a tail out there, and nothing is estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+STANDING_BIN_SIGMAS = 3.5
+"""Standard deviations by which a bin's count exceeds zero if it is certain to hold
+rows. At 3, one column in a hundred would have a bin of noise far out.
+"""
+
+MAX_ANCHOR_BINS = 3
+"""The last bins that exceed their noise, as many as the law has parameters."""
+
+TAIL_MISFIT_SHARE = 0.1
+"""Error of the law itself, as a share of a bin's count: no real tail follows it to the
+row, and anchors of many rows must not outweigh all others.
+"""
+
+ORIGIN_QUANTILE = 0.1
+"""Distances are those from the bin with this quantile: zero where many rows are zero."""
+
+MIN_TAIL_REACH = 2.0
+"""A tail reaches at least this many times as far from the origin as the bins that
+exceed their noise. A shorter one moves no mean.
+"""
+
+MAX_MISFIT_SIGMAS = 3.0
+"""Standard deviations by which the misfit may exceed its expectation."""
+
+LINEAR_EXPONENTS = np.concatenate(
+    [-np.geomspace(16, 0.5, 6), [0.0], np.geomspace(0.25, 64, 25)]
+)
+"""Grid of α: from a rise before the tail, where anchors are wide, to a drop as sharp as
+that of a normal law.
+"""
+
+QUADRATIC_EXPONENTS = np.concatenate([[0.0], np.geomspace(0.02, 128, 14)])
+"""Grid of β."""
+
+MIN_TAIL_COUNT = 1e-9
+"""Smallest expected count, in rows: its logarithm must be finite."""
+
+MAX_LOG_DENSITY = 100.0
+"""Largest logarithm of a density, relative to the start of the law."""
+
+_POINTS_PER_BIN = 16
+"""Points of the quadrature over a bin."""
+
+
+@dataclass(frozen=True, eq=False)
+class TailLaw:
+    """The laws that a tail may follow from `start` on, and how likely each is."""
+
+    origin: float
+    start: float
+    masses: NDArray[np.float64]
+    posterior: NDArray[np.float64]
+
+    def counts(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The estimated counts between these edges, all of them beyond the start."""
+        logs = np.log((edges - self.origin) / (self.start - self.origin))
+        expected = self.masses[:, None] * _law_shapes(logs)
+        log_counts = np.log(np.maximum(expected, MIN_TAIL_COUNT))
+        return np.asarray(np.exp(self.posterior @ log_counts))
+
+
+@dataclass(frozen=True, eq=False)
+class UpperTail:
+    """The bins from `first` on are a tail; the law is fitted from `anchor` on."""
+
+    anchor: int
+    first: int
+    law: TailLaw
+
+
+def fit_upper_tail(
+    edges: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    variance: NDArray[np.float64],
+) -> UpperTail | None:
+    """The upper tail of a column, from the noisy counts of its bins; None if there is
+    no tail that they do not show by themselves.
+
+    >>> edges = np.array([0, 10, 20, 40, 80, 160, 320, 640, 1000.0])
+    >>> noisy = np.array([900.0, 800, 400, 120, 40, -8, 14, 9])
+    >>> tail = fit_upper_tail(edges, noisy, np.full(8, 100.0))
+    >>> tail.first, tail.law.counts(edges[tail.first :]).round(1).tolist()
+    (5, [5.8, 0.9, 0.1])
+    """
+    standing = np.flatnonzero(counts > STANDING_BIN_SIGMAS * np.sqrt(variance))
+    if standing.size == 0 or standing[-1] == len(counts) - 1:
+        return None
+    first = int(standing[-1]) + 1
+    origin = _low_quantile_edge(edges, counts)
+    if edges[-1] - origin < MIN_TAIL_REACH * (edges[first] - origin):
+        return None
+    anchor = max(first - MAX_ANCHOR_BINS, 0)
+    # A distance of zero has no logarithm.
+    while edges[anchor] <= origin:
+        anchor += 1
+    if anchor >= first:
+        return None
+    law = _fit_law(origin, edges[anchor:], counts[anchor:], variance[anchor:])
+    return None if law is None else UpperTail(anchor, first, law)
+
+
+def _low_quantile_edge(
+    edges: NDArray[np.float64], counts: NDArray[np.float64]
+) -> float:
+    """The lower edge of the bin with the quantile that distances are counted from."""
+    below = np.cumsum(np.maximum(counts, 0.0))
+    return float(edges[np.searchsorted(below, ORIGIN_QUANTILE * below[-1])])
+
+
+def _fit_law(
+    origin: float,
+    edges: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    variance: NDArray[np.float64],
+) -> TailLaw | None:
+    """The laws of a tail that begins at the first edge; None if noise does not explain
+    how far all of them are from the counts.
+    """
+    start = float(edges[0])
+    shapes = _law_shapes(np.log((edges - origin) / (start - origin)))
+    weights = 1 / (variance + (TAIL_MISFIT_SHARE * np.maximum(counts, 0.0)) ** 2)
+    precision = (shapes**2) @ weights
+    masses = np.maximum(shapes @ (weights * counts) / precision, 0.0)
+    gaps = counts - masses[:, None] * shapes
+    misfit = gaps**2 @ weights
+    # Too few rows are noise in any case; too many may be rows that are no tail.
+    excess = np.maximum(gaps[np.argmin(misfit)], 0.0) ** 2 @ weights
+    if excess > _likely_excess(len(counts)):
+        return None
+    # The mass is integrated out: its own likelihood is the narrower, the more precise.
+    log_posterior = -(misfit + np.log(precision)) / 2
+    posterior = np.exp(log_posterior - log_posterior.max())
+    return TailLaw(origin, start, masses, posterior / posterior.sum())
+
+
+def _likely_excess(bins: int) -> float:
+    """The most that noise alone adds to the sum of squared positive gaps, likely."""
+    # The square of a standard normal number where it is positive, else zero, has mean
+    # 1/2 and variance 5/4.
+    return bins / 2 + MAX_MISFIT_SIGMAS * math.sqrt(5 / 4 * bins)
+
+
+def _law_shapes(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mass of every bin under every law of the grid, up to a factor for each."""
+    widths = np.diff(logs)
+    places = (np.arange(_POINTS_PER_BIN) + 0.5) / _POINTS_PER_BIN
+    points = logs[:-1, None] + widths[:, None] * places
+    alpha = np.repeat(LINEAR_EXPONENTS, QUADRATIC_EXPONENTS.size)[:, None, None]
+    beta = np.tile(QUADRATIC_EXPONENTS, LINEAR_EXPONENTS.size)[:, None, None]
+    log_density = -alpha * points - beta * points**2
+    # A law that rises for many octaves fits nothing; its square must be finite.
+    density = np.exp(np.minimum(log_density, MAX_LOG_DENSITY))
+    return np.asarray(density.mean(axis=2) * widths)
