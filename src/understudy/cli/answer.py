@@ -1,4 +1,4 @@
-"""`understudy answer`: counts and shares estimated from a release, with intervals.
+"""`understudy answer`: questions answered from a release, with intervals.
 Nothing is spent: only what was released is used.
 """
 
@@ -13,22 +13,33 @@ from understudy.cli import options
 from understudy.cli.terminal.layout import report, report_json
 
 
-@click.command(short_help="Counts and shares from a release, with intervals.")
+@click.command(short_help="Answers from a release, with intervals.")
 @click.argument("release", type=options.PATH_TYPE)
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION…")
 @options.as_json
 def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
-    """Estimate `count where …` or `share where …` from RELEASE, with a 95 % interval for
-    the true answer.
+    """Estimate counts, shares, sums, means and quantiles from RELEASE, with a 95 %
+    interval for the true answer. A question is `count where …`, `share where …` or SQL.
 
-    Example: understudy answer people.understudy "count where age > 60 and sex = 'F'"
+    Examples: understudy answer people.understudy "count where age > 60 and sex = 'F'"
+    or "SELECT sex, AVG(age) FROM people GROUP BY sex"
     """
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.queries.results import AnswerTable
     from understudy.releases.release import load_release
 
     loaded = load_release(release)
     answers = [loaded.answer(question) for question in questions]
     if as_json:
-        report_json([asdict(each) for each in answers])
+        report_json(
+            [
+                each.to_dict() if isinstance(each, AnswerTable) else asdict(each)
+                for each in answers
+            ]
+        )
         return
-    report([f"{each.question}: {each}" for each in answers])
+    for each in answers:
+        if isinstance(each, AnswerTable):
+            report(each.lines())
+        else:
+            report([f"{each.question}: {each}"])

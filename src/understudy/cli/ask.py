@@ -46,6 +46,11 @@ _own_epsilon = click.option(
     ),
 )
 @options.delta
+@click.option(
+    "--release",
+    type=options.PATH_TYPE,
+    help="Release of the same table: what it answers within --within is free.",
+)
 @click.option("--analyst", default="", metavar="NAME", help="Who asks.")
 @click.option("--purpose", default="", metavar="TEXT", help="What for, for the ledger.")
 @options.neighbours
@@ -59,6 +64,7 @@ def ask(
     ledger: Path | None,
     budget: str | None,
     delta: str | None,
+    release: Path | None,
     analyst: str,
     purpose: str,
     neighbours: str,
@@ -72,6 +78,7 @@ def ask(
     """
     _check_precision(within, epsilon)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.releases.release import load_release
     from understudy.workflow.questions import ask as ask_question
 
     answer = ask_question(
@@ -86,6 +93,7 @@ def ask(
         analyst=analyst,
         purpose=purpose,
         neighbours=neighbours,
+        release=None if release is None else load_release(release),
     )
     if as_json:
         cost = None if answer.cost is None else float(answer.cost.amount)

@@ -44,7 +44,7 @@ class GroupValues:
 
 
 @dataclass
-class _GroupSearch:
+class _QuantileState:
     """What is known of one group: noisy sums by probe."""
 
     low: int
@@ -103,7 +103,7 @@ def search_quantiles(
     """
     doubt = (1 - ANSWER_CONFIDENCE) / search.probes
     margin = NoiseScale(law, scale).half_width(doubt)
-    states = [_GroupSearch(search.low, search.high, margin) for _ in groups]
+    states = [_QuantileState(search.low, search.high, margin) for _ in groups]
     up, down = search.weights
     for _ in range(search.probes):
         noise = draw(law, scale, (len(groups),))

@@ -100,7 +100,9 @@ class QueryPlan:
         """A name for a statistic of these groups: the same for all questions that need
         it.
         """
-        named = set(statistic.valued).union(key.column for key in self.query.keys)
+        named = set(statistic.value_columns).union(
+            key.column for key in self.query.keys
+        )
         if isinstance(statistic, DistinctCount) and not statistic.is_unit:
             named.add(statistic.column)
         for condition in (self.condition, statistic.condition):

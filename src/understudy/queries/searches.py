@@ -41,7 +41,7 @@ class QuantileSearch:
     condition: Predicate | None = None
 
     @property
-    def valued(self) -> tuple[str, ...]:
+    def value_columns(self) -> tuple[str, ...]:
         """The column that rows must have a value in."""
         return (self.column,)
 
@@ -95,7 +95,7 @@ class DistinctCount:
     condition: Predicate | None = None
 
     @property
-    def valued(self) -> tuple[str, ...]:
+    def value_columns(self) -> tuple[str, ...]:
         """Missing values are none: that is decided by the cells."""
         return ()
 

@@ -62,10 +62,10 @@ class ColumnFactor:
 @dataclass(frozen=True)
 class Statistic:
     """The sum, over the rows of each group that meet the condition and have a value in
-    all of `valued`, of the product of the factors: without factors, their number.
+    all of `value_columns`, of the product of the factors: without factors, their number.
     """
 
-    valued: tuple[str, ...] = ()
+    value_columns: tuple[str, ...] = ()
     factors: tuple[ColumnFactor, ...] = ()
     condition: Predicate | None = None
 
@@ -76,7 +76,11 @@ class Statistic:
             for each in self.factors
         ]
         condition = None if self.condition is None else str(self.condition)
-        return {"valued": self.valued, "factors": factors, "condition": condition}
+        return {
+            "value_columns": self.value_columns,
+            "factors": factors,
+            "condition": condition,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +158,13 @@ def reach_of_groups(
         seen[numbers] = True
     # A cell that is no number has no place on the lattice and adds nothing: 0 is always
     # possible where a column is added up.
-    if statistic.valued:
+    if statistic.value_columns:
         least = np.minimum(least, 0)
         most = np.maximum(most, 0)
     # A group that no cell is in is not moved by any row.
     least[~seen] = 0
     most[~seen] = 0
-    absent = may_vanish or bool((~inside).any()) or bool(statistic.valued)
+    absent = may_vanish or bool((~inside).any()) or bool(statistic.value_columns)
     return GroupReach(least, most, absent)
 
 
@@ -179,7 +183,7 @@ def _cell_spans(
     magnitude = max(abs(int(low.min())), abs(int(high.max())))
     if magnitude > MAX_FACTOR_PRODUCT:
         raise Refused(
-            f"{', '.join(statistic.valued)}: the bounds are too wide for the step. Use"
+            f"{', '.join(statistic.value_columns)}: the bounds are too wide for the step. Use"
             " a coarser step, or narrower bounds. Nothing was spent"
         )
     dtype = exact_integer_dtype(magnitude)

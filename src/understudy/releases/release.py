@@ -17,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import Refused
+from understudy.queries.query import Query
+from understudy.queries.results import AnswerTable
 from understudy.releases.answers.answer import Answer, answer_question
+from understudy.releases.answers.query_answer import answer_query, is_query
 from understudy.releases.answers.question import Question
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.card.recoded_columns import recoding_lines
@@ -211,30 +214,36 @@ class Release(ReleaseContents):
             for name, columns in tidy_tables(self.schema, self.measurements).items()
         }
 
-    # A text is an iterable of texts too; the first overload is the one that counts.
+    # A text is an iterable of texts too; the first overloads are those that count.
     @overload
-    def answer(  # type: ignore[overload-overlap]
-        self, question: str | Question | Predicate
-    ) -> Answer: ...
+    def answer(self, question: Query) -> AnswerTable: ...
+
+    @overload
+    def answer(self, question: Question | Predicate) -> Answer: ...
+
+    @overload
+    def answer(self, question: str) -> Any: ...
 
     @overload
     def answer(
-        self, question: Iterable[str | Question | Predicate]
-    ) -> list[Answer]: ...
+        self, question: Iterable[str | Query | Question | Predicate]
+    ) -> list[Any]: ...
 
-    def answer(
-        self,
-        question: str | Question | Predicate | Iterable[str | Question | Predicate],
-    ) -> Answer | list[Answer]:
+    def answer(self, question: object) -> Any:
         """An estimate with a 95 % interval, at no cost.
 
         A question is a text (`count where age > 60 and sex = 'F'`, or `share where …`),
-        a `Question`, or a predicate, whose rows are counted. Several questions give a
-        list of answers.
+        a `Question`, or a predicate, whose rows are counted: these give one `Answer`. SQL
+        or a query (`us.mean("income").by("sex")`) gives an `AnswerTable`. Several
+        questions give a list of answers.
         """
         if isinstance(question, Iterable) and not isinstance(question, str | bytes):
-            return [answer_question(self.evidence, each) for each in question]
-        return answer_question(self.evidence, question)
+            return [self.answer(each) for each in question]
+        if is_query(question):
+            assert isinstance(question, str | Query)
+            return answer_query(self.evidence, question)
+        assert not isinstance(question, Query)
+        return answer_question(self.evidence, question)  # type: ignore[arg-type]
 
     # -- files
 

@@ -34,7 +34,7 @@ class CellSumQuery:
 
     def sql(self, relation: str, statistics: Sequence[Statistic]) -> str:
         """One row for each cell that occurs: its codes, then the sums."""
-        added = {name for statistic in statistics for name in statistic.valued}
+        added = {name for statistic in statistics for name in statistic.value_columns}
         indices = {name: self._index_sql(name) for name in sorted(added)}
         codes = [
             self._code_sql(name, codec, indices.get(name))
@@ -100,7 +100,7 @@ class CellSumQuery:
     def _sum_sql(self, statistic: Statistic, indices: Mapping[str, str]) -> str:
         terms = [_factor_sql(factor, indices) for factor in statistic.factors]
         product = " * ".join(terms) or "1"
-        present = [f"{indices[name]} IS NOT NULL" for name in statistic.valued]
+        present = [f"{indices[name]} IS NOT NULL" for name in statistic.value_columns]
         if not present and not terms:
             return "count(*)"
         term = f"CASE WHEN {' AND '.join(present)} THEN {product} ELSE 0 END"

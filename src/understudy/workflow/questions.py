@@ -21,11 +21,14 @@ from understudy.accounting.questions.question_run import (
 )
 from understudy.curator.context import Draw
 from understudy.curator.questions import QuestionCurator
+from understudy.errors import UnderstudyError
 from understudy.noise import draw_noise
 from understudy.queries.offers import Offer
 from understudy.queries.plan import QueryPlan
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
+from understudy.releases.answers.query_answer import answer_query, meets_precision
+from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
@@ -63,12 +66,14 @@ class Session:
         ledger: Ledger,
         run: QuestionRun,
         analyst: str,
+        release: Release | None = None,
         draw: Draw = draw_noise,
     ) -> None:
         self._schema = schema
         self._ledger = ledger
         self._run = run
         self._analyst = analyst
+        self._release = release
         self._curator = QuestionCurator(table=table, run=run, draw=draw)
 
     def price(
@@ -93,6 +98,9 @@ class Session:
         """The answer to a question: within a ± at 95 %, or at an ε of its own."""
         plan = plan_question(question, self._schema)
         offer = self._offer(plan, within, epsilon)
+        free = self._answer_free(plan, within)
+        if free is not None:
+            return free
         for order in offer.orders:
             # An analyst to whom a stored answer is new pays for it from their limit.
             if order.earlier:
@@ -105,6 +113,19 @@ class Session:
             basis=BASIS_MEASURED_NOW if is_new else BASIS_STORED,
             cost=offer.cost if is_new else None,
         )
+
+    def _answer_free(self, plan: QueryPlan, within: float | None) -> AnswerTable | None:
+        """The answer of the release, if all its numbers are exact enough. What decides
+        is the release alone: no row is looked at.
+        """
+        if self._release is None or within is None:
+            return None
+        try:
+            answer = answer_query(self._release.evidence, plan.query)
+        except UnderstudyError:
+            # The release has another schema, or the question is none for a release.
+            return None
+        return answer if meets_precision(answer, within) else None
 
     def _offer(
         self, plan: QueryPlan, within: float | None, epsilon: Number | None
@@ -137,10 +158,12 @@ def session(
     delta: Number | None = None,
     analyst: str = "",
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    release: Release | None = None,
     run: str = QUESTIONS_EVENT,
 ) -> Session:
     """Questions to one table: they share one run on its ledger, opened with `budget`
-    (the ε of all its questions together) if there is none.
+    (the ε of all its questions together) if there is none. What a `release` of the same
+    table answers exactly enough is free.
 
     >>> import tempfile
     >>> from understudy.queries import count
@@ -177,6 +200,7 @@ def session(
             ledger=account,
             run=open_question_run(account, whole, run, describe_table(source)),
             analyst=analyst,
+            release=release,
         )
     except BaseException:
         account.close()
@@ -196,13 +220,15 @@ def ask(
     analyst: str = "",
     purpose: str = "",
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    release: Release | None = None,
 ) -> AnswerTable:
     """Answer one question about private rows, as SQL or as a query, with an interval.
 
     `within` is the ± at 95 % that counts and sums must have, `epsilon` what the question
     may cost by itself. It is charged to the run of questions of the ledger, which
     `budget` opens the first time: the ε of all questions together. What was answered
-    before is not charged again, and better precision costs the difference.
+    before is not charged again, and better precision costs the difference. What a
+    `release` of the same table answers within the ± is free.
 
     >>> import tempfile
     >>> from understudy.queries import mean
@@ -225,5 +251,6 @@ def ask(
         delta=delta,
         analyst=analyst,
         neighbours=neighbours,
+        release=release,
     ) as opened:
         return opened.ask(question, within=within, epsilon=epsilon, purpose=purpose)

@@ -150,7 +150,7 @@ class Listed:
     def _term(self, statistic: Statistic, row: Row) -> int:
         """What one row adds."""
         product = 1
-        for name in statistic.valued:
+        for name in statistic.value_columns:
             codec, cell = self._schema.codecs[name], to_plain_cell(row[name])
             if cell is None or not codec.is_value[codec.code(cell)]:
                 return 0

@@ -86,7 +86,7 @@ def answer_question(evidence: Evidence, asked: str | Question | Predicate) -> An
     """Answer one question from what is known of a release; see `Release.answer`."""
     question = question_of(asked, evidence.schema)
     clique = _question_clique(question, evidence)
-    coverage = _cover_question(question, evidence, clique)
+    coverage = cover_predicate(question.predicate, evidence, clique)
     if not coverage.possible.any():
         return Answer(
             str(question), 0.0, 0.0, 0.0, True, BASIS_IMPOSSIBLE, question.kind
@@ -129,15 +129,17 @@ def _question_clique(question: Question, evidence: Evidence) -> Clique:
     return clique
 
 
-def _cover_question(
-    question: Question, evidence: Evidence, clique: Clique
+def cover_predicate(
+    predicate: Predicate | None, evidence: Evidence, clique: Clique
 ) -> CellCoverage:
-    """Which cells a question takes, surely and possibly, and which share of each."""
-    if question.predicate is None:
-        everything = np.ones((), np.bool_)
-        return CellCoverage(everything, everything, np.ones(()))
+    """Which cells of a clique a predicate takes, surely and possibly, and which share
+    of each; everything without one.
+    """
     schema = evidence.schema
-    closed, opened = apply_cell_passes(question.predicate, schema, clique)
+    if predicate is None:
+        everything = np.ones(schema.sizes(clique), np.bool_)
+        return CellCoverage(everything, everything, everything.astype(np.float64))
+    closed, opened = apply_cell_passes(predicate, schema, clique)
     coverage = cover_cells(
         closed.predicate, schema, clique, closed.codecs, evidence.bin_densities
     )
