@@ -171,3 +171,34 @@ def test_a_statement_says_what_each_analyst_was_answered(ledger, run):
     assert (ada.analyst, ada.limit, ada.questions) == ("ada", ONE, 1)
     assert ada.epsilon == epsilon_of(Accounting.GDP, Fraction("0.01"), ONE.delta)
     assert ada.to_dict()["amounts"] == {"gdp": Fraction("0.01")}
+
+
+def test_a_limit_that_is_not_checked_would_be_found_later(ledger, run, monkeypatch):
+    """The teeth: what a broken version lets through, an honest one refuses to open."""
+    ledger.grant(ONE, analyst="ada")
+    allowed = mu_squared_for(ONE)
+    run.charge(gdp(allowed), digest_of(1), analyst="ada")
+    monkeypatch.setattr(AnalystSpending, "fits_limit", lambda *_: True)
+    run.charge(gdp(allowed / 100), digest_of(2), analyst="ada")
+    ledger.verify()
+    monkeypatch.undo()
+    with pytest.raises(LedgerTampered, match="beyond the limit of its analyst"):
+        ledger.verify()
+
+
+@pytest.mark.parametrize("refund", [Fraction(1, 2), Fraction(0)])
+def test_a_charge_that_pays_something_back_is_found(ledger, run, monkeypatch, refund):
+    """The teeth: a version that forgets a part of what an analyst has spent, such as
+    when a better answer replaces an earlier one.
+    """
+    run.charge(gdp("0.01"), digest_of(1), analyst="ada")
+    honest = AnalystSpending.add_cost
+
+    def pay_back(self, cost):
+        return honest(self, Cost(cost.accounting, cost.amount * refund))
+
+    monkeypatch.setattr(AnalystSpending, "add_cost", pay_back)
+    run.charge(gdp("0.02"), digest_of(1), analyst="ada")
+    monkeypatch.undo()
+    with pytest.raises(LedgerTampered, match="charges its analyst other than it says"):
+        ledger.verify()

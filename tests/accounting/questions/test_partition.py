@@ -14,7 +14,11 @@ from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.questions.partition import PartitionScope, ScopedSpending
+from understudy.accounting.questions.partition import (
+    PartitionScope,
+    PartitionTally,
+    ScopedSpending,
+)
 from understudy.errors import BudgetExceeded, LedgerTampered, Refused
 
 NORTH, SOUTH = frozenset({0}), frozenset({1})
@@ -95,11 +99,44 @@ def test_no_unit_pays_more_than_the_run_is_charged(charged):
         assert ScopedSpending.of_facts(facts) == spending
 
 
-def test_parallel_composition_under_replace_would_be_caught():
-    """The teeth: the largest part alone is less than a replaced unit pays."""
+def charge_all(charged, neighbours):
+    """What a run is charged for these, and what some pair of units pays."""
+    spending, total = ScopedSpending(), Fraction(0)
+    for column, held, amount in charged:
+        scope = PartitionScope(column, "d", 3, held)
+        total += spending.charge(pure(amount), scope, neighbours).amount
+    return total, worst_pair(charged, neighbours, {"a": 3, "b": 3})
+
+
+def the_largest_alone(self, neighbours):
+    return PartitionTally.honest(self, Neighbours.ADD_REMOVE)
+
+
+def the_smallest(self, neighbours):
+    return min(self.cells.values(), default=(Fraction(0), Fraction(0)))
+
+
+@pytest.mark.parametrize("broken", [the_largest_alone, the_smallest])
+def test_a_broken_composition_is_caught(monkeypatch, broken):
+    """The teeth: parallel composition under replace, or of the cheapest part, charges
+    less than some unit pays.
+    """
     charged = [("a", NORTH, Fraction(1, 5)), ("a", SOUTH, Fraction(1, 4))]
-    mutant = Fraction(1, 4)
-    assert worst_pair(charged, Neighbours.REPLACE, {"a": 2}) > mutant
+    total, worst = charge_all(charged, Neighbours.REPLACE)
+    assert worst <= total
+    monkeypatch.setattr(
+        PartitionTally, "honest", PartitionTally.worst_unit, raising=False
+    )
+    monkeypatch.setattr(PartitionTally, "worst_unit", broken)
+    total, worst = charge_all(charged, Neighbours.REPLACE)
+    assert worst > total
+
+
+def test_columns_that_were_taken_for_one_partition_would_be_caught():
+    """The teeth: region = North and sex = F are not disjoint, and both count."""
+    charged = [("a", NORTH, Fraction(1, 5)), ("b", SOUTH, Fraction(1, 4))]
+    total, worst = charge_all(charged, Neighbours.ADD_REMOVE)
+    assert total == worst == Fraction(9, 20)
 
 
 def test_cells_of_two_schemas_are_not_the_same_partition():
