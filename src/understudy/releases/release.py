@@ -307,11 +307,19 @@ class Release(ReleaseContents):
         )
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>"
-            for name, text in self._summary_facts()
+        # What the guarantee rests on may be long, so it is folded.
+        details = "".join(
+            f"<li>{escape(line)}</li>" for line in self.guarantee.details()
         )
-        return f"<table><caption>Understudy release</caption>{rows}</table>"
+        folded = f"<details><summary>What this rests on</summary><ul>{details}</ul></details>"
+        rows = "".join(
+            '<tr><th style="text-align:left">'
+            f'{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
+            for name, text in self._summary_facts()
+            if name
+        )
+        table = f"<table><caption>Understudy release</caption>{rows}</table>"
+        return f"{table}{folded if details else ''}"
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:

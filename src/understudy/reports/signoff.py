@@ -24,9 +24,9 @@ from understudy.errors import Refused
 from understudy.findings import Fact
 from understudy.releases import Release
 from understudy.releases.release import load_release
-from understudy.reports.declared_domain import DeclaredDomain, list_declared_domains
 from understudy.reports.handed_file import HandedFile
 from understudy.reports.page_template import load_page_template, read_asset
+from understudy.schema.declared_domain import DeclaredDomain, list_declared_domains
 from understudy.svg import Markup, shorten_text
 from understudy.text import format_count
 from understudy.version import PACKAGE_VERSION
@@ -133,7 +133,9 @@ class SignOff:
                 f"The last day ({self.until}) lies before the release ({day}). Nothing"
                 " was written."
             )
-        object.__setattr__(self, "domains", list_declared_domains(self.release.schema))
+        listed = list_declared_domains(self.release.schema)
+        released = tuple(d for d in listed if d.name in self.release.schema)
+        object.__setattr__(self, "domains", released)
 
     def to_html(self) -> str:
         """The sheet: prints on one page of A4, loads nothing and runs no script."""
@@ -194,7 +196,7 @@ class SignOff:
                 "max_rows": promise.max_rows,
             },
             "meaning": [] if meaning is None else list(meaning.lines()),
-            "columns": [domain.to_dict() for domain in self.domains],
+            "columns": [_domain_facts(domain) for domain in self.domains],
             "public": list(promise.public),
             "learned": list(promise.learned),
             "not_protected": list(promise.invariants),
@@ -307,6 +309,17 @@ def _parse_day(day: date | str | None) -> date | None:
         raise Refused(
             "The last day is a date such as 2030-12-31. Nothing was written."
         ) from None
+
+
+def _domain_facts(domain: DeclaredDomain) -> dict[str, Fact]:
+    return {
+        "name": domain.name,
+        "type": domain.type,
+        "values": list(domain.values),
+        "min": domain.low,
+        "max": domain.high,
+        "source": domain.source,
+    }
 
 
 def _spell_pair(pair: tuple[Fraction, Fraction]) -> str:

@@ -175,6 +175,12 @@ class Schema:
         """The position of every column of the release."""
         return {name: position for position, name in enumerate(self)}
 
+    def _repr_html_(self) -> str:
+        # Imported here: what writes a schema down needs the class itself.
+        from understudy.schema.declared_domain import schema_html
+
+        return schema_html(self)
+
     def __getitem__(self, name: str) -> Column:
         if name not in self.by_name:
             raise SchemaError(f'column "{name}" is not in the schema')
