@@ -22,7 +22,8 @@ def test_a_draft_leaves_values_and_bounds_open(
         "smoker": "boolean",
         "note": "categorical",
     }
-    assert draft["age"] == Integer(name="age")
+    # What everybody knows of ages is no bound of the rows.
+    assert (draft["age"].min, draft["age"].max) == (0, 120)
     assert draft["sex"] == Categorical(name="sex")
     assert CANARY not in (tmp_path / "draft.yaml").read_text()
 
@@ -42,7 +43,7 @@ def test_public_domains_writes_them_down(
 def test_json_says_what_is_open(shell: Shell, people: Path) -> None:
     told = shell("describe", people, "-o", "draft.yaml", "--json").json
     assert {c["name"]: c["open"] for c in told["columns"]} == {
-        "age": "bounds",
+        "age": None,
         "sex": "values",
         "smoker": None,
         "note": "values",
@@ -66,7 +67,7 @@ def test_a_draft_can_be_used_as_it_is(
         "--json",
     )
     assert done.code == 0, done.err
-    assert "the bounds of age" in done.json["learned"]
+    assert "the values of sex, note" in done.json["learned"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_an_edited_schema_is_not_written_over_by_accident(
     )
     assert "max: 90" in edited.read_text()
     assert shell("describe", people, "-o", "edited.yaml", "--overwrite").code == 0
-    assert Schema.load(edited)["age"] == Integer(name="age")
+    assert "max: 90" not in edited.read_text()
 
 
 def test_a_decimal_comma_is_declared(shell: Shell, tmp_path: Path) -> None:

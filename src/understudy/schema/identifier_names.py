@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from understudy.schema.name_words import split_name_words
 
 _IDENTIFIER_WORDS = frozenset({
     "id", "uid", "uuid", "guid", "pid", "key", "ssn", "nino", "nif", "nie", "dni",
@@ -11,6 +11,18 @@ _IDENTIFIER_WORDS = frozenset({
     "street", "addr", "name", "surname", "lastname", "firstname", "fullname",
     "forename", "username", "login", "nickname", "passport", "licence", "license",
     "vin", "url", "ip", "signature", "fingerprint", "photo",
+    # German
+    "vorname", "nachname", "familienname", "adresse", "anschrift", "strasse",
+    "telefon", "handy", "kennung", "kontonummer", "sozialversicherungsnummer",
+    # French
+    "nom", "prenom", "rue", "courriel", "portable", "identifiant", "matricule",
+    # Spanish and Portuguese
+    "apellido", "apellidos", "apelido", "sobrenome", "direccion", "endereco",
+    "morada", "telefono", "telefone", "correo", "cedula", "celular", "movil",
+    # Italian
+    "cognome", "indirizzo", "cellulare",
+    # Dutch
+    "naam", "voornaam", "achternaam", "adres", "telefoon", "bsn",
 })  # fmt: skip
 """Words that name a person, or a thing that leads to one, alone or at the end of a
 column's name.
@@ -27,18 +39,33 @@ _PERSON_WORDS = frozenset({
 })  # fmt: skip
 """Words before `name` that make it a person's: `patient_name`, but not `drug_name`."""
 
-_NUMBER_WORDS = frozenset({"number", "no", "nr", "num"})
+_NUMBER_WORDS = frozenset({
+    "number", "no", "nr", "num", "nummer", "numero",
+})  # fmt: skip
 
 _NUMBERED_WORDS = frozenset({
     "patient", "account", "card", "policy", "case", "customer", "member", "record",
-    "insurance",
+    "insurance", "paciente", "paziente", "kunden", "patienten", "client", "cliente",
 })  # fmt: skip
 """Words whose number identifies a person: `patient_number`, but not `house_number`."""
 
-# Between letters and anything else, and where capitals begin: homeAddress, userID.
-_WORD_BREAK_REGEX = re.compile(
-    r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-)
+_JOINED_ID_STEMS = frozenset({
+    "patient", "pat", "person", "pers", "user", "client", "customer", "cust", "member",
+    "employee", "emp", "student", "stud", "subject", "subj", "respondent", "resp",
+    "participant", "case", "record", "rec", "row", "obs", "family", "fam", "household",
+    "house", "h", "hh", "indiv", "individual", "account", "acct", "visit", "study",
+    "sample", "school", "teacher", "national", "tax",
+})  # fmt: skip
+"""What stands before `id` where a name has no space: `familyid`, but not `covid`."""
+
+_PERSON_NOUNS = frozenset({
+    "patient", "person", "subject", "respondent", "participant", "client", "customer",
+    "employee", "student", "pupil", "member", "individual", "household", "proband",
+    "user", "patientin", "kunde", "haushalt", "teilnehmer", "versicherte", "sujet",
+    "menage", "paciente", "persona", "cliente", "sujeto", "hogar", "paziente",
+    "soggetto", "klant", "deelnemer", "huishouden", "pessoa", "sujeito", "domicilio",
+})  # fmt: skip
+"""Nouns that name whoever a row is about."""
 
 
 def guess_identifier(name: str) -> bool:
@@ -63,14 +90,30 @@ def guess_identifier(name: str) -> bool:
         last = words[-1]
         if last in _NUMBERED_WORDS:
             return True
+    # Romance languages put the number first: numero de paciente.
+    if words[0] == "numero" and last in _NUMBERED_WORDS:
+        return True
     if last == "name":
         return len(words) == 1 or words[-2] in _PERSON_WORDS
+    if last.endswith("id") and last[:-2] in _JOINED_ID_STEMS:
+        return True
     return last in _IDENTIFIER_WORDS or words[0] in _LEADING_IDENTIFIER_WORDS
 
 
+def names_person(name: str) -> bool:
+    """Whether a column is called after whoever a row is about: a column of numbers or
+    codes under such a name numbers people, and one of words describes them.
+
+    >>> [name for name in ("Subject", "proband", "subject_area") if names_person(name)]
+    ['Subject', 'proband']
+    """
+    words = _split_words(name)
+    return len(words) == 1 and words[0] in _PERSON_NOUNS
+
+
 def _split_words(name: str) -> list[str]:
-    """The words of a name in lower case, without the numbers at its end (`phone 2`)."""
-    words = [word.lower() for word in _WORD_BREAK_REGEX.split(name) if word]
+    """The words of a name without the numbers at its end (`phone 2`)."""
+    words = split_name_words(name)
     while len(words) > 1 and words[-1].isdigit():
         words.pop()
     return words

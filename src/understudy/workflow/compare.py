@@ -13,7 +13,7 @@ from understudy.evaluation.utility import INTERNAL_MARKING, MarginalComparison
 from understudy.evaluation.utility import compare_marginals as compare_tables
 from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.tables import Table, TableSource
-from understudy.tables.drafting.draft import draft_schema
+from understudy.tables.drafting.draft import draft_observed_schema
 from understudy.workflow.open import TableLike, open_source
 
 LABEL_NOT_IN_REAL = "(not in the real table)"
@@ -111,13 +111,10 @@ def _draft_schema(real: TableSource, holdout: TableSource | None) -> Schema:
     """What the real rows look like, those of the holdout too: a value that only one of
     them has must not set its rows apart.
     """
-    known = draft_schema(real, public_domains=True, rare_below=1)
+    known = draft_observed_schema(real)
     if holdout is None:
         return known
-    apart = {
-        column.name: column
-        for column in draft_schema(holdout, public_domains=True, rare_below=1).columns
-    }
+    apart = {column.name: column for column in draft_observed_schema(holdout).columns}
     return replace(
         known,
         columns=tuple(

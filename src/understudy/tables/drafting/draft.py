@@ -44,8 +44,12 @@ from understudy.tables.drafting.cell_summary import (
 from understudy.tables.drafting.draft_domain import (
     DEFAULT_RARE_BELOW,
     MAX_DRAFT_VALUES,
-    find_lattice_range,
     with_domain,
+)
+from understudy.tables.drafting.number_draft import (
+    KEY_NOTE,
+    draft_number,
+    propose_number_facts,
 )
 from understudy.tables.drafting.repeating_ids import propose_unit
 from understudy.tables.drafting.spelling import describe_spelling
@@ -75,13 +79,6 @@ from understudy.tables.sql.let_columns import QueryLayers
 MIN_LABELLED_CELLS = 20
 """Filled cells from which texts that nearly all differ are taken for a key."""
 
-MIN_KEY_CELLS, MIN_KEY_DISTINCT = 100, Fraction(999, 1000)
-"""Filled cells, and the part of them that must differ, for numbers to be a key."""
-
-MIN_LONG_KEY = 10**6
-"""Numbers from here on that nearly all differ are keys even where they leave gaps."""
-
-KEY_NOTE = "nearly every cell is different"
 SPAN_NOTE = "lengths of time, in seconds"
 
 BOOLEAN_WORD_PAIRS = (
@@ -105,14 +102,30 @@ def draft_schema(
     that at least `rare_below` rows of the table hold.
     """
     columns = [
-        _with_storage_type(_draft_column(source, name), source.dtypes.get(name))
-        for name in source.names
+        propose_number_facts(source, column) for column in _draft_columns(source)
     ]
     if public_domains:
         columns = [
             with_domain(source, column, rare_below=rare_below) for column in columns
         ]
     return Schema(columns=tuple(columns))
+
+
+def draft_observed_schema(source: TableSource) -> Schema:
+    """What the rows show and nothing else, with all values and bounds: for comparisons
+    inside, never for an owner.
+    """
+    columns = [
+        with_domain(source, column, rare_below=1) for column in _draft_columns(source)
+    ]
+    return Schema(columns=tuple(columns))
+
+
+def _draft_columns(source: TableSource) -> list[Column]:
+    return [
+        _with_storage_type(_draft_column(source, name), source.dtypes.get(name))
+        for name in source.names
+    ]
 
 
 def _with_storage_type(column: Column, stated: str | None) -> Column:
@@ -133,13 +146,13 @@ def _draft_column(source: TableSource, name: str) -> Column:
     column = column_of_type(name, stored.type, dtype=source.dtypes.get(name))
     if isinstance(column, Real) and stored.type in DOUBLE_TYPES:
         note = SPAN_NOTE if _holds_spans(source, name) else ""
-        return replace(_draft_from_floats(source, column), note=note)
+        column = replace(_draft_from_floats(source, column), note=note)
     if isinstance(column, Datetime):
         return _with_resolution(source, _in_zone(column, stored.zone))
     if isinstance(column, Time):
         return _with_resolution(source, column)
-    if isinstance(column, Integer):
-        return _number_or_key(source, column, summarise_cells(source, name))
+    if isinstance(column, Integer | Real):
+        return draft_number(source, column, summarise_cells(source, name))
     return column
 
 
@@ -149,7 +162,7 @@ def _holds_spans(source: TableSource, name: str) -> bool:
     return dtype.startswith(("timedelta", "duration", "interval"))
 
 
-def _draft_from_floats(source: TableSource, column: Real) -> Column:
+def _draft_from_floats(source: TableSource, column: Real) -> Integer | Real:
     """Floats with the decimals that nearly all of them show; whole numbers turn to
     floats as soon as a frame holds an empty cell.
     """
@@ -215,7 +228,7 @@ def _draft_number(
         zeros = None if has_trailing_zeros(elected, votes) else False
         return Real(**common, step=step, decimal=marks.decimal, trailing_zeros=zeros)
     number = Integer(**common, step=int(step))
-    return _number_or_key(source, number, look)
+    return draft_number(source, number, look)
 
 
 def _draft_time(
@@ -253,22 +266,6 @@ def _labels_or_text(name: str, look: CellSummary) -> Column:
     if look.length >= 50 or (many and different > 0.5):
         return Text(name=name, note="long or mostly different texts")
     return Categorical(name=name, missing=look.missing)
-
-
-def _number_or_key(source: TableSource, column: Integer, look: CellSummary) -> Column:
-    if _is_key(source, column, look):
-        return Identifier(name=column.name, note=KEY_NOTE)
-    return column
-
-
-def _is_key(source: TableSource, column: Integer, look: CellSummary) -> bool:
-    """Numbers of which nearly none comes twice and that run through, or are long:
-    numbers of things, not amounts.
-    """
-    if look.filled < MIN_KEY_CELLS or look.distinct < MIN_KEY_DISTINCT * look.filled:
-        return False
-    low, high = find_lattice_range(source, column)
-    return high - low + 1 <= 2 * look.filled or low >= MIN_LONG_KEY
 
 
 def _draft_boolean(

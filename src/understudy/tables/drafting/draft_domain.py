@@ -15,6 +15,7 @@ from understudy.errors import SchemaError
 from understudy.schema import Categorical, Column, Lattice, Real, Schema, Time
 from understudy.schema.columns.base import check_text
 from understudy.schema.columns.codec import codec_of
+from understudy.tables.drafting.natural_limits import MAX_FLOOR_SHARE, MAX_SMALL_DOMAIN
 from understudy.tables.reading import encode
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql.let_columns import QueryLayers
@@ -61,10 +62,8 @@ def with_domain(source: TableSource, column: Column, *, rare_below: int) -> Colu
     bounds = _common_range(source, column, rare_below)
     if bounds is None:
         return replace(column, note=f"fewer than {rare_below} values, left to learn")
-    low, high = bounds
-    note = column.note
-    if bounds != find_lattice_range(source, column):
-        note = f"fewer than {rare_below} rows lie beyond a bound: widen it if you can"
+    whole = find_lattice_range(source, column)
+    (low, high), note = _prefer_natural_limits(column, bounds, whole, rare_below)
     if isinstance(column, Real):
         return replace(column, min=low * column.step, max=high * column.step, note=note)
     try:
@@ -76,6 +75,33 @@ def with_domain(source: TableSource, column: Column, *, rare_below: int) -> Colu
         )
     except SchemaError:
         return column
+
+
+def _prefer_natural_limits(
+    column: Lattice,
+    common: tuple[int, int],
+    whole: tuple[int, int],
+    rare_below: int,
+) -> tuple[tuple[int, int], str]:
+    """The bounds to draft, and what to say of them: natural limits, which the column
+    has, where few rows lie beyond the common values or where a domain is small.
+    """
+    natural = column.low, column.high
+    low, high = natural
+    is_small = low is not None and high is not None and high - low < MAX_SMALL_DOMAIN
+    # An amount that begins far from zero among most rows is bounded by them.
+    is_far = high is None and common[0] > MAX_FLOOR_SHARE * common[1]
+    chosen = list(common)
+    for side in (0, 1):
+        limit = natural[side]
+        is_trimmed = common[side] != whole[side] and not is_far
+        if limit is not None and (is_small or is_trimmed):
+            chosen[side] = limit
+    if tuple(chosen) == common:
+        rare = f"fewer than {rare_below} rows lie beyond a bound: widen it if you can"
+        kept = "" if any(limit is not None for limit in natural) else column.note
+        return common, rare if common != whole else kept
+    return (chosen[0], chosen[1]), column.note
 
 
 def _common_range(

@@ -26,7 +26,12 @@ DRESSED_NUMBER_PATTERN = (
     r"^[-+(]?[$€£¥]? ?(\d{1,3}([,.'’]\d{3})+|\d+)([.,]\d+)? ?[%$€£¥]?\)?$"
 )
 NUMBER_SIGN_PATTERN = r"[,%$€£¥'’(]"
-LOCAL_DATE_PATTERN = r"^\d{1,2}([./-])\d{1,2}[./-](\d{2}|\d{4})( .*)?$"
+LOCAL_DATE_PATTERN = (
+    r"^(\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})|\d{4}[./]\d{1,2}[./]\d{1,2}"
+    r"|[A-Z][a-z]{2,8}[ .-]+\d{1,2}[ .,-]+\d{4}|\d{1,2}[ .-]+[A-Z][a-z]{2,8}[ .,-]+\d{4})"
+    r"([ T].*)?$"
+)
+"""The day first or last, or the month by its name."""
 OPEN_QUOTE_PATTERN = r'^"[^"]*$'
 SPELLING_NOTES = {
     "number": (
