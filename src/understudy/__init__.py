@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
     from understudy.evaluation.risk.intruder import Intruder as Intruder
+    from understudy.imputation.mask_strength import MaskStrength as MaskStrength
     from understudy.inference.analysis import analyse as analyse
     from understudy.inference.analysis import combine as combine
     from understudy.inference.copies import SyntheticCopies as SyntheticCopies
@@ -88,6 +89,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
     "understudy.evaluation.risk.intruder": ("Intruder",),
+    "understudy.imputation.mask_strength": ("MaskStrength",),
     "understudy.inference.analysis": ("analyse", "combine"),
     "understudy.inference.copies": ("SyntheticCopies", "load_copies"),
     "understudy.notices": ("Notice",),
@@ -155,6 +157,7 @@ __all__ = [
     "Integer",
     "Intruder",
     "Ledger",
+    "MaskStrength",
     "Neighbours",
     "Notice",
     "Plan",

@@ -5,6 +5,7 @@ Disclosure control without differential privacy.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from understudy.cli.terminal.screen import Screen
 from understudy.cli.terminal.stop import explain_interruption
 from understudy.errors import Refused
 from understudy.text import format_count, format_percent
+
+if TYPE_CHECKING:
+    from understudy.imputation.mask_strength import MaskStrength
 
 
 @click.command(short_help="Masked copies by multiple imputation (no DP).")
@@ -37,7 +41,7 @@ from understudy.text import format_count, format_percent
     default="cart",
     show_default=True,
     metavar="NAME",
-    help="cart, norm+logit or normrank+logit.",
+    help="cart, norm+logit, normrank+logit or da-mi.",
 )
 @click.option(
     "--copies",
@@ -54,6 +58,24 @@ from understudy.text import format_count, format_percent
     show_default=True,
     metavar="N",
     help="With cart: fewest people in a leaf. More is safer.",
+)
+@click.option(
+    "--noise-copies",
+    type=click.IntRange(min=0),
+    metavar="K",
+    help="With da-mi: noisy copies of each number. More keep it nearer.",
+)
+@click.option(
+    "--noise-variance",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="V",
+    help="With da-mi: variance of each noisy copy, in variances of the column.",
+)
+@click.option(
+    "--keep-labels",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="P",
+    help="With da-mi: probability with which a label's mask shows it.",
 )
 @click.option("--simple", is_flag=True, help="Keep the models' parameters fixed.")
 @click.option(
@@ -83,6 +105,9 @@ def mask(
     method: str,
     copies: int,
     leaf_rows: int,
+    noise_copies: int | None,
+    noise_variance: float | None,
+    keep_labels: float | None,
     simple: bool,
     risk: bool,
     output: Path,
@@ -115,6 +140,7 @@ def mask(
             copies=copies,
             proper=not simple,
             leaf_rows=leaf_rows,
+            strength=_read_strength(noise_copies, noise_variance, keep_labels),
         )
         masked.write(output)
         found = masked.match_copies() if risk and masked.kept_columns else None
@@ -144,3 +170,18 @@ def mask(
     screen.line(
         "Hand out the whole folder: `us.analyse(folder, formula)` combines the copies."
     )
+
+
+def _read_strength(
+    noise_copies: int | None, noise_variance: float | None, keep_labels: float | None
+) -> MaskStrength | None:
+    """The strength of masks; None where nothing was said about it."""
+    from understudy.imputation.mask_strength import MaskStrength
+
+    given = {
+        "copies": noise_copies,
+        "variance": noise_variance,
+        "keep": keep_labels,
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    return MaskStrength(**said) if said else None  # type: ignore[arg-type]

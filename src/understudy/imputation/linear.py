@@ -36,11 +36,14 @@ class NormModel:
             self, coefficients=self.center + shift, deviation=float(deviation)
         )
 
+    def predict(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mean for each row of predictors."""
+        mean: NDArray[np.float64] = add_intercept(x) @ self.coefficients
+        return mean
+
     def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:
         """One value for each row of predictors."""
-        noise = self.deviation * rng.standard_normal(len(x))
-        values: NDArray[np.float64] = add_intercept(x) @ self.coefficients + noise
-        return values
+        return self.predict(x) + self.deviation * rng.standard_normal(len(x))
 
 
 def fit_norm(y: NDArray[np.float64], x: NDArray[np.float64]) -> NormModel:

@@ -52,6 +52,10 @@ class LogisticModel:
             self, coefficients=self.center + shift.reshape(self.center.shape)
         )
 
+    def log_chances(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Logarithm of the chance of each label, for each row of predictors."""
+        return np.log(_label_chances(add_intercept(x), self.coefficients))
+
     def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[np.int64]:
         """One label for each row of predictors."""
         chances = _label_chances(add_intercept(x), self.coefficients)

@@ -25,6 +25,12 @@ from understudy.evaluation.risk.matching import (
     match_radii,
     match_targets,
 )
+from understudy.imputation.data_augmentation import (
+    MaskedColumn,
+    draw_augmented,
+    mask_columns,
+)
+from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.sequence import (
     ColumnPlan,
     FittedColumn,
@@ -66,6 +72,7 @@ class MaskedTable:
     copies: int = 5
     proper: bool = True
     leaf_rows: int = DEFAULT_LEAF_ROWS
+    strength: MaskStrength | None = None
     entropy: int | None = None
     progress: Callable[[str], None] = lambda _: None
 
@@ -104,13 +111,23 @@ class MaskedTable:
 
     @cached_property
     def _seeds(self) -> list[SeedSequence]:
-        return SeedSequence(self.entropy).spawn(self.copies)
+        # One for each copy, and one for the masks that all copies share.
+        return SeedSequence(self.entropy).spawn(self.copies + 1)
 
     def draw(self, number: int) -> Records:
         """The rows of a copy, numbered from 0; the same ones each time."""
         rng = np.random.default_rng(self._seeds[number])
+        if self.strength is not None:
+            return draw_augmented(self._masked_columns, self.original, rng)
         copy = draw_copy(self.fitted_columns, self.original, rng, proper=self.proper)
         return self._redraw_broken(copy, rng)
+
+    @cached_property
+    def _masked_columns(self) -> list[MaskedColumn]:
+        """The columns with their masks, the same ones for every copy."""
+        assert self.strength is not None
+        rng = np.random.default_rng(self._seeds[-1])
+        return mask_columns(self.fitted_columns, self.original, self.strength, rng)
 
     def _redraw_broken(self, copy: Records, rng: Generator) -> Records:
         """The copy with rows that break a rule drawn again: what is kept are draws

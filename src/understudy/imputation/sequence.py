@@ -35,6 +35,7 @@ COLUMN_METHODS = ("cart", "norm", "normrank", "logit", "sample")
 TABLE_METHODS: Mapping[str, tuple[str, str]] = {
     "cart": ("cart", "cart"),
     "norm+logit": ("norm", "logit"),
+    "da-mi": ("norm", "logit"),
     "normrank+logit": ("normrank", "logit"),
 }
 """How a table is masked: the method of its numbers, and that of its labels."""
@@ -122,7 +123,7 @@ class FittedColumn:
         if not isinstance(column, Lattice):
             assert self.states is not None
             drawn = self.states.draw(records, rng)
-            return _with_codes(records, self.name, drawn)
+            return put_labels(records, self.name, drawn)
         places = np.full(records.rows, ABSENT_PLACE, np.int64)
         states = np.zeros(records.rows, np.int64)
         if self.states is not None:
@@ -271,9 +272,18 @@ def _round_to_lattice(values: NDArray[Any], column: Lattice) -> NDArray[np.int64
     return np.rint(clipped).astype(np.int64)
 
 
-def _with_codes(records: Records, name: str, codes: NDArray[Any]) -> Records:
+def put_labels(records: Records, name: str, codes: NDArray[Any]) -> Records:
+    """Records whose column has these codes."""
     fitting = codes.astype(records.codes[name].dtype)
     return replace(records, codes={**records.codes, name: fitting})
+
+
+def put_numbers(records: Records, name: str, values: NDArray[np.float64]) -> Records:
+    """Records whose column has these values, rounded to its lattice; none is missing."""
+    column = records.schema[name]
+    assert isinstance(column, Lattice)
+    places = _round_to_lattice(values, column)
+    return _with_places(records, name, places, np.zeros(len(places), np.int64))
 
 
 def _with_places(
@@ -287,5 +297,5 @@ def _with_places(
     edges = np.asarray(codec.edges, np.int64)
     inside = np.searchsorted(edges, places, side="right") - 1
     codes = np.where(states > 0, states - 1, np.clip(inside, 0, len(codec.bins) - 1))
-    changed = _with_codes(records, name, codes)
+    changed = put_labels(records, name, codes)
     return replace(changed, places={**records.places, name: places})

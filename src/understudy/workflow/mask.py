@@ -11,6 +11,7 @@ from pathlib import Path
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
 from understudy.evaluation.risk.assessment import resolve_roles
+from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.masked_table import MaskedTable, read_original
 from understudy.imputation.sequence import plan_columns
 from understudy.imputation.tree import DEFAULT_LEAF_ROWS
@@ -40,6 +41,7 @@ def mask(
     copies: int = DEFAULT_MASKED_COPIES,
     proper: bool = True,
     leaf_rows: int = DEFAULT_LEAF_ROWS,
+    strength: MaskStrength | None = None,
     ledger: str | Path | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -49,8 +51,9 @@ def mask(
 
     By default the quasi-identifiers of the schema are replaced and the other columns
     kept; `full` replaces every column. Direct identifiers and free text are left out.
-    `method` is `cart` (trees), `norm+logit` or `normrank+logit`; `methods` says otherwise
-    for single columns (`cart`, `norm`, `normrank`, `logit`, `sample`), and `predictors`
+    `method` is `cart` (trees), `norm+logit`, `normrank+logit` or `da-mi`, which keeps
+    draws near the original cells by masks of a `strength`; `methods` says otherwise for
+    single columns (`cart`, `norm`, `normrank`, `logit`, `sample`), and `predictors`
     what each is predicted from. Columns are drawn in the order of `replaced`. `proper`
     draws the parameters of the models too. Whoever knows the `seed` and the models knows
     the draws: keep it secret, or leave it out.
@@ -64,6 +67,8 @@ def mask(
     2 copies of 500 rows: age replaced, smoker and visits kept. Disclosure control without
     differential privacy: there is no bound on what can be inferred.
     """
+    if strength is not None and method != "da-mi":
+        raise Refused('mask: a strength of masks is for method="da-mi"')
     if copies < 1 or leaf_rows < 1:
         raise Refused("mask: give at least one copy, and leaves of at least one row")
     source = open_source(data)
@@ -90,6 +95,7 @@ def mask(
         copies=copies,
         proper=proper,
         leaf_rows=leaf_rows,
+        strength=(strength or MaskStrength()) if method == "da-mi" else None,
         entropy=seed,
         progress=progress,
     )
