@@ -235,6 +235,8 @@ def test_the_published_patterns_agree_with_the_parsers(value):
         (timedelta(days=-1, seconds=1), -86_399),
         (np.timedelta64(1500, "ms"), Fraction(3, 2)),
         (pd.Timedelta(minutes=90), 5400),
+        (np.timedelta64(2**62, "D"), 2**62 * 86_400),
+        (np.timedelta64(1_999_999_999, "ns"), Fraction(1_999_999, 10**6)),
         (np.timedelta64("NaT"), None),
         (pd.NaT, None),
     ],

@@ -57,6 +57,19 @@ _MAX_DECIMAL_PLACES = 30
 _MAX_LABEL_INTEGER = 2**128
 
 
+_SPAN_UNIT_SECONDS: Final = {
+    "W": Fraction(604_800),
+    "D": Fraction(86_400),
+    "h": Fraction(3600),
+    "m": Fraction(60),
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
+"""Units of numpy's lengths of time."""
+
+
 class UnknownCell:
     """A cell that holds an object that is no value of any column type."""
 
@@ -93,7 +106,7 @@ def _plain_value(value: object) -> Cell:
     if isinstance(value, np.datetime64):
         return _plain_moment(value)
     if isinstance(value, np.timedelta64):
-        return None if np.isnat(value) else _plain_span(value.astype("m8[us]").item())
+        return _plain_numpy_span(value)
     # A period or an interval of pandas is the text that a CSV file would hold.
     if kind.__name__ in ("Period", "Interval") and kind.__module__.startswith("pandas"):
         return str(value)
@@ -126,6 +139,19 @@ def _plain_calendar_value(value: object) -> Cell:
     if isinstance(value, time):
         return time(*_clock_fields(value))
     return _plain_span(value)
+
+
+def _plain_numpy_span(value: np.timedelta64) -> Cell:
+    """A length of time in seconds, digits beyond the microsecond cut off."""
+    if np.isnat(value):
+        return None
+    unit, count = np.datetime_data(value.dtype)
+    # Months and years have no length of their own.
+    seconds = _SPAN_UNIT_SECONDS.get(unit)
+    if seconds is None:
+        return UNKNOWN_CELL
+    micros = int(value.view(np.int64)) * count * seconds * 10**6
+    return Fraction(math.trunc(micros), 10**6)
 
 
 def _plain_span(value: object) -> Cell:
