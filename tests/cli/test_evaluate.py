@@ -246,3 +246,25 @@ def test_the_terminal_says_what_has_no_number_and_why(
     assert groups is not None, done.out
     rows = people.read_text().count("\n") - 1
     assert sum(int(n.replace(",", "")) for n in groups.groups()) == rows
+
+
+def test_json_lines_are_compared_by_the_keys_of_a_schema(
+    shell: Shell, people: Path, release: Path, schema: Path, tmp_path: Path
+) -> None:
+    frame = pl.read_csv(people, infer_schema=False)
+    frame.write_ndjson(tmp_path / "people.jsonl")
+    for words in (("--schema", schema), ("--release", release)):
+        done = shell("evaluate", "people.jsonl", "first.csv", *words, "--no-risk")
+        assert done.code == 0, done.err
+
+
+def test_a_public_table_is_read_by_the_same_options(
+    shell: Shell, people: Path, schema: Path
+) -> None:
+    odd = people.with_name("odd.csv")
+    odd.write_text(people.read_text().replace(",", "|"))
+    public = people.with_name("public.csv")
+    public.write_text(odd.read_text())
+    words = ("--schema", schema, "--epsilon", 1, "--delimiter", "|")
+    done = shell("synthesize", odd, *words, "--public", public, "-o", "out.csv")
+    assert done.code == 0, done.err

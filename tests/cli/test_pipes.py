@@ -60,3 +60,34 @@ def test_a_piped_table_is_described(shell: Shell, piped: Path, tmp_path: Path) -
     assert shell("describe", "-", "-o", "draft.yaml").code == 0
     assert list(Schema.load(tmp_path / "draft.yaml"))[:2] == ["age", "sex"]
     assert not list(piped.iterdir())
+
+
+def test_a_piped_table_is_compared(
+    shell: Shell,
+    people: Path,
+    schema: Path,
+    piped: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fewer = "".join(people.read_text().splitlines(keepends=True)[:200])
+    people.write_text(fewer)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(fewer.encode())))
+    done = shell("evaluate", "-", people, "--schema", schema, "--no-risk")
+    assert done.code == 0, done.err
+    assert "Internal: reads real data" in done.out
+    assert not list(piped.iterdir())
+
+
+def test_an_audit_of_piped_rows_needs_an_account(
+    shell: Shell, schema: Path, piped: Path, tmp_path: Path
+) -> None:
+    words = ("--schema", schema, "--epsilon", 1, "--synthesizer", "independent")
+    less = ("--runs", 100, "--canaries", 20)
+    done = shell("audit", "-", *words, *less)
+    assert done.code == 1
+    assert "name it (--ledger people.ledger)" in done.err
+    assert shell("ledger", "init", "p.ledger", "--epsilon", 3).code == 0
+    done = shell("audit", "-", *words, *less, "--ledger", "p.ledger")
+    assert done.code == 0, done.err
+    assert spent(tmp_path / "p.ledger") == 0
+    assert not list(piped.iterdir())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli import options, settings
+from understudy.cli import options, pipes, settings
 from understudy.cli.paths import check_table_input
 from understudy.cli.terminal.layout import report, report_json
 from understudy.cli.terminal.screen import Screen
@@ -65,6 +65,8 @@ if TYPE_CHECKING:
 @options.as_json
 @options.verbosity
 @click.pass_obj
+@pipes.needs_ledger_of_pipe
+@pipes.takes_piped_table("file")
 def audit(
     screen: Screen,
     file: Path | None,
@@ -105,7 +107,9 @@ def audit(
     with screen.progress(), ExitStack() as files:
         table = None
         if file is not None:
-            table = files.enter_context(open_source(file, **csv.to_dict()))
+            table = files.enter_context(
+                open_source(file, schema=schema, **csv.to_dict())
+            )
         found = run_audit(
             table,
             schema,

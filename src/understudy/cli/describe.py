@@ -58,7 +58,7 @@ DRAFT_REMINDER = (
 @options.as_json
 @options.verbosity
 @click.pass_obj
-@pipes.takes_piped_table
+@pipes.takes_piped_table("file")
 def describe(
     screen: Screen,
     file: Path,

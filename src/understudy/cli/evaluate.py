@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli import options
+from understudy.cli import options, pipes
 from understudy.cli.paths import check_outputs
 from understudy.cli.terminal.layout import report, report_json
 from understudy.cli.terminal.screen import Screen
@@ -21,6 +21,7 @@ from understudy.text import align_columns
 
 if TYPE_CHECKING:
     from understudy.reports.report import Report
+    from understudy.schema import Schema
     from understudy.tables import TableSource
 
 MAX_TITLES_PER_REASON = 8
@@ -139,6 +140,7 @@ MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
 @options.as_json
 @options.verbosity
 @click.pass_obj
+@pipes.takes_piped_table("real")
 def evaluate(
     screen: Screen,
     real: Path | None,
@@ -176,12 +178,19 @@ def evaluate(
         check_outputs([output, output.with_suffix(".json")], inputs=inputs)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.evaluation.risk import Intruder
+    from understudy.releases import load_release
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publishable_report
     from understudy.workflow.open import open_source
 
+    def known() -> Path | Schema | None:
+        # Of JSON lines a schema says which keys are columns.
+        if schema is not None or release is None:
+            return schema
+        return load_release(release).schema
+
     def open_csv(path: Path, *, only_csv: bool = True) -> TableSource:
-        return open_source(path, only_csv=only_csv, **csv.to_dict())
+        return open_source(path, only_csv=only_csv, schema=known(), **csv.to_dict())
 
     with explain_interruption(lambda: "interrupted. No report was written."):
         if without_real:

@@ -149,13 +149,14 @@ def _read_thousands(
 
 @dataclass(frozen=True, kw_only=True)
 class CsvOptions:
-    """How a CSV file is read, where it is not as most are."""
+    """How a CSV file is read, where it is not as most are; which sheet of a workbook."""
 
     delimiter: str | None
     encoding: str | None
     multiline: bool
     decimal: str | None
     thousands: str | None
+    sheet: str | None
 
     def __bool__(self) -> bool:
         return any(self.to_dict().values())
@@ -180,6 +181,11 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 CSV_OPTIONS = (
+    click.option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an Excel file that has several.",
+    ),
     click.option(
         "--thousands",
         metavar="CHAR",

@@ -23,45 +23,57 @@ from understudy.scratch import Scratch
 
 PIPE_NAME = "-"
 
-
-def takes_piped_table(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose `file` may be `-`: a CSV file on stdin."""
-
-    @wraps(command)
-    def run(*arguments: Any, file: Path, **keywords: Any) -> Any:
-        with _spool_stdin(file) as table:
-            return command(*arguments, file=table, **keywords)
-
-    return run
+Command = Callable[..., Any]
+"""A command's function."""
 
 
-def gives_piped_rows(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose `output` may be `-`, and that needs a named ledger for a `file`
-    from a pipe.
+def takes_piped_table(name: str) -> Callable[[Command], Command]:
+    """A command whose argument of this name may be `-`: a CSV file on stdin."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            with _spool_stdin(keywords[name]) as table:
+                return command(*arguments, **keywords | {name: table})
+
+        return run
+
+    return decorate
+
+
+def needs_ledger_of_pipe(command: Command) -> Command:
+    """A command that needs a named ledger for a `file` from a pipe. It goes above the
+    one that copies stdin, which gives the file another name.
     """
 
     @wraps(command)
-    def run(
-        *arguments: Any, file: Path, ledger: Path | None, output: Path, **keywords: Any
-    ) -> Any:
-        if str(file) == PIPE_NAME and ledger is None:
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if str(keywords["file"]) == PIPE_NAME and keywords["ledger"] is None:
             raise Refused(
                 "rows from a pipe have no file beside which their account could be."
                 " Open one (understudy ledger init people.ledger --epsilon E) and name"
                 " it (--ledger people.ledger). Nothing was spent."
             )
+        return command(*arguments, **keywords)
+
+    return run
+
+
+def gives_piped_rows(command: Command) -> Command:
+    """A command whose `output` may be `-`."""
+
+    @wraps(command)
+    def run(*arguments: Any, output: Path, **keywords: Any) -> Any:
         if str(output) == PIPE_NAME and keywords.get("as_json"):
             raise click.UsageError("--json and -o - would both go to stdout")
         with _collect_rows(output) as rows:
-            return command(
-                *arguments, file=file, ledger=ledger, output=rows, **keywords
-            )
+            return command(*arguments, output=rows, **keywords)
 
     return run
 
 
 @contextmanager
-def _spool_stdin(file: Path) -> Iterator[Path]:
+def _spool_stdin(file: Path | None) -> Iterator[Path | None]:
     """The file, or a private copy of what comes on stdin."""
     if str(file) != PIPE_NAME:
         yield file

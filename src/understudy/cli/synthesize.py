@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,8 +112,9 @@ if TYPE_CHECKING:
 @options.as_json
 @options.verbosity
 @click.pass_obj
+@pipes.needs_ledger_of_pipe
 @pipes.gives_piped_rows
-@pipes.takes_piped_table
+@pipes.takes_piped_table("file")
 def synthesize(
     screen: Screen,
     file: Path,
@@ -158,6 +160,10 @@ def synthesize(
 
     check_rows(rows)
     source = open_source(file, schema=schema, **csv.to_dict())
+    others = None
+    if public is not None:
+        # It may be a Parquet file, of which the CSV options say nothing.
+        others = open_source(public, only_csv=False, schema=schema, **csv.to_dict())
     account = ledger if ledger is not None else source.ledger_path
     # Chosen here and not in the run, so that an interruption can name it.
     run = resume or secrets.token_hex(8)
@@ -166,7 +172,7 @@ def synthesize(
         spent = describe_spending(account, run)
         return f"interrupted. {spent} {output} was not written."
 
-    with source, explain_interruption(explain):
+    with source, others or nullcontext(), explain_interruption(explain):
         if ledger is None and method.reads_rows:
             screen.warn(mention_other_ledgers(account))
         declared = _load_declared(schema, rows)
@@ -182,7 +188,7 @@ def synthesize(
                 neighbours=neighbours,
                 accounting=accounting,
                 workload=workload,
-                public=public,
+                public=others,
                 resume=resume,
                 seed=seed,
                 progress=screen.step,

@@ -74,9 +74,9 @@ def evaluate(
     if synthetic is None:
         synthetic = _sample_release(made, seed)
     with ExitStack() as stack:
-        sources = _Sources.open(stack, real, [synthetic, *copies], holdout)
         # The release's schema has what a run learned; the owner's may be open.
         given = schema if made is None else made.schema
+        sources = _Sources.open(stack, real, [synthetic, *copies], holdout, given)
         described, left_out = common_schema(
             sources.real, sources.synthetic[0], holdout=sources.holdout, schema=given
         )
@@ -143,9 +143,11 @@ def _sample_release(release: Release | None, seed: int) -> TableLike:
     return sampled
 
 
-def _open_in(stack: ExitStack, data: TableLike) -> TableSource:
+def _open_in(
+    stack: ExitStack, data: TableLike, schema: Schema | str | Path | None = None
+) -> TableSource:
     """The table behind a path or frame, closed with the stack unless it was open."""
-    source = open_source(data)
+    source = open_source(data, schema=schema)
     if source is not data:
         stack.callback(source.close)
     return source
@@ -174,14 +176,15 @@ class _Sources:
         real: TableLike,
         synthetic: Sequence[TableLike],
         holdout: TableLike | None,
+        schema: Schema | str | Path | None,
     ) -> _Sources:
-        original = _open_in(stack, real)
+        original = _open_in(stack, real, schema)
         # Our CSV files put an apostrophe before what a spreadsheet would run.
         unguarded = [
             _open_in(stack, table).without_formula_guards(original.names)
             for table in synthetic
         ]
-        control = None if holdout is None else _open_in(stack, holdout)
+        control = None if holdout is None else _open_in(stack, holdout, schema)
         return cls(original, unguarded, control)
 
     def check_complete(self, schema: Schema) -> None:

@@ -84,20 +84,25 @@ def open_source(
     multiline: bool = False,
     decimal: str | None = None,
     thousands: str | None = None,
+    sheet: str | None = None,
     only_csv: bool = True,
     schema: object = None,
 ) -> TableSource:
     """The table behind a path or frame; one that is open already is returned as it is.
 
-    The other arguments are those of `open_table`. They are refused for a table that is
-    no CSV file, unless `only_csv` is False: then they concern those of several tables
-    that are. Only of JSON lines does the `schema` say which columns there are.
+    The other arguments are those of `open_table`. Those of CSV files are refused for a
+    table that is none, and `sheet` for one that is no Excel file, unless `only_csv` is
+    False: then they concern those of several tables that are. Only of JSON lines does
+    the `schema` say which columns there are.
     """
     if isinstance(data, TableSource):
         return data
     # Nothing is said about CSV files, so any kind of table will do.
+    if not only_csv and not _is_workbook(data):
+        sheet = None
     if not any((delimiter, encoding, multiline, decimal, thousands)):
-        return open_table(data, header=_declared_keys(data, schema) or True)
+        keys = _declared_keys(data, schema)
+        return open_table(data, header=keys or True, sheet=sheet)
     source = open_table(
         data,
         delimiter=delimiter,
@@ -105,6 +110,7 @@ def open_source(
         multiline=multiline,
         decimal=decimal,
         thousands=thousands,
+        sheet=sheet,
     )
     if only_csv and source.kind != "csv":
         source.close()
@@ -113,6 +119,11 @@ def open_source(
             " decimal and thousands say nothing about it. Leave them out. Nothing was read"
         )
     return source
+
+
+def _is_workbook(data: object) -> bool:
+    is_path = isinstance(data, str | Path)
+    return is_path and table_kind(Path(str(data))) == "excel"
 
 
 def _declared_keys(data: object, schema: object) -> list[str]:

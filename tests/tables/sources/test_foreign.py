@@ -19,7 +19,8 @@ from pyarrow import feather
 from understudy import describe, synthesize
 from understudy.errors import TableError
 from understudy.tables import open_table
-from understudy.tables.sources import excel
+from understudy.tables.sources import excel, foreign
+from understudy.workflow.open import open_source
 
 
 def texts(path: Path) -> list[tuple[str | None, ...]]:
@@ -79,8 +80,13 @@ def test_a_first_row_of_data_is_no_header(tmp_path):
 
 def test_workbooks_that_cannot_be_one_table_are_refused(tmp_path, monkeypatch):
     several = workbook(tmp_path / "s.xlsx", [["a"], [1]], sheets=2)
-    with pytest.raises(TableError, match=r"s\.xlsx: has 2 sheets"):
+    (tmp_path / "d.csv").write_text("a\n1\n")
+    with pytest.raises(TableError, match=r"s\.xlsx: has 2 sheets. .*--sheet NAME"):
         open_table(several)
+    with pytest.raises(TableError, match="has no sheet of that name"):
+        open_table(several, sheet="canary")
+    with pytest.raises(TableError, match="is no Excel file"):
+        open_table(tmp_path / "d.csv", sheet="Sheet")
     (tmp_path / "d.xlsx").write_bytes(several.read_bytes()[:900])
     with pytest.raises(TableError, match=r"d\.xlsx: cannot be read \(BadZipFile\)"):
         open_table(tmp_path / "d.xlsx")
@@ -148,3 +154,33 @@ def test_only_one_such_file_is_read(tmp_path):
 def test_polars_writes_what_is_read(tmp_path):
     pl.DataFrame({"a": [1]}).write_ipc(tmp_path / "t.arrow", compression="zstd")
     assert texts(tmp_path / "t.arrow") == [("1",)]
+
+
+def test_a_sheet_is_chosen_by_its_name(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", [["age"], [31]], sheets=3)
+    with open_table(path, sheet="Sheet") as source:
+        assert (source.names, source.title) == (("age",), "t.xlsx")
+    with open_source(path, sheet="Sheet") as source:
+        assert source.kind == "excel"
+
+
+@pytest.mark.parametrize("name", ["t.feather", "stream.arrow", "t.dta", "t.sav"])
+def test_a_file_that_unpacks_to_far_more_is_refused(name, tmp_path, monkeypatch):
+    table = pa.table({"age": [0.0] * 5000, "note": ["x" * 60] * 5000})
+    path = tmp_path / name
+    if name == "stream.arrow":
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with pa.ipc.new_stream(path, table.schema, options=options) as writer:
+            writer.write_table(table)
+    elif name == "t.feather":
+        feather.write_feather(table, path, compression="zstd")
+    elif name == "t.dta":
+        pyreadstat.write_dta(table.to_pandas(), str(path))
+    else:
+        pyreadstat.write_sav(table.to_pandas(), str(path), compress=True)
+    with open_table(path) as source:
+        assert source.names == ("age", "note")
+    monkeypatch.setattr(foreign, "FREE_UNPACKED_BYTES", 10)
+    monkeypatch.setattr(foreign, "MAX_UNPACK_RATIO", 0.5)
+    with pytest.raises(TableError, match="times its size"):
+        open_table(path)

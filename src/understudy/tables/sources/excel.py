@@ -1,5 +1,5 @@
-"""Excel files: the only sheet of a workbook, written down as a private CSV file that is
-read as any other.
+"""Excel files: the only sheet of a workbook, or the one that is named, written down as
+a private CSV file that is read as any other.
 
 Each cell becomes a text by itself, so no cell decides how another is read; the first
 row holds the names.
@@ -28,29 +28,39 @@ from understudy.tables.sources.frame import text_of_object
 EXCEL_ENDINGS = (".xlsx", ".xlsm")
 
 
-def write_sheet(path: Path, copy: Path) -> None:
-    """Write the only sheet of a workbook to a CSV file."""
-    load_quietly(partial(_write_sheet, copy), path, extra="excel")
+def write_sheet(path: Path, copy: Path, name: str | None = None) -> None:
+    """Write the sheet of this name, or the only one of a workbook, to a CSV file."""
+    load_quietly(partial(_write_sheet, copy, name), path, extra="excel")
 
 
-def _write_sheet(copy: Path, path: Path) -> None:
+def _write_sheet(copy: Path, name: str | None, path: Path) -> None:
     openpyxl = import_module("openpyxl")
     _refuse_workbook_bomb(path)
     # Values as they were last computed, and no formulas.
     workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        sheets = workbook.worksheets
-        if len(sheets) != 1:
-            raise TableError(
-                f"{path.name}: has {len(sheets)} sheets. Save the one that is the table"
-                " as a file of its own, or as CSV. Nothing was read"
-            )
+        sheet = _choose_sheet(workbook.worksheets, name, path)
         # What a file says about its size may be wrong, and cut rows off.
-        sheets[0].reset_dimensions()
+        sheet.reset_dimensions()
         with copy.open("w", encoding="utf-8", newline="") as file:
-            _write_rows(sheets[0].iter_rows(values_only=True), csv.writer(file))
+            _write_rows(sheet.iter_rows(values_only=True), csv.writer(file))
     finally:
         workbook.close()
+
+
+def _choose_sheet(sheets: Sequence[Any], name: str | None, path: Path) -> Any:
+    """The sheet of this name; without one, the only sheet."""
+    if name is None and len(sheets) == 1:
+        return sheets[0]
+    if name is None:
+        raise TableError(
+            f"{path.name}: has {len(sheets)} sheets. Name the one that is the table:"
+            " --sheet NAME. Nothing was read"
+        )
+    for sheet in sheets:
+        if sheet.title == name:
+            return sheet
+    raise TableError(f"{path.name}: has no sheet of that name. Nothing was read")
 
 
 def _write_rows(rows: Iterable[Sequence[object]], writer: Any) -> None:

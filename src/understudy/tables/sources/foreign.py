@@ -6,13 +6,14 @@ A library's own message may quote a cell, so none is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import TableError
+from understudy.tables.sources.compressed import FREE_UNPACKED_BYTES, MAX_UNPACK_RATIO
 from understudy.version import install_command
 
 ARROW_ENDINGS = (".feather", ".arrow", ".ipc")
@@ -61,12 +62,40 @@ def _load_arrow(path: Path) -> Any:
     ipc = import_module("pyarrow.ipc")
     with path.open("rb") as file:
         opened = ipc.open_stream(file) if is_stream else ipc.open_file(file)
-        return opened.read_all()
+        if is_stream:
+            batches = iter(opened)
+        else:
+            batches = map(opened.get_batch, range(opened.num_record_batches))
+        weighed = _weigh_batches(batches, path)
+        return import_module("pyarrow").Table.from_batches(weighed, opened.schema)
+
+
+def _weigh_batches(batches: Iterable[Any], path: Path) -> Iterator[Any]:
+    """Batches of rows as they are unpacked, refused where they grow far larger than
+    their file.
+    """
+    size = 0
+    for batch in batches:
+        size += batch.nbytes
+        _refuse_heavy(size, path)
+        yield batch
+
+
+def _refuse_heavy(size: int, path: Path) -> None:
+    if size > max(FREE_UNPACKED_BYTES, MAX_UNPACK_RATIO * path.stat().st_size):
+        raise TableError(
+            f"{path.name}: unpacks to more than {MAX_UNPACK_RATIO} times its size. Save"
+            " it as CSV if you trust it. Nothing was read"
+        )
 
 
 def _load_statistics(path: Path) -> Any:
     pyreadstat = import_module("pyreadstat")
     read = getattr(pyreadstat, STATISTICS_READERS[path.suffix.lower()])
+    # What it states about itself is weighed before any row is loaded.
+    _, stated = read(str(path), metadataonly=True)
+    widths = stated.variable_storage_width.values()
+    _refuse_heavy((stated.number_rows or 0) * sum(widths), path)
     frame, about = read(str(path), apply_value_formats=False)
     for name, labels in about.variable_value_labels.items():
         # Cell by cell: the library's own conversion looks at which codes occur.

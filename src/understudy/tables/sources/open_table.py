@@ -39,12 +39,14 @@ def open_table(
     multiline: bool = False,
     decimal: str | None = None,
     thousands: str | None = None,
+    sheet: str | None = None,
 ) -> TableSource:
     """Open a CSV or Parquet file (or several, or a folder of them, or a pattern such as
     `data/*.csv`), an Excel, Arrow, Stata, SPSS or SAS file, a
     pandas, polars or pyarrow table, or a DuckDB relation.
 
-    The other arguments concern CSV: what separates cells (by default what the header
+    `sheet` names a sheet of an Excel file that has several. The other arguments concern
+    CSV: what separates cells (by default what the header
     line suggests), the encoding, the names of the columns where the file has no header
     line, whether quoted cells may hold line breaks, and how numbers are spelled where
     that is not `1234.5`: the decimal mark and the separator of thousands.
@@ -56,6 +58,10 @@ def open_table(
     else:
         paths = list_folder_tables(Path(data))
     if paths is None:
+        if sheet is not None:
+            raise TableError(
+                "a frame has no sheets. Leave `sheet` out. Nothing was read"
+            )
         return _open_frame(data)
     source = _open_files(
         paths,
@@ -64,6 +70,7 @@ def open_table(
         encoding=encoding,
         header=header,
         multiline=multiline,
+        sheet=sheet,
     )
     if folder is None:
         return source
@@ -74,14 +81,22 @@ def open_table(
 
 
 def _open_files(
-    paths: list[Path], numbers: NumberSpelling | None, **declared: Any
+    paths: list[Path],
+    numbers: NumberSpelling | None,
+    *,
+    sheet: str | None,
+    **declared: Any,
 ) -> TableSource:
     """Files of one kind as one table; what is declared concerns CSV."""
     kind = _find_common_kind(paths)
+    if sheet is not None and kind != "excel":
+        raise TableError(
+            f"{paths[0].name}: is no Excel file, so it has no sheets. Nothing was read"
+        )
     if kind == "parquet":
         return _open_parquet(paths)
     if kind != "csv":
-        return _open_single_file(paths, kind, declared["header"])
+        return _open_single_file(paths, kind, declared["header"], sheet)
     dialects = [
         read_quietly(partial(detect_dialect, path, **declared), path) for path in paths
     ]
@@ -101,7 +116,7 @@ def _list_paths(data: Any) -> list[Path] | None:
 
 
 def _open_single_file(
-    paths: list[Path], kind: str, header: bool | Sequence[str]
+    paths: list[Path], kind: str, header: bool | Sequence[str], sheet: str | None
 ) -> TableSource:
     """A file of another program, of which only one is read as a table."""
     path = paths[0]
@@ -111,18 +126,18 @@ def _open_single_file(
             " others. Nothing was read"
         )
     if kind == "excel":
-        return _open_excel(path)
+        return _open_excel(path, sheet)
     if kind == "json lines":
         return _open_json_lines(path, header)
     source = _open_frame(load_foreign(path))
     return replace(source, title=path.name, path=path, ledger_path=_ledger_beside(path))
 
 
-def _open_excel(path: Path) -> TableSource:
-    """The only sheet of a workbook, by way of a private CSV file."""
+def _open_excel(path: Path, sheet: str | None) -> TableSource:
+    """A sheet of a workbook, by way of a private CSV file."""
     engine = Engine()
     copy = engine.directory / "sheet.csv"
-    write_sheet(path, copy)
+    write_sheet(path, copy, sheet)
     dialect = detect_dialect(copy, delimiter=",", encoding="utf-8", header=True)
     source = _open_csv([copy], [dialect], engine=engine, name=path.name)
     return replace(source, kind="excel", path=path, ledger_path=_ledger_beside(path))

@@ -89,7 +89,7 @@ class CanaryRun:
             raise Refused(
                 f"One run needs at least {MIN_CANARIES} canaries. Nothing was spent"
             )
-        source = open_source(data)
+        source = open_source(data, schema=schema)
         described = without_notes(schema_for(source, schema))
         for name in described:
             if not described[name].is_closed:
