@@ -1,4 +1,4 @@
-"""A release made in a real notebook kernel that has no ipywidgets."""
+"""A release made in a real notebook kernel that has no ipywidgets, and its progress."""
 
 from __future__ import annotations
 
@@ -51,3 +51,6 @@ def test_a_table_is_opened_and_released_without_ipywidgets(tmp_path):
     outputs = nbformat.read(page, as_version=4).cells[0].outputs
     printed = "".join(output.text for output in outputs if "text" in output)
     assert printed.split()[-1] == "50"
+    # One line, updated in place: the last thing that a run does is to fit.
+    (line,) = [output.data for output in outputs if "data" in output]
+    assert line == {"text/plain": "fitting 100 %"}

@@ -30,6 +30,7 @@ from understudy.tables import Table, TableSource
 from understudy.workflow.column_summary import summarise_columns
 from understudy.workflow.compare import common_schema, note_comparison
 from understudy.workflow.evaluation import Evaluation, count_columns
+from understudy.workflow.notebook_progress import choose_progress
 from understudy.workflow.open import TableLike, open_source
 from understudy.workflow.shadows import attack_by_shadow_releases
 
@@ -71,6 +72,7 @@ def evaluate(
     'age'
     """
     made = load_release(release) if isinstance(release, str | Path) else release
+    progress = choose_progress(progress)
     if synthetic is None:
         synthetic = _sample_release(made, seed)
     with ExitStack() as stack:

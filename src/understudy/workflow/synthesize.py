@@ -38,6 +38,7 @@ from understudy.synthesizers import Progress, Synthesizer, ignore_progress
 from understudy.tables import Table, TableSource
 from understudy.workflow.account import announce_account, open_ledger
 from understudy.workflow.measure import discover_and_measure
+from understudy.workflow.notebook_progress import choose_progress
 from understudy.workflow.open import TableLike, find_left_out
 from understudy.workflow.preflight import (
     CheckedRun,
@@ -106,7 +107,7 @@ def synthesize(
     only the table's name, kind and columns are compared (workflow/resuming.py).
 
     `seed` seeds the sampling of synthetic rows, never the noise. `progress` is called
-    with every stage; `run` holds what else concerns the ledger and whoever watches.
+    with every stage; without it, a notebook shows them below its cell. `run` holds what else concerns the ledger and whoever watches.
 
     >>> import tempfile
     >>> from understudy.schema import Boolean
@@ -119,6 +120,7 @@ def synthesize(
     'Private with ε = 1, δ = 1e-9 for adding or removing one row.'
     """
     method = choose_synthesizer(synthesizer, options)
+    progress = choose_progress(progress)
     check_seed(seed)
     rng = np.random.default_rng(seed)
     if not method.reads_rows:

@@ -32,6 +32,7 @@ from understudy.workflow.auditing.white_box_audit import (
     audit_white_box,
 )
 from understudy.workflow.measure import filter_for
+from understudy.workflow.notebook_progress import choose_progress
 from understudy.workflow.open import TableLike, member_of
 from understudy.workflow.preflight import (
     check_schema,
@@ -159,6 +160,7 @@ def audit(
     relation = member_of(Neighbours, neighbours, "neighbour relation")
     asked = member_of(Accounting, accounting, "accounting") if accounting else None
     budget = parse_budget(epsilon, delta)
+    progress = choose_progress(progress)
     if runs < MIN_AUDIT_RUNS:
         raise Refused(
             f"An audit needs at least {MIN_AUDIT_RUNS} answers to each question: use"
