@@ -36,6 +36,8 @@ from understudy.accounting.questions.analyst import (
     refuse_run_beyond_limit,
 )
 from understudy.accounting.questions.grants import append_grant, read_cap
+from understudy.accounting.questions.partition import PartitionScope
+from understudy.accounting.questions.scoped_runs import weigh_scoped_run
 from understudy.accounting.run import LedgerRun, describe_reservation
 from understudy.accounting.verify import audit_ledger
 from understudy.errors import InvalidBudget, LedgerError, LedgerMismatch
@@ -219,7 +221,7 @@ class Ledger:
         event: str,
         filter: Filter | None = None,
         analyst: str = OWNER_NAME,
-        scope: str = "",
+        scope: str | PartitionScope = "",
         purpose: str = "",
         run_id: str | None = None,
         table: Mapping[str, str] | None = None,
@@ -230,8 +232,9 @@ class Ledger:
         Steps are charged against `filter`, by default `Filter.of(budget)`; it may not
         admit more than the budget is worth. `table` is what is public about the table
         the run is for, kept so that resuming on another one is noticed (`Run.table`).
-        An `analyst` takes it from their own limit too; `scope` and `purpose` say what
-        the run is about and why, for whoever reads the account.
+        An `analyst` takes it from their own limit too. `scope` and `purpose` say what
+        the run is about and why. A `PartitionScope` also confines its questions to
+        those cells, and runs about other cells do not add up with it.
         """
         filter = Filter.of(budget) if filter is None else filter
         if not filter.fits_budget(budget):
@@ -242,6 +245,7 @@ class Ledger:
         units = count_run_units(budget)
         name = secrets.token_hex(8) if run_id is None else run_id
         detail = describe_reservation(budget, filter, table=table, purpose=purpose)
+        part = scope if isinstance(scope, PartitionScope) else None
         with self._file.write_transaction() as connection:
             if not name or any(read_entries(connection, "WHERE run = ?", (name,))):
                 raise LedgerError(
@@ -251,6 +255,9 @@ class Ledger:
             spent = connection.execute(
                 "SELECT spent_epsilon, spent_delta FROM account"
             ).fetchone()
+            if part is not None:
+                units, facts = weigh_scoped_run(connection, units, part, analyst)
+                detail.update(facts)
             # In the transaction that writes the entry: no other run comes in between.
             read_cap(connection).refuse_overspending(spent, units, self.path.name)
             refuse_run_beyond_limit(connection, analyst, units, self.path.name)
@@ -260,7 +267,7 @@ class Ledger:
                 event=event,
                 run=name,
                 analyst=analyst,
-                scope=scope,
+                scope=scope.column if isinstance(scope, PartitionScope) else scope,
                 epsilon=units[0],
                 delta=units[1],
                 detail=detail,

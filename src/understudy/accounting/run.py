@@ -86,6 +86,8 @@ class LedgerRun:
         self.id = reserved.run
         self.event = reserved.event
         self.budget = Budget(read_amount(facts["epsilon"]), read_amount(facts["delta"]))
+        part = facts.get("run_scope")
+        self.scope = None if part is None else PartitionScope.of_facts(part)
 
     @property
     def table(self) -> dict[str, str] | None:
@@ -230,12 +232,23 @@ class LedgerRun:
         """The filter before a charge, what scopes have paid after it, and what it adds
         to the cost of the run.
         """
+        self._refuse_outside_scope(scope)
         # Read anew in each transaction: another process may have resumed the run.
         last = read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,))
         spending = read_scoped_spending({} if last is None else last.facts)
         neighbours, unit = _read_relation(connection)
         marginal = charge_scope(spending, cost, scope, neighbours=neighbours, unit=unit)
         return self._filter(last), spending, marginal
+
+    def _refuse_outside_scope(self, scope: PartitionScope | None) -> None:
+        """Refuse a question that can depend on units that this run was not paid for."""
+        if self.scope is None or (scope is not None and scope.is_within(self.scope)):
+            return
+        raise LedgerError(
+            f"Run {self.id} is for a part of {self.scope.column}, and this question is"
+            " not confined to it: ask about that part, or in another run. Nothing was"
+            " spent."
+        )
 
     def charge_analyst(
         self, connection: sqlite3.Connection, analyst: str, cost: Cost

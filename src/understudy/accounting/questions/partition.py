@@ -71,6 +71,15 @@ class PartitionScope:
         """Whether every unit is in it: then nothing is saved."""
         return len(self.cells) == self.size
 
+    def is_within(self, other: PartitionScope) -> bool:
+        """Whether every unit that can matter here can matter there.
+
+        >>> north = PartitionScope("region", "a1", 4, frozenset({0}))
+        >>> north.is_within(PartitionScope("region", "a1", 4, frozenset({0, 1})))
+        True
+        """
+        return self.key == other.key and self.cells <= other.cells
+
     @property
     def key(self) -> str:
         """What charges of one partition have in common."""

@@ -182,11 +182,12 @@ def open_questions(
     name: str = QUESTIONS_EVENT,
     threshold_delta: Fraction = Fraction(0),
     table: Mapping[str, str] | None = None,
+    scope: PartitionScope | None = None,
 ) -> QuestionRun:
     """The run of questions of this name, opened with `budget` if there is none yet.
 
     A run that is there keeps its budget: opening it again takes nothing from the
-    account.
+    account. With a `scope` it is for questions about those cells alone.
     """
     run = _find_run(ledger, name)
     if run is None:
@@ -202,6 +203,7 @@ def open_questions(
                 filter=Filter.of(budget, threshold_delta=threshold_delta),
                 run_id=name,
                 table=table,
+                scope="" if scope is None else scope,
             )
         except LedgerError:
             # Otherwise another process opened it first.

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
 from understudy.accounting.cost import Accounting, Cost
-from understudy.accounting.ledgercap import LedgerCap
+from understudy.accounting.ledgercap import LedgerCap, count_run_units
 from understudy.accounting.ledgertables import LEDGER_FORMAT_VERSION
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.analyst import (
@@ -26,6 +27,7 @@ from understudy.accounting.questions.partition import (
     ScopedSpending,
     charge_scope,
 )
+from understudy.accounting.questions.scoped_runs import add_scoped_run
 
 _ACCOUNT_FACTS = ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")
 
@@ -36,6 +38,7 @@ class _ReplayedRun:
 
     analyst: str
     total: Fraction
+    scope: PartitionScope | None = None
     spent: Fraction = Fraction(0)
     scoped: ScopedSpending = field(default_factory=ScopedSpending)
 
@@ -50,6 +53,7 @@ class ChainReplay:
         cap = (self._opening.get("cap_epsilon"), self._opening.get("cap_delta"))
         self._limits = {OWNER_NAME: LedgerCap(*map(_read_units, cap))}
         self._runs: dict[str, _ReplayedRun] = {}
+        self._scoped_runs = ScopedSpending()
         self._analysts: dict[str, AnalystSpending] = {}
 
     def opens(self, account: dict[str, object]) -> bool:
@@ -82,8 +86,26 @@ class ChainReplay:
         for name in ("epsilon", "delta", "total_delta"):
             read_amount(facts[name])
         self._runs[entry.run] = _ReplayedRun(entry.analyst, read_amount(facts["total"]))
+        if facts.get("run_scope") is not None and not self._follow_scoped_run(entry):
+            return "reserves for the cells of its scope other than it says"
         spent = self._analysts.get(entry.analyst, AnalystSpending())
         return self._spend(entry.analyst, spent.add_run(entry.epsilon, entry.delta))
+
+    def _follow_scoped_run(self, entry: LedgerEntry) -> bool:
+        """Whether a run with a scope takes from the account what its cells cost more."""
+        facts = entry.facts
+        whole = Budget(read_amount(facts["epsilon"]), read_amount(facts["delta"]))
+        added = add_scoped_run(
+            self._scoped_runs,
+            count_run_units(whole),
+            PartitionScope.of_facts(facts["run_scope"]),
+            Neighbours(str(self._opening["neighbours"])),
+            str(self._opening["unit"]),
+        )
+        stated = facts.get("account_partitions")
+        return added == (entry.epsilon, entry.delta) and (
+            stated == self._scoped_runs.to_facts() and entry.analyst == OWNER_NAME
+        )
 
     def _follow_charge(self, entry: LedgerEntry) -> str:
         run, facts = self._runs[entry.run], entry.facts
@@ -91,6 +113,8 @@ class ChainReplay:
         scope = None
         if facts.get("scope") is not None:
             scope = PartitionScope.of_facts(facts["scope"])
+        if run.scope is not None and not (scope and scope.is_within(run.scope)):
+            return "charges a question outside the scope of its run"
         marginal = charge_scope(
             run.scoped,
             cost,
