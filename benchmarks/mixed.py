@@ -54,7 +54,7 @@ DISCOVERY: dict[str, tuple[object, str, list[Fraction | float]]] = {
         understudy.curator.discovery.shares, "OPEN_SHARE", [Fraction(1, 5), Fraction(2, 5), Fraction(3, 5)],
     ),
     "part for bins": (understudy.curator.discovery.shares, "BINS_SHARE", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)]),
-    "deviations of an outer piece": (understudy.curator.discovery.bounds, "OUTER_PIECE_SIGMAS", [1.0, 1.5, 3.0]),
+    "density of an outer piece": (understudy.curator.discovery.bounds, "MIN_DENSITY_RATIO", [0.1, 0.25, 0.5]),
 }  # fmt: skip
 """What a schema is learned with: where it stands, and values to compare; the middle one
 is the default.

@@ -10,6 +10,7 @@ UnderstudyError
 │   ├── LedgerTampered   the hash chain of the ledger's entries is broken
 │   └── LedgerMismatch   the ledger belongs to other data, neighbours or unit
 ├── Refused              no budget makes the request safe, or it cannot work
+│   └── TooFewRows       a table is too small for what its schema leaves open
 └── ReleaseError         a release file is damaged, hostile or from a later version
 
 A message is one line that says where, what, the remedy, and what did not happen. It
@@ -98,6 +99,12 @@ class LedgerMismatch(LedgerError):
 
 class Refused(UnderstudyError):
     """No budget makes the request safe, or it cannot work; the message names the remedy."""
+
+
+class TooFewRows(Refused):
+    """A table is too small for what its schema leaves open: the run stopped before it
+    spent its budget, or all of it but the count of the rows.
+    """
 
 
 class ReleaseError(UnderstudyError):

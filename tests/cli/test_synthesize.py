@@ -105,6 +105,7 @@ def test_numbers_whose_bounds_cannot_be_learned_are_said_to_be_lost(
         "independent",
         "-o",
         "out.csv",
+        "--anyway",
         "--json",
     )
     done = shell("synthesize", "few.csv", *words)
@@ -585,8 +586,11 @@ def test_between_paying_and_answering_an_interrupt_waits_and_a_kill_is_told(
         None if number is signal.SIGKILL else "\n" * 99, timeout=300
     )
     shown = shell("ledger", "show", "people.csv.ledger").out
-    (run,) = shell("ledger", "show", "people.csv.ledger", "--json").json["runs"]
-    again = shell(*words, "--resume", run["run"], "--json")
+    runs = shell("ledger", "show", "people.csv.ledger", "--json").json["runs"]
+    # The rows are counted first, by a run of its own.
+    run = runs[-1]
+    name = run["run"].removesuffix("-rows")
+    again = shell(*words, "--resume", name, "--json")
     if number is signal.SIGKILL:
         assert process.returncode == -number
         assert not run["resumable"]
@@ -596,7 +600,7 @@ def test_between_paying_and_answering_an_interrupt_waits_and_a_kill_is_told(
     else:
         assert process.returncode == 128 + number, err
         assert err.count("\n") == 1
-        assert f"--resume {run['run']} takes it up at no new cost" in err
+        assert f"--resume {name} takes it up at no new cost" in err
         assert run["resumable"]
         assert "not finished: --resume takes it up at no new cost" in shown
         assert again.code == 0, again.err
@@ -619,6 +623,7 @@ def test_columns_that_take_no_part_are_named(shell: Shell, tmp_path: Path) -> No
         "independent",
         "-o",
         "out.csv",
+        "--anyway",
         "--json",
     )
     told = shell(*words).json

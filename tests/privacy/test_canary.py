@@ -98,6 +98,7 @@ def released(folder: Path, cage: Cage, rng: np.random.Generator, *, number: int)
         epsilon=8,
         delta="1e-6",
         synthesizer=method,
+        anyway=True,
         ledger=folder / "people.ledger",
         run=RunOptions(dataset="people"),
     )
@@ -196,6 +197,7 @@ def test_no_message_repeats_a_cell(tmp_path, temporary, caplog):
                     schema,
                     epsilon=1,
                     delta="1e-6",
+                    anyway=True,
                     ledger=tmp_path / "l.ledger",
                     run=RunOptions(dataset="x"),
                 )

@@ -206,3 +206,15 @@ def test_a_table_that_seems_renamed_gets_no_second_account(tmp_path: Path) -> No
         in job.message
     )
     assert not job.ledger.exists()
+
+
+def test_a_table_too_small_to_learn_from_stops_with_the_reason(tmp_path):
+    """Five rows of twenty columns: the noise of the count passes that once in 10⁷."""
+    job = job_of(tmp_path, anyway=False)
+    names = [f"c{i}" for i in range(20)]
+    lines = [",".join(names), *[",".join("3" * 20)] * 5]
+    job.source.write_text("\n".join(lines) + "\n")
+    job.run()
+    assert job.state == "failed"
+    assert "too small to learn its 20 open columns" in job.message
+    assert "Counting the rows cost ε = 0.02" in job.message

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 
 from understudy.accounting.budget import spell_value
 from understudy.accounting.chain import LedgerEntry
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.questions.question_run import QUESTIONS_EVENT
+from understudy.accounting.run import row_count_run
 from understudy.errors import UnderstudyError
 
 UNANSWERED_RUN_EXPLANATION = (
@@ -61,7 +63,8 @@ def describe_reserved(path: Path, run: str) -> str | None:
         return None
     try:
         with Ledger.open(path) as account:
-            entries = [entry for entry in account.entries() if entry.run == run]
+            names = (run, row_count_run(run))
+            entries = [entry for entry in account.entries() if entry.run in names]
     except Exception:
         # A failing ledger may be what cut the run off.
         return (
@@ -71,7 +74,9 @@ def describe_reserved(path: Path, run: str) -> str | None:
     reserved = [entry for entry in entries if entry.kind == "reserve"]
     if not reserved:
         return None
-    epsilon, delta = reserved[0].cost
+    # The rows may have been counted first, by a reservation apart.
+    epsilon = sum((entry.cost[0] for entry in reserved), Fraction(0))
+    delta = sum((entry.cost[1] for entry in reserved), Fraction(0))
     stays = (
         f"What run {run} reserved (ε = {spell_value(epsilon)}, δ ="
         f" {spell_value(delta)}) stays spent in {path}"

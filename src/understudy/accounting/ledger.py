@@ -274,6 +274,18 @@ class Ledger:
             )
         return LedgerRun(self._file, entry)
 
+    def refuse_overspending(self, budget: Budget, *, analyst: str = "") -> None:
+        """Raise BudgetExceeded where a run on this budget would not fit now. Only
+        `reserve` takes it: another run may come in between.
+        """
+        units = count_run_units(budget)
+        with self._file.read_transaction() as connection:
+            spent = connection.execute(
+                "SELECT spent_epsilon, spent_delta FROM account"
+            ).fetchone()
+            read_cap(connection).refuse_overspending(spent, units, self.path.name)
+            refuse_run_beyond_limit(connection, analyst, units, self.path.name)
+
     def resume(self, run_id: str) -> LedgerRun:
         """The run of that name, with the answers it has stored; nothing is charged for
         it again.

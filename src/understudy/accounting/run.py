@@ -74,6 +74,20 @@ def describe_reservation(
     return detail
 
 
+ROW_COUNT_SUFFIX = "-rows"
+"""What the name of a run's first count of the rows has after the name of the run."""
+
+
+def row_count_run(run: str) -> str:
+    """The name under which a ledger keeps the first count of a run: it is reserved
+    apart, so that a run which stops there takes no more.
+
+    >>> row_count_run("3b7b")
+    '3b7b-rows'
+    """
+    return run + ROW_COUNT_SUFFIX
+
+
 class LedgerRun:
     """What one run reserved, and the steps it has taken. Made by `Ledger.reserve` and
     `Ledger.resume`.

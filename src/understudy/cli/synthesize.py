@@ -78,6 +78,14 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Resume a run that was interrupted, at no new privacy cost.",
 )
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help=(
+        "Go on where the table is too small to learn what the schema leaves open."
+        " Without it, such a run stops once it has counted the rows."
+    ),
+)
 @options.seed
 @click.option(
     "-o",
@@ -133,6 +141,7 @@ def synthesize(
     accounting: str | None,
     csv: options.CsvOptions,
     resume: str | None,
+    anyway: bool,
     seed: int | None,
     output: Path,
     release: Path | None,
@@ -190,6 +199,7 @@ def synthesize(
                 workload=workload,
                 public=others,
                 resume=resume,
+                anyway=anyway,
                 seed=seed,
                 progress=screen.step,
                 run=RunOptions(

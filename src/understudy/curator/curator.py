@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.context import MechanismContext, TableProtocol
-from understudy.curator.discovery import close, extras
+from understudy.curator.discovery import close, extras, rows_needed
 from understudy.curator.mechanisms import (
     marginals,
     quantiles,
@@ -118,6 +118,17 @@ class Curator:
         self._context = replace(self._context, table=closed.table)
         self._learn_extras(whole)
         return self._schema
+
+    def rows_to_learn(self, *, delta: Fraction) -> dict[str, int]:
+        """For each open column, from how many rows on discovery would find anything of
+        it; by the noise alone, so that asking is free.
+        """
+        return rows_needed.rows_to_learn(
+            self._context,
+            self._schema,
+            amount=self._context.payments.amount_left,
+            delta=delta,
+        )
 
     def _learn_extras(self, whole: Fraction) -> None:
         """Learn what the schema asks for beyond its columns; then set aside rules that
@@ -366,6 +377,11 @@ def agreed_rows(
     """The number of rows where all neighbouring tables have the same: under replace,
     one row to the unit, none left out.
     """
+    return table.rows() if has_agreed_rows(schema, neighbours) else None
+
+
+def has_agreed_rows(schema: Schema, neighbours: Neighbours) -> bool:
+    """Whether all neighbouring tables have the same number of rows."""
     # A replaced unit may have fewer rows, and a replaced row may be one that is dropped.
     whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
-    return table.rows() if neighbours is Neighbours.REPLACE and whole else None
+    return neighbours is Neighbours.REPLACE and whole

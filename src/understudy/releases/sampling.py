@@ -22,6 +22,7 @@ from understudy.releases.given import (
     encode_given,
     weigh_cells,
 )
+from understudy.releases.noise_gaps import fill_gaps
 from understudy.releases.output.batches import batch_sizes, batch_slices
 from understudy.releases.output.frames.decoding import PointSpans
 from understudy.text import format_count
@@ -116,7 +117,7 @@ def draw_batches(
         return _complete_given(release, model, rows, given, rng, most)
     count = _row_count(release, rows, release.rows)
     batches = (model.sample(size, rng) for size in batch_sizes(count, most))
-    return RowBatches(batches, count)
+    return RowBatches(fill_gaps(batches, release.evidence, rng), count)
 
 
 def _row_count(release: ReleaseContents, rows: int | None, estimated: int) -> int:

@@ -27,7 +27,10 @@ from understudy.releases.warnings import (
 from understudy.releases.warnings import list_warnings as list_warnings
 from understudy.text import format_count, format_percent, join_first_names, join_words
 
-DISCOVERY_STEPS = frozenset({"types", "values", "bounds", "bins"})
+ROW_COUNT_STEP = "rows"
+"""The step that counted the rows before anything was learned."""
+
+DISCOVERY_STEPS = frozenset({ROW_COUNT_STEP, "types", "values", "bounds", "bins"})
 """Steps of a statement that learned what the schema left open."""
 
 SELECTION_STEPS = frozenset({"choice", "errors"})

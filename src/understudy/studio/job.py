@@ -53,6 +53,7 @@ class Job:
     seed: int | None = None
     look: bool = True
     risk: bool = True
+    anyway: bool = False
     control: Path | None = None
     target: str | None = None
     analyst: str = ""
@@ -138,6 +139,7 @@ class Job:
             synthesizer=make(self.synthesizer, **self.options),
             # Without one, an account is opened beside the table, under its name.
             ledger=self.ledger if has_ledger else None,
+            anyway=self.anyway,
             seed=self.seed,
             progress=self._note_progress,
             run=RunOptions(

@@ -110,6 +110,7 @@ class RunPages:
             synthesizer=mode,
             look=body.get("look", True) is not False,
             risk=body.get("risk", True) is not False,
+            anyway=body.get("anyway", False) is True,
             control=self.workspace.path(control) if control else None,
             target=text_of(body, "target") or None,
             analyst=text_of(body, "analyst").strip(),

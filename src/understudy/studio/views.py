@@ -47,6 +47,8 @@ def equivalent_command(job: Job) -> str:
     for option, text in (("--analyst", job.analyst), ("--purpose", job.purpose)):
         if text:
             words += [option, text]
+    if job.anyway:
+        words.append("--anyway")
     words += ["--ledger", job.ledger.name, "-o", "synthetic.csv"]
     words += ["--release", "release.understudy"]
     lines = [join_command(words)]

@@ -57,17 +57,20 @@ def discover_and_measure(
     public: TableSource | None = None,
 ) -> Measurements:
     """All that a run charges: discovery first, then what a closed schema allows."""
-    discovery_delta = curator.delta_left
-    if method.needs_delta:
-        # Discovery and the synthesizer both show values only because they occur: each
-        # gets half of the δ for thresholds.
-        discovery_delta = curator.delta_left / 2
     share = sum(discovery_shares(curator.schema), Fraction(0))
-    curator.discover(share=share, delta=discovery_delta, progress=progress)
+    delta = discovery_delta(curator, method)
+    curator.discover(share=share, delta=delta, progress=progress)
     curator.hand_over()
     return measure_closed_schema(
         curator, method, progress, targets=targets, public=public
     )
+
+
+def discovery_delta(curator: Curator, method: Synthesizer) -> Fraction:
+    """The part of the δ for thresholds that discovery gets."""
+    # Discovery and the synthesizer may both show values only because they occur: then
+    # each gets half.
+    return curator.delta_left / 2 if method.needs_delta else curator.delta_left
 
 
 def measure_closed_schema(

@@ -34,10 +34,12 @@ The account:
   21. a declared number of rows that is public is right     rowcount.refuse_miscounted
   22. a resumed run has this budget, accounting and table   resuming.resume_run
   23. what is left of the ledger's cap pays for the run     Ledger.reserve
+  24. the table is not too small to be learned from         small_tables
 
 21 is the only refusal that states an exact fact about the rows, and comes after 20: an
 account that protects the number of rows has refused the relation that makes it public.
-Nothing else about rows is revealed for free; 18 names a line or a column where a file is
+24 is decided by a number of rows that is public, and then nothing was spent, or by a
+noisy count that is paid for. Nothing else about rows is revealed for free; 18 names a line or a column where a file is
 damaged, and no cell. The command line checks its own arguments before all of these: that
 outputs can be written and are no inputs (cli/paths.py), and that the number of rows to
 sample is one (releases.release.check_rows).
@@ -46,7 +48,7 @@ sample is one (releases.release.check_rows).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -57,6 +59,8 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import check_epsilon, needs_delta
+from understudy.curator.curator import has_agreed_rows
+from understudy.curator.discovery.shares import open_columns
 from understudy.errors import Refused
 from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases.file.document import MAX_RELEASE_COLUMNS
@@ -78,6 +82,11 @@ from understudy.workflow.open import (
 )
 from understudy.workflow.public_prior import refuse_unlike
 
+ROW_COUNT_SHARE = Fraction(1, 50)
+"""Part of ε that counts the rows before most columns of a table are learned: about ±70
+rows at ε = 1, where a column takes a few hundred.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunDesign:
@@ -93,6 +102,28 @@ class RunDesign:
     accounting: Accounting | None
     """The accounting that was asked for; the filter knows which is used."""
     targets: tuple[WorkloadTarget, ...]
+    row_count: Budget | None = None
+    """What counts the rows before all else, a part of the budget with an account of its
+    own; None where nothing hangs on their number.
+    """
+
+    @property
+    def main_budget(self) -> Budget:
+        """What is left for all but the first count of the rows."""
+        if self.row_count is None:
+            return self.budget
+        return Budget(
+            self.budget.epsilon - self.row_count.epsilon,
+            self.budget.delta - self.row_count.delta,
+        )
+
+    def with_row_count(self, row_count: Budget | None) -> RunDesign:
+        """The same run with another first count of the rows, or none."""
+        counted = replace(self, row_count=row_count)
+        remaining = filter_for(
+            counted.main_budget, self.schema, self.method, self.accounting
+        )
+        return replace(counted, filter=remaining)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +188,7 @@ def check_design(
     refuse_dropping(schema, neighbours)
     targets = tuple(parse_targets(workload))
     check_targets(targets, schema)
-    return RunDesign(
+    design = RunDesign(
         schema=schema,
         method=method,
         budget=budget,
@@ -166,6 +197,20 @@ def check_design(
         accounting=asked,
         targets=targets,
     )
+    return design.with_row_count(plan_row_count(design))
+
+
+def plan_row_count(design: RunDesign) -> Budget | None:
+    """What counts the rows first: a part of ε where most columns are open, so that a
+    table may turn out too small for them; None where the number of rows is public.
+    """
+    schema = design.schema
+    is_public = schema.rows is not None or has_agreed_rows(schema, design.neighbours)
+    if is_public or not design.method.reads_rows:
+        return None
+    if 2 * len(open_columns(schema)) <= len(schema):
+        return None
+    return Budget(design.budget.epsilon * ROW_COUNT_SHARE, Fraction(0))
 
 
 def check_schema(

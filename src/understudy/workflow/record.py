@@ -11,14 +11,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
+from fractions import Fraction
 from hashlib import sha256
 
 from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator
 from understudy.releases import BudgetStatement, BudgetStep, Guarantee
 from understudy.releases.output.frames import FRAME_KINDS
+from understudy.releases.summary import ROW_COUNT_STEP
 from understudy.schema import Schema, schema_to_dict
 from understudy.schema.disclosed import (
     describe_declared,
@@ -82,9 +85,10 @@ def make_guarantee(
     filter: Filter,
     method: Synthesizer,
     public: TableSource | None,
+    row_count: Cost | None = None,
 ) -> Guarantee:
     """The guarantee of a run; `given` is the schema before discovery filled its gaps,
-    which says what was declared.
+    which says what was declared. `row_count` is what the filter did not pay for.
     """
     schema, neighbours = curator.schema, curator.neighbours
     invariants: tuple[str, ...] = ()
@@ -100,7 +104,7 @@ def make_guarantee(
         epsilon=budget.epsilon,
         delta=budget.delta,
         accounting=filter.accounting,
-        amount=filter.total,
+        amount=filter.total + _amount_of(row_count),
         neighbours=neighbours,
         unit=schema.unit.noun,
         max_rows=schema.unit.max_rows,
@@ -129,12 +133,17 @@ def make_statement(
     dataset: str,
     head: str,
     run: str,
+    row_count: Cost | None = None,
 ) -> BudgetStatement:
-    """What the run was charged, step by step; `head` is the ledger's digest then."""
+    """What the run was charged, step by step; `head` is the ledger's digest then, and
+    `row_count` the cost of counting the rows before all else.
+    """
+    first = [] if row_count is None else [(ROW_COUNT_STEP, row_count)]
+    total = filter.total + _amount_of(row_count)
     # One step for each charge, in the order in which the ledger has them.
     steps = tuple(
-        BudgetStep(asked=asked, cost=cost, share=cost.amount / filter.total)
-        for asked, cost in curator.charges
+        BudgetStep(asked=asked, cost=cost, share=cost.amount / total)
+        for asked, cost in [*first, *curator.charges]
     )
     return BudgetStatement(
         dataset=dataset,
@@ -145,6 +154,10 @@ def make_statement(
         run=run,
         day=datetime.now(UTC).date(),
     )
+
+
+def _amount_of(cost: Cost | None) -> Fraction:
+    return Fraction(0) if cost is None else cost.amount
 
 
 def frame_kind(source: TableSource) -> str | None:

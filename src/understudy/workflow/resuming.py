@@ -11,6 +11,9 @@ none.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Accounting
@@ -19,6 +22,8 @@ from understudy.accounting.run import LedgerRun
 from understudy.errors import Refused
 from understudy.notices import Notice, NoticeKind
 from understudy.tables import TableSource
+from understudy.workflow.preflight import CheckedRun, RunDesign
+from understudy.workflow.small_tables import find_row_count
 
 RESUMED_NOTICE = Notice(
     NoticeKind.RESUMED,
@@ -75,3 +80,40 @@ def resume_run(
             " it was. Nothing was spent."
         )
     return run
+
+
+def take_up_run(
+    account: Ledger, name: str, checked: CheckedRun, is_delta_given: bool
+) -> tuple[RunDesign, LedgerRun | None]:
+    """A run that was cut off, and the design with its budget; the run is None where it
+    had counted the rows and no more.
+    """
+    design = checked.design
+    count = find_row_count(account, name)
+    # Runs of earlier versions, and those that went on anyway, counted nothing first.
+    design = design.with_row_count(None if count is None else count.budget)
+    if count is not None and not _has_run(account, name):
+        return design, None
+    run = resume_run(
+        account,
+        name,
+        checked.source,
+        budget=design.main_budget,
+        is_delta_given=is_delta_given,
+        accounting=design.accounting,
+    )
+    return _adopt_budget(design, run), run
+
+
+def _adopt_budget(design: RunDesign, run: LedgerRun) -> RunDesign:
+    """The design with the budget of a run that is taken up."""
+    # Replayed answers pass the filter again, which therefore starts at zero; the
+    # ledger charges them no second time.
+    unspent = replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
+    budget = replace(design.budget, delta=run.budget.delta)
+    return replace(design, budget=budget, filter=unspent)
+
+
+def _has_run(account: Ledger, run: str) -> bool:
+    """Whether the ledger has the run itself."""
+    return any(reserved.id == run for reserved in account.runs())

@@ -11,8 +11,6 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,7 @@ from numpy.random import Generator
 
 from understudy.accounting.aftermath import account_for_failure
 from understudy.accounting.budget import Number
-from understudy.accounting.cost import Accounting
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
@@ -55,12 +53,16 @@ from understudy.workflow.record import (
     run_options,
     synthesizer_options,
 )
-from understudy.workflow.resuming import RESUMED_NOTICE, describe_table, resume_run
+from understudy.workflow.resuming import RESUMED_NOTICE, describe_table, take_up_run
 from understudy.workflow.rowcount import find_miscount, refuse_miscounted
 from understudy.workflow.run_options import (
     DEFAULT_RUN_OPTIONS,
     RunOptions,
     SpendingProgress,
+)
+from understudy.workflow.small_tables import (
+    count_rows_first,
+    refuse_small_table,
 )
 from understudy.workflow.without_rows import release_without_rows
 
@@ -86,6 +88,7 @@ def synthesize(
     workload: str | Sequence[str] = (),
     public: TableLike | None = None,
     resume: str | None = None,
+    anyway: bool = False,
     seed: int | None = None,
     progress: Progress = ignore_progress,
     run: RunOptions = DEFAULT_RUN_OPTIONS,
@@ -105,6 +108,10 @@ def synthesize(
     `error.run`, other errors in a note. `resume` takes up a run that was cut off: stored
     answers are used again and the rest is asked of the rows as they are now, of which
     only the table's name, kind and columns are compared (workflow/resuming.py).
+
+    Where most columns are to be learned, the rows are counted first, for a fiftieth of
+    ε. A table too small to learn them from stops there with TooFewRows, and the rest is
+    not spent (workflow/small_tables.py); `anyway` goes on without counting.
 
     `seed` seeds the sampling of synthetic rows, never the noise. `progress` is called
     with every stage; without it, a notebook shows them below its cell. `run` holds what else concerns the ledger and whoever watches.
@@ -160,6 +167,7 @@ def synthesize(
                 checked,
                 resume=resume,
                 is_delta_given=delta is not None,
+                anyway=anyway,
                 options=run,
                 rng=rng,
                 progress=progress,
@@ -186,6 +194,7 @@ def _run_on_account(
     *,
     resume: str | None,
     is_delta_given: bool,
+    anyway: bool,
     options: RunOptions,
     rng: Generator,
     progress: Progress,
@@ -201,27 +210,27 @@ def _run_on_account(
     refuse_miscounted(table, design.schema, design.neighbours)
     run = None
     if resume is not None:
-        run = resume_run(
-            account,
-            resume,
-            source,
-            budget=design.budget,
-            is_delta_given=is_delta_given,
-            accounting=design.accounting,
-        )
-        design = _adopt_budget(design, run)
+        design, run = take_up_run(account, resume, checked, is_delta_given)
         post_notice(RESUMED_NOTICE)
+    elif anyway:
+        design = design.with_row_count(None)
     name = _name_run(resume, options.run_id)
     with account_for_failure(account.path, name):
+        facts = describe_table(source)
+        counted = count_rows_first(
+            account, table, design, name, analyst=options.analyst, facts=facts
+        )
+        if counted is not None and run is None and not anyway:
+            refuse_small_table(design, counted, run=name, account=account.path)
         if run is None:
             run = account.reserve(
-                design.budget,
+                design.main_budget,
                 event=f"synthesize {design.method.name}",
                 filter=design.filter,
                 analyst=options.analyst,
                 purpose=options.purpose,
                 run_id=name,
-                table=describe_table(source),
+                table=facts,
             )
         _STAGE_LOG.info("reserved: %s, run %s", design.budget, name)
         curator = _open_curator(table, design, run, checked.public)
@@ -235,12 +244,16 @@ def _run_on_account(
         account.close()  # a fit may take long, and needs no account
         # From measurements alone: a failed fit can be repeated without a row.
         model = _fit_model(curator.schema, design.method, measurements, rng, progress)
+        row_count = None
+        if counted is not None:
+            row_count = counted.cost(design.filter.accounting)
         return _make_release(
             curator,
             design,
             checked,
             measurements,
             model,
+            row_count=row_count,
             statement=make_statement(
                 curator,
                 budget=design.budget,
@@ -248,19 +261,12 @@ def _run_on_account(
                 dataset=account.dataset,
                 head=head,
                 run=run.id,
+                row_count=row_count,
             ),
             environment=made_with,
             notices=tuple(notices.notices),
             explanation=Explanation.of(decisions),
         )
-
-
-def _adopt_budget(design: RunDesign, run: LedgerRun) -> RunDesign:
-    """The design with the budget of a run that is taken up."""
-    # Replayed answers pass the filter again, which therefore starts at zero; the
-    # ledger charges them no second time.
-    unspent = replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
-    return replace(design, budget=run.budget, filter=unspent)
 
 
 def _make_release(
@@ -270,6 +276,7 @@ def _make_release(
     measurements: Measurements,
     model: PortableModel,
     *,
+    row_count: Cost | None,
     statement: BudgetStatement,
     environment: Mapping[str, str],
     notices: tuple[Notice, ...],
@@ -283,6 +290,7 @@ def _make_release(
         filter=design.filter,
         method=design.method,
         public=checked.public,
+        row_count=row_count,
     )
     options = synthesizer_options(design.method)
     return Release(
@@ -323,7 +331,7 @@ def _open_curator(
         ),
         neighbours=design.neighbours,
         accounting=design.filter.accounting,
-        epsilon=design.budget.epsilon,
+        epsilon=design.main_budget.epsilon,
         max_rows=design.schema.unit.max_rows,
     )
     return Curator(context, design.schema)

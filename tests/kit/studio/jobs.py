@@ -21,5 +21,6 @@ def job_of(folder: Path, kind: type[Job] = Job, **changes: object) -> Job:
         "epsilon": "1",
         "delta": None,
         "synthesizer": "independent",
+        "anyway": True,
     }
     return kind(**(settings | changes))  # type: ignore[arg-type]

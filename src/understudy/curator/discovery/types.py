@@ -186,14 +186,7 @@ def learn_types(
     amount: Fraction,
 ) -> list[ElectedColumn]:
     """Each column with the type its cells elected."""
-    one = context.unit_vector()
-    d = len(columns)
-    sensitivity = Sensitivity(
-        l1=d * one.l1,
-        l2_squared=d * one.l2_squared,
-        l0=d * one.l0,
-        linf=one.linf,
-    )
+    sensitivity = votes_sensitivity(context, len(columns))
     scale = context.scale(amount, sensitivity)
     names = [c.name for c in columns]
     request = {
@@ -218,6 +211,17 @@ def learn_types(
         _elect_column(column, ballots, noise)
         for column, ballots in zip(columns, votes, strict=True)
     ]
+
+
+def votes_sensitivity(context: MechanismContext, columns: int) -> Sensitivity:
+    """How far one unit moves the votes: each of its rows has one in every column."""
+    one = context.unit_vector()
+    return Sensitivity(
+        l1=columns * one.l1,
+        l2_squared=columns * one.l2_squared,
+        l0=columns * one.l0,
+        linf=one.linf,
+    )
 
 
 def _elect_column(

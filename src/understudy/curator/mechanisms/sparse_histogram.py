@@ -350,13 +350,20 @@ def _plan_histogram(
     delta: Fraction,
     why: str,
 ) -> tuple[Fraction, Cost, int]:
-    """Scale, price and threshold of one histogram."""
+    """Scale, price and threshold of one histogram, or a refusal that says why."""
     if delta <= 0:
         remedy = "Declare the values in the schema, or allow a small δ such as 1e-9"
         raise Refused(
             f"{why}, and that cannot be done with δ = 0. {remedy}. Nothing was spent"
         )
     check_epsilon(context.epsilon, context.accounting)
+    return plan_threshold(context, amount, delta)
+
+
+def plan_threshold(
+    context: MechanismContext, amount: Fraction, delta: Fraction
+) -> tuple[Fraction, Cost, int]:
+    """Scale, price and threshold of one histogram for this amount and δ."""
     sensitivity = context.unit_vector()
     scale = context.scale(amount, sensitivity)
     paid = price(context.law, scale, sensitivity, context.accounting)

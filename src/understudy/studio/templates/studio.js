@@ -128,7 +128,7 @@ if (find("plan")) {
   find("epsilon").addEventListener("input", () => { const typed = Number(epsilon()); if (typed > 0) slider.value = 100 * Math.log10(typed); });
   const asked = () => ({
     table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
-    synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, control: find("control").value, target: find("target").value,
+    synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, anyway: find("anyway").checked, control: find("control").value, target: find("target").value,
     analyst: find("analyst").value.trim(), purpose: find("purpose").value.trim(),
   });
   let turn = 0, timer = null;

@@ -166,6 +166,12 @@ def _forecast_lines(plan: Plan) -> list[str]:
                 f" in one column{also}"
             ),
         ]
+    if plan.rows_to_learn is not None:
+        text.append(
+            "what has to be learned is found from about"
+            f" {format_count(plan.rows_to_learn, 'row')} on: a label that fewer have is"
+            " not listed, and where no value has as many the column comes back empty"
+        )
     made = plan.forecast
     # Without rows there is no dry run to report.
     if made is None or plan.noise is None:
@@ -249,6 +255,7 @@ def plan_facts(plan: Plan) -> dict[str, object]:
         "accuracy": plan.accuracy,
         "noise": plan.noise,
         "noise_by_columns": {str(k): plan.noise_of(k) for k in (1, 2, 3)},
+        "rows_to_learn": plan.rows_to_learn,
         "smallest_group": {str(k): plan.smallest_group(k) for k in (1, 2)},
         "forecast": forecast,
         "meaning": plan.meaning.to_dict(),
