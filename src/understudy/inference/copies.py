@@ -87,6 +87,26 @@ def load_copies(folder: str | Path) -> SyntheticCopies:
     )
 
 
+@dataclass(frozen=True)
+class CopyFiles:
+    """The files of a folder of copies, and the rule that combines them."""
+
+    files: tuple[Path, ...]
+    rule: CombiningRule
+
+
+def find_copy_files(table: object) -> CopyFiles | None:
+    """The files of a folder of copies; None if it is no such folder."""
+    if not isinstance(table, str | Path):
+        return None
+    if not (Path(table) / COPIES_MANIFEST_NAME).is_file():
+        return None
+    document = _read_manifest(Path(table))
+    names = [str(entry["name"]) for entry in document["files"]]
+    rule = rule_from_dict(document["rule"])
+    return CopyFiles(tuple(Path(table) / name for name in names), rule)
+
+
 def rule_to_dict(rule: CombiningRule) -> dict[str, object]:
     """A rule as a manifest holds it."""
     return {

@@ -22,6 +22,7 @@ from understudy.evaluation.risk.intruder import UNINFORMED_INTRUDER
 from understudy.evaluation.risk.rates import MembershipBound
 from understudy.evaluation.utility import assess_utility as assess_utility
 from understudy.findings import Finding, Progress, Unavailable, ignore_progress
+from understudy.inference.copies import find_copy_files
 from understudy.releases import Release
 from understudy.releases.guarantee import GuaranteeKind
 from understudy.releases.release import load_release
@@ -56,7 +57,8 @@ def evaluate(
     private: it reads the real rows without noise.
 
     Give the `synthetic` table, or a `release` to sample one from; with both, the
-    release's measurements are attacked too. The columns are described by the release,
+    release's measurements are attacked too. A folder of masked copies is read as all of
+    them, and their estimates are combined. The columns are described by the release,
     by a `schema`, or by a draft of one from the real table. `holdout` holds real rows
     that the release was not made from: attacks need it as a control. `copies` are
     further copies of the same release. Utility predicts the `targets` and fits the
@@ -75,10 +77,13 @@ def evaluate(
     progress = choose_progress(progress)
     if synthetic is None:
         synthetic = _sample_release(made, seed)
+    # A folder of masked copies says by which rule they are combined.
+    folder = find_copy_files(synthetic)
+    first, *further = [synthetic, *copies] if folder is None else folder.files
     with ExitStack() as stack:
         # The release's schema has what a run learned; the owner's may be open.
         given = schema if made is None else made.schema
-        sources = _Sources.open(stack, real, [synthetic, *copies], holdout, given)
+        sources = _Sources.open(stack, real, [first, *further], holdout, given)
         described, left_out = common_schema(
             sources.real, sources.synthetic[0], holdout=sources.holdout, schema=given
         )
@@ -96,6 +101,8 @@ def evaluate(
             formulas=formulas,
             holdout=tables.holdout,
             enumeration=enumeration,
+            copies=tables.attacked_synthetic[1:],
+            rule=None if folder is None else folder.rule,
             seed=seed,
             progress=progress,
         )

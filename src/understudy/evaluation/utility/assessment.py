@@ -34,6 +34,7 @@ from understudy.findings import (
     compute_findings,
     ignore_progress,
 )
+from understudy.inference.combining_rules import CombiningRule
 from understudy.schema import Schema
 from understudy.tables import Records, Table
 
@@ -53,6 +54,8 @@ def assess_utility(
     formulas: Mapping[str, str] | Sequence[str] = (),
     holdout: Table | None = None,
     enumeration: float | None = None,
+    copies: Sequence[Table] = (),
+    rule: CombiningRule | None = None,
     rows: int = MAX_MODEL_ROWS,
     seed: int = 0,
     progress: Progress = ignore_progress,
@@ -62,7 +65,8 @@ def assess_utility(
 
     `targets` are the columns that classifiers predict; `formulas` statsmodels formulas,
     as a list (least squares) or a mapping from formula to `gaussian`, `logit`, `probit`
-    or `poisson`. `seed` fixes which rows, triples and queries are drawn. What cannot be
+    or `poisson`; with a `rule`, the fits of further `copies` are combined by it. `seed`
+    fixes which rows, triples and queries are drawn. What cannot be
     computed is in the list with the reason.
     """
     models = dict.fromkeys(formulas, "gaussian")
@@ -76,6 +80,8 @@ def assess_utility(
         models=models,
         holdout=holdout,
         enumeration=enumeration,
+        copies=copies,
+        rule=rule,
         rows=rows,
         rng=np.random.default_rng(seed),
     )
@@ -105,6 +111,8 @@ class _ComparedTables:
     models: Mapping[str, str]
     holdout: Table | None
     enumeration: float | None
+    copies: Sequence[Table]
+    rule: CombiningRule | None
     rows: int
     rng: np.random.Generator
 
@@ -221,8 +229,21 @@ class _ComparedTables:
 
     def _run_estimates(self, formula: str, family: str, index: int) -> Finding:
         return assess_estimates(
-            self.real_rows, self.synthetic_rows, formula, family=family, index=index
+            self.real_rows,
+            self.synthetic_rows,
+            formula,
+            family=family,
+            index=index,
+            copies=self.copy_rows,
+            rule=self.rule,
         )
+
+    @cached_property
+    def copy_rows(self) -> list[Records]:
+        """Samples of the further copies, where a rule combines them."""
+        if self.rule is None:
+            return []
+        return [copy.records(most=self.rows, rng=self.rng) for copy in self.copies]
 
     def _run_tasks(self) -> Finding:
         apart = None

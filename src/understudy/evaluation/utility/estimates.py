@@ -10,7 +10,7 @@ errors of the original's.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -24,6 +24,7 @@ from understudy.findings import (
     Unavailable,
     mean_of_parts,
 )
+from understudy.inference.combining_rules import CombiningRule, combine_estimates
 from understudy.schema import Boolean, Lattice
 from understudy.tables import Records
 from understudy.version import install_command
@@ -178,6 +179,28 @@ def _coefficient_part(
     )
 
 
+def combine_copies(
+    fits: Sequence[Mapping[str, CoefficientEstimate]], rule: CombiningRule
+) -> dict[str, CoefficientEstimate]:
+    """The coefficients that every copy's fit has, combined by the copies' rule."""
+    shared = [name for name in fits[0] if all(name in fit for fit in fits)]
+    combined = combine_estimates(
+        np.array([[fit[name].value for name in shared] for fit in fits]),
+        np.array([[fit[name].error ** 2 for name in shared] for fit in fits]),
+        rule,
+    )
+    low, high = combined.interval()
+    return {
+        name: CoefficientEstimate(
+            value=float(combined.estimate[i]),
+            error=float(combined.error[i]),
+            low=float(low[i]),
+            high=float(high[i]),
+        )
+        for i, name in enumerate(shared)
+    }
+
+
 def assess_estimates(
     real: Records,
     synthetic: Records,
@@ -185,13 +208,17 @@ def assess_estimates(
     *,
     family: str = "gaussian",
     index: int = 1,
+    copies: Sequence[Records] = (),
+    rule: CombiningRule | None = None,
 ) -> Finding:
     """Mean interval overlap of one formula's coefficients; the standardised differences
-    are among the facts.
+    are among the facts. With a `rule`, further `copies` are fitted and combined.
     """
-    parts = compare_fits(
-        fit_formula(real, formula, family), fit_formula(synthetic, formula, family)
-    )
+    fit = fit_formula(synthetic, formula, family)
+    if rule is not None:
+        fits = [fit, *(fit_formula(copy, formula, family) for copy in copies)]
+        fit = combine_copies(fits, rule)
+    parts = compare_fits(fit_formula(real, formula, family), fit)
     value = mean_of_parts(parts)
     if value is None:
         raise Unavailable("no coefficient has an interval in both fits")
@@ -212,6 +239,7 @@ def assess_estimates(
             "formula": formula,
             "model": family,
             "mean_std_diff": float(np.mean(differences)),  # type: ignore[arg-type]
+            "copies": 1 if rule is None else 1 + len(copies),
         },
     )
 
