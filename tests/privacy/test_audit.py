@@ -220,6 +220,24 @@ def test_no_outcome_of_a_choice_is_likelier_than_its_price_allows(
     assert TIGHT * float(cost.amount) < worst <= float(cost.amount) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("are_scores_monotone", lambda *_: True),
+        ("score_sensitivity", lambda weights, *_, **__: int(weights.max()) // 2),
+    ],
+)
+def test_a_broken_choice_of_a_value_is_caught(name, broken, relation, monkeypatch):
+    """The factor 2 saved where scores move both ways, or half of the sensitivity."""
+    laws = weighed(monkeypatch)
+    monkeypatch.setattr(f"understudy.curator.mechanisms.select_value.{name}", broken)
+    _, _, cost = value_chosen(relation, PURE, at=-3.0, times=1)
+    here, there = laws
+    worst = max(abs(np.log(here[point] / there[point])) for point in here)
+    assert worst > float(cost.amount) * 1.1
+
+
 def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
     """Notes the law of every private choice from now on: the probability of each
     candidate, or of each lattice point.

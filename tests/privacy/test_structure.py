@@ -165,7 +165,14 @@ def draws(path: Path) -> bool:
     return any(
         isinstance(node, ast.Call)
         and ast.unparse(node.func).split(".")[-1]
-        in {"add_noise", "draw", "draw_noise", "exponential_mechanism", "quantile"}
+        in {
+            "add_noise",
+            "choose_countable",
+            "draw",
+            "draw_noise",
+            "exponential_mechanism",
+            "quantile",
+        }
         for node in ast.walk(ast.parse(path.read_text()))
     )
 

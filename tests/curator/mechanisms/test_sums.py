@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,6 +101,17 @@ def test_a_sum_in_steps_moves_by_as_many_as_its_price_assumes(granularity, relat
         assert a.value % granularity == b.value % granularity == 0
         furthest = max(furthest, Fraction(abs(a.value - b.value), granularity))
     assert furthest == a.scale * a.cost.amount
+
+
+def test_steps_that_are_rounded_down_would_be_caught(monkeypatch):
+    """The teeth: a sum that moves by 4 crosses two steps of 3, not one."""
+    monkeypatch.setattr(
+        "understudy.curator.mechanisms.sums.math", SimpleNamespace(ceil=math.floor)
+    )
+    with pytest.raises(AssertionError):
+        test_a_sum_in_steps_moves_by_as_many_as_its_price_assumes(
+            3, Neighbours.ADD_REMOVE
+        )
 
 
 def test_steps_that_are_none_are_refused():
