@@ -19,6 +19,11 @@ from understudy.queries.query import (
     join_queries,
 )
 
+MAX_LEVEL_PARTS = 10**6
+"""Most parts that the level of a quantile may be divided into: one row counts that
+often.
+"""
+
 
 def count(column: str | None = None) -> Query:
     """The number of rows, or of rows that have a value in a column.
@@ -114,10 +119,11 @@ def quantile(column: str, level: Number) -> Query:
         exact = to_exact_fraction(level)
     except ValueError:
         exact = Fraction(-1)
-    if not 0 < exact < 1:
+    if not 0 < exact < 1 or exact.denominator > MAX_LEVEL_PARTS:
         raise Refused(
-            "The level of a quantile lies between 0 and 1. The smallest and the largest"
-            " value are those of single rows and cannot be released. Nothing was spent"
+            "The level of a quantile lies between 0 and 1, in at most a million parts."
+            " The smallest and the largest value are those of single rows and cannot be"
+            " released. Nothing was spent"
         )
     aggregate = Aggregate(AggregateKind.QUANTILE, (column,), level=exact)
     return Query((aggregate,))

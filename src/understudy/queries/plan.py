@@ -37,6 +37,7 @@ from understudy.queries.query import (
     Query,
 )
 from understudy.queries.searches import DistinctCount, QuantileSearch
+from understudy.queries.sql_conditions import shorten_refusal
 from understudy.queries.statistics import ColumnFactor, Statistic, reach_of_groups
 from understudy.schema import BrokenRowPolicy, Lattice, Schema, schema_to_dict
 from understudy.schema.columns.numeric import Integer, Real
@@ -279,9 +280,12 @@ def _never_released(name: str) -> Refused:
 def _read_condition(condition: Condition | None, schema: Schema) -> Predicate | None:
     if condition is None:
         return None
-    if isinstance(condition, Predicate):
-        return check_predicate_columns(condition, schema)
-    return read_predicate(condition, schema)
+    try:
+        if isinstance(condition, Predicate):
+            return check_predicate_columns(condition, schema)
+        return read_predicate(condition, schema)
+    except Refused as refused:
+        raise shorten_refusal(refused) from None
 
 
 def _refuse_repeated(titles: Sequence[str]) -> None:

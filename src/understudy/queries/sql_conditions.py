@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from understudy.accounting.budget import to_exact_fraction
 from understudy.errors import Refused, SchemaError
 from understudy.schema import Schema, parse_predicate
 from understudy.schema.columns.cell import decimal_text
@@ -19,6 +20,9 @@ from understudy.schema.predicates.ast import ColumnName, Literal, Predicate
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+MAX_REFUSAL_CHARACTERS = 500
+"""Characters of a refusal."""
 
 _SIGN_BY_NODE = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _OPPOSITE_SIGN = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -49,6 +53,19 @@ def refuse_node(node: object) -> Refused:
     kind = type(node).__name__
     remedy = _REMEDY_BY_NODE.get(kind, "See the page on questions for what is answered")
     return Refused(f"SQL: {kind} is not answered. {remedy}. Nothing was spent")
+
+
+def shorten_refusal(refused: Refused) -> Refused:
+    """The refusal in one line of ordinary length: it names columns and constants of a
+    stranger's text.
+
+    >>> len(str(shorten_refusal(Refused("x" * 9000 + ". Nothing was spent"))))
+    520
+    """
+    message = " ".join(str(refused).split())
+    if len(message) <= MAX_REFUSAL_CHARACTERS:
+        return Refused(message)
+    return Refused(f"{message[:MAX_REFUSAL_CHARACTERS]}… Nothing was spent")
 
 
 def find_schema_column(name: str, schema: Schema) -> str:
@@ -203,6 +220,7 @@ def number_of(node: Any) -> Fraction:
     if name != "Literal" or node.args.get("is_string"):
         raise refuse_node(node)
     try:
-        return Fraction(str(node.this))
-    except (ValueError, ZeroDivisionError):
+        # Numbers of ordinary size only: 1e999999999 would fill the memory.
+        return to_exact_fraction(str(node.this))
+    except ValueError:
         raise refuse_node(node) from None

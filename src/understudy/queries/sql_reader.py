@@ -29,6 +29,7 @@ from understudy.queries.sql_conditions import (
     find_schema_column,
     number_of,
     refuse_node,
+    shorten_refusal,
 )
 from understudy.queries.sql_having import read_having
 from understudy.schema import Schema
@@ -69,6 +70,8 @@ def read_sql(text: str, schema: Schema) -> Query:
         return _SqlReader(schema).read(_parse_text(text), " ".join(text.split()))
     except RecursionError:
         raise Refused("SQL: nested too deeply. Nothing was spent") from None
+    except Refused as refused:
+        raise shorten_refusal(refused) from None
 
 
 def _parse_text(text: str) -> Any:
@@ -90,7 +93,7 @@ def _parse_text(text: str) -> Any:
         raise Refused(
             "SQL: it cannot be read. A question is one SELECT. Nothing was spent"
         ) from None
-    if len(statements) != 1:
+    if len(statements) != 1 or statements[0] is None:
         raise Refused("SQL: a question is one SELECT. Nothing was spent")
     if type(statements[0]).__name__ != "Select":
         raise refuse_node(statements[0])
