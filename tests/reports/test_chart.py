@@ -111,3 +111,4 @@ def test_one_frequent_value_does_not_flatten_the_others() -> None:
     assert spike == pytest.approx(3 * tall, rel=0.02)
     assert tall == pytest.approx(3 * low, rel=0.02)
     assert "0: 60.0% synthetic" in drawn
+    assert ">60%</text>" in drawn, "what is cut says its share"

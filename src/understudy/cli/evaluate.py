@@ -183,14 +183,16 @@ def evaluate(
     from understudy.reports.evaluate import publishable_report
     from understudy.workflow.open import open_source
 
-    def known() -> Path | Schema | None:
+    def find_description() -> Path | Schema | None:
         # Of JSON lines a schema says which keys are columns.
         if schema is not None or release is None:
             return schema
         return load_release(release).schema
 
     def open_csv(path: Path, *, only_csv: bool = True) -> TableSource:
-        return open_source(path, only_csv=only_csv, schema=known(), **csv.to_dict())
+        return open_source(
+            path, only_csv=only_csv, schema=find_description(), **csv.to_dict()
+        )
 
     with explain_interruption(lambda: "interrupted. No report was written."):
         if without_real:

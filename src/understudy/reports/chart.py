@@ -187,11 +187,17 @@ def _draw_bar(bar: _ValueBar, top: float) -> list[Markup]:
         height=max(height, 0.4),
         fill=OKABE_ITO_BLUE if bar.real is None else REAL_BAR_COLOUR,
     )
+    parts = [drawn]
+    if bar.tallest > top:
+        # What is cut says its share, which its height no longer does.
+        share = max(bar.synthetic, bar.real or 0.0)
+        summit = COLUMN_CHART_BASE - MAX_BAR_HEIGHT
+        parts.append(svg_text(x + width + 3, summit + 9, f"{share:.0%}", size=10))
     if bar.real is None:
-        return [drawn]
+        return parts
     y = COLUMN_CHART_BASE - height_of(bar.synthetic)
     mark = svg_line(x - 1, y, x + width + 1, y, OKABE_ITO_BLUE, stroke_width=2.5)
-    return [drawn, mark]
+    return [*parts, mark]
 
 
 def _merge_codes(labels: Sequence[str]) -> tuple[list[tuple[int, int]], list[str]]:
