@@ -114,7 +114,8 @@ def synthesize(
     not spent (workflow/small_tables.py); `anyway` goes on without counting.
 
     `seed` seeds the sampling of synthetic rows, never the noise. `progress` is called
-    with every stage; without it, a notebook shows them below its cell. `run` holds what else concerns the ledger and whoever watches.
+    with every stage; without it, a notebook shows them below its cell. `run` holds what
+    else concerns the ledger and whoever watches.
 
     >>> import tempfile
     >>> from understudy.schema import Boolean

@@ -11,13 +11,16 @@ import pytest
 
 from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Accounting
+from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.types import (
+    VoteNoise,
     _elect_column,
     elect_lattice_type,
     elect_type,
     learn_types,
 )
+from understudy.noise import draw_noise
 from understudy.schema import (
     Categorical,
     Date,
@@ -184,19 +187,19 @@ def test_zeros_ones_and_a_code_are_a_number_with_a_code():
 def test_text_wins_where_the_noise_drowns_the_votes():
     ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
     ballots[TYPE_CANDIDATES.index("integer")] = 20
-    assert elect_type(ballots, noise=50.0) == "text"
+    assert elect_type(ballots, VoteNoise(50.0)) == "text"
 
 
 def test_moments_with_an_offset_are_instants_unless_many_have_none():
     ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
     ballots[TYPE_CANDIDATES.index("instant")] = 1000
-    assert elect_type(ballots, 1.0) == "instant"
+    assert elect_type(ballots, VoteNoise(1.0)) == "instant"
     ballots[TYPE_CANDIDATES.index("datetime")] = 3
-    assert elect_type(ballots, 1.0) == "instant", "a few are no reason"
+    assert elect_type(ballots, VoteNoise(1.0)) == "instant", "a few are no reason"
     ballots[TYPE_CANDIDATES.index("datetime")] = 300
-    assert elect_type(ballots, 1.0) == "datetime"
+    assert elect_type(ballots, VoteNoise(1.0)) == "datetime"
     ballots[TYPE_CANDIDATES.index("text")] = 300
-    assert elect_lattice_type(ballots, 1.0) == "datetime"
+    assert elect_lattice_type(ballots, VoteNoise(1.0)) == "datetime"
 
 
 def ballots_of(**votes: int) -> np.ndarray:
@@ -220,16 +223,16 @@ def ballots_of(**votes: int) -> np.ndarray:
     ],
 )
 def test_the_coarsest_step_that_holds_what_stands_out_is_elected(votes, elected):
-    assert elect_type(ballots_of(**votes), 1.0) == elected
+    assert elect_type(ballots_of(**votes), VoteNoise(1.0)) == elected
 
 
 def test_a_step_is_not_believed_where_noise_could_hide_what_lies_between():
     """A tenth of 300 numbers are no hundreds: at a noise of 10 that cannot be seen."""
     votes = ballots_of(integer100=270, integer=30)
-    assert elect_type(votes, 0.5) == "integer"
-    assert elect_type(votes, 10.0) == "integer"
-    assert elect_type(ballots_of(integer100=300), 10.0) == "integer"
-    assert elect_type(ballots_of(integer100=300), 2.0) == "integer100"
+    assert elect_type(votes, VoteNoise(0.5)) == "integer"
+    assert elect_type(votes, VoteNoise(10.0)) == "integer"
+    assert elect_type(ballots_of(integer100=300), VoteNoise(10.0)) == "integer"
+    assert elect_type(ballots_of(integer100=300), VoteNoise(2.0)) == "integer100"
 
 
 def test_whole_numbers_with_gaps_stay_whole():
@@ -260,7 +263,7 @@ def test_the_vote_finds_how_cells_are_spelled(cells, found):
     with open_table(frame) as source:
         (ballots,) = Table(source, schema).votes(["x"])
     assert ballots.sum() == len(frame)
-    assert _elect_column(schema["x"], ballots, 2.0).column == found
+    assert _elect_column(schema["x"], ballots, VoteNoise(2.0)).column == found
 
 
 def test_codes_with_zeros_before_them_stay_labels():
@@ -269,3 +272,15 @@ def test_codes_with_zeros_before_them_stay_labels():
     found = split([*codes * 30, *[str(10_000 + i) for i in range(400)]])
     assert isinstance(found.beside, Integer)
     assert found.with_missing_codes(codes, [30] * len(codes), 1.0) is None
+
+
+@pytest.mark.parametrize("law", Law)
+@pytest.mark.parametrize("counts", [1, 5])
+def test_noise_alone_hardly_reaches_the_bar(law, counts):
+    """Of 400,000 sums about 4 are expected beyond it; more than 40 has a probability
+    below 1e-20. At 4 deviations 700 single counts of Laplace noise would be.
+    """
+    scale = Fraction(20)
+    sums = draw_noise(law, scale, (400_000, counts)).sum(axis=1)
+    beyond = sums > VoteNoise.of(law, scale).bar(counts)
+    assert beyond.sum() <= 40

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Sensitivity
 from understudy.accounting.expected_error import noise_deviation, noise_half_width
+from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.schema import (
@@ -107,6 +108,34 @@ LONGEST_RESOLUTIONS: dict[type[Column], timedelta] = {
     Time: timedelta(hours=1),
 }
 """The coarsest resolution of moments and of times of day that is elected."""
+
+
+@dataclass(frozen=True)
+class VoteNoise:
+    """The noise of one count of votes: its standard deviation, and how many times as
+    far as VOTE_NOISE_SIGMAS of these its tail reaches.
+    """
+
+    deviation: float
+    tail: float = 1.0
+
+    @classmethod
+    def of(cls, law: Law, scale: Fraction) -> VoteNoise:
+        """The noise of this law and scale.
+
+        >>> round(VoteNoise.of(Law.DISCRETE_LAPLACE, Fraction(20)).tail, 1)
+        1.9
+        """
+        deviation = noise_deviation(law, scale)
+        widest = noise_half_width(law, scale, VOTE_NOISE_LEVEL)
+        normal = VOTE_NOISE_SIGMAS * deviation
+        return cls(deviation, max(widest / normal, 1.0) if normal else 1.0)
+
+    def bar(self, counts: int = 1) -> float:
+        """Votes that noise alone hardly reaches in the sum of a number of counts."""
+        # A sum of k counts is √k times as noisy as one, and its tail is nearly normal.
+        excess = 1 + (self.tail - 1) / counts
+        return VOTE_NOISE_SIGMAS * self.deviation * sqrt(counts) * excess
 
 
 @dataclass(frozen=True)
@@ -203,10 +232,7 @@ def learn_types(
         lambda exact: {"votes": context.add_noise(exact, scale)},
     )
     votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
-    # Laplace noise has a longer tail than its deviation says.
-    widest = noise_half_width(context.law, scale, VOTE_NOISE_LEVEL)
-    deviation = noise_deviation(context.law, scale)
-    noise = max(deviation, widest / VOTE_NOISE_SIGMAS)
+    noise = VoteNoise.of(context.law, scale)
     return [
         _elect_column(column, ballots, noise)
         for column, ballots in zip(columns, votes, strict=True)
@@ -227,7 +253,7 @@ def votes_sensitivity(context: MechanismContext, columns: int) -> Sensitivity:
 def _elect_column(
     column: UndeclaredColumn,
     ballots: NDArray[np.int64],
-    noise: float,
+    noise: VoteNoise,
 ) -> ElectedColumn:
     elected = elect_type(ballots, noise)
     lattice_type = elect_lattice_type(ballots, noise)
@@ -248,18 +274,18 @@ def _elect_column(
         typed,
         beside,
         words=float(ballots[words].sum()),
-        noise=noise * sqrt(len(words)),
+        noise=noise.deviation * sqrt(len(words)),
         values=float(ballots[values].sum()),
     )
 
 
-def elect_type(ballots: NDArray[np.int64], noise: float) -> str:
+def elect_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str:
     """The most specific candidate that can hold every kind of cell that stands out of
     the noise; text where none does.
 
     >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
     >>> ballots[TYPE_CANDIDATES.index("integer")], ballots[TYPE_CANDIDATES.index("text")] = 1000, 1
-    >>> elect_type(ballots, 1.0)
+    >>> elect_type(ballots, VoteNoise(1.0))
     'integer'
     """
     standing = _standing_candidates(ballots, noise)
@@ -274,13 +300,13 @@ def elect_type(ballots: NDArray[np.int64], noise: float) -> str:
     )
 
 
-def elect_lattice_type(ballots: NDArray[np.int64], noise: float) -> str | None:
+def elect_lattice_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str | None:
     """The most specific candidate for the cells that are numbers, dates or times,
     whichever stand out most; None where none do.
 
     >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
     >>> ballots[TYPE_CANDIDATES.index("integer")], ballots[TYPE_CANDIDATES.index("text")] = 700, 300
-    >>> elect_type(ballots, 1.0), elect_lattice_type(ballots, 1.0)
+    >>> elect_type(ballots, VoteNoise(1.0)), elect_lattice_type(ballots, VoteNoise(1.0))
     ('text', 'integer')
     """
     votes = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
@@ -304,7 +330,7 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: float) -> str | None:
     )
 
 
-def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
+def _standing_candidates(ballots: NDArray[np.int64], noise: VoteNoise) -> list[str]:
     """The candidates whose votes stand out."""
     filled = {
         name: int(votes)
@@ -320,24 +346,23 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
             filled[plain] += filled.pop(coarse)
             counts_added[plain] += counts_added.pop(coarse)
     odd = float(MAX_VOTE_ODD_SHARE) * total
-    # A sum of k noisy counts is √k times as noisy as one of them.
     return [
         name
         for name, votes in filled.items()
-        if votes > max(VOTE_NOISE_SIGMAS * noise * sqrt(counts_added[name]), odd)
+        if votes > max(noise.bar(counts_added[name]), odd)
     ]
 
 
-def _is_grain_clear(ballots: NDArray[np.int64], noise: float) -> bool:
+def _is_grain_clear(ballots: NDArray[np.int64], noise: VoteNoise) -> bool:
     """Whether noise could hide no more than a few cells between the multiples of a
     coarse step.
     """
     filled = int(ballots.sum()) - int(ballots[TYPE_CANDIDATES.index(EMPTY_CANDIDATE)])
-    return bool(VOTE_NOISE_SIGMAS * noise <= MAX_STEP_NOISE_SHARE * filled)
+    return bool(noise.bar() <= MAX_STEP_NOISE_SHARE * filled)
 
 
 def _with_spelling(
-    column: Column, elected: str, ballots: NDArray[np.int64], noise: float
+    column: Column, elected: str, ballots: NDArray[np.int64], noise: VoteNoise
 ) -> Column:
     """The column with the format, grain and zeros that its cells are spelled with."""
     standing = _standing_candidates(ballots, noise)
