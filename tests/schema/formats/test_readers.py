@@ -34,7 +34,7 @@ from understudy.schema import (
     Unit,
     codec_of,
 )
-from understudy.schema.formats import read_format
+from understudy.schema.formats import read_format, write_format
 from understudy.schema.formats.document import parse_tree
 from understudy.schema.formats.draft import SchemaDraft
 from understudy.schema.formats.moments import kind_of_pattern, to_iso_text
@@ -481,3 +481,27 @@ def test_csvw_formats_that_are_read_as_they_are_need_no_note_and_others_get_one(
         == at.code("2000-06-01 10:30")
         != at.code("nonsense")
     )
+
+
+def test_spellings_come_and_go_with_frictionless() -> None:
+    schema = Schema.parse(
+        """
+columns:
+  born: {type: date, format: "%d.%m.%Y"}
+  pay: {type: real, decimals: 2, decimal: ",", thousands: "."}
+  sold: {type: integer, thousands: "'"}
+"""
+    )
+    exported = write_format(schema, "frictionless")
+    assert not any("format" in note for note in exported.notes if "born" in note)
+    again = read_format(exported.document).schema
+    assert again["born"].format == "%d.%m.%Y"
+    assert (again["pay"].decimal, again["pay"].thousands) == (",", ".")
+    assert again["sold"].thousands == "'"
+
+
+def test_marks_that_are_not_read_are_noted() -> None:
+    field = {"name": "pay", "type": "number", "decimalChar": ";"}
+    found = read_format({"fields": [field]})
+    assert found.schema["pay"].decimal == "."
+    assert any("`decimalChar`" in note for note in found.notes)

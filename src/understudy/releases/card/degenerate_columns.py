@@ -36,7 +36,9 @@ MIN_BINS_PER_RANGE = 10
 one of a few wide bins may well hold most rows.
 """
 
-_SPELLING_HINT = "numbers with a decimal point, dates as 2024-02-29"
+_SPELLING_HINT = (
+    "numbers with a decimal point, dates as 2024-02-29 or in a declared `format`"
+)
 RARE_VALUES_TEXT = (
     "nearly all rows are `{label}`: hardly any value is shared by enough of them."
     f" Written so, cells would be read as values: {_SPELLING_HINT}. Else declare the"

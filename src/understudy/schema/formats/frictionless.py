@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.schema.formats import moments
 from understudy.schema.formats.draft import (
     ExportSection,
@@ -19,6 +20,12 @@ from understudy.schema.formats.draft import (
     split_sections,
 )
 from understudy.schema.yaml.nodes import DocumentNode
+
+_FRICTIONLESS_SPELLING_KEYS = {
+    "format": "format",
+    "decimal": "decimalChar",
+    "thousands": "groupChar",
+}
 
 _FRICTIONLESS_TYPE_NAMES = {
     "categorical": "string",
@@ -181,17 +188,31 @@ def _moment_column(
 def _number_column(
     words: TrackedSection, limits: TrackedSection, kind: str
 ) -> dict[str, Any]:
-    for key in ("decimalChar", "groupChar", "bareNumber"):
-        if words.get(key) is not None:
-            words.note(
-                f"`{key}`: only plain numbers such as 1234.5 are read; other"
-                " spellings count as missing"
-            )
+    if words.get("bareNumber") is not None:
+        words.note(
+            "`bareNumber`: only plain numbers such as 1234.5 are read; those with other"
+            " signs count as missing"
+        )
     low = limits.exact("minimum")
     high = limits.exact("maximum")
     if kind == "number":
-        return real_column(words, low, high)
-    return {"type": "integer", "min": low, "max": high}
+        return real_column(words, low, high) | _read_marks(words)
+    thousands = _read_marks(words)["thousands"]
+    return {"type": "integer", "min": low, "max": high, "thousands": thousands}
+
+
+def _read_marks(words: TrackedSection) -> dict[str, str | None]:
+    """The marks in the texts of numbers; none, with a note, if they are not read here."""
+    decimal = words.text("decimalChar")
+    thousands = words.text("groupChar")
+    spelling = NumberSpelling(decimal or ".", thousands or "")
+    if spelling.find_problem() is None:
+        return {"decimal": decimal, "thousands": thousands}
+    words.note(
+        "`decimalChar` and `groupChar`: only plain numbers such as 1234.5 are read;"
+        " other spellings count as missing"
+    )
+    return {"decimal": None, "thousands": None}
 
 
 def _read_missing_codes(words: TrackedSection) -> tuple[str, ...] | None:
@@ -250,6 +271,7 @@ def _export_field(kind: str, page: ExportSection) -> dict[str, Any]:
                     words[f"{side}Values"] = spellings
         case "integer" | "real" | "date" | "datetime" | "time":
             limits |= export_bounds(kind, page, "minimum", "maximum")
+            words |= _export_spelling(page)
         case "text" | "identifier":
             page.note(
                 f"type {kind} becomes a string, and that it is never released is left"
@@ -262,6 +284,17 @@ def _export_field(kind: str, page: ExportSection) -> dict[str, Any]:
         # A list replaces the default, which is the empty text.
         words["missingValues"] = ["", *missing]
     return words | ({"constraints": limits} if limits else {})
+
+
+def _export_spelling(page: ExportSection) -> dict[str, Any]:
+    """The format of dates and times, and the marks in numbers."""
+    words = {}
+    for key, foreign in _FRICTIONLESS_SPELLING_KEYS.items():
+        stated = page.take(key)
+        if stated is not None:
+            # Its patterns read numbers with and without a leading zero alike.
+            words[foreign] = stated.replace("%-", "%")
+    return words
 
 
 def _export_categories(
