@@ -181,13 +181,14 @@ class Workspace:
         return accounts
 
     def open_account(self, name: str, budget: Budget) -> None:
-        """Set what may be spent on a table in all; refused once there is an account,
-        for a cap that can be raised is none.
+        """Set what may be spent on a table in all; refused once there is an account:
+        raising a cap is a grant, which the ledger records.
         """
         where = self.ledger_path(name)
         if where.exists():
             raise Refused(
-                "This table has an account already. Its cap cannot be changed."
+                "This table has an account already. `understudy ledger grant` raises"
+                " its cap, and records that."
             )
         unit = unit_words(self.schema(name))
         Ledger.create(where, dataset=Path(name).stem, cap=budget, unit=unit).close()

@@ -60,6 +60,7 @@ SYNTHESIZE = [
 ]
 SYNTHESIZE += ["--epsilon", "1", "--seed", "1"]
 RELEASE = f"r{CLEAR}.understudy"
+QUESTION = f'SELECT "{SEX}", COUNT(*) FROM people GROUP BY "{SEX}"'
 
 COMMANDS: dict[str, list[str]] = {
     "ledger init": [
@@ -124,6 +125,11 @@ COMMANDS: dict[str, list[str]] = {
     "explain": ["explain", RELEASE, "-o", f"gains{CLEAR}.svg"],
     "signoff": ["signoff", RELEASE, "--purpose", CLEAR, "-o", f"sheet{CLEAR}.html"],
     "signoff, as JSON": ["signoff", RELEASE, "--analyst", CLEAR, "--json"],
+    "price": ["price", SCHEMA, QUESTION, "--within", "200"],
+    "ask": [
+        *("ask", TABLE, QUESTION, "--schema", SCHEMA, "--within", "200"),
+        *("--budget", "1", "--ledger", f"questions{CLEAR}", "--analyst", CLEAR),
+    ],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
     "mask": [
@@ -182,7 +188,7 @@ COMMANDS: dict[str, list[str]] = {
 SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
-NAMELESS = {"audit"}
+NAMELESS = {"audit", "price"}
 """What says something, and names nothing."""
 
 ON_TERMINAL = [
