@@ -125,7 +125,7 @@ def judge_generated(question: str) -> None:
 SHARED_TABLE = table_of(PEOPLE, PEOPLE_SCHEMA)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(questions)
 def test_generated_questions_are_answered_as_duckdb_does(question: str) -> None:
     judge_generated(question)

@@ -10,6 +10,7 @@ import pytest
 from kit.queries.corpus import PEOPLE_SCHEMA, REFUSED_QUESTIONS, list_questions
 from understudy.errors import UnderstudyError
 from understudy.queries.plan import plan_query
+from understudy.queries.sql_nodes import check_nodes
 from understudy.queries.sql_reader import MAX_SQL_CHARACTERS, read_sql
 
 QUESTIONS = [*list_questions(), *REFUSED_QUESTIONS]
@@ -177,3 +178,16 @@ def test_names_are_found_in_any_case_and_answers_keep_their_names() -> None:
     assert [key.column for key in query.keys] == ["sex"]
     assert query.shown == ("s", "pay")
     assert query.order[0].title == "pay"
+
+
+def test_a_part_that_is_not_known_is_refused() -> None:
+    """A later parser may say NOT, or something new, in a part of a node."""
+    import sqlglot
+
+    tree = sqlglot.parse_one("SELECT COUNT(*) FROM p WHERE age IN (1)", read="duckdb")
+    check_nodes(tree)
+    for part, value in (("negate", True), ("field", sqlglot.exp.Null())):
+        broken = tree.copy()
+        broken.find(sqlglot.exp.In).set(part, value)
+        with pytest.raises(UnderstudyError, match="not answered"):
+            check_nodes(broken)

@@ -273,7 +273,7 @@ def _key_groups(codec: Codec, key: GroupKey) -> KeyGroups:
         group_of_code[: len(values)] = np.arange(len(values))
     is_missing = ~codec.is_value
     # Bins leave out what lies outside of them, and so they leave out what is missing.
-    if is_missing.any() and not key.edges:
+    if is_missing.any() and (key.has_missing or not key.edges):
         group_of_code[is_missing] = len(values)
         values.append(None)
     if len(values) > MAX_QUERY_GROUPS:
@@ -292,7 +292,8 @@ def _group_bins(
     groups[(groups < 0) | (groups >= len(edges) - 1)] = -1
     group_of_code[: len(starts)] = groups
     if key.edges:
-        return [_plain_value(float(edge)) for edge in key.edges[:-1]]
+        labels = key.labels or [float(edge) for edge in key.edges[:-1]]
+        return [_plain_value(label) for label in labels]
     return [_plain_value(column.value_at(index)) for index in edges[:-1]]
 
 

@@ -115,7 +115,9 @@ class QueryPlan:
         facts = {
             "columns": schema_to_dict(Schema(columns=plain)),
             "unit": [unit.id, unit.max_rows],
-            "keys": [[key.column, key.edges] for key in self.query.keys],
+            "keys": [
+                [key.column, key.edges, key.has_missing] for key in self.query.keys
+            ],
             "where": None if self.condition is None else str(self.condition),
             "statistic": statistic.describe(),
         }

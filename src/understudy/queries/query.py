@@ -74,12 +74,17 @@ class Aggregate:
 @dataclass(frozen=True)
 class GroupKey:
     """A column whose values are the groups, those that no row has too. With `edges`, a
-    column of numbers in bins, each from one edge to below the next.
+    column of numbers or dates in bins, each from one edge to below the next, called by
+    `labels` or by their first edges; dates in microseconds since 1970.
+
+    Bins leave missing values out, unless `has_missing`.
     """
 
     column: str
     edges: tuple[Fraction, ...] = ()
     name: str = ""
+    labels: tuple[int | float, ...] = ()
+    has_missing: bool = False
 
     @property
     def title(self) -> str:

@@ -8,18 +8,22 @@ the same rows (a condition without NOT is true exactly if enough of its tests ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from understudy.accounting.budget import to_exact_fraction
 from understudy.errors import Refused, SchemaError
-from understudy.schema import Schema, parse_predicate
+from understudy.schema import Categorical, Schema, parse_predicate
 from understudy.schema.columns.cell import decimal_text
 from understudy.schema.predicates.ast import ColumnName, Literal, Predicate
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+MAX_CALENDAR_YEAR = 9999
+"""Python's calendar ends with this year."""
 
 MAX_REFUSAL_CHARACTERS = 500
 """Characters of a refusal."""
@@ -38,12 +42,12 @@ _REMEDY_BY_NODE: Mapping[str, str] = {
     "Subquery": "Put its condition into WHERE",
     "Star": "Rows are never released. Ask for aggregates such as COUNT(*)",
     "Rand": "An answer depends on rows and noise alone. Leave it out",
-    "Like": "List the labels: x IN ('a', 'b')",
+    "Like": "It needs a column whose labels are all listed. List them: x IN ('a', 'b')",
     "VariancePop": "Use VAR_SAMP",
     "StddevPop": "Use STDDEV_SAMP",
     "CovarPop": "Use COVAR_SAMP",
     "Distinct": "Group with GROUP BY, which shows every value of the schema",
-    "Div": "Compare the column with a constant: x > 10",
+    "Div": "Compare the column with a constant: x > 10; groups are FLOOR(x / 10)",
 }
 """What to do instead of what is not answered."""
 
@@ -59,8 +63,8 @@ def shorten_refusal(refused: Refused) -> Refused:
     """The refusal in one line of ordinary length: it names columns and constants of a
     stranger's text.
 
-    >>> len(str(shorten_refusal(Refused("x" * 9000 + ". Nothing was spent"))))
-    520
+    >>> len(str(shorten_refusal(Refused("x" * 9000 + ". Nothing was spent")))) < 600
+    True
     """
     message = " ".join(str(refused).split())
     if len(message) <= MAX_REFUSAL_CHARACTERS:
@@ -121,6 +125,10 @@ class ConditionReader:
                 return self._spell_membership(node, negated=negated)
             case "Is":
                 return self._spell_is(node, negated=negated)
+            case "Like" | "ILike":
+                return self._spell_like(node, negated=negated)
+            case kind if kind in _SIGN_BY_NODE and year_column(node.this) is not None:
+                return self._spell_year(node, _SIGN_BY_NODE[kind], negated=negated)
             case kind if kind in _SIGN_BY_NODE:
                 sign = _SIGN_BY_NODE[kind]
                 sign = _OPPOSITE_SIGN[sign] if negated else sign
@@ -144,6 +152,49 @@ class ConditionReader:
         values = ", ".join(spell_literal(each) for each in node.expressions)
         word = "not in" if negated else "in"
         return f"{self.column_text(node.this)} {word} ({values})"
+
+    def _spell_like(self, node: Any, *, negated: bool) -> str:
+        """The labels of the schema that a pattern fits."""
+        name = find_schema_column(column_name(node.this), self._schema)
+        column, pattern = self._schema[name], node.expression
+        is_text = type(pattern).__name__ == "Literal" and pattern.args.get("is_string")
+        is_listed = isinstance(column, Categorical) and column.other is None
+        if not is_text or not is_listed or "\\" in str(pattern.this):
+            raise refuse_node(node)
+        assert isinstance(column, Categorical)
+        # NOT LIKE is a part of the node.
+        negated = negated != bool(node.args.get("negate"))
+        flags = re.DOTALL
+        if type(node).__name__ == "ILike":
+            flags |= re.IGNORECASE
+        expression = _like_expression(str(pattern.this))
+        labels = [v for v in column.values or () if re.fullmatch(expression, v, flags)]
+        text = str(ColumnName(name))
+        if not labels:
+            # Nothing fits: all values, or none.
+            rest = f"{text} is not missing"
+            return rest if negated else f"({rest} and {text} is missing)"
+        listed = ", ".join(str(Literal(label)) for label in labels)
+        return f"{text} {'not in' if negated else 'in'} ({listed})"
+
+    def _spell_year(self, node: Any, sign: str, *, negated: bool) -> str:
+        """A comparison of a date's year, as one of the date."""
+        column = year_column(node.this)
+        assert column is not None
+        text = self.column_text(column)
+        number = number_of(node.expression)
+        if number.denominator != 1 or not 1 <= number < MAX_CALENDAR_YEAR:
+            raise refuse_node(node.expression)
+        first, after = f"'{int(number):04}-01-01'", f"'{int(number) + 1:04}-01-01'"
+        sign = _OPPOSITE_SIGN[sign] if negated else sign
+        return {
+            "=": f"({text} >= {first} and {text} < {after})",
+            "!=": f"({text} < {first} or {text} >= {after})",
+            "<": f"{text} < {first}",
+            "<=": f"{text} < {after}",
+            ">": f"{text} >= {after}",
+            ">=": f"{text} >= {first}",
+        }[sign]
 
     def _spell_is(self, node: Any, *, negated: bool) -> str:
         column = self.column_text(node.this)
@@ -179,6 +230,28 @@ class ConditionReader:
         if type(column).__name__ != "Column" or type(number).__name__ == "Column":
             raise refuse_node(node)
         return f"{spell_literal(number)} * {self.column_text(column)}"
+
+
+def year_column(node: Any) -> Any | None:
+    """The column in YEAR(column) or EXTRACT(YEAR FROM column); None for anything else."""
+    kind = type(node).__name__
+    if kind == "Year" and type(node.this).__name__ == "Column":
+        return node.this
+    if kind == "Extract" and str(node.this.this).upper() == "YEAR":
+        return node.expression if type(node.expression).__name__ == "Column" else None
+    return None
+
+
+def _like_expression(pattern: str) -> str:
+    """A pattern of LIKE as a regular expression; every run of % is one, so that it is
+    matched in little time.
+    """
+    parts = re.split("(%+|_)", pattern)
+    spelled = {"_": "."}
+    return "".join(
+        ".*" if part.startswith("%") else spelled.get(part, re.escape(part))
+        for part in parts
+    )
 
 
 def column_name(node: Any) -> str:

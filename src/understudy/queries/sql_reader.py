@@ -32,6 +32,8 @@ from understudy.queries.sql_conditions import (
     shorten_refusal,
 )
 from understudy.queries.sql_having import read_having
+from understudy.queries.sql_keys import read_key
+from understudy.queries.sql_nodes import check_nodes
 from understudy.schema import Schema
 from understudy.schema.predicates.ast import Predicate
 
@@ -97,6 +99,7 @@ def _parse_text(text: str) -> Any:
         raise Refused("SQL: a question is one SELECT. Nothing was spent")
     if type(statements[0]).__name__ != "Select":
         raise refuse_node(statements[0])
+    check_nodes(statements[0])
     return statements[0]
 
 
@@ -107,6 +110,7 @@ class _SqlReader:
     schema: Schema
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
     keys: dict[str, GroupKey] = field(default_factory=dict)
+    key_nodes: list[tuple[Any, str]] = field(default_factory=list)
 
     def read(self, select: Any, text: str) -> Query:
         for part, value in select.args.items():
@@ -162,18 +166,16 @@ class _SqlReader:
             if value and part != "expressions":
                 raise refuse_node(group)
         for node in group.expressions:
-            key = self._read_key(*_resolve_item(node, items))
+            meant, alias = _resolve_item(node, items)
+            key = read_key(meant, alias, self.schema)
             self.keys[key.title] = key
-
-    def _read_key(self, node: Any, alias: str) -> GroupKey:
-        name = type(node).__name__
-        if name == "Column":
-            column = find_schema_column(column_name(node), self.schema)
-            return GroupKey(column, name=alias)
-        raise refuse_node(node)
+            self.key_nodes.append((meant, key.title))
 
     def _read_item(self, node: Any, alias: str) -> str:
         """The title of a selected column, which is a key or an aggregate."""
+        for known, title in self.key_nodes:
+            if known == node:
+                return title
         if type(node).__name__ == "Column":
             return self._key_title(node)
         return self._add_aggregate(node, alias)
@@ -204,6 +206,9 @@ class _SqlReader:
 
     def _title_of(self, node: Any) -> str:
         """The column of the answer that HAVING or ORDER BY means."""
+        for known, title in self.key_nodes:
+            if known == node:
+                return title
         if type(node).__name__ == "Column":
             name = column_name(node)
             for title in self.aggregates:

@@ -89,6 +89,13 @@ CONDITIONS = (
     "(((age < 50)))",
     "age < 200",
     "age > 200",
+    "sex LIKE 'F%'",
+    "region NOT LIKE '%th'",
+    "region ILIKE '_AST' OR sex LIKE 'Z'",
+    "NOT (sex LIKE 'Z%')",
+    "YEAR(born) = 1980",
+    "YEAR(born) <> 1980 AND EXTRACT(YEAR FROM born) >= 1975",
+    "NOT (YEAR(born) > 1980)",
     "children <> 3 AND NOT (children IN (4, 5))",
 )
 
@@ -122,16 +129,7 @@ AGGREGATES = (
     "COUNT(DISTINCT region)",
 )
 
-KEYS = (
-    "",
-    "sex",
-    "region",
-    "married",
-    "children",
-    "sex, region",
-    "age",
-    "married, children",
-)
+KEYS = ("", "sex", "region", "married", "sex, region")
 
 
 def list_questions() -> list[str]:
@@ -144,8 +142,19 @@ def list_questions() -> list[str]:
         head = f"{keys}, " if keys else ""
         tail = f" GROUP BY {keys}" if keys else ""
         questions.append(f"SELECT {head}{aggregate} FROM people{tail}")
+    for keys in ("age", "children", "married, children"):
+        questions.append(
+            f"SELECT {keys}, COUNT(*), SUM(income) FROM people GROUP BY {keys}"
+        )
+    for key in ("FLOOR(age / 10)", "FLOOR(income / 25000) * 25000", "YEAR(born)"):
+        questions.append(
+            f"SELECT {key} AS k, COUNT(*), AVG(age) FROM people GROUP BY {key}"
+        )
+    questions.append(
+        "SELECT FLOOR(weight / 20), sex, COUNT(*) FROM people GROUP BY 1, 2 ORDER BY 1"
+    )
     for number, (condition, aggregate) in enumerate(product(CONDITIONS, AGGREGATES)):
-        if number % 13 == 0:
+        if number % 19 == 0:
             questions.append(
                 f"SELECT sex, {aggregate} AS y FROM people WHERE {condition} GROUP BY sex"
             )
@@ -167,7 +176,14 @@ REFUSED_QUESTIONS = (
     "SELECT COUNT(*) FROM people WHERE income / (age - 93) >= 0",
     "SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people)",
     "SELECT COUNT(*) FROM people WHERE RANDOM() < 0.5",
-    "SELECT COUNT(*) FROM people WHERE sex LIKE 'F%'",
+    "SELECT COUNT(*) FROM people WHERE age LIKE '1%'",
+    "SELECT COUNT(*) FROM people WHERE sex LIKE region",
+    "SELECT COUNT(*) FROM people GROUP BY FLOOR(income / 0)",
+    "SELECT COUNT(*) FROM people GROUP BY FLOOR(income / 0.001)",
+    "SELECT COUNT(*) FROM people GROUP BY age % 10",
+    "SELECT COUNT(*) FROM people WHERE YEAR(born) = 99999",
+    "SELECT COUNT(*) FROM people WHERE YEAR(age) = 1980",
+    "SELECT COUNT(*) FROM people GROUP BY YEAR(age)",
     "SELECT COUNT(*) FROM people WHERE sex > 'F'",
     "SELECT COUNT(*) FROM people WHERE sex = 'Q'",
     "SELECT COUNT(*) FROM people WHERE age = 'old'",

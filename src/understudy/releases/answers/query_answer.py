@@ -35,6 +35,7 @@ from understudy.releases.answers.question import Question, QuestionKind
 from understudy.releases.evidence import Evidence
 from understudy.schema import Boolean, Lattice
 from understudy.schema.columns.numeric import Integer, Real
+from understudy.schema.columns.temporal import EPOCH_MOMENT, MICROSECOND_SPAN
 from understudy.schema.predicates.ast import (
     ColumnComparison,
     ColumnName,
@@ -116,16 +117,30 @@ def _key_condition(evidence: Evidence, key: GroupKey, value: KeyValue) -> Predic
     column = evidence.schema[key.column]
     if isinstance(column, Boolean):
         return ColumnComparison(name, Operator.EQUAL, Literal(bool(value)))
+    if key.edges:
+        return _bin_condition(
+            name, key, value, is_number=isinstance(column, Integer | Real)
+        )
     if not isinstance(column, Integer | Real):
         return ColumnComparison(name, Operator.EQUAL, Literal(str(value)))
-    if not key.edges:
-        exact = Fraction(column.step) * column.index_of(value)
-        return ColumnComparison(name, Operator.EQUAL, Literal(exact))
-    place = [float(edge) for edge in key.edges].index(float(value))
-    low, high = (Literal(edge) for edge in key.edges[place : place + 2])
+    exact = Fraction(column.step) * column.index_of(value)
+    return ColumnComparison(name, Operator.EQUAL, Literal(exact))
+
+
+def _bin_condition(
+    name: ColumnName, key: GroupKey, value: KeyValue, *, is_number: bool
+) -> Predicate:
+    """From one edge of a bin to below the next."""
+    labels = [float(label) for label in key.labels or key.edges[:-1]]
+    assert value is not None
+    place = labels.index(float(value))
+    ends = []
+    for edge in key.edges[place : place + 2]:
+        moment = EPOCH_MOMENT + int(edge) * MICROSECOND_SPAN if not is_number else None
+        ends.append(Literal(edge if moment is None else moment.date().isoformat()))
     both = join_conditions(
-        ColumnComparison(name, Operator.AT_LEAST, low),
-        ColumnComparison(name, Operator.LESS, high),
+        ColumnComparison(name, Operator.AT_LEAST, ends[0]),
+        ColumnComparison(name, Operator.LESS, ends[1]),
     )
     assert both is not None
     return both

@@ -1,0 +1,63 @@
+"""The nodes of SQL that may occur in a question, each with the parts it may have.
+
+Every node of a parsed text is looked up here by its exact class before anything is read
+from it. A part that is not listed refuses the text too: a parser that learns to say
+something new must not be understood as saying the old.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from understudy.queries.sql_conditions import refuse_node
+
+_ONE_PART = frozenset({"this"})
+_TWO_PARTS = frozenset({"this", "expression"})
+
+PARTS_BY_NODE: dict[str, frozenset[str]] = {
+    **dict.fromkeys(
+        ("Paren", "Not", "Neg", "Where", "Having", "Null", "Boolean", "Star"), _ONE_PART
+    ),
+    **dict.fromkeys(("Year", "Median", "CountIf", "Sum", "Avg", "Var"), _ONE_PART),
+    **dict.fromkeys(("Variance", "Stddev", "StddevSamp"), _ONE_PART),
+    **dict.fromkeys(("And", "Or", "EQ", "NEQ", "LT", "LTE", "GT", "GTE"), _TWO_PARTS),
+    **dict.fromkeys(("Is", "Add", "Sub", "Mul", "Filter", "Extract"), _TWO_PARTS),
+    **dict.fromkeys(("Corr", "CovarSamp", "WithinGroup"), _TWO_PARTS),
+    **dict.fromkeys(("PercentileDisc", "PercentileCont"), _TWO_PARTS),
+    **dict.fromkeys(("Like", "ILike"), _TWO_PARTS | {"negate"}),
+    **dict.fromkeys(("Group", "Order", "Distinct"), frozenset({"expressions"})),
+    "Select": frozenset(
+        {"expressions", "from_", "where", "group", "having", "order", "limit"}
+    ),
+    "From": _ONE_PART,
+    "Table": frozenset({"this", "alias", "db", "catalog"}),
+    "TableAlias": _ONE_PART,
+    "Identifier": frozenset({"this", "quoted"}),
+    "Column": frozenset({"this", "table", "db", "catalog"}),
+    "Alias": frozenset({"this", "alias"}),
+    "Literal": frozenset({"this", "is_string"}),
+    "Between": frozenset({"this", "low", "high"}),
+    "In": frozenset({"this", "expressions"}),
+    "Case": frozenset({"this", "ifs", "default"}),
+    "If": frozenset({"this", "true"}),
+    "Cast": frozenset({"this", "to", "_type"}),
+    "DataType": frozenset({"this", "nested", "expressions"}),
+    "Count": frozenset({"this", "expressions", "big_int"}),
+    "Floor": _ONE_PART,
+    "Div": frozenset({"this", "expression", "typed", "safe"}),
+    "Ordered": frozenset({"this", "desc", "nulls_first"}),
+    "Limit": frozenset({"expression"}),
+}
+
+
+def check_nodes(tree: Any) -> None:
+    """Refuse a tree with a node or a part of one that is not listed."""
+    for node in tree.walk():
+        parts = PARTS_BY_NODE.get(type(node).__name__)
+        if parts is None:
+            raise refuse_node(node)
+        for part, value in node.args.items():
+            # Parts that are absent are None, False or empty.
+            if value and part not in parts:
+                inner = value[0] if isinstance(value, list) else value
+                raise refuse_node(inner if hasattr(inner, "args") else node)
