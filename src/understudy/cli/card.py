@@ -45,7 +45,7 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
         if as_json:
             report_json([entry.to_dict() for entry in entries])
         else:
-            report([_entry_line(entry) for entry in entries])
+            report([line for entry in entries for line in _entry_lines(entry)])
         return
     if as_json:
         report_json(quality.to_dict())
@@ -54,8 +54,13 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     report([quality.sentence(), *recoded, "", *quality.lines()])
 
 
-def _entry_line(entry: CardEntry) -> str:
+def _entry_lines(entry: CardEntry) -> list[str]:
+    from understudy.releases.card.rendering import statistics_sentence
+
     line = f"{' × '.join(entry.clique)}: {entry.verdict.value}"
     if entry.error is None:
-        return line
-    return f"{line}, at most {100 * entry.error:.1f} % of rows in a wrong cell"
+        return [line]
+    line += f", at most {100 * entry.error:.1f} % of rows in a wrong cell"
+    if entry.statistics is None:
+        return [line]
+    return [line, f"  {statistics_sentence(entry.statistics)}"]

@@ -19,6 +19,7 @@ from pathlib import Path
 from understudy.atomic import write_file_atomically
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import CardEntry, MarginalVerdict, Release
+from understudy.releases.card.rendering import STATISTICS_TITLES, statistics_cells
 from understudy.releases.explanation.picture import draw_gains
 from understudy.releases.explanation.rendering import (
     EXPLANATION_COLUMN_TITLES,
@@ -205,6 +206,7 @@ class Report:
                 "meaning": None,
                 "spent": [],
                 "card": [],
+                "statistics": [],
                 "silent": [],
                 "card_sentence": "",
                 "verdicts": [],
@@ -217,6 +219,11 @@ class Report:
             "meaning": self.release.guarantee.meaning,
             "spent": spending_by_question(self.release.statement),
             "card": sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
+            "statistics": [
+                statistics_cells(column)
+                for column in self.release.card.statistics.values()
+            ],
+            "statistics_titles": STATISTICS_TITLES,
             "silent": [entry for entry in card if entry.error is None],
             "card_sentence": self.release.card.sentence(),
             "verdicts": _count_verdicts(card),

@@ -21,6 +21,7 @@ from starlette.responses import (
 from understudy.accounting.budget import Budget
 from understudy.errors import Refused, UnderstudyError
 from understudy.releases import Release
+from understudy.releases.card.rendering import STATISTICS_TITLES, statistics_cells
 from understudy.releases.explanation.picture import draw_gains
 from understudy.releases.summary import RunSummary
 from understudy.reports.signoff import sign_off
@@ -262,6 +263,10 @@ def _inspect_release(job: Job, release: Release) -> dict[str, object]:
         "heat": draw_heatmap(job),
         "gains": draw_gains(release.explanation.decisions),
         "card": card,
+        "statistics": [
+            statistics_cells(column) for column in release.card.statistics.values()
+        ],
+        "statistics_titles": STATISTICS_TITLES,
         "names": names,
         "summary": RunSummary.of(release, ledger=ledger),
         "preview": preview_rows(job),

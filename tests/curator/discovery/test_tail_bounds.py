@@ -22,8 +22,9 @@ def tail_ends(values: np.ndarray) -> list[float | None]:
     ends = []
     for counts in noisy:
         top = int(np.argmax(counts))
-        _, last = _widen_range(counts, top, top, ADJACENT_BIN_SIGMAS * SIGMA)
-        ends.append(find_heavy_tail_end(EDGES, counts, SIGMA**2, last=last))
+        first, last = _widen_range(counts, top, top, ADJACENT_BIN_SIGMAS * SIGMA)
+        occupied = {"first": first, "last": last}
+        ends.append(find_heavy_tail_end(EDGES, counts, SIGMA**2, **occupied))
     return ends
 
 

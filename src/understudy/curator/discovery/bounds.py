@@ -127,10 +127,10 @@ def _extend_heavy_tails(
     first, last = occupied
     low, high = bounds
     edges = np.array(MAGNITUDE_EDGES, np.float64)
-    upper = find_heavy_tail_end(edges, counts, noise**2, last=last)
-    mirrored_first = len(counts) - 1 - first
+    upper = find_heavy_tail_end(edges, counts, noise**2, first=first, last=last)
+    end = len(counts) - 1
     lower = find_heavy_tail_end(
-        -edges[::-1], counts[::-1], noise**2, last=mirrored_first
+        -edges[::-1], counts[::-1], noise**2, first=end - last, last=end - first
     )
     if upper is not None:
         high = max(high, int(upper) - 1)

@@ -35,23 +35,28 @@ def find_heavy_tail_end(
     counts: NDArray[np.int64],
     variance: float,
     *,
+    first: int,
     last: int,
 ) -> float | None:
     """The edge beyond which the heavy upper tail of a histogram of magnitudes holds no
-    row, likely; None if there is no heavy tail. Bins after `last` do not exceed noise.
+    row, likely; None if there is no heavy tail. Values lie in the bins from `first` to
+    `last`, but for those of the tail.
 
     >>> edges = np.array([0.0, *2.0 ** np.arange(30)])
     >>> heavy = np.array([0, 0, 0, 30, 90, 400, 900, 700, 500, 350, 200, 120, *[0] * 18])
-    >>> find_heavy_tail_end(edges, heavy, 400.0, last=11)
+    >>> find_heavy_tail_end(edges, heavy, 400.0, first=3, last=11)
     16384.0
     >>> ages = np.array([0, 0, 0, 0, 0, 900, 2000, 500, *[0] * 22])
-    >>> find_heavy_tail_end(edges, ages, 400.0, last=7)
+    >>> find_heavy_tail_end(edges, ages, 400.0, first=5, last=7)
     """
-    noisy = counts[: last + 1 + MAX_TAIL_BOUND_OCTAVES].astype(np.float64)
-    edges = edges[: len(noisy) + 1]
+    # Bins of noise before the first would seem to hold rows far below it.
+    noisy = counts[first : last + 1 + MAX_TAIL_BOUND_OCTAVES].astype(np.float64)
+    edges = edges[first : first + len(noisy) + 1]
     tail = fit_upper_tail(edges, noisy, np.full(len(noisy), variance))
+    if tail is None or not _is_heavy(edges, noisy, tail):
+        return None
     # Of so many bins, one of noise may seem to exceed it: it is no end of a tail.
-    if tail is None or tail.first - 1 > last or not _is_heavy(edges, noisy, tail):
+    if first + tail.first - 1 > last:
         return None
     expected = tail.law.counts(edges[tail.first :])
     beyond = np.cumsum(expected[::-1])[::-1]

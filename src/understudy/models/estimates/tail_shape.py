@@ -20,9 +20,11 @@ than a tail out there, and nothing is estimated.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 STANDING_BIN_SIGMAS = 3.5
@@ -65,6 +67,9 @@ MIN_TAIL_COUNT = 1e-9
 MAX_LOG_DENSITY = 100.0
 """Largest logarithm of a density, relative to the start of the law."""
 
+MAX_SUM_DRAWS = 2_000
+"""Draws that the interval of a sum is made from: its ends are ranks 50 and 1950."""
+
 _POINTS_PER_BIN = 16
 """Points of the quadrature over a bin."""
 
@@ -76,14 +81,35 @@ class TailLaw:
     origin: float
     start: float
     masses: NDArray[np.float64]
+    mass_deviations: NDArray[np.float64]
     posterior: NDArray[np.float64]
 
     def counts(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
         """The estimated counts between these edges, all of them beyond the start."""
-        logs = np.log((edges - self.origin) / (self.start - self.origin))
-        expected = self.masses[:, None] * _law_shapes(logs)
+        expected = self.masses[:, None] * _law_shapes(self._log_distances(edges))
         log_counts = np.log(np.maximum(expected, MIN_TAIL_COUNT))
         return np.asarray(np.exp(self.posterior @ log_counts))
+
+    def draw_sums(
+        self,
+        edges: NDArray[np.float64],
+        function: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+        rng: Generator,
+    ) -> NDArray[np.float64]:
+        """Sums of a function over the values between these edges, drawn from all laws
+        that noise leaves possible.
+        """
+        logs = self._log_distances(edges)
+        reach = self.start - self.origin
+        values = function(self.origin + reach * np.exp(_law_points(logs)))
+        sums = np.sum(_law_densities(logs) * values, axis=(1, 2))
+        law = rng.choice(self.posterior.size, MAX_SUM_DRAWS, p=self.posterior)
+        noise = self.mass_deviations[law] * rng.standard_normal(MAX_SUM_DRAWS)
+        masses = np.maximum(self.masses[law] + noise, 0.0)
+        return np.asarray(masses * sums[law])
+
+    def _log_distances(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.log((edges - self.origin) / (self.start - self.origin)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +183,8 @@ def _fit_law(
     # The mass is integrated out: its own likelihood is the narrower, the more precise.
     log_posterior = -(misfit + np.log(precision)) / 2
     posterior = np.exp(log_posterior - log_posterior.max())
-    return TailLaw(origin, start, masses, posterior / posterior.sum())
+    deviations = 1 / np.sqrt(precision)
+    return TailLaw(origin, start, masses, deviations, posterior / posterior.sum())
 
 
 def _likely_excess(bins: int) -> float:
@@ -169,12 +196,21 @@ def _likely_excess(bins: int) -> float:
 
 def _law_shapes(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mass of every bin under every law of the grid, up to a factor for each."""
-    widths = np.diff(logs)
-    places = (np.arange(_POINTS_PER_BIN) + 0.5) / _POINTS_PER_BIN
-    points = logs[:-1, None] + widths[:, None] * places
+    return np.asarray(_law_densities(logs).sum(axis=2))
+
+
+def _law_densities(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mass at every point of the quadrature, under every law and in every bin."""
+    points = _law_points(logs)
     alpha = np.repeat(LINEAR_EXPONENTS, QUADRATIC_EXPONENTS.size)[:, None, None]
     beta = np.tile(QUADRATIC_EXPONENTS, LINEAR_EXPONENTS.size)[:, None, None]
     log_density = -alpha * points - beta * points**2
     # A law that rises for many octaves fits nothing; its square must be finite.
     density = np.exp(np.minimum(log_density, MAX_LOG_DENSITY))
-    return np.asarray(density.mean(axis=2) * widths)
+    return np.asarray(density * (np.diff(logs) / _POINTS_PER_BIN)[:, None])
+
+
+def _law_points(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The points of the quadrature in every bin."""
+    places = (np.arange(_POINTS_PER_BIN) + 0.5) / _POINTS_PER_BIN
+    return np.asarray(logs[:-1, None] + np.diff(logs)[:, None] * places)

@@ -22,13 +22,22 @@ from understudy.measurements import Clique
 from understudy.models.estimates.noise_moments import min_noise_size
 from understudy.models.uncertainty.intervals import BOUND_CONFIDENCE
 from understudy.releases.card.bounds import error_share, marginal_error_bound
+from understudy.releases.card.column_statistics import (
+    ColumnStatistics,
+    find_statistics,
+)
 from understudy.releases.card.degenerate_columns import (
     DegenerateColumn,
     find_degenerate_columns,
 )
 from understudy.releases.card.entry import CardEntry
 from understudy.releases.card.recoded_columns import recoding_lines
-from understudy.releases.card.rendering import card_html, card_lines, card_sentence
+from understudy.releases.card.rendering import (
+    card_html,
+    card_lines,
+    card_sentence,
+    statistics_lines,
+)
 from understudy.releases.evidence import Evidence
 
 MAX_CARD_CELLS = 2_000_000
@@ -64,6 +73,20 @@ class Card:
         """The columns nearly all of whose rows fell into a catch-all value."""
         return find_degenerate_columns(self.evidence)
 
+    @cached_property
+    def statistics(self) -> dict[str, ColumnStatistics]:
+        """Mean, standard deviation and quantiles of every column of numbers, each with
+        its interval; none of a column that is lost.
+        """
+        statistics = {}
+        for name in self.evidence.schema:
+            if self._is_lost(name):
+                continue
+            described = find_statistics(self.evidence, name)
+            if described is not None:
+                statistics[name] = described
+        return statistics
+
     def of(self, clique: Sequence[str]) -> CardEntry:
         """What can be said of the marginal over these columns."""
         names = tuple(clique)
@@ -83,7 +106,10 @@ class Card:
             noise = min(bound.noise, smallest)
         error = min(error_share(bound, evidence), 1.0)
         is_lost = any(self._is_lost(name) for name in names)
-        return CardEntry(names, bound.supported, cells, noise, error, is_lost)
+        statistics = self.statistics.get(names[0]) if len(names) == 1 else None
+        return CardEntry(
+            names, bound.supported, cells, noise, error, is_lost, statistics
+        )
 
     @cached_property
     def entries(self) -> tuple[CardEntry, ...]:
@@ -107,8 +133,11 @@ class Card:
         return card_sentence(self.entries)
 
     def lines(self) -> list[str]:
-        """The card as text, worst last within columns and pairs."""
-        return card_lines(self.entries)
+        """The card as text, worst last within columns and pairs, and the statistics of
+        columns of numbers.
+        """
+        described = statistics_lines(list(self.statistics.values()))
+        return [*card_lines(self.entries), *described]
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
@@ -116,13 +145,16 @@ class Card:
             "confidence": BOUND_CONFIDENCE,
             "rows": self.evidence.rows,
             "entries": [entry.to_dict() for entry in self],
+            "statistics": [column.to_dict() for column in self.statistics.values()],
         }
 
     def __repr__(self) -> str:
         return "\n".join([*self._paragraphs(), *self.lines()])
 
     def _repr_html_(self) -> str:
-        return card_html(self.entries, self._paragraphs())
+        return card_html(
+            self.entries, self._paragraphs(), list(self.statistics.values())
+        )
 
     def _paragraphs(self) -> list[str]:
         return [self.sentence(), *recoding_lines(self.evidence)]

@@ -6,10 +6,23 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from understudy.releases.card.column_statistics import (
+    CARD_QUANTILES,
+    ColumnStatistics,
+    describe_interval,
+)
 from understudy.releases.card.entry import CardEntry, MarginalVerdict
 from understudy.text import align_columns
 
 CARD_COLUMN_TITLES = ("marginal", "cells", "noise/cell", "error ≤", "verdict")
+
+STATISTICS_TITLES = (
+    "column",
+    "mean (95 % interval)",
+    "standard deviation",
+    *(f"{100 * rank:g} %" for rank in CARD_QUANTILES),
+)
+"""Titles of the table of statistics; the last ones are quantiles."""
 
 NOTEBOOK_CARD_PAIRS = 20
 """Pairs that a notebook shows before the rest is folded."""
@@ -42,19 +55,51 @@ def card_lines(entries: Sequence[CardEntry]) -> list[str]:
     )
 
 
-def card_html(entries: Sequence[CardEntry], paragraphs: Sequence[str]) -> str:
+def statistics_lines(statistics: Sequence[ColumnStatistics]) -> list[str]:
+    """The statistics of columns of numbers as text, after an empty line."""
+    if not statistics:
+        return []
+    rows = [STATISTICS_TITLES, *map(statistics_cells, statistics)]
+    return ["", *align_columns(rows, right=range(1, len(STATISTICS_TITLES)))]
+
+
+def statistics_cells(statistics: ColumnStatistics) -> tuple[str, ...]:
+    """One row of the table of statistics."""
+    said = [describe_interval(statistic) for _, statistic in statistics.all_statistics]
+    return (statistics.name, *said)
+
+
+def statistics_sentence(statistics: ColumnStatistics) -> str:
+    """The statistics of one column in a line."""
+    said = [
+        f"{title} {describe_interval(value)}"
+        for title, value in statistics.all_statistics
+    ]
+    return "; ".join(said)
+
+
+def card_html(
+    entries: Sequence[CardEntry],
+    paragraphs: Sequence[str],
+    statistics: Sequence[ColumnStatistics] = (),
+) -> str:
     """The card for a notebook, below a few sentences; most pairs are folded."""
     rows = list(_card_rows(entries))
     columns = sum(len(entry.clique) == 1 for entry in entries)
     shown = columns + NOTEBOOK_CARD_PAIRS
     said = "".join(f"<p>{escape(text)}</p>" for text in paragraphs)
-    html = f"{said}{_html_table(rows[:shown])}"
-    if len(rows) <= shown:
-        return html
-    return (
-        f"{html}<details><summary>{len(rows) - shown} more"
-        f" pairs</summary>{_html_table(rows[shown:])}</details>"
-    )
+    html = f"{said}{_html_table(CARD_COLUMN_TITLES, rows[:shown])}"
+    if len(rows) > shown:
+        folded = _html_table(CARD_COLUMN_TITLES, rows[shown:])
+        html += (
+            f"<details><summary>{len(rows) - shown} more pairs</summary>"
+            f"{folded}</details>"
+        )
+    if statistics:
+        html += _html_table(
+            STATISTICS_TITLES, [statistics_cells(column) for column in statistics]
+        )
+    return html
 
 
 def _describe_pairs(pairs: Sequence[CardEntry], all_pairs: int) -> str:
@@ -100,9 +145,9 @@ def _card_rows(entries: Sequence[CardEntry]) -> Iterator[tuple[str, ...]]:
         yield name, f"{entry.cells:,}", noise, error, entry.verdict.value
 
 
-def _html_table(rows: Sequence[Sequence[str]]) -> str:
+def _html_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Rows of the card as HTML: words at the left, numbers at the right."""
-    head = _html_row("th", CARD_COLUMN_TITLES)
+    head = _html_row("th", titles)
     return f"<table>{head}{''.join(_html_row('td', row) for row in rows)}</table>"
 
 

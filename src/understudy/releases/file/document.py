@@ -16,6 +16,7 @@ from understudy.errors import ReleaseError, SchemaError
 from understudy.measurements import Measurements
 from understudy.models import PortableModel, from_parts
 from understudy.notices import Notice, NoticeKind
+from understudy.releases.card.column_statistics import CARD_QUANTILES
 from understudy.releases.card.entry import MarginalVerdict
 from understudy.releases.contents import (
     RELEASE_FORMAT_VERSION,
@@ -78,6 +79,9 @@ fields existed have none of them.
 """
 
 _CARD_ENTRY_FIELDS = {"clique", "supported", "cells", "noise", "error", "verdict"}
+
+_OPTIONAL_CARD_FIELDS = {"statistics"}
+"""Fields that cards of older files do not have."""
 
 _MAX_CARD_ENTRY_CELLS = 1 << 1000
 """Cells of a marginal over up to 32 columns, which a double need not hold."""
@@ -259,13 +263,37 @@ def _check_card(value: object, schema: Schema) -> None:
     """The card in a file is for readers without Understudy; here it is made again from
     the measurements, so only its form is checked.
     """
-    card = JsonFields(value, "card", {"confidence", "rows", "entries"})
+    card = JsonFields(
+        value,
+        "card",
+        {"confidence", "rows", "entries"},
+        optional=_OPTIONAL_CARD_FIELDS,
+    )
     for name in ("confidence", "rows"):
         if type(card[name]) not in (int, float):
             raise field_error(card.path(name), "a number")
     for i, entry in enumerate(card.items("entries")):
         fields = JsonFields(entry, f"card.entries[{i}]", _CARD_ENTRY_FIELDS)
         _check_card_entry(fields, schema)
+    if "statistics" in card:
+        for i, column in enumerate(card.items("statistics")):
+            _check_statistics(column, f"card.statistics[{i}]", schema)
+
+
+def _check_statistics(value: object, where: str, schema: Schema) -> None:
+    titles = {"mean", "sd", *(f"{100 * rank:g} %" for rank in CARD_QUANTILES)}
+    fields = JsonFields(value, where, {"column", *titles})
+    if fields.text("column") not in schema:
+        raise field_error(fields.path("column"), "a column of the schema")
+    for title in titles:
+        statistic = JsonFields(
+            fields[title], fields.path(title), {"estimate", "interval"}
+        )
+        statistic.number("estimate")
+        if statistic["interval"] is not None:
+            ends = statistic.items("interval")
+            if [type(end) in (int, float) for end in ends] != [True, True]:
+                raise field_error(statistic.path("interval"), "two numbers or null")
 
 
 def _check_card_entry(fields: JsonFields, schema: Schema) -> None:
