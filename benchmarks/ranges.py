@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -81,14 +82,18 @@ def compare(
     return found
 
 
+def bound_number(bound: object) -> float:
+    """A bound as a number; a date as days."""
+    if isinstance(bound, date):
+        return float((bound - date.fromisoformat(FIRST_DAY)).days)
+    return float(bound)  # type: ignore[arg-type]
+
+
 def clipped_share(values: pandas.Series, column: object) -> float:
     """The share of real values beyond learned bounds; missing codes are not clipped."""
     if not isinstance(column, Lattice):
         return 0.0
-    low, high = (
-        number(pandas.Series([b], name=values.name))[0]
-        for b in (column.min, column.max)
-    )
+    low, high = (bound_number(bound) for bound in (column.min, column.max))
     coded = values.isin([float(code) for code in column.missing])
     return float((((values < low) | (values > high)) & ~coded).mean())
 

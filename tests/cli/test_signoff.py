@@ -91,7 +91,10 @@ def test_analyst_and_purpose_of_a_run_are_kept(shell: Shell, people: Path) -> No
         "independent for Ada: a course on surveys"
         in shell("ledger", "show", ledger).out
     )
-    (run,) = shell("ledger", "show", ledger, "--json").json["runs"]
-    assert (run["analyst"], run["purpose"]) == ("Ada", "a course on surveys")
+    # The count of the rows, and the run itself.
+    count, run = shell("ledger", "show", ledger, "--json").json["runs"]
+    assert count["run"] == run["run"] + "-rows"
+    for entry in (count, run):
+        assert (entry["analyst"], entry["purpose"]) == ("Ada", "a course on surveys")
     sheet = shell("signoff", "out.understudy", "--ledger", ledger, "--json").json
     assert (sheet["analyst"], sheet["purpose"]) == ("Ada", "a course on surveys")

@@ -39,10 +39,11 @@ The account:
 21 is the only refusal that states an exact fact about the rows, and comes after 20: an
 account that protects the number of rows has refused the relation that makes it public.
 24 is decided by a number of rows that is public, and then nothing was spent, or by a
-noisy count that is paid for. Nothing else about rows is revealed for free; 18 names a line or a column where a file is
-damaged, and no cell. The command line checks its own arguments before all of these: that
-outputs can be written and are no inputs (cli/paths.py), and that the number of rows to
-sample is one (releases.release.check_rows).
+noisy count that is paid for. Nothing else about rows is revealed for free; 18 names a
+line or a column where a file is damaged, and no cell. The command line checks its own
+arguments before all of these: that outputs can be written and are no inputs
+(cli/paths.py), and that the number of rows to sample is one
+(releases.release.check_rows).
 """
 
 from __future__ import annotations

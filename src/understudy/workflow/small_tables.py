@@ -38,6 +38,7 @@ from understudy.tables import Table
 from understudy.text import format_count
 from understudy.workflow.measure import discovery_delta
 from understudy.workflow.preflight import RunDesign
+from understudy.workflow.run_options import DEFAULT_RUN_OPTIONS, RunOptions
 
 COUNT_CONFIDENCE = 0.95
 """How often the stated half-width holds the noise of the count."""
@@ -79,7 +80,7 @@ def count_rows_first(
     design: RunDesign,
     run: str,
     *,
-    analyst: str = "",
+    options: RunOptions = DEFAULT_RUN_OPTIONS,
     facts: Mapping[str, str] | None = None,
 ) -> RowCount | None:
     """The number of rows before anything else is asked: public, or counted on an
@@ -96,11 +97,12 @@ def count_rows_first(
     reserved = find_row_count(account, run)
     if reserved is None:
         # The whole run first: a count that no run can follow would be paid for nothing.
-        account.refuse_overspending(design.budget, analyst=analyst)
+        account.refuse_overspending(design.budget, analyst=options.analyst)
         reserved = account.reserve(
             design.row_count,
             event="count rows",
-            analyst=analyst,
+            analyst=options.analyst,
+            purpose=options.purpose,
             run_id=row_count_run(run),
             table=facts,
         )

@@ -219,7 +219,7 @@ def _run_on_account(
     with account_for_failure(account.path, name):
         facts = describe_table(source)
         counted = count_rows_first(
-            account, table, design, name, analyst=options.analyst, facts=facts
+            account, table, design, name, options=options, facts=facts
         )
         if counted is not None and run is None and not anyway:
             refuse_small_table(design, counted, run=name, account=account.path)

@@ -17,6 +17,8 @@ from understudy.curator.discovery.bounds import (
     ADJACENT_BIN_SIGMAS,
     FALSE_ALARM_CHANCE,
     MAGNITUDE_EDGES,
+    BinPieces,
+    _place_end,
     _widen_range,
     learn_bounds,
 )
@@ -185,3 +187,21 @@ def test_runs_are_taken_by_noise_alone_as_seldom_as_stated():
         for counts in noise.astype(np.int64)
     ]
     assert np.mean(wider) < 0.06
+
+
+def test_a_bin_that_the_second_histogram_does_not_show_is_left_out():
+    """Years in one bin, and noise three bins further out: dates went to 2070 and years
+    to 8,000 for it. One that is there again is kept.
+    """
+    years = MAGNITUDE_EDGES.index(1024)
+    counts = np.zeros(len(MAGNITUDE_EDGES) - 1, np.int64)
+    counts[years], counts[years + 3] = 1000, 120
+    outer = (2**14, 3 * 2**12, 2**13)
+    place = (counts, years, years + 3, ADJACENT_BIN_SIGMAS * 45)
+    noise = BinPieces(outer, np.array([30, -40]), 45.0)
+    assert _place_end(noise, *place) == (years, 2048)
+    there = BinPieces(outer, np.array([-5, 120]), 45.0)
+    assert _place_end(there, *place) == (years + 3, 3 * 2**12)
+    # A bin between them that holds enough is where bounds end.
+    counts[years + 1] = 150
+    assert _place_end(noise, *place) == (years + 1, 4096)

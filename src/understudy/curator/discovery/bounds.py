@@ -5,8 +5,9 @@ Two noisy histograms on public grids. The first counts lattice indices by sign a
 number of binary digits, which fits every column there is. Bins that stand out of the
 noise are taken, and runs of bins next to them that seem to hold something. The second
 cuts the outermost two into pieces, and drops the outer pieces that seem to hold far less
-than an even share of their bin. What lies outside is clipped, and clipping moves rows,
-while bounds too wide cost little: so it is absence that takes evidence, not presence.
+than the others, and bins that it does not confirm. What lies outside is clipped, and
+clipping moves rows, while bounds too wide cost little: so within a bin it is absence
+that takes evidence, not presence.
 For the same reason bounds reach to zero where values of many magnitudes lie on one side
 of it, or where the bins towards it do not look empty. Rare extremes do not stand out of
 the noise and do not show, as privacy demands.
@@ -22,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +46,15 @@ lattice index can have.
 MAX_BOUND_PIECES = 8
 """Pieces into which the second histogram cuts an outermost bin of the first."""
 
+THIN_BIN_PIECES = 2
+"""The same for a bin that does not stand out by itself."""
+
+MIN_CONFIRMED_SIGMAS = 1.0
+"""Standard deviations by which the second histogram must show a bin that did not stand
+out in the first. Without it noise took a bin too many in 4 columns of 100, which made
+bounds up to 64 times as wide.
+"""
+
 FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
 
@@ -61,6 +72,11 @@ MIN_DENSITY_RATIO = 0.25
 """Density of values, relative to the outermost bin, below which a part of the range is
 taken for empty. Half would be as likely to clip as to overshoot where values are spread
 evenly; tails are thinner than the bin they are in.
+"""
+
+OUTER_PIECE_SIGMAS = 1.5
+"""Standard deviations of its count from which an outer piece is kept whatever its
+neighbours hold.
 """
 
 NEAR_ZERO_RATIO = 8
@@ -99,22 +115,64 @@ def learn_bounds(
         )
         return None
     magnitude_noise = noise_deviation(context.law, scale)
-    first, last = _widen_range(
-        counts,
-        int(occupied[0]),
-        int(occupied[-1]),
-        ADJACENT_BIN_SIGMAS * magnitude_noise,
+    enough = ADJACENT_BIN_SIGMAS * magnitude_noise
+    standing = int(occupied[0]), int(occupied[-1])
+    taken = _widen_range(counts, *standing, enough)
+    lower, upper = _measure_ends(context, column, standing, taken, amount / 2)
+    first, low = _place_end(lower, counts, standing[0], taken[0], enough)
+    last, beyond = _place_end(upper, counts, standing[1], taken[1], enough)
+    low, high = _extend_to_zero(counts, (first, last), (low, max(low, beyond - 1)))
+    return _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
+
+
+class BinPieces(NamedTuple):
+    """The pieces of an outermost bin, from the outside in: their edges, noisy counts and
+    the standard deviation of these.
+    """
+
+    edges: tuple[int, ...]
+    counts: NDArray[np.int64]
+    noise: float
+
+
+def _measure_ends(
+    context: MechanismContext,
+    column: str,
+    standing: tuple[int, int],
+    taken: tuple[int, int],
+    amount: Fraction,
+) -> tuple[BinPieces, BinPieces]:
+    """The second histogram: the outermost bins on either side, in pieces."""
+    lower, upper = (
+        _split_bin(outer, stands_out=outer == inner)
+        for outer, inner in zip(taken, standing, strict=True)
     )
-    lower = _split_range(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[first + 1])
-    upper = _split_range(MAGNITUDE_EDGES[last], MAGNITUDE_EDGES[last + 1])
     # One list of edges, so that one histogram asks about both ends.
     edges = tuple(dict.fromkeys(lower + upper))
-    fine, scale = _measure_histogram(context, column, edges, amount / 2)
-    low = edges[_count_empty_pieces(fine[: len(lower) - 1], int(counts[first]))]
-    dropped = _count_empty_pieces(fine[::-1][: len(upper) - 1], int(counts[last]))
-    high = max(low, edges[-1 - dropped] - 1)
-    low, high = _extend_to_zero(counts, (first, last), (low, high))
-    return _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
+    fine, scale = _measure_histogram(context, column, edges, amount)
+    noise = noise_deviation(context.law, scale)
+    return (
+        BinPieces(lower, fine[: len(lower) - 1], noise),
+        BinPieces(upper[::-1], fine[::-1][: len(upper) - 1], noise),
+    )
+
+
+def _place_end(
+    pieces: BinPieces,
+    counts: NDArray[np.int64],
+    standing: int,
+    outermost: int,
+    enough: float,
+) -> tuple[int, int]:
+    """The bin in which bounds end on one side, and the edge at which they do."""
+    if outermost == standing or _is_confirmed(pieces):
+        return outermost, pieces.edges[_count_empty_pieces(pieces)]
+    # A bin that did not stand out in the first histogram and is not there in the second
+    # is noise: bounds end with the next one that holds enough.
+    inward = 1 if outermost < standing else -1
+    inner = range(outermost + inward, standing, inward)
+    held = next((bin for bin in inner if counts[bin] > enough), standing)
+    return held, MAGNITUDE_EDGES[held if inward > 0 else held + 1]
 
 
 def _extend_heavy_tails(
@@ -245,14 +303,23 @@ def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
     return at
 
 
-def _split_range(low: int, end: int) -> tuple[int, ...]:
-    """Edges that cut low ≤ x < end into about equal pieces of a value or more."""
-    width = end - low
-    pieces = min(MAX_BOUND_PIECES, width)
+def _split_bin(magnitude: int, *, stands_out: bool) -> tuple[int, ...]:
+    """Edges that cut a bin of the first histogram into about equal pieces of a value or
+    more: few where the bin holds little, since their noise adds up.
+    """
+    low = MAGNITUDE_EDGES[magnitude]
+    width = MAGNITUDE_EDGES[magnitude + 1] - low
+    pieces = min(MAX_BOUND_PIECES if stands_out else THIN_BIN_PIECES, width)
     return tuple(low + width * i // pieces for i in range(pieces + 1))
 
 
-def _count_empty_pieces(pieces: NDArray[np.int64], bin_count: int) -> int:
+def _is_confirmed(pieces: BinPieces) -> bool:
+    """Whether a bin holds something by the second histogram."""
+    error = pieces.noise * math.sqrt(len(pieces.counts))
+    return bool(pieces.counts.sum() > MIN_CONFIRMED_SIGMAS * error)
+
+
+def _count_empty_pieces(pieces: BinPieces) -> int:
     """How many outer pieces of a bin to drop, from the first on: as many as make what is
     dropped most likely empty, and never the last.
 
@@ -260,13 +327,19 @@ def _count_empty_pieces(pieces: NDArray[np.int64], bin_count: int) -> int:
     any value, where the others hold `even` each, has the least sum of (count − even/2):
     the least squares of a step. A quarter in the place of the half keeps thin ends.
 
-    >>> _count_empty_pieces(np.array([-20, 10, 90, 110]), 200)
+    >>> counts = np.array([-20, 10, 90, 110])
+    >>> _count_empty_pieces(BinPieces((0, 2, 4, 6, 8), counts, 20.0))
     2
     """
-    # Both histograms counted the bin.
-    even = max(float(pieces.sum() + bin_count) / 2, 0.0) / len(pieces)
-    excess = np.concatenate([[0.0], np.cumsum(pieces - MIN_DENSITY_RATIO * even)])
-    return int(np.argmin(excess[: len(pieces)]))
+    counts = pieces.counts.astype(np.float64)
+    # What a row sees: the mean count of a piece, weighted by its rows. In a bin of which
+    # values fill a small part it is far above the mean of all pieces.
+    squares = max(float((counts**2 - pieces.noise**2).sum()), 0.0)
+    even = squares / max(float(counts.sum()), 1.0)
+    # What stands out is kept in any case.
+    enough = min(MIN_DENSITY_RATIO * even, OUTER_PIECE_SIGMAS * pieces.noise)
+    excess = np.concatenate([[0.0], np.cumsum(counts - enough)])
+    return int(np.argmin(excess[: len(counts)]))
 
 
 def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
