@@ -163,8 +163,25 @@ def offer_on_run(
     neighbours: Neighbours,
     within: float | None,
     epsilon: Number | None,
+    parts: int = 1,
 ) -> Offer:
-    """The offer for a plan, after what the run and those before it answered."""
+    """The offer for a plan, after what the run and those before it answered; for one of
+    several equal parts of an ε.
+    """
+    amount = read_amount_asked(within, epsilon, run.budget)
+    own = None if amount is None else amount / parts
+    return offer_amount_on_run(plan, run, neighbours, within=within, amount=own)
+
+
+def offer_amount_on_run(
+    plan: QueryPlan,
+    run: QuestionRun,
+    neighbours: Neighbours,
+    *,
+    within: float | None = None,
+    amount: Fraction | None = None,
+) -> Offer:
+    """The same for an amount of the run's accounting."""
 
     def find_earlier(digest: str) -> list[NoisyValues]:
         stored = run.find_answers(digest)
@@ -175,7 +192,7 @@ def offer_on_run(
         neighbours=neighbours,
         accounting=run.filter.accounting,
         within=within,
-        amount=read_amount_asked(within, epsilon, run.budget),
+        amount=amount,
         table=run.table,
         find_earlier=find_earlier,
     )

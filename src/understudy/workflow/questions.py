@@ -8,9 +8,11 @@ same words for every table with this schema.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, overload
 
 from understudy.accounting.budget import Number
 from understudy.accounting.ledger import Ledger
@@ -21,10 +23,12 @@ from understudy.accounting.questions.question_run import (
 )
 from understudy.curator.context import Draw
 from understudy.curator.questions import QuestionCurator
-from understudy.errors import UnderstudyError
+from understudy.errors import Refused, UnderstudyError
 from understudy.noise import draw_noise
+from understudy.queries.batches import AtomPlan, answer_members
 from understudy.queries.offers import Offer
 from understudy.queries.plan import QueryPlan
+from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
 from understudy.releases.answers.query_answer import answer_query, meets_precision
@@ -40,6 +44,7 @@ from understudy.workflow.open import (
     without_notes,
 )
 from understudy.workflow.preflight import parse_budget, refuse_dropping
+from understudy.workflow.question_batch import offer_together
 from understudy.workflow.question_price import (
     Price,
     make_price,
@@ -53,6 +58,7 @@ from understudy.workflow.rowcount import refuse_miscounted
 
 BASIS_MEASURED_NOW = "measured"
 BASIS_STORED = "stored: it was answered before"
+BASIS_TOGETHER = "measured together with other questions"
 
 
 class Session:
@@ -87,29 +93,93 @@ class Session:
         plan = plan_question(question, self._schema)
         return make_price(self._offer(plan, within, epsilon), self._run)
 
-    def ask(
+    # A text is a sequence of texts too; the first overload is the one that counts.
+    @overload
+    def ask(  # type: ignore[overload-overlap]
         self,
         question: str | Query,
         *,
         within: float | None = None,
         epsilon: Number | None = None,
         purpose: str = "",
-    ) -> AnswerTable:
-        """The answer to a question: within a ± at 95 %, or at an ε of its own."""
-        plan = plan_question(question, self._schema)
-        offer = self._offer(plan, within, epsilon)
-        free = self._answer_free(plan, within)
-        if free is not None:
-            return free
+    ) -> AnswerTable: ...
+
+    @overload
+    def ask(
+        self,
+        question: Sequence[str | Query],
+        *,
+        within: float | None = None,
+        epsilon: Number | None = None,
+        purpose: str = "",
+    ) -> list[AnswerTable]: ...
+
+    def ask(
+        self,
+        question: str | Query | Sequence[str | Query],
+        *,
+        within: float | None = None,
+        epsilon: Number | None = None,
+        purpose: str = "",
+    ) -> AnswerTable | list[AnswerTable]:
+        """The answer to a question: within a ± at 95 %, or at an ε of its own.
+
+        Several questions share an ε, and are measured together if that is more exact
+        than one by one: counts that overlap are sums of the same cells.
+        """
+        if isinstance(question, str | Query):
+            plan = plan_question(question, self._schema)
+            free = self._answer_free(plan, within)
+            if free is not None:
+                return free
+            return self._answer(self._offer(plan, within, epsilon), purpose)
+        plans = [plan_question(each, self._schema) for each in question]
+        if not plans:
+            raise Refused("Ask at least one question. Nothing was spent")
+        return self._ask_batch(plans, within, epsilon, purpose)
+
+    def _ask_batch(
+        self,
+        plans: Sequence[QueryPlan],
+        within: float | None,
+        epsilon: Number | None,
+        purpose: str,
+    ) -> list[AnswerTable]:
+        """All answers; whatever the run would refuse is refused before the first."""
+        neighbours = self._ledger.neighbours
+        offers = [
+            offer_on_run(plan, self._run, neighbours, within, epsilon, len(plans))
+            for plan in plans
+        ]
+        together = offer_together(plans, offers, self._run, neighbours, within, epsilon)
+        if together is not None:
+            plan = together.plan
+            assert isinstance(plan, AtomPlan)
+            (measured,) = self._measure(together, purpose)
+            values, noise = pool_values(measured)
+            answers = answer_members(
+                plan, values, noise.law, noise.scale, basis=BASIS_TOGETHER
+            )
+            return [replace(answers[0], cost=together.cost), *answers[1:]]
+        costs = [offer.cost for offer in offers]
+        # Raises what the run would raise at a later question, on a copy of its filter.
+        self._run.filter.admit(sum(costs[1:], costs[0]))
+        return [self._answer(offer, purpose) for offer in offers]
+
+    def _measure(self, offer: Offer, purpose: str) -> list[tuple[NoisyValues, ...]]:
+        """Every statistic of an offer, charged where it is new."""
         for order in offer.orders:
             # An analyst to whom a stored answer is new pays for it from their limit.
             if order.earlier:
                 self._run.recall(order.digest, analyst=self._analyst)
-        measured = self._curator.answer(offer, analyst=self._analyst, purpose=purpose)
+        return self._curator.answer(offer, analyst=self._analyst, purpose=purpose)
+
+    def _answer(self, offer: Offer, purpose: str) -> AnswerTable:
+        measured = self._measure(offer, purpose)
         is_new = any(order.scale is not None for order in offer.orders)
         return make_answer(
-            plan,
-            pool_statistics(plan, measured),
+            offer.plan,
+            pool_statistics(offer.plan, measured),
             basis=BASIS_MEASURED_NOW if is_new else BASIS_STORED,
             cost=offer.cost if is_new else None,
         )
