@@ -192,7 +192,7 @@ def atom_half_width(law: Law, scale: Fraction, atoms: int, doubt: float) -> floa
     """How far a sum of so many noisy atoms is from the truth, at most.
 
     >>> round(atom_half_width(Law.ROUNDED_GAUSSIAN, Fraction(10), 4, 0.05), 1)
-    43.9
+    43.6
     """
     rounding = math.sqrt(atoms * math.log(2 / (_ROUNDING_DOUBT_SHARE * doubt)) / 2)
     rest = (1 - _ROUNDING_DOUBT_SHARE) * doubt
