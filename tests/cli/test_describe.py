@@ -139,3 +139,18 @@ def test_a_folder_is_described_and_no_file_in_it_is_overwritten(
     done = shell("describe", "parts", "-o", "parts/b.csv", "--overwrite")
     assert done.code == 1
     assert "this file is used for something else" in done.err
+
+
+def test_rules_are_comments_unless_they_are_accepted(
+    shell: Shell, tmp_path: Path
+) -> None:
+    rows = "".join(f"{i % 50},{i % 50 + i % 7}\n" for i in range(400))
+    (tmp_path / "stays.csv").write_text("came,left\n" + rows)
+    told = shell("describe", "stays.csv", "-o", "draft.yaml", "--json").json
+    assert (told["rules"], told["rules_accepted"]) == (["came <= left"], False)
+    assert '#   - "came <= left"' in (tmp_path / "draft.yaml").read_text()
+    assert Schema.load(tmp_path / "draft.yaml").rules == ()
+    words = ("describe", "stays.csv", "-o", "all.yaml", "--accept-rules")
+    assert shell(*words).code == 0
+    accepted = Schema.load(tmp_path / "all.yaml").rules
+    assert [str(rule) for rule in accepted] == ["came <= left"]

@@ -547,3 +547,22 @@ CONTRASTS = """(selector) => {
 """Contrast of the words of every element that is shown, by the web's accessibility
 guidelines.
 """
+
+
+def test_rules_that_rows_suggest_are_declared_where_they_are_ticked(
+    page: Page, place: Place
+) -> None:
+    rows = [f"{i % 50},{i % 50 + i % 7},{i % 50}" for i in range(300)]
+    path = place.folder / "stays.csv"
+    path.write_text("\n".join(["came,left,arrived", *rows]) + "\n")
+    page.goto(f"{place.url}/t/stays.csv")
+    offered = page.locator("#suggested .rule")
+    expect(offered).to_have_count(2)
+    page.get_by_label("came <= left").check()
+    page.click("text=Keep and plan")
+    page.wait_for_url("**/plan")
+    kept = Schema.load(place.folder / "stays.csv.yaml").rules
+    assert [str(rule) for rule in kept] == ["came <= left"]
+    # The owner has decided: nothing is suggested again.
+    page.goto(f"{place.url}/t/stays.csv")
+    expect(offered).to_have_count(0)

@@ -42,6 +42,11 @@ DRAFT_REMINDER = (
     help="With --public-domains: values and extremes of fewer rows are not written.",
 )
 @click.option(
+    "--accept-rules",
+    is_flag=True,
+    help="Declare the rules that all rows keep; by default they are comments in SCHEMA.",
+)
+@click.option(
     "-o",
     "--output",
     type=options.PATH_TYPE,
@@ -64,6 +69,7 @@ def describe(
     file: Path,
     public_domains: bool,
     rare_below: int,
+    accept_rules: bool,
     output: Path,
     overwrite: bool,
     csv: options.CsvOptions,
@@ -81,27 +87,35 @@ def describe(
             " was written."
         )
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
-    from understudy.workflow.describe import describe as make_draft
+    from understudy.schema.yaml.file import write_private_text
+    from understudy.workflow.describe import draft_table
     from understudy.workflow.open import open_source
 
     with explain_interruption(
         lambda: f"interrupted. {output} was not written; describing spends nothing."
     ):
         with open_source(file, **csv.to_dict()) as source:
-            draft = make_draft(
+            draft = draft_table(
                 source, public_domains=public_domains, rare_below=rare_below
             )
-        draft.save(output)
+        if accept_rules:
+            draft.accept_rules().save(output)
+        else:
+            write_private_text(draft.to_text(), output)
+    suggested = [str(rule) for rule in draft.suggestions.rules]
     if as_json:
         report_json(
             {
                 "output": output,
-                "columns": draft_facts(draft),
+                "columns": draft_facts(draft.schema),
+                "rules": suggested,
+                "rules_accepted": accept_rules,
                 "reminder": DRAFT_REMINDER,
             }
         )
     else:
-        show_draft(screen, draft, output)
+        show_draft(screen, draft.schema, output)
+        show_suggestions(screen, suggested, accepted=accept_rules)
 
 
 def draft_facts(draft: Schema) -> list[dict[str, object]]:
@@ -131,6 +145,21 @@ def show_draft(screen: Screen, draft: Schema, output: Path) -> None:
     screen.line()
     screen.line(f"Draft → {output}", style="bold")
     screen.line(DRAFT_REMINDER)
+
+
+def show_suggestions(screen: Screen, rules: list[str], *, accepted: bool) -> None:
+    """The rules that all rows keep, for a person at a terminal."""
+    if not rules:
+        return
+    screen.line()
+    if accepted:
+        screen.line("Declared, because all rows keep them:")
+    else:
+        screen.line(
+            "All rows keep these rules. They are comments in the draft, and not used"
+            " unless you accept them (--accept-rules, or by hand):"
+        )
+    screen.lines([f"  {rule}" for rule in rules])
 
 
 def _column_state(column: Column) -> str:

@@ -10,6 +10,8 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.ledgerdisk import find_ledgers_beside
 from understudy.errors import Refused
 from understudy.schema import Schema, dump_schema, schema_from_dict, schema_to_dict
+from understudy.schema.predicates.rules import Rule
+from understudy.schema.yaml.rules_io import rule_to_plain
 from understudy.studio.asking import (
     check_size,
     json_object_of,
@@ -77,14 +79,25 @@ class TablePages:
         text = await run_in_thread(
             lambda: self.workspace.schema_text(name, fresh=fresh, public_domains=public)
         )
+        schema = Schema.parse(text)
+        rules = await run_in_thread(lambda: self._suggest_rules(name, schema, fresh))
         values = {
             "table": name,
             "text": text,
-            "facts": schema_to_dict(Schema.parse(text)),
+            "facts": schema_to_dict(schema),
+            "suggested": [(str(rule), rule_to_plain(rule)) for rule in rules],
             "types": FORM_COLUMN_TYPES,
             "roles": FORM_COLUMN_ROLES,
         }
         return self.renderer.render_page(request, "describe.html", values)
+
+    def _suggest_rules(
+        self, name: str, schema: Schema, fresh: bool
+    ) -> tuple[Rule, ...]:
+        """The rules that all rows of a table keep; none once its owner has decided."""
+        if self.workspace.schema_path(name).exists() and not fresh:
+            return ()
+        return self.workspace.suggest_rules(name, schema).rules
 
     async def keep_schema(self, request: Request) -> Response:
         """Check and keep what the owner said, as a file's text or as the form's fields."""

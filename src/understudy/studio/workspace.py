@@ -22,8 +22,13 @@ from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema
 from understudy.schema.yaml.file import write_private_text
 from understudy.scratch import HIDDEN_SCRATCH_PREFIX, Scratch
+from understudy.tables.drafting.suggested_rules import (
+    RuleSuggestions,
+    suggest_rules,
+)
 from understudy.workflow.account import unit_words
 from understudy.workflow.describe import describe
+from understudy.workflow.open import open_source
 
 UPLOAD_SUFFIXES = (".csv", ".parquet")
 MAX_UPLOAD_BYTES = 4 * 2**30
@@ -153,6 +158,11 @@ class Workspace:
         if where.exists() and not fresh:
             return where.read_text(encoding="utf-8")
         return dump_schema(self.schema(name, fresh=True, public_domains=public_domains))
+
+    def suggest_rules(self, name: str, schema: Schema) -> RuleSuggestions:
+        """What all rows of a table keep, for its owner to accept."""
+        with open_source(self.path(name)) as source:
+            return suggest_rules(source, schema)
 
     def ledger_path(self, name: str) -> Path:
         """Where its account is kept."""

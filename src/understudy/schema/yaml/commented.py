@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from understudy.schema.columns.base import Column, Role
 from understudy.schema.columns.cell import CELL_NUMBER_PATTERN
 from understudy.schema.columns.discrete import Identifier, Text, UndeclaredColumn
+from understudy.schema.predicates.rules import Rule
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.keys import LEARN_WORD
+from understudy.schema.yaml.rules_io import rule_to_plain
 from understudy.schema.yaml.writer import column_to_dict, schema_to_dict
 
 MAX_YAML_LINE_WIDTH = 100
@@ -27,6 +29,10 @@ SCHEMA_PAGE_HEADER = """\
 # declaration, once you use this file. `learn` has something learned within the privacy
 # budget. Change whatever you know better.
 """
+
+SUGGESTED_RULES_COMMENT = (
+    "All rows keep these rules. They are not used unless you take the marks (#) away."
+)
 
 _LEARN_COMMENT = "will be learned within the budget; or fill in"
 _LEARNED_COMMENT = "learned within the budget"
@@ -88,6 +94,34 @@ def _condition_lines(plain: dict[str, Any]) -> list[str]:
         comment = "how many break one will be learned within the budget"
         lines += ["", f"count_broken: true  # {comment}"]
     return lines
+
+
+def comment_suggestions(
+    rules: Sequence[Rule], *, person_id: str | None, constant: Sequence[str]
+) -> str:
+    """What rows suggest, as comments at the end of a schema page: to be accepted by
+    taking the marks away.
+
+    >>> from understudy.schema import AlwaysRule, parse_predicate
+    >>> rule = AlwaysRule(predicate=parse_predicate("start <= end"))
+    >>> print(comment_suggestions([rule], person_id=None, constant=()).strip())
+    # All rows keep these rules. They are not used unless you take the marks (#) away.
+    # rules:
+    #   - "start <= end"
+    """
+    lines = [""]
+    if rules:
+        lines.append(f"# {SUGGESTED_RULES_COMMENT}")
+        lines.append("# rules:")
+        for rule in rules:
+            lines += [f"# {line}" for line in _rule_lines(rule_to_plain(rule))]
+    if constant:
+        listed = ", ".join(map(_quote_text, constant))
+        lines.append(
+            f"# With `unit: {{id: {_quote_text(person_id or '')}, max_rows: …}}` these"
+            f" columns may say `constant: true`: {listed}"
+        )
+    return "\n".join(lines) + "\n" if len(lines) > 1 else ""
 
 
 def _rule_lines(rule: str | dict[str, Any]) -> list[str]:

@@ -105,6 +105,8 @@ if (find("describe")) {
     facts.columns = [...form.querySelectorAll("tbody tr")].map(columnOf);
     const rules = find("impossible").value.split("\n").map((line) => line.trim()).filter(Boolean);
     if (rules.length) facts.impossible = rules; else delete facts.impossible;
+    const ticked = [...form.querySelectorAll(".rule:checked")].map((box) => JSON.parse(box.dataset.rule));
+    if (ticked.length) facts.rules = [...(facts.rules ?? []), ...ticked];
     const id = find("unit-id").value, most = find("unit-rows").value.trim() || "1";
     const same = facts.unit && facts.unit.id === id && String(facts.unit.max_rows ?? 1) === most;
     if (!id && most === "1") delete facts.unit;

@@ -21,19 +21,24 @@ have several: a few doublets are mistakes.
 """
 
 
-def propose_unit(source: TableSource, column: Identifier) -> Identifier:
-    """The identifier with a note that proposes it as privacy unit, if it comes again."""
+def repeats_often(source: TableSource, name: str) -> bool:
+    """Whether many rows of a column hold a value that another row holds too."""
     layers = QueryLayers()
-    texts = texts_sql(layers, source.stored_column(column.name))
+    texts = texts_sql(layers, source.stored_column(name))
     if not texts:
-        return column
+        return False
     cells = layers.query(source.relation, [f"{texts[0]} AS t"])
     counted = f"SELECT t, count(*) AS n FROM ({cells}) WHERE t IS NOT NULL GROUP BY t"
     ((rows, distinct),) = source.engine.run(
         f"SELECT sum(n), count(*) FROM ({counted})",
-        doing=f'looking at column "{column.name}"',
+        doing=f'looking at column "{name}"',
     )
-    if not distinct or rows - distinct < MIN_REPEATED_SHARE * rows:
+    return bool(distinct and rows - distinct >= MIN_REPEATED_SHARE * rows)
+
+
+def propose_unit(source: TableSource, column: Identifier) -> Identifier:
+    """The identifier with a note that proposes it as privacy unit, if it comes again."""
+    if not repeats_often(source, column.name):
         return column
     # No number: a draft becomes public by use, and how many rows people have would be
     # a fact about them.
