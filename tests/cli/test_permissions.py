@@ -105,7 +105,7 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
 it leaves behind.
 """
 
-WRITES_NOTHING = {"plan", "price", "card", "answer", "audit", "synthesizers"}
+WRITES_NOTHING = {"infer", "plan", "price", "card", "answer", "audit", "synthesizers"}
 ELSEWHERE = {
     "demo",
     "studio",

@@ -21,6 +21,7 @@ from understudy.cli.demo import demo
 from understudy.cli.describe import describe
 from understudy.cli.evaluate import evaluate
 from understudy.cli.explain import explain
+from understudy.cli.infer import infer
 from understudy.cli.ledger import ledger
 from understudy.cli.mask import mask
 from understudy.cli.plan import plan
@@ -71,6 +72,7 @@ for command in (
     card,
     explain,
     answer,
+    infer,
     mask,
     price,
     ask,

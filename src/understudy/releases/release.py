@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import Refused
+from understudy.inference.population import PopulationEstimate, infer_population
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable
 from understudy.releases.answers.answer import Answer, answer_question
@@ -54,14 +55,15 @@ if TYPE_CHECKING:
 class Release(ReleaseContents):
     """What a custodian hands out.
 
-    >>> from understudy.models import ProductModel
-    >>> from understudy.releases.guarantee import Guarantee
-    >>> from understudy.schema import Boolean, Schema
-    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-    >>> model = ProductModel.uniform(schema, total=4.0)
-    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
-    >>> sorted(release.sample(kind="duckdb", seed=1).fetchall())
-    [(False,), (False,), (True,), (True,)]
+        >>> from understudy.inference.population import PopulationEstimate, infer_population
+    from understudy.models import ProductModel
+        >>> from understudy.releases.guarantee import Guarantee
+        >>> from understudy.schema import Boolean, Schema
+        >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
+        >>> model = ProductModel.uniform(schema, total=4.0)
+        >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
+        >>> sorted(release.sample(kind="duckdb", seed=1).fetchall())
+        [(False,), (False,), (True,), (True,)]
     """
 
     # -- rows
@@ -244,6 +246,31 @@ class Release(ReleaseContents):
             return answer_query(self.evidence, question)
         assert not isinstance(question, Query)
         return answer_question(self.evidence, question)  # type: ignore[arg-type]
+
+    def infer(
+        self,
+        formula: str,
+        *,
+        family: str = "gaussian",
+        population: str = "sample",
+        level: float = 0.95,
+    ) -> PopulationEstimate:
+        """Coefficients of a formula with intervals for the population, at no cost.
+
+        They come from the measurements, not from synthetic rows: the noise is known, so
+        the intervals hold. `family` is `gaussian`, `binomial` or `poisson`. The people in
+        the table are a `sample` of the population, or all of it (`census`). Every pair
+        of the formula's columns must have been measured; otherwise it is refused.
+        Numbers stand at the middle of their bins. A formula is code to statsmodels: take
+        none from a stranger.
+        """
+        return infer_population(
+            self.evidence.least_squares,
+            formula,
+            family=family,
+            population=population,
+            level=level,
+        )
 
     # -- files
 

@@ -132,6 +132,7 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
+    "infer": ["infer", RELEASE, f"{CLEAR} ~ 1"],
     "mask": [
         "mask",
         TABLE,
@@ -188,7 +189,7 @@ COMMANDS: dict[str, list[str]] = {
 SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
-NAMELESS = {"audit", "price"}
+NAMELESS = {"audit", "infer", "price"}
 """What says something, and names nothing."""
 
 ON_TERMINAL = [

@@ -191,7 +191,7 @@ class PooledResiduals:
         sizes = self.schema.sizes(clique)
         result = np.full(sizes, self.total / math.prod(sizes))
         for tau in nonempty_subsets(clique):
-            values = self._part_values(tau)
+            values = self.part_values(tau)
             if values is None:
                 continue
             axes = in_schema_order(self.schema, tau)
@@ -276,7 +276,20 @@ class PooledResiduals:
             found -= found.mean(axis=axis, keepdims=True)
         return found
 
-    def _part_values(self, tau: Clique) -> NDArray[np.float64] | None:
+    def part_covariance(self, tau: Clique) -> NDArray[np.float64]:
+        """Covariance of the noise on a measured part, up to what centring takes away;
+        cells in the order of `tau`.
+        """
+        if len(tau) == 1 and tau[0] in self.columns:
+            return self.columns[tau[0]].covariance
+        precision = self.precision(tau)
+        assert precision is not None
+        return np.eye(math.prod(self.schema.sizes(tau))) / precision
+
+    def part_values(self, tau: Clique) -> NDArray[np.float64] | None:
+        """The centred table of a part, axes in the schema's order; None where it was not
+        measured.
+        """
         if len(tau) == 1 and tau[0] in self.columns:
             return self.columns[tau[0]].values
         part = self.parts.get(in_schema_order(self.schema, tau))

@@ -1,0 +1,75 @@
+"""`understudy infer`: coefficients with intervals for the population, from a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from understudy.cli import options
+from understudy.cli.terminal.layout import report, report_json
+
+
+@click.command(short_help="Regression with intervals that hold, at no cost.")
+@click.argument("release", type=options.PATH_TYPE)
+@click.argument("formula")
+@click.option(
+    "--family",
+    default="gaussian",
+    show_default=True,
+    metavar="NAME",
+    help="gaussian, binomial or poisson.",
+)
+@click.option(
+    "--population",
+    default="sample",
+    show_default=True,
+    metavar="KIND",
+    help="The people in the table are a sample of it, or all of it (census).",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="How often intervals are to hold.",
+)
+@options.as_json
+def infer(
+    release: Path,
+    formula: str,
+    family: str,
+    population: str,
+    level: float,
+    as_json: bool,
+) -> None:
+    """Fit FORMULA ("income ~ age + sex") from the measurements of RELEASE. No row is
+    read and nothing is spent; intervals count the noise and the sampling.
+    """
+    # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.releases.release import load_release
+
+    found = load_release(release).infer(
+        formula, family=family, population=population, level=level
+    )
+    if as_json:
+        low, high = found.interval()
+        report_json(
+            {
+                "formula": formula,
+                "population": population,
+                "level": level,
+                "coefficients": [
+                    {"name": name, "estimate": q, "low": a, "high": b}
+                    for name, q, a, b in zip(
+                        found.names,
+                        found.estimates.tolist(),
+                        low.tolist(),
+                        high.tolist(),
+                        strict=True,
+                    )
+                ],
+            }
+        )
+        return
+    report(str(found).splitlines())
