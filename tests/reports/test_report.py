@@ -220,3 +220,13 @@ def test_the_explanation_stands_in_the_page_and_the_twin(
     told = page.to_dict()["explanation"]
     assert isinstance(told, dict)
     assert len(told["decisions"]) == len(made.explanation)
+
+
+def test_a_page_without_real_rows_begins_with_the_statistics_of_the_card(
+    report: Report, release: Release
+) -> None:
+    public = Report.of_release(release).to_html()
+    assert public.index('id="card-statistics"') < public.index('id="guarantee"')
+    assert public.count('id="card-statistics"') == 1
+    internal = report.to_html()
+    assert internal.index('id="card-statistics"') > internal.index('id="card"')
