@@ -21,6 +21,9 @@ LARGE_ROWS = 2_000
 SMALL_ROWS = 500
 """Rows up to which a table is small: half usable, or stopped early."""
 
+EARLY_STOP_WORDS = "too small"
+"""What a run says that stopped before it spent all on noise."""
+
 
 @dataclass
 class Run:
@@ -51,9 +54,20 @@ class Run:
     impossible_columns: int = 0
     other_cells: float = 0.0
     findings: dict[str, str] = field(default_factory=dict)
+    has_card: bool = False
     day: str = ""
     cores: int = 0
     load: float = 0.0
+
+    @property
+    def is_stopped_early(self) -> bool:
+        """Whether it said that the table is too small, and did not just fail."""
+        return EARLY_STOP_WORDS in self.state
+
+    @property
+    def is_half_usable(self) -> bool:
+        """Whether the card calls half of the columns good or usable."""
+        return self.state == "ran" and 2 * self.usable >= self.scored
 
 
 LINE_HEAD = (
@@ -65,7 +79,7 @@ WIDTHS = (8, 7, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 6)
 
 def write_head() -> str:
     """The head of the table."""
-    start = f"{'table':<16}{'mode':<7}{'rows':>8}{'cols':>5}"
+    start = f"{'table':<16}{'mode':<17}{'rows':>8}{'cols':>5}"
     return start + "".join(
         f"{name:>{width}}" for name, width in zip(LINE_HEAD, WIDTHS, strict=True)
     )
@@ -94,7 +108,9 @@ def summarize(runs: Sequence[Run]) -> list[str]:
     numeric = max(_sum(ran, lambda run: run.numeric), 1)
     per = 1 / len(ran)
     return [
-        f"{_sum(ran, lambda r: r.usable) * per:.3g}/{ran[0].scored}",
+        f"{_sum(ran, lambda r: r.usable) * per:.3g}/{ran[0].scored}"
+        if ran[0].has_card
+        else "",
         f"{_sum(ran, lambda r: r.all_right) / scored:.0%}",
         f"{_sum(ran, lambda r: r.wrong_type) * per:.2g}",
         f"{_sum(ran, lambda r: r.wrong_spelling) * per:.2g}",
@@ -115,7 +131,7 @@ def summarize(runs: Sequence[Run]) -> list[str]:
 def write_line(runs: Sequence[Run]) -> str:
     """One line of the table."""
     first = runs[0]
-    start = f"{first.table:<16}{first.mode:<7}{first.rows:>8,}{first.columns:>5}"
+    start = f"{first.table:<16}{first.mode:<17}{first.rows:>8,}{first.columns:>5}"
     cells = summarize(runs)
     if len(cells) == 1:
         return f"{start}  {cells[0]}"
@@ -142,16 +158,21 @@ def _judge_mode(runs: Sequence[Run]) -> list[str]:
     numeric = _sum(large, lambda r: r.numeric)
     means = _sum(large, lambda r: r.means_right)
     small = [run for run in runs if run.rows <= SMALL_ROWS]
-    fine = sum(run.state != "ran" or 2 * run.usable >= run.scored for run in small)
-    return [
-        f"{len(ran)} of {len(runs)} runs wrote a table",
+    fine = sum(run.is_stopped_early or run.is_half_usable for run in small)
+    early = sum(run.is_stopped_early for run in runs)
+    lines = [
+        f"{len(ran)} of {len(runs)} runs wrote a table, {early} stopped early",
         f"type, spelling and grain right in {_share(right, scored)} of columns (goal 98 %)",
         f"values that cannot occur in over 1 % of the cells of {never} of {scored} columns (goal 0)",
         f"means within 10 % of a standard deviation in {_share(means, numeric)} of"
         f" numeric columns from {LARGE_ROWS:,} rows (goal 95 %)",
-        f"{fine} of {len(small)} runs up to {SMALL_ROWS} rows half usable or stopped"
-        " early (goal: all with a draft)",
     ]
+    if any(run.has_card for run in ran) or early:
+        lines.append(
+            f"{fine} of {len(small)} runs up to {SMALL_ROWS} rows half usable or stopped"
+            " early (goal: all with a draft)"
+        )
+    return lines
 
 
 def _share(part: int, whole: int) -> str:
@@ -220,6 +241,7 @@ def _page_row(runs: Sequence[Run]) -> list[str]:
     start = [first.table, f"{first.rows:,}", str(first.columns), first.mode]
     cells = summarize(runs)
     if len(cells) == 1:
-        return [*start, "stopped early", *[""] * (len(PAGE_HEAD) - len(start) - 1)]
+        words = "stopped early" if first.is_stopped_early else cells[0]
+        return [*start, words, *[""] * (len(PAGE_HEAD) - len(start) - 1)]
     shown = dict(zip(LINE_HEAD, cells, strict=True))
     return [*start, *(shown[name] for name in PAGE_HEAD[4:])]

@@ -143,6 +143,7 @@ def count_usable(run: Run, folder: Path) -> None:
         check=True,
     )
     entries = json.loads(said.stdout)["entries"]
+    run.has_card = True
     run.usable = sum(
         len(entry["clique"]) == 1 and entry["verdict"] in ("good", "usable")
         for entry in entries

@@ -18,10 +18,11 @@ from sdv.single_table import GaussianCopulaSynthesizer  # noqa: E402
 def main(rows: str, out: str) -> None:
     """Detect the metadata, fit, sample as many rows, save."""
     frame = pd.read_csv(rows, sep=None, engine="python")
-    metadata = Metadata.detect_from_dataframe(frame)
-    synthesizer = GaussianCopulaSynthesizer(metadata)
-    synthesizer.fit(frame)
-    synthesizer.sample(len(frame)).to_csv(out, index=False)
+    tables = {"table": frame}
+    synthesizer = GaussianCopulaSynthesizer(Metadata.detect_from_dataframes(tables))
+    synthesizer.fit(tables)
+    drawn = synthesizer.sample(len(frame))
+    drawn["table"].to_csv(out, index=False)
 
 
 if __name__ == "__main__":
