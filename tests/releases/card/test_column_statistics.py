@@ -14,6 +14,7 @@ from understudy.releases.card.column_statistics import (
     find_statistics,
 )
 from understudy.releases.card.entry import CardEntry, MarginalVerdict
+from understudy.releases.card.rendering import statistics_lines, statistics_sentence
 from understudy.releases.evidence import Evidence
 from understudy.schema import Categorical, Integer, Schema
 
@@ -160,3 +161,19 @@ def test_labels_have_no_statistics_and_unmeasured_columns_no_interval():
     assert not statistics.mean.is_bounded
     assert statistics.to_dict()["mean"] == {"estimate": 1.5, "interval": None}
     assert describe_interval(statistics.mean) == "1.500"
+
+
+def test_statistics_fit_a_terminal():
+    """Means and quantiles are two tables; whole numbers have no decimals."""
+    rng = np.random.default_rng(5)
+    evidence = noisy_evidence(FAMILIES["spending"][1](rng), TAIL_EDGES, rng)
+    statistics = find_statistics(evidence, "x")
+    assert statistics is not None
+    lines = statistics_lines([statistics])
+    assert [line.split()[:2] for line in lines if line][::2] == [
+        ["column", "mean"],
+        ["column", "5"],
+    ]
+    assert max(map(len, lines)) < 100
+    assert statistics_lines([]) == []
+    assert "25 % 0 (0 to 0); 50 % " in statistics_sentence(statistics)

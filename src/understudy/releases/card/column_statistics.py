@@ -343,6 +343,8 @@ def _shown_decimals(numbers: Sequence[float]) -> int:
     """Decimals that show how numbers differ, with two digits of the smallest gap or
     three of the largest.
     """
+    if all(number.is_integer() for number in numbers):
+        return 0
     gaps = [abs(after - before) for before, after in pairwise(sorted(numbers))]
     size = max([*gaps, max(map(abs, numbers)) / 100], default=0.0)
     if size <= 0:

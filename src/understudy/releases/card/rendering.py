@@ -24,6 +24,9 @@ STATISTICS_TITLES = (
 )
 """Titles of the table of statistics; the last ones are quantiles."""
 
+FIRST_QUANTILE_CELL = 3
+"""Where quantiles begin in a row of statistics: after its name, mean and deviation."""
+
 NOTEBOOK_CARD_PAIRS = 20
 """Pairs that a notebook shows before the rest is folded."""
 
@@ -56,11 +59,20 @@ def card_lines(entries: Sequence[CardEntry]) -> list[str]:
 
 
 def statistics_lines(statistics: Sequence[ColumnStatistics]) -> list[str]:
-    """The statistics of columns of numbers as text, after an empty line."""
+    """The statistics of columns of numbers as text, each table after an empty line:
+    means and deviations, then quantiles, since all of them are too wide for a terminal.
+    """
     if not statistics:
         return []
     rows = [STATISTICS_TITLES, *map(statistics_cells, statistics)]
-    return ["", *align_columns(rows, right=range(1, len(STATISTICS_TITLES)))]
+    moments = [row[:FIRST_QUANTILE_CELL] for row in rows]
+    quantiles = [(row[0], *row[FIRST_QUANTILE_CELL:]) for row in rows]
+    return [
+        "",
+        *align_columns(moments, right=range(1, len(moments[0]))),
+        "",
+        *align_columns(quantiles, right=range(1, len(quantiles[0]))),
+    ]
 
 
 def statistics_cells(statistics: ColumnStatistics) -> tuple[str, ...]:
