@@ -33,9 +33,12 @@ from understudy.accounting.questions.analyst import (
     OWNER_NAME,
     AnalystStatement,
     list_statements,
-    refuse_run_beyond_limit,
 )
-from understudy.accounting.questions.grants import append_grant, read_cap
+from understudy.accounting.questions.grants import (
+    append_grant,
+    read_cap,
+    refuse_overspent_units,
+)
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.scoped_runs import weigh_scoped_run
 from understudy.accounting.run import LedgerRun, describe_reservation
@@ -252,15 +255,11 @@ class Ledger:
                     f"Run {name!r} is in {self.path.name} already: resume it, or take"
                     " another name. Nothing was spent."
                 )
-            spent = connection.execute(
-                "SELECT spent_epsilon, spent_delta FROM account"
-            ).fetchone()
             if part is not None:
                 units, facts = weigh_scoped_run(connection, units, part, analyst)
                 detail.update(facts)
             # In the transaction that writes the entry: no other run comes in between.
-            read_cap(connection).refuse_overspending(spent, units, self.path.name)
-            refuse_run_beyond_limit(connection, analyst, units, self.path.name)
+            refuse_overspent_units(connection, units, analyst, self.path.name)
             entry = append_entry(
                 connection,
                 kind="reserve",
@@ -275,16 +274,10 @@ class Ledger:
         return LedgerRun(self._file, entry)
 
     def refuse_overspending(self, budget: Budget, *, analyst: str = "") -> None:
-        """Raise BudgetExceeded where a run on this budget would not fit now. Only
-        `reserve` takes it: another run may come in between.
-        """
-        units = count_run_units(budget)
+        """Raise BudgetExceeded where `reserve` would, as long as no other run does."""
         with self._file.read_transaction() as connection:
-            spent = connection.execute(
-                "SELECT spent_epsilon, spent_delta FROM account"
-            ).fetchone()
-            read_cap(connection).refuse_overspending(spent, units, self.path.name)
-            refuse_run_beyond_limit(connection, analyst, units, self.path.name)
+            units = count_run_units(budget)
+            refuse_overspent_units(connection, units, analyst, self.path.name)
 
     def resume(self, run_id: str) -> LedgerRun:
         """The run of that name, with the answers it has stored; nothing is charged for

@@ -123,23 +123,24 @@ class MechanismContext:
             return exact.copy()
         return exact + self.draw(self.law, scale, exact.shape)
 
-    def unit_vector(self) -> Sensitivity:
+    def unit_vector(self, *, histograms: int = 1) -> Sensitivity:
         """How far one unit moves a histogram: `max_rows` rows that enter one cell each,
-        and under replace leave another.
+        and under replace leave another. Several histograms are moved so far each.
         """
         m = self.max_rows
+        d = histograms
         # All m rows may be alike and share a cell: that is what L2 is largest for.
         if self.neighbours is Neighbours.ADD_REMOVE:
             return Sensitivity(
-                l1=Fraction(m),
-                l2_squared=Fraction(m * m),
-                l0=m,
+                l1=Fraction(d * m),
+                l2_squared=Fraction(d * m * m),
+                l0=d * m,
                 linf=Fraction(m),
             )
         return Sensitivity(
-            l1=Fraction(2 * m),
-            l2_squared=Fraction(2 * m * m),
-            l0=2 * m,
+            l1=Fraction(2 * d * m),
+            l2_squared=Fraction(2 * d * m * m),
+            l0=2 * d * m,
             linf=Fraction(m),
         )
 

@@ -14,7 +14,7 @@ import pytest
 from kit.curator.contexts import no_noise, room_of
 from understudy.accounting.cost import Accounting
 from understudy.curator import Curator
-from understudy.curator.discovery.bounds import with_learned_bounds
+from understudy.curator.discovery.bounded_column import with_learned_bounds
 from understudy.curator.discovery.close import LOST_COLUMN_NOTE, close_schema
 from understudy.curator.discovery.shares import discovery_shares
 from understudy.errors import Refused

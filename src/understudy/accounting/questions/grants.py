@@ -16,6 +16,7 @@ from understudy.accounting.questions.analyst import (
     OWNER_NAME,
     read_granted_limit,
     read_limits,
+    refuse_run_beyond_limit,
 )
 from understudy.errors import InvalidBudget, LedgerError
 
@@ -104,3 +105,15 @@ def follow_grant(before: LedgerCap, entry: LedgerEntry) -> LedgerCap:
     if min(epsilon, delta) < 0 or limit != add_caps(before, LedgerCap(epsilon, delta)):
         raise ValueError("a grant adds to what was there")
     return limit
+
+
+def refuse_overspent_units(
+    connection: sqlite3.Connection, units: tuple[int, int], analyst: str, name: str
+) -> None:
+    """Raise BudgetExceeded where a run of these ledger units passes the cap, or the
+    limit of its analyst; `name` is the ledger's.
+    """
+    query = "SELECT spent_epsilon, spent_delta FROM account"
+    spent = connection.execute(query).fetchone()
+    read_cap(connection).refuse_overspending(spent, units, name)
+    refuse_run_beyond_limit(connection, analyst, units, name)

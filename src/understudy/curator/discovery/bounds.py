@@ -21,7 +21,6 @@ empty ones too.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -34,9 +33,6 @@ from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
 from understudy.noise.tails import tails_of_law
-from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
-from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
-from understudy.schema.columns.storage_types import dtype_range
 
 MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
 """Edges of the first histogram: zero, and every sign and number of binary digits a
@@ -83,12 +79,6 @@ NEAR_ZERO_RATIO = 8
 """Times that the outermost magnitude must exceed the innermost for bounds to reach to
 zero: they are a quarter wider then, at most.
 """
-
-EMPTY_COLUMN_BOUNDS = (0, 1)
-"""The bounds of a column in which nothing stands out."""
-
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896
-"""The first day of year 1 and the last of year 9999, in days since 1970-01-01."""
 
 
 def learn_bounds(
@@ -340,65 +330,3 @@ def _count_empty_pieces(pieces: BinPieces) -> int:
     enough = min(MIN_DENSITY_RATIO * even, OUTER_PIECE_SIGMAS * pieces.noise)
     excess = np.concatenate([[0.0], np.cumsum(counts - enough)])
     return int(np.argmin(excess[: len(counts)]))
-
-
-def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
-    """The column with learned bounds; a bound that the owner declared stands."""
-    low = max(low, 1 - MAX_LATTICE_INDEX)
-    high = min(high, MAX_LATTICE_INDEX - 1)
-    if column.low is not None:
-        low = column.low
-        high = max(high, low)
-    if column.high is not None:
-        high = column.high
-        low = min(low, high)
-    learned = (*column.learned, "bounds")
-    if isinstance(column, Integer | Real):
-        low, high = _clip_to_dtype(column, low, high)
-    if isinstance(column, Integer):
-        return replace(
-            column,
-            min=low * column.step,
-            max=high * column.step,
-            learned=learned,
-        )
-    if isinstance(column, Real):
-        return replace(
-            column,
-            min=low * column.step,
-            max=high * column.step,
-            learned=learned,
-        )
-    assert isinstance(column, Date | Datetime)
-    earliest, latest = _calendar_range(column)
-    # Noise alone may point beyond either end of the calendar.
-    low, high = (min(max(index, earliest), latest) for index in (low, high))
-    return replace(
-        column,
-        min=column.value_at(low),  # type: ignore[arg-type]
-        max=column.value_at(max(high, low)),  # type: ignore[arg-type]
-        learned=learned,
-    )
-
-
-def _clip_to_dtype(column: Integer | Real, low: int, high: int) -> tuple[int, int]:
-    """Bounds within what the column's stored type can hold."""
-    stored = dtype_range(column.dtype)
-    if stored is None:
-        return low, high
-    # What the column is stored as is public: noise that points beyond it would only
-    # widen the type that comes back.
-    first = math.ceil(stored[0] / column.step)
-    last = math.floor(stored[1] / column.step)
-    return min(max(low, first), last), min(max(high, first), last)
-
-
-def _calendar_range(column: Date | Datetime) -> tuple[int, int]:
-    """The years 1 to 9999 as lattice indices: what Python's calendar can write."""
-    if isinstance(column, Date):
-        return FIRST_DAY, LAST_DAY
-    # Two days less at either end, so that a time zone cannot lead beyond the calendar.
-    step = column.resolution.total_seconds()
-    first = (FIRST_DAY + 2) * 86_400
-    last = (LAST_DAY - 2) * 86_400
-    return int(first / step), int(last / step)

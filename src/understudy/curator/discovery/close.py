@@ -15,11 +15,11 @@ from fractions import Fraction
 
 from understudy.accounting.expected_error import noise_deviation
 from understudy.curator.context import MechanismContext
-from understudy.curator.discovery.bounds import (
+from understudy.curator.discovery.bounded_column import (
     EMPTY_COLUMN_BOUNDS,
-    learn_bounds,
     with_learned_bounds,
 )
+from understudy.curator.discovery.bounds import learn_bounds
 from understudy.curator.discovery.learned_bins import ClosedSchema, learn_bins
 from understudy.curator.discovery.shares import (
     BINS_SHARE,

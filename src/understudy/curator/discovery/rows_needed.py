@@ -23,7 +23,7 @@ from understudy.curator.discovery.shares import (
     needs_labels,
     open_columns,
 )
-from understudy.curator.discovery.types import VOTE_NOISE_SIGMAS, votes_sensitivity
+from understudy.curator.discovery.types import VOTE_NOISE_SIGMAS
 from understudy.curator.mechanisms.sparse_histogram import plan_threshold
 from understudy.schema import Column, Schema, UndeclaredColumn
 
@@ -72,7 +72,7 @@ def _column_weight(column: Column) -> int:
 
 def _rows_to_elect(context: MechanismContext, amount: Fraction, columns: int) -> int:
     """Cells that have to be of one type to elect it."""
-    scale = context.scale(amount, votes_sensitivity(context, columns))
+    scale = context.scale(amount, context.unit_vector(histograms=columns))
     noise = noise_deviation(context.law, scale)
     return math.ceil((VOTE_NOISE_SIGMAS + SURVIVAL_SIGMAS) * noise)
 

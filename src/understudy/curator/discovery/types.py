@@ -12,9 +12,9 @@ are learned, a few words that account for all the votes of words are missing cod
 where far fewer words than values would be lost, the values are kept too
 (`ElectedColumn.with_missing_codes`). That is post-processing of noisy answers.
 
-Why it is private. A row has one cell in each of d columns, and each cell one vote: one
-row moves d counts by 1. A unit of m rows moves the votes by at most d·m in L1 and √d·m
-in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
+Why it is private. A row has one vote in each of d columns: it moves d counts by 1, and a
+unit of m rows the votes by d·m in L1 and √d·m in L2 at most; replaced, by twice and √2
+times that. Every count is noised, the empty ones too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Sensitivity
 from understudy.accounting.expected_error import noise_deviation, noise_half_width
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
@@ -199,13 +198,10 @@ def _is_value(column: Lattice, label: str) -> bool:
     if ZERO_LED_CODE.fullmatch(label):
         return False
     value = column.parse(label)
-    if value is None:
-        return False
     try:
-        column.index_of(value)
+        return value is not None and column.index_of(value) is not None
     except (ValueError, OverflowError):
         return False
-    return True
 
 
 def learn_types(
@@ -215,7 +211,7 @@ def learn_types(
     amount: Fraction,
 ) -> list[ElectedColumn]:
     """Each column with the type its cells elected."""
-    sensitivity = votes_sensitivity(context, len(columns))
+    sensitivity = context.unit_vector(histograms=len(columns))
     scale = context.scale(amount, sensitivity)
     names = [c.name for c in columns]
     request = {
@@ -237,17 +233,6 @@ def learn_types(
         _elect_column(column, ballots, noise)
         for column, ballots in zip(columns, votes, strict=True)
     ]
-
-
-def votes_sensitivity(context: MechanismContext, columns: int) -> Sensitivity:
-    """How far one unit moves the votes: each of its rows has one in every column."""
-    one = context.unit_vector()
-    return Sensitivity(
-        l1=columns * one.l1,
-        l2_squared=columns * one.l2_squared,
-        l0=columns * one.l0,
-        linf=one.linf,
-    )
 
 
 def _elect_column(

@@ -1,0 +1,82 @@
+"""Learned bounds as part of a column: within what its type, its stored type and the
+calendar can hold, and beside a bound that the owner declared.
+
+No row is read and nothing is paid here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
+from understudy.schema.columns.storage_types import dtype_range
+
+EMPTY_COLUMN_BOUNDS = (0, 1)
+"""The bounds of a column in which nothing stands out."""
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""The first day of year 1 and the last of year 9999, in days since 1970-01-01."""
+
+
+def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
+    """The column with learned bounds; a bound that the owner declared stands."""
+    low = max(low, 1 - MAX_LATTICE_INDEX)
+    high = min(high, MAX_LATTICE_INDEX - 1)
+    if column.low is not None:
+        low = column.low
+        high = max(high, low)
+    if column.high is not None:
+        high = column.high
+        low = min(low, high)
+    learned = (*column.learned, "bounds")
+    if isinstance(column, Integer | Real):
+        low, high = _clip_to_dtype(column, low, high)
+    if isinstance(column, Integer):
+        return replace(
+            column,
+            min=low * column.step,
+            max=high * column.step,
+            learned=learned,
+        )
+    if isinstance(column, Real):
+        return replace(
+            column,
+            min=low * column.step,
+            max=high * column.step,
+            learned=learned,
+        )
+    assert isinstance(column, Date | Datetime)
+    earliest, latest = _calendar_range(column)
+    # Noise alone may point beyond either end of the calendar.
+    low, high = (min(max(index, earliest), latest) for index in (low, high))
+    return replace(
+        column,
+        min=column.value_at(low),  # type: ignore[arg-type]
+        max=column.value_at(max(high, low)),  # type: ignore[arg-type]
+        learned=learned,
+    )
+
+
+def _clip_to_dtype(column: Integer | Real, low: int, high: int) -> tuple[int, int]:
+    """Bounds within what the column's stored type can hold."""
+    stored = dtype_range(column.dtype)
+    if stored is None:
+        return low, high
+    # What the column is stored as is public: noise that points beyond it would only
+    # widen the type that comes back.
+    first = math.ceil(stored[0] / column.step)
+    last = math.floor(stored[1] / column.step)
+    return min(max(low, first), last), min(max(high, first), last)
+
+
+def _calendar_range(column: Date | Datetime) -> tuple[int, int]:
+    """The years 1 to 9999 as lattice indices: what Python's calendar can write."""
+    if isinstance(column, Date):
+        return FIRST_DAY, LAST_DAY
+    # Two days less at either end, so that a time zone cannot lead beyond the calendar.
+    step = column.resolution.total_seconds()
+    first = (FIRST_DAY + 2) * 86_400
+    last = (LAST_DAY - 2) * 86_400
+    return int(first / step), int(last / step)
