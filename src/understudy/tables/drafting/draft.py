@@ -53,6 +53,7 @@ from understudy.tables.drafting.number_draft import (
 )
 from understudy.tables.drafting.repeating_ids import propose_unit
 from understudy.tables.drafting.spelling import describe_spelling
+from understudy.tables.drafting.weekday_draft import propose_weekdays
 from understudy.tables.reading.moment_votes import (
     AMBIGUOUS_KINDS,
     LOCAL_KINDS,
@@ -102,7 +103,8 @@ def draft_schema(
     that at least `rare_below` rows of the table hold.
     """
     columns = [
-        propose_number_facts(source, column) for column in _draft_columns(source)
+        propose_weekdays(source, propose_number_facts(source, column))
+        for column in _draft_columns(source)
     ]
     if public_domains:
         columns = [
