@@ -33,7 +33,15 @@ NAVIGATION = {
     "Describe a table": ["schema", "rules", "numbers", "interoperate"],
     "Spend a budget": ["plan", "accounting", "ledger", "workload"],
     "Synthesizers": ["synthesizers", "comparison", "synthesizers/*"],
-    "What comes out": ["releases", "card", "report", "reading", "utility", "risk"],
+    "What comes out": [
+        "releases",
+        "card",
+        "questions",
+        "report",
+        "reading",
+        "utility",
+        "risk",
+    ],
     "Trust": ["threat-model", "audit", "attacks", "testing", "proofs/noise"],
     "Reference": ["api", "release-format", "glossary", "benchmarks", "strangers"],
     "Project": [

@@ -66,8 +66,9 @@ class Price:
         for title, width in self.half_widths.items():
             shown = "depends on the number of rows"
             if width is not None:
-                shown = f"±{width:,.4g} in each of {self.offer.plan.cells.groups:,}"
-                shown += " groups, 95 %"
+                groups = self.offer.plan.cells.groups
+                where = f" in each of {groups:,} groups" if groups > 1 else ""
+                shown = f"±{width:,.4g}{where}, 95 %"
             lines.append(f"{title}: {shown}")
         if self.amount_left is not None:
             lines.append(f"left of the run: {symbol} = {spell_value(self.amount_left)}")
