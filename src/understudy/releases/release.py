@@ -55,15 +55,14 @@ if TYPE_CHECKING:
 class Release(ReleaseContents):
     """What a custodian hands out.
 
-        >>> from understudy.inference.population import PopulationEstimate, infer_population
-    from understudy.models import ProductModel
-        >>> from understudy.releases.guarantee import Guarantee
-        >>> from understudy.schema import Boolean, Schema
-        >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-        >>> model = ProductModel.uniform(schema, total=4.0)
-        >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
-        >>> sorted(release.sample(kind="duckdb", seed=1).fetchall())
-        [(False,), (False,), (True,), (True,)]
+    >>> from understudy.models import ProductModel
+    >>> from understudy.releases.guarantee import Guarantee
+    >>> from understudy.schema import Boolean, Schema
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
+    >>> model = ProductModel.uniform(schema, total=4.0)
+    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
+    >>> sorted(release.sample(kind="duckdb", seed=1).fetchall())
+    [(False,), (False,), (True,), (True,)]
     """
 
     # -- rows
