@@ -37,6 +37,7 @@ NAVIGATION = {
         "releases",
         "card",
         "questions",
+        "serve",
         "report",
         "reading",
         "utility",

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from understudy.schema.columns.temporal import Time as Time
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.unit import Unit as Unit
+    from understudy.server.client import connect as connect
     from understudy.workflow.auditing.audit import audit as audit
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
@@ -125,6 +126,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.schema.columns.temporal": ("Date", "Datetime", "Time"),
     "understudy.schema.schema": ("Schema",),
     "understudy.schema.unit": ("Unit",),
+    "understudy.server.client": ("connect",),
     "understudy.workflow.auditing.audit": ("audit",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
@@ -181,6 +183,7 @@ __all__ = [
     "bins",
     "combine",
     "compare",
+    "connect",
     "correlation",
     "count",
     "count_distinct",

@@ -100,6 +100,9 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
     ("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", 1): {
         "other.ledger": PRIVATE
     },
+    ("analyst", "add", "other.ledger", "ada", "--epsilon", 1): {
+        "other.ledger.tokens": PRIVATE
+    },
 }
 """Every command that writes, in an order in which they can be run, and the modes of all
 it leaves behind.
@@ -108,8 +111,12 @@ it leaves behind.
 WRITES_NOTHING = {"infer", "plan", "price", "card", "answer", "audit", "synthesizers"}
 ELSEWHERE = {
     "demo",
+    "serve",
     "studio",
-}  # test_demo.py and tests/studio/test_job.py look at the modes of what these write
+}
+"""test_demo.py, tests/server/test_app.py and tests/studio/test_job.py look at the modes
+of what these write.
+"""
 
 
 def test_only_its_owner_can_read_what_holds_real_numbers(

@@ -48,7 +48,8 @@ from understudy.accounting.filters.renyi import (
 from understudy.accounting.filters.renyi_filter import RenyiFilter
 from understudy.accounting.group import group_budget, group_cost
 from understudy.accounting.law import Law
-from understudy.accounting.ledger import Ledger, LedgerTotals
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.ledgercap import LedgerTotals
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import (
     choice_epsilon_for,

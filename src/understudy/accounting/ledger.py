@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +24,7 @@ from understudy.accounting.chain import (
     LedgerEntry,
 )
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledgercap import LedgerCap, count_run_units
+from understudy.accounting.ledgercap import LedgerCap, LedgerTotals, count_run_units
 from understudy.accounting.ledgerfile import LedgerFile
 from understudy.accounting.ledgertables import append_entry, read_entries
 from understudy.accounting.neighbours import Neighbours
@@ -33,6 +32,7 @@ from understudy.accounting.questions.analyst import (
     OWNER_NAME,
     AnalystStatement,
     list_statements,
+    read_limits,
 )
 from understudy.accounting.questions.grants import (
     append_grant,
@@ -44,18 +44,6 @@ from understudy.accounting.questions.scoped_runs import weigh_scoped_run
 from understudy.accounting.run import LedgerRun, describe_reservation
 from understudy.accounting.verify import audit_ledger
 from understudy.errors import InvalidBudget, LedgerError, LedgerMismatch
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerTotals:
-    """What an account has spent and may spend; a cap of None is no cap."""
-
-    epsilon: Fraction
-    delta: Fraction
-    cap_epsilon: Fraction | None
-    cap_delta: Fraction | None
-    runs: int
-    entries: int
 
 
 class Ledger:
@@ -315,6 +303,12 @@ class Ledger:
                 reason=reason,
                 name=self.path.name,
             )
+
+    def limits(self) -> dict[str, Budget]:
+        """What each analyst who has a limit may be answered in all."""
+        with self._file.read_transaction() as connection:
+            limits = read_limits(connection)
+        return {name: limit.require_budget() for name, limit in limits.items()}
 
     def statements(self) -> tuple[AnalystStatement, ...]:
         """What each analyst was answered, and may be; the owner has the empty name."""

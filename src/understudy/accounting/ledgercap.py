@@ -16,6 +16,18 @@ from understudy.accounting.chain import (
 from understudy.errors import BudgetExceeded, InvalidBudget
 
 
+@dataclass(frozen=True, kw_only=True)
+class LedgerTotals:
+    """What an account has spent and may spend; a cap of None is no cap."""
+
+    epsilon: Fraction
+    delta: Fraction
+    cap_epsilon: Fraction | None
+    cap_delta: Fraction | None
+    runs: int
+    entries: int
+
+
 @dataclass(frozen=True)
 class LedgerCap:
     """Units of ε and δ that an account may spend; None where there is no cap."""

@@ -9,7 +9,8 @@ from fractions import Fraction
 from understudy.accounting.aftermath import find_unanswered
 from understudy.accounting.budget import spell_value
 from understudy.accounting.chain import LedgerEntry
-from understudy.accounting.ledger import Ledger, LedgerTotals
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.ledgercap import LedgerTotals
 from understudy.accounting.questions.question_run import QUESTIONS_EVENT
 
 

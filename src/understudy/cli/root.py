@@ -12,6 +12,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from understudy import __version__
 from understudy.cli import options
+from understudy.cli.analyst import analyst
 from understudy.cli.answer import answer
 from understudy.cli.ask import ask, price
 from understudy.cli.attack import attack
@@ -27,6 +28,7 @@ from understudy.cli.mask import mask
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.schema import schema
+from understudy.cli.serve import serve
 from understudy.cli.signoff import signoff
 from understudy.cli.studio import studio
 from understudy.cli.synthesize import synthesize
@@ -76,6 +78,8 @@ for command in (
     mask,
     price,
     ask,
+    serve,
+    analyst,
     evaluate,
     signoff,
     ledger,

@@ -9,12 +9,14 @@ same words for every table with this schema.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, overload
 
 from understudy.accounting.budget import Number
+from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.question_run import (
@@ -75,12 +77,23 @@ class Session:
         release: Release | None = None,
         draw: Draw = draw_noise,
     ) -> None:
-        self._schema = schema
+        self.schema = schema
         self._ledger = ledger
         self._run = run
         self._analyst = analyst
         self._release = release
         self._curator = QuestionCurator(table=table, run=run, draw=draw)
+
+    @property
+    def accounting(self) -> Accounting:
+        """The privacy accounting in which questions are charged."""
+        return self._run.filter.accounting
+
+    def for_analyst(self, analyst: str) -> Session:
+        """The same rows, ledger and run for questions in the name of an analyst."""
+        named = copy(self)
+        named._analyst = analyst
+        return named
 
     def price(
         self,
@@ -90,7 +103,7 @@ class Session:
         epsilon: Number | None = None,
     ) -> Price:
         """What a question would cost and how exact it would be. Nothing is spent."""
-        plan = plan_question(question, self._schema)
+        plan = plan_question(question, self.schema)
         return make_price(self._offer(plan, within, epsilon), self._run)
 
     # A text is a sequence of texts too; the first overload is the one that counts.
@@ -128,12 +141,12 @@ class Session:
         than one by one: counts that overlap are sums of the same cells.
         """
         if isinstance(question, str | Query):
-            plan = plan_question(question, self._schema)
+            plan = plan_question(question, self.schema)
             free = self._answer_free(plan, within)
             if free is not None:
                 return free
             return self._answer(self._offer(plan, within, epsilon), purpose)
-        plans = [plan_question(each, self._schema) for each in question]
+        plans = [plan_question(each, self.schema) for each in question]
         if not plans:
             raise Refused("Ask at least one question. Nothing was spent")
         return self._ask_batch(plans, within, epsilon, purpose)

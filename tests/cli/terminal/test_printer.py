@@ -130,6 +130,11 @@ COMMANDS: dict[str, list[str]] = {
         *("ask", TABLE, QUESTION, "--schema", SCHEMA, "--within", "200"),
         *("--budget", "1", "--ledger", f"questions{CLEAR}", "--analyst", CLEAR),
     ],
+    "serve": ["serve", TABLE, "--schema", SCHEMA, "--ledger", f"nowhere{CLEAR}"],
+    "analyst add": ["analyst", "add", f"questions{CLEAR}", "ada", "--epsilon", "1"],
+    "analyst limit": ["analyst", "limit", f"none{CLEAR}", "ada", "--epsilon", "1"],
+    "analyst list": ["analyst", "list", f"questions{CLEAR}"],
+    "analyst revoke": ["analyst", "revoke", f"questions{CLEAR}", CLEAR],
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
     "infer": ["infer", RELEASE, f"{CLEAR} ~ 1"],
@@ -189,7 +194,7 @@ COMMANDS: dict[str, list[str]] = {
 SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
-NAMELESS = {"audit", "infer", "price"}
+NAMELESS = {"analyst add", "audit", "infer", "price"}
 """What says something, and names nothing."""
 
 ON_TERMINAL = [

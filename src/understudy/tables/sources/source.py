@@ -134,6 +134,20 @@ class TableSource:
             self._parquet.ensure_readable()
         return self._view
 
+    def freeze_rows(self) -> TableSource:
+        """The same table, with its rows as they are now: what happens to the file later
+        changes no answer. Use it in place of this one.
+        """
+        relation = self.relation
+        # A CSV file was read into a table of its own just now.
+        if self._dialect is not None:
+            return self
+        self.engine.run(
+            f"CREATE TEMP TABLE frozen AS SELECT * FROM {relation}",
+            doing=f"reading {self.title}",
+        )
+        return replace(self, _view="frozen", _parquet=None, _origin=None)
+
     def check(self, names: Iterable[str]) -> None:
         """Read these columns to the end once, so that a file that cannot be read is
         refused before anything is paid for.

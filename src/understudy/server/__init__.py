@@ -1,0 +1,1 @@
+"""Questions over HTTP: analysts with tokens and limits ask, and one process answers."""

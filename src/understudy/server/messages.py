@@ -1,0 +1,126 @@
+"""What goes over the wire: a question read strictly, an answer written and read back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from understudy.accounting.chain import read_amount
+from understudy.accounting.cost import Accounting, Cost
+from understudy.queries.estimates import NumberEstimate
+from understudy.queries.results import AnswerRow, AnswerTable
+from understudy.server.catalogue import ServiceError
+
+MAX_PURPOSE_LENGTH = 200
+"""Characters of a purpose: it stands in an entry of the ledger."""
+
+_QUESTION_FIELDS = {"question", "within", "epsilon", "purpose"}
+
+
+@dataclass(frozen=True)
+class QuestionMessage:
+    """A question as it was sent. Exactly one of `within` and `epsilon` is there."""
+
+    question: str
+    within: float | None
+    epsilon: int | float | None
+    purpose: str
+
+
+def read_question(body: bytes) -> QuestionMessage:
+    """The question in the body of a request; ServiceError for anything else.
+
+    >>> read_question(b'{"question": "SELECT COUNT(*) FROM t", "within": 50}').within
+    50.0
+    """
+    try:
+        sent = json.loads(body, parse_constant=_refuse_constant)
+    # Deep nesting ends in a RecursionError.
+    except (ValueError, RecursionError):
+        raise ServiceError("body") from None
+    if not isinstance(sent, dict) or not sent.keys() <= _QUESTION_FIELDS:
+        raise ServiceError("body")
+    question, purpose = sent.get("question"), sent.get("purpose", "")
+    if not isinstance(question, str) or not isinstance(purpose, str):
+        raise ServiceError("body")
+    is_line = purpose.isprintable() and len(purpose) <= MAX_PURPOSE_LENGTH
+    within = _read_number(sent.get("within"))
+    epsilon = _read_number(sent.get("epsilon"))
+    if not is_line or (within is None) == (epsilon is None):
+        raise ServiceError("body")
+    half_width = None if within is None else float(within)
+    return QuestionMessage(question, half_width, epsilon, purpose)
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _read_number(value: object) -> int | float | None:
+    """A number above 0, or None where none was sent."""
+    if value is None:
+        return None
+    # Python's booleans are integers, but true is no number here.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ServiceError("body")
+    try:
+        is_usable = math.isfinite(value) and value > 0
+    except OverflowError:
+        # A whole number beyond every float.
+        is_usable = False
+    if not is_usable:
+        raise ServiceError("body")
+    return value
+
+
+def write_answer(answer: AnswerTable) -> dict[str, object]:
+    """An answer as plain data."""
+    cost = None
+    if answer.cost is not None:
+        accounting, amount = str(answer.cost.accounting), str(answer.cost.amount)
+        cost = {"accounting": accounting, "amount": amount}
+    return {
+        "question": answer.question,
+        "key_titles": list(answer.key_titles),
+        "number_titles": list(answer.number_titles),
+        "rows": [_write_row(row) for row in answer.rows],
+        "basis": answer.basis,
+        "cost": cost,
+    }
+
+
+def _write_row(row: AnswerRow) -> dict[str, object]:
+    numbers = [
+        [_write_end(end) for end in (number.value, number.low, number.high)]
+        for number in row.numbers
+    ]
+    return {"keys": list(row.keys), "numbers": numbers}
+
+
+def _write_end(end: float) -> float | str:
+    # JSON has no infinity: an interval without an end says so in a word.
+    return end if math.isfinite(end) else str(end)
+
+
+def read_answer(sent: Mapping[str, Any]) -> AnswerTable:
+    """The answer that `write_answer` wrote."""
+    cost = None
+    if sent["cost"] is not None:
+        amount: Fraction = read_amount(sent["cost"]["amount"])
+        cost = Cost(Accounting(sent["cost"]["accounting"]), amount)
+    rows = []
+    for row in sent["rows"]:
+        numbers = [NumberEstimate(*map(float, ends)) for ends in row["numbers"]]
+        rows.append(AnswerRow(tuple(row["keys"]), tuple(numbers)))
+    return AnswerTable(
+        sent["question"],
+        tuple(sent["key_titles"]),
+        tuple(sent["number_titles"]),
+        tuple(rows),
+        sent["basis"],
+        cost,
+    )

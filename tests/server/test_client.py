@@ -1,0 +1,38 @@
+"""What the client sends where, and that an answer survives the way."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+import understudy as us
+from understudy.accounting.cost import Accounting, Cost
+from understudy.errors import Refused
+from understudy.queries.estimates import NumberEstimate
+from understudy.queries.results import AnswerRow
+from understudy.server.messages import read_answer, write_answer
+
+
+@pytest.mark.parametrize(
+    "url", ["http://survey.example", "ftp://127.0.0.1", "people.csv", "http://"]
+)
+def test_a_token_goes_nowhere_unencrypted(url: str) -> None:
+    with pytest.raises(Refused, match="Nothing was sent"):
+        us.connect(url, "token")
+
+
+def test_a_server_that_is_not_there_is_one_line(tmp_path: object) -> None:
+    with pytest.raises(Refused, match="did not answer"):
+        us.connect(f"unix:{tmp_path}/none", "token").account()
+
+
+@pytest.mark.parametrize("cost", [None, Cost(Accounting.GDP, Fraction(1, 3))])
+def test_an_answer_arrives_as_it_was(cost: Cost | None) -> None:
+    numbers = (NumberEstimate(0.1, -math.inf, math.inf), NumberEstimate(3, 2, 4))
+    rows = tuple(AnswerRow((key, 7), numbers) for key in ("F", None, True, 1.5))
+    answer = us.AnswerTable("q", ("a", "b"), ("m", "n"), rows, "measured", cost)
+    sent = json.dumps(write_answer(answer), allow_nan=False)
+    assert read_answer(json.loads(sent)) == answer

@@ -1,0 +1,95 @@
+"""The service without its addresses: turns, and what is said of a failure behind the
+charge.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import understudy as us
+from kit.server.running import add_analyst, sum_spent, write_office
+from understudy.server.catalogue import ERROR_CATALOGUE, ServiceError
+from understudy.server.messages import QuestionMessage
+from understudy.server.service import QuestionService
+from understudy.server.tokens import TokenFile
+from understudy.tables import TableSource, open_table
+from understudy.workflow.questions import session
+
+COUNT = QuestionMessage("SELECT COUNT(*) AS n FROM people", 50.0, None, "")
+OLD = QuestionMessage("SELECT COUNT(*) AS n FROM people WHERE age > 60", 50.0, None, "")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A service, the rows behind it, its ledger and its log."""
+
+    service: QuestionService
+    source: TableSource
+    ledger: Path
+    log: list[str]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    ledger = write_office(tmp_path)
+    add_analyst(ledger, "ada")
+    log: list[str] = []
+    with (
+        open_table(tmp_path / "people.csv").freeze_rows() as source,
+        us.Ledger.open(ledger) as account,
+        session(source, tmp_path / "people.yaml", ledger=ledger) as questions,
+    ):
+        service = QuestionService(
+            questions, account, TokenFile(ledger), write_log=log.append
+        )
+        yield Bench(service, source, ledger, log)
+
+
+def test_a_second_question_of_an_analyst_is_refused_while_the_first_is_counted(
+    bench: Bench,
+) -> None:
+    service = bench.service
+    answers: list[object] = []
+
+    def ask() -> None:
+        answers.append(service.answer_question("ada", COUNT))
+
+    thread = threading.Thread(target=ask)
+    with service._counting:  # somebody else's rows are counted
+        thread.start()
+        while "ada" not in service._busy:
+            time.sleep(0.001)
+        with pytest.raises(ServiceError) as refused:
+            service.answer_question("ada", OLD)
+        with pytest.raises(ServiceError):
+            service.price_question("ada", OLD)
+    thread.join()
+    assert refused.value.code == "busy"
+    assert len(answers) == 1
+    assert service.answer_question("ada", OLD), "and then it is her turn again"
+
+
+def test_a_failure_behind_the_charge_is_one_sentence_and_stays_charged(
+    bench: Bench,
+) -> None:
+    bench.source.close()  # the rows cannot be counted any more
+    with pytest.raises(ServiceError) as failed:
+        bench.service.answer_question("ada", COUNT)
+    assert failed.value.code == "failed"
+    assert str(failed.value) == ERROR_CATALOGUE["failed"].message
+    assert sum_spent(bench.ledger) > 0
+    assert bench.log[-1].endswith(" failed")
+
+
+def test_nobody_is_the_owner(bench: Bench) -> None:
+    """The owner's name is empty and has no limit, so no token may stand for it."""
+    with pytest.raises(ServiceError) as refused:
+        bench.service.answer_question("", COUNT)
+    assert refused.value.code == "limit"
+    assert sum_spent(bench.ledger) == 0
