@@ -38,6 +38,8 @@ NAVIGATION = {
         "card",
         "questions",
         "serve",
+        "inference",
+        "masking",
         "report",
         "reading",
         "utility",
