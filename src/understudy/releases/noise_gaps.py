@@ -1,6 +1,6 @@
 """Gaps that are noise: empty cells of columns in which no empty cell stands out.
 
-A column that nobody declared may have gaps, so its empty cell is counted like any other
+A column that was not wholly declared may have gaps, so its empty cell is counted like any other
 value, with noise. Where that count is below its own noise, the best guess is that there
 are none, and sampled rows get a value instead of a few made-up gaps. Post-processing: a
 release decides this from its measurements, and no row is read.
@@ -27,14 +27,17 @@ ColumnShares = dict[str, NDArray[np.float64]]
 
 
 def gapless_columns(evidence: Evidence) -> ColumnShares:
-    """The columns of a learned type whose empty cells do not stand out of the noise."""
+    """The columns of which something was learned, and whose empty cells do not stand
+    out of the noise.
+    """
     schema = evidence.schema
     # A value put into a gap could break a rule, or differ within a unit.
     ruled = {name for rule in schema.rules for name in rule.columns}
     found: ColumnShares = {}
     for name in schema:
         column = schema[name]
-        is_learned = "type" in column.learned and column.nullable
+        # Whoever declares all of a column knows whether it has gaps.
+        is_learned = bool(column.learned) and column.nullable
         if not is_learned or column.is_lost or column.constant or name in ruled:
             continue
         if _is_gap_noise(evidence, name):

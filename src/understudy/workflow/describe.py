@@ -82,11 +82,12 @@ def describe(
     """A draft schema of a table, for its owner to read and edit.
 
     Types are read off the rows; values and bounds are left open but for natural limits
-    (an age is at most 120), unless `public_domains` says that those in the table are public knowledge, and so is which
-    columns have no empty cell. Even then values of fewer than `rare_below` rows, and
-    extremes of fewer, are left to the owner. With `accept_rules` the draft has the rules
-    that all rows keep (`draft_table` returns them beside it). The draft costs nothing and is not private:
-    using it makes what it says public.
+    (an age is at most 120), unless `public_domains` says that those in the table are
+    public knowledge, and so is which columns have no empty cell. Even then values of
+    fewer than `rare_below` rows, and extremes of fewer, are left to the owner. With
+    `accept_rules` the draft has the rules that all rows keep (`draft_table` returns them
+    beside it). The draft costs nothing and is not private: using it makes what it says
+    public.
 
     >>> import duckdb
     >>> people = duckdb.sql(
