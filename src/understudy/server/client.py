@@ -129,9 +129,7 @@ def connect(url: str, token: str) -> Connection:
         return Connection(url, token)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused(
-            "An address begins with https://, http:// or unix:. Nothing was sent"
-        )
+        raise Refused("An address begins with https:, http: or unix:. Nothing was sent")
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise Refused(
             f"{url} is not encrypted: whoever listens could ask in your name. Use"

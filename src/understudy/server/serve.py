@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlunsplit
 
 from understudy.accounting.budget import Number
 from understudy.accounting.ledger import Ledger
@@ -144,4 +145,5 @@ def _spell_address(address: ServerAddress, listener: socket.socket) -> str:
     if address.socket_path is not None:
         return f"{UNIX_PREFIX}{address.socket_path}"
     host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"http://{host}:{listener.getsockname()[1]}"
+    place = f"{host}:{listener.getsockname()[1]}"
+    return urlunsplit(("http", place, "", "", ""))
