@@ -147,8 +147,11 @@ def synthesize(
     columns = len(checked.design.schema)
     _STAGE_LOG.info("checked: %d columns, %s", columns, checked.design.budget)
     notices = _NoticeList(run.notify)
-    # Around everything from here on: also the ledger's announcement is a notice.
-    with collect_notices(notices.add_notice):
+    name = _name_run(resume, run.run_id)
+    path = Path(ledger) if ledger is not None else checked.source.ledger_path
+    # Around everything from here on: also the ledger's announcement is a notice, and
+    # what fails when the last of it is put away fails after the reservation.
+    with account_for_failure(path, name), collect_notices(notices.add_notice):
         left_out = find_left_out(
             checked.source, checked.design.schema, given=schema is not None
         )
@@ -166,6 +169,7 @@ def synthesize(
             return _run_on_account(
                 account,
                 checked,
+                name,
                 resume=resume,
                 is_delta_given=delta is not None,
                 anyway=anyway,
@@ -192,6 +196,7 @@ class _NoticeList:
 def _run_on_account(
     account: Ledger,
     checked: CheckedRun,
+    name: str,
     *,
     resume: str | None,
     is_delta_given: bool,
@@ -215,7 +220,6 @@ def _run_on_account(
         post_notice(RESUMED_NOTICE)
     elif anyway:
         design = design.with_row_count(None)
-    name = _name_run(resume, options.run_id)
     with account_for_failure(account.path, name):
         facts = describe_table(source)
         counted = count_rows_first(
