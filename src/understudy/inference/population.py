@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from understudy.errors import Refused
 from understudy.inference.contrast_model import (
@@ -63,13 +63,13 @@ class PopulationEstimate:
 
     def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Both ends of the intervals."""
-        width = float(norm.ppf((1 + self.level) / 2)) * self.error
+        width = float(ndtri((1 + self.level) / 2)) * self.error
         return self.estimates - width, self.estimates + width
 
     def to_frame(self) -> Any:
         """A pandas frame with one row a coefficient."""
         low, high = self.interval()
-        width = float(norm.ppf((1 + self.level) / 2)) * self.naive_error
+        width = float(ndtri((1 + self.level) / 2)) * self.naive_error
         return import_pandas().DataFrame(
             {
                 "estimate": self.estimates,
@@ -101,7 +101,7 @@ class PopulationEstimate:
 
     def _repr_html_(self) -> str:
         low, high = self.interval()
-        wide = float(norm.ppf((1 + self.level) / 2)) * self.naive_error
+        wide = float(ndtri((1 + self.level) / 2)) * self.naive_error
         rows = [
             f"<tr><th>{escape(name)}</th><td>{q:.4g}</td><td>{a:.4g} to {b:.4g}</td>"
             f"<td><s>{q - w:.4g} to {q + w:.4g}</s></td></tr>"

@@ -48,6 +48,12 @@ MIN_TAIL_REACH = 2.0
 exceed their noise. A shorter one moves no mean.
 """
 
+MAX_TAIL_BINS = 500
+"""Bins of a tail that a law is fitted to: every law of the grid at every point of each
+takes 30 MB. Run-learned bins are far fewer; a tail of more has bins that its owner
+declared, each to be kept as it is.
+"""
+
 MAX_MISFIT_SIGMAS = 3.0
 """Standard deviations by which the misfit may exceed its expectation."""
 
@@ -139,6 +145,8 @@ def fit_upper_tail(
     if standing.size == 0 or standing[-1] == len(counts) - 1:
         return None
     first = int(standing[-1]) + 1
+    if len(counts) - first > MAX_TAIL_BINS:
+        return None
     origin = _low_quantile_edge(edges, counts)
     if edges[-1] - origin < MIN_TAIL_REACH * (edges[first] - origin):
         return None
