@@ -151,7 +151,9 @@ def synthesize(
     path = Path(ledger) if ledger is not None else checked.source.ledger_path
     # Around everything from here on: also the ledger's announcement is a notice, and
     # what fails when the last of it is put away fails after the reservation.
-    with account_for_failure(path, name), collect_notices(notices.add_notice):
+    # A run that is taken up has its reservation already: what refuses it spends nothing.
+    new_run = name if resume is None else ""
+    with account_for_failure(path, new_run), collect_notices(notices.add_notice):
         left_out = find_left_out(
             checked.source, checked.design.schema, given=schema is not None
         )
