@@ -93,7 +93,7 @@ def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
     """For every synthesizer and ε the mean distances and seconds of some runs, or why
     it was refused.
     """
-    from understudy.cli.demo import declare_survey_answers, write_survey
+    from understudy.cli.commands.demo import declare_survey_answers, write_survey
     from understudy.schema import Real
     from understudy.synthesizers import SYNTHESIZER_CLASSES
     from understudy.tables import Table, open_table

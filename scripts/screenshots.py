@@ -22,7 +22,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from understudy.cli.demo import write_survey
+from understudy.cli.commands.demo import write_survey
 
 PATIENCE = 1_800_000
 """Milliseconds; a busy machine takes its time."""

@@ -107,7 +107,7 @@ def test_an_unforeseen_error_shows_no_value(
     def broken(*_: object) -> None:
         raise ValueError(f"could not convert string to float: {CANARY!r}")
 
-    monkeypatch.setattr("understudy.cli.synthesize.check_table_input", broken)
+    monkeypatch.setattr("understudy.cli.commands.synthesize.check_table_input", broken)
     done = shell("synthesize", people, "--epsilon", 1, "-o", "out.csv")
     assert done.code == 1
     assert "unexpected ValueError" in done.err
@@ -118,7 +118,7 @@ def test_debug_raises_it(monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
     def broken(*_: object) -> None:
         raise ValueError("here")
 
-    monkeypatch.setattr("understudy.cli.synthesize.check_table_input", broken)
+    monkeypatch.setattr("understudy.cli.commands.synthesize.check_table_input", broken)
     monkeypatch.setenv("UNDERSTUDY_DEBUG", "1")
     with pytest.raises(ValueError, match="here"):
         root.run(["synthesize", str(people), "--epsilon", "1", "-o", "out.csv"])

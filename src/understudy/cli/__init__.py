@@ -1,4 +1,4 @@
-"""The command line. One module per command; `root` joins them, `stop` decides how a
+"""The command line. One module per command in `commands`; `root` joins them, `stop` decides how a
 command ends, `screen` what a terminal shows.
 
 Whatever is printed goes through `printer`, or through `console` where it has colours.

@@ -32,7 +32,7 @@ from kit.privacy.replay import (
 from kit.privacy.runs import account, chance
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.cli.synthesize import run_facts
+from understudy.cli.commands.synthesize import run_facts
 from understudy.cli.terminal.layout import report_json
 from understudy.errors import UnderstudyError
 from understudy.releases import Release

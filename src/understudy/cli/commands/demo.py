@@ -135,7 +135,7 @@ class DemoFiles:
 
 def _run_demo(screen: Screen, files: DemoFiles, epsilon: str, as_json: bool) -> None:
     """Every step that a custodian takes, shown as it is taken."""
-    from understudy.cli.synthesize import WrittenFiles, run_facts, show_run
+    from understudy.cli.commands.synthesize import WrittenFiles, run_facts, show_run
     from understudy.workflow.compare import compare
 
     rows = write_survey(files.survey)
@@ -177,7 +177,7 @@ def _run_demo(screen: Screen, files: DemoFiles, epsilon: str, as_json: bool) -> 
 
 def _declare_schema(screen: Screen, files: DemoFiles) -> Schema:
     """Draft a schema, and declare what the questionnaire makes public."""
-    from understudy.cli.describe import DRAFT_REMINDER
+    from understudy.cli.commands.describe import DRAFT_REMINDER
     from understudy.schema import Schema
     from understudy.workflow.describe import describe
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, pipes, settings
-from understudy.cli.ledger import (
+from understudy.cli.commands.ledger import (
     check_ledger_exists,
     mention_other_ledgers,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from understudy.cli import options
-from understudy.cli.ledger import check_ledger_exists
+from understudy.cli.commands.ledger import check_ledger_exists
 from understudy.cli.terminal.layout import report
 from understudy.cli.terminal.printer import write_line
 from understudy.cli.terminal.stop import explain_interruption

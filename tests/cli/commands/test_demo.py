@@ -10,7 +10,7 @@ import pytest
 from kit.cli import Shell, rows_of
 from kit.permissions import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 from understudy.accounting.ledger import Ledger
-from understudy.cli import demo as module
+from understudy.cli.commands import demo as module
 from understudy.releases import Release
 from understudy.schema import Schema
 

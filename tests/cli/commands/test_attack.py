@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kit.cli import Shell
-from understudy.cli.attack import attack
+from understudy.cli.commands.attack import attack
 
 NAMES = [name for name in attack.commands if name != "reconstruct"]
 

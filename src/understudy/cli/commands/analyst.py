@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from understudy.cli import options
-from understudy.cli.ledger import check_ledger_exists
+from understudy.cli.commands.ledger import check_ledger_exists
 from understudy.cli.terminal.layout import report, report_json
 from understudy.errors import Refused
 
