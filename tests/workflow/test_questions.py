@@ -36,6 +36,17 @@ def spent(book: Path) -> Fraction:
         return sum((run.filter.spent for run in ledger.runs()), Fraction(0))
 
 
+def spent_by_analyst(book: Path) -> dict[str, Fraction]:
+    """What each analyst was charged of μ², the owner apart."""
+    with us.Ledger.open(book) as ledger:
+        amounts = {s.analyst: s.spending.amounts for s in ledger.statements()}
+    return {
+        name: own[Accounting.GDP]
+        for name, own in amounts.items()
+        if Accounting.GDP in own
+    }
+
+
 def test_an_answer_is_within_what_was_asked_and_holds_the_truth(book: Path) -> None:
     with open_session(book) as questions:
         answer = questions.ask(us.count().where("age > 60"), within=50)
@@ -104,6 +115,40 @@ def test_an_analyst_has_a_limit_inside_the_run(book: Path) -> None:
         questions.ask(us.count(), epsilon="0.2")
         with pytest.raises(BudgetExceeded, match="limit of 'team-a'"):
             questions.ask(us.count().by("sex"), epsilon="0.25")
+
+
+def test_a_refused_question_takes_nothing_from_a_limit(book: Path) -> None:
+    """Half of it was answered to somebody else, half of it is new, and both together are
+    more than the limit: the stored half is not handed out.
+    """
+    mixed = us.select(us.count(), us.total("children"))
+    with open_session(book) as questions:
+        questions.ask(us.count(), epsilon="0.2")
+    with us.Ledger.open(book) as ledger:
+        ledger.grant(us.Budget.of("0.25"), analyst="team-a")
+    with open_session(book, analyst="team-a") as questions:
+        for batch in (mixed, [us.count(), us.total("children")]):
+            with pytest.raises(BudgetExceeded, match="limit of 'team-a'"):
+                questions.ask(batch, epsilon="0.28")
+        assert "team-a" not in spent_by_analyst(book)
+        # The stored half alone fits: the refusals took nothing.
+        questions.ask(us.count(), epsilon="0.2")
+    assert spent_by_analyst(book)["team-a"] == spent(book)
+
+
+def test_a_price_shows_what_a_stored_answer_takes_from_a_limit(book: Path) -> None:
+    with open_session(book) as questions:
+        questions.ask(us.count(), epsilon="0.2")
+        assert questions.price(us.count(), epsilon="0.2").is_free
+    with us.Ledger.open(book) as ledger:
+        ledger.grant(us.Budget.of(1), analyst="team-a")
+    with open_session(book, analyst="team-a") as questions:
+        priced = questions.price(us.count(), epsilon="0.2")
+        assert (priced.offer.cost.amount, priced.is_free) == (0, False)
+        assert any("analyst's limit" in line for line in priced.lines())
+        questions.ask(us.count(), epsilon="0.2")
+        assert questions.price(us.count(), epsilon="0.2").is_free
+    assert priced.amount_from_limit == spent_by_analyst(book)["team-a"] > 0
 
 
 def test_questions_about_parts_of_a_table_cost_their_dearest_part(book: Path) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
@@ -230,15 +230,17 @@ class LedgerRun:
         *,
         analyst: str | None = None,
         scope: PartitionScope | None = None,
+        recalled: Sequence[Cost] = (),
     ) -> None:
         """Raise BudgetExceeded where the run or the limit of the analyst has no room for
-        a question of this cost now. Nothing is written, so `charge` may still refuse it.
+        a question of this cost now, and the limit for stored answers of the costs
+        `recalled` besides. Nothing is written, so `charge` may still refuse it.
         """
         asker = self._reserved.analyst if analyst is None else analyst
         with self._file.read_transaction() as connection:
             filter, _, marginal = self._weigh_charge(connection, cost, scope)
             filter.admit(marginal)
-            self.charge_analyst(connection, asker, cost)
+            self.charge_analyst(connection, asker, cost, *recalled)
 
     def _weigh_charge(
         self, connection: sqlite3.Connection, cost: Cost, scope: PartitionScope | None
@@ -265,15 +267,17 @@ class LedgerRun:
         )
 
     def charge_analyst(
-        self, connection: sqlite3.Connection, analyst: str, cost: Cost
+        self, connection: sqlite3.Connection, analyst: str, *costs: Cost
     ) -> dict[str, object]:
-        """What an analyst has spent after a question in this run, for the entry that
+        """What an analyst has spent after questions in this run, for the entry that
         charges it; BudgetExceeded beyond their limit. Empty for the owner, and for
         whoever reserved the whole run.
         """
         if analyst in (OWNER_NAME, self._reserved.analyst):
             return {}
-        spent = read_analyst_spending(connection, analyst).add_cost(cost)
+        spent = read_analyst_spending(connection, analyst)
+        for cost in costs:
+            spent = spent.add_cost(cost)
         refuse_beyond_limit(connection, analyst, spent, self._file.path.name)
         return {"analyst_spent": spent.to_facts()}
 

@@ -32,7 +32,7 @@ from understudy.curator.quantile_search import GroupValues, search_quantiles
 from understudy.errors import Refused
 from understudy.noise import draw_noise
 from understudy.noise.samplers import MAX_NOISE_SCALE
-from understudy.queries.offers import Offer, StatisticOrder
+from understudy.queries.offers import Offer, StatisticOrder, list_recalled
 from understudy.queries.plan import AnyStatistic, QueryPlan
 from understudy.queries.precision import NoisyValues
 from understudy.queries.searches import DistinctCount, QuantileSearch
@@ -43,9 +43,21 @@ class QuestionRunProtocol(Protocol):
     """The part of a run of questions that answers need."""
 
     def refuse_unaffordable(
-        self, cost: Cost, *, analyst: str = "", scope: PartitionScope | None = None
+        self,
+        cost: Cost,
+        *,
+        analyst: str = "",
+        scope: PartitionScope | None = None,
+        recalled: Sequence[str] = (),
     ) -> None:
-        """Raise BudgetExceeded where a question of this cost has no room."""
+        """Raise BudgetExceeded where a question of this cost, with the stored answers
+        of these digests, has no room.
+        """
+
+    def recall(self, digest: str, *, analyst: str = "") -> object:
+        """Hand the stored answers of a digest to an analyst, who pays for those that
+        are new to them.
+        """
 
     def charge(
         self,
@@ -79,6 +91,8 @@ class QuestionCurator:
         is charged before any row is read for it.
         """
         self._refuse_undrawable(offer, analyst)
+        for digest in list_recalled([offer]):
+            self.run.recall(digest, analyst=analyst)
         exact: ExactStatistics | None = None
         measured = []
         for place, order in enumerate(offer.orders):
@@ -105,7 +119,9 @@ class QuestionCurator:
         """Refuse, before the first charge, what the run would refuse at a later one."""
         # All statistics of a question have its scope.
         scope = offer.orders[0].scope if offer.orders else None
-        self.run.refuse_unaffordable(offer.cost, analyst=analyst, scope=scope)
+        self.run.refuse_unaffordable(
+            offer.cost, analyst=analyst, scope=scope, recalled=list_recalled([offer])
+        )
         for order in offer.orders:
             if order.scale is not None and order.scale > MAX_NOISE_SCALE:
                 raise Refused(

@@ -88,6 +88,14 @@ class Offer:
         return widths
 
 
+def list_recalled(offers: Sequence[Offer]) -> list[str]:
+    """The digests of all stored answers that offers use, each once."""
+    digests = [
+        order.digest for offer in offers for order in offer.orders if order.earlier
+    ]
+    return list(dict.fromkeys(digests))
+
+
 def offer_answer(
     plan: QueryPlan,
     *,

@@ -11,16 +11,23 @@ from pathlib import Path
 
 from understudy.accounting.budget import Budget, Number, spell_value
 from understudy.accounting.conversion import epsilon_of
+from understudy.accounting.cost import Cost
 from understudy.accounting.filter import ACCOUNTING_SYMBOLS
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.questions.analyst import OWNER_NAME
 from understudy.accounting.questions.question_run import (
     QUESTIONS_EVENT,
     QuestionRun,
     open_questions,
 )
 from understudy.errors import LedgerError, Refused
-from understudy.queries.offers import Offer, amount_for_epsilon, offer_answer
+from understudy.queries.offers import (
+    Offer,
+    amount_for_epsilon,
+    list_recalled,
+    offer_answer,
+)
 from understudy.queries.plan import QueryPlan, plan_query
 from understudy.queries.precision import NoisyValues
 from understudy.queries.query import Query
@@ -39,6 +46,8 @@ class Price:
     """The ε of this question by itself, at the δ of its run."""
     amount_left: Fraction | None
     """What is left of the run in its accounting; None if there is no run yet."""
+    recalled: tuple[Cost, ...] = ()
+    """What stored answers that the analyst has not seen take from their limit."""
 
     @property
     def question(self) -> str:
@@ -52,8 +61,17 @@ class Price:
 
     @property
     def is_free(self) -> bool:
-        """Whether everything it needs was answered before."""
-        return self.offer.cost.amount == 0
+        """Whether everything it needs was answered before, and to this analyst."""
+        return self.offer.cost.amount == 0 and not self.recalled
+
+    @property
+    def amount_from_limit(self) -> Fraction:
+        """What it takes from the analyst's limit, in the run's accounting: what is
+        measured now, and stored answers that they have not seen.
+        """
+        cost = self.offer.cost
+        same = [c.amount for c in self.recalled if c.accounting is cost.accounting]
+        return sum(same, cost.amount)
 
     def lines(self) -> list[str]:
         """It in words."""
@@ -70,6 +88,12 @@ class Price:
                 where = f" in each of {groups:,} groups" if groups > 1 else ""
                 shown = f"±{width:,.4g}{where}, 95 %"
             lines.append(f"{title}: {shown}")
+        if self.recalled:
+            taken = spell_value(self.amount_from_limit)
+            lines.append(
+                f"from the analyst's limit: {symbol} = {taken}, with stored answers that"
+                " are new to them"
+            )
         if self.amount_left is not None:
             lines.append(f"left of the run: {symbol} = {spell_value(self.amount_left)}")
             if cost.amount:
@@ -89,6 +113,7 @@ class Price:
             "within": self.half_widths,
             "groups": self.offer.plan.cells.groups,
             "amount_left": left,
+            "amount_from_limit": float(self.amount_from_limit),
         }
 
     def __str__(self) -> str:
@@ -103,11 +128,13 @@ def price(
     epsilon: Number | None = None,
     delta: Number | None = None,
     ledger: str | Path | None = None,
+    analyst: str = OWNER_NAME,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
 ) -> Price:
     """What a question would cost and how exact it would be, from the schema alone: no
     rows are read, and nothing is spent. With the `ledger`, what was answered before is
-    not charged again, and the price says what is left.
+    not charged again, and the price says what is left, and what it takes from the limit
+    of an `analyst`.
 
     >>> from understudy.queries import count
     >>> from understudy.schema import Boolean
@@ -132,7 +159,7 @@ def price(
     with Ledger.open(ledger) as account:
         run = open_question_run(account, None, QUESTIONS_EVENT, None)
         offer = offer_on_run(plan, run, account.neighbours, within, epsilon)
-        return make_price(offer, run)
+        return make_price(offer, run, analyst)
 
 
 def plan_question(question: str | Query, schema: Schema) -> QueryPlan:
@@ -199,9 +226,10 @@ def offer_amount_on_run(
     )
 
 
-def make_price(offer: Offer, run: QuestionRun) -> Price:
+def make_price(offer: Offer, run: QuestionRun, analyst: str) -> Price:
     epsilon = _own_epsilon(offer, run.budget.delta)
-    return Price(offer, epsilon, run.filter.amount_left)
+    recalled = run.price_recall(list_recalled([offer]), analyst=analyst)
+    return Price(offer, epsilon, run.filter.amount_left, recalled)
 
 
 def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:

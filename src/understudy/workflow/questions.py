@@ -28,7 +28,7 @@ from understudy.curator.questions import QuestionCurator
 from understudy.errors import Refused, UnderstudyError
 from understudy.noise import draw_noise
 from understudy.queries.batches import AtomPlan, answer_members
-from understudy.queries.offers import Offer
+from understudy.queries.offers import Offer, list_recalled
 from understudy.queries.plan import QueryPlan
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
@@ -104,7 +104,8 @@ class Session:
     ) -> Price:
         """What a question would cost and how exact it would be. Nothing is spent."""
         plan = plan_question(question, self.schema)
-        return make_price(self._offer(plan, within, epsilon), self._run)
+        offer = self._offer(plan, within, epsilon)
+        return make_price(offer, self._run, self._analyst)
 
     # A text is a sequence of texts too; the first overload is the one that counts.
     @overload
@@ -175,16 +176,16 @@ class Session:
             )
             return [replace(answers[0], cost=together.cost), *answers[1:]]
         costs = [offer.cost for offer in offers]
-        # Raises what the run would raise at a later question, on a copy of its filter.
-        self._run.filter.admit(sum(costs[1:], costs[0]))
+        # What the run, or a limit, would refuse at a later question is refused now.
+        self._run.refuse_unaffordable(
+            sum(costs[1:], costs[0]),
+            analyst=self._analyst,
+            recalled=list_recalled(offers),
+        )
         return [self._answer(offer, purpose) for offer in offers]
 
     def _measure(self, offer: Offer, purpose: str) -> list[tuple[NoisyValues, ...]]:
         """Every statistic of an offer, charged where it is new."""
-        for order in offer.orders:
-            # An analyst to whom a stored answer is new pays for it from their limit.
-            if order.earlier:
-                self._run.recall(order.digest, analyst=self._analyst)
         return self._curator.answer(offer, analyst=self._analyst, purpose=purpose)
 
     def _answer(self, offer: Offer, purpose: str) -> AnswerTable:

@@ -4,6 +4,7 @@ DuckDB's own answer to the same SQL on the same rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -37,9 +38,17 @@ class PracticeRun:
     charged: list[Cost] = field(default_factory=list)
 
     def refuse_unaffordable(
-        self, cost: Cost, *, analyst: str = "", scope: PartitionScope | None = None
+        self,
+        cost: Cost,
+        *,
+        analyst: str = "",
+        scope: PartitionScope | None = None,
+        recalled: Sequence[str] = (),
     ) -> None:
         replace(self.filter).admit(cost)
+
+    def recall(self, digest: str, *, analyst: str = "") -> None:
+        self.events.append("recall")
 
     def charge(
         self,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -113,11 +113,34 @@ class QuestionRun:
         *,
         analyst: str = OWNER_NAME,
         scope: PartitionScope | None = None,
+        recalled: Sequence[str] = (),
     ) -> None:
         """Raise BudgetExceeded where a question of this cost has no room now; nothing is
-        spent. For a question of several charges, all of which are wanted or none.
+        spent. For a question of several charges, all of which are wanted or none, and
+        of the stored answers with the digests `recalled`.
         """
-        self._run.refuse_unaffordable(cost, analyst=analyst, scope=scope)
+        stored = self.price_recall(recalled, analyst=analyst)
+        self._run.refuse_unaffordable(
+            cost, analyst=analyst, scope=scope, recalled=stored
+        )
+
+    def price_recall(
+        self, digests: Sequence[str], *, analyst: str = OWNER_NAME
+    ) -> tuple[Cost, ...]:
+        """What `recall` of these would take from the limit of an analyst: the cost of
+        each stored answer that they have not seen. Nothing is spent.
+        """
+        if analyst == OWNER_NAME:
+            return ()
+        costs = []
+        with self._file.read_transaction() as connection:
+            for digest in dict.fromkeys(digests):
+                for answer in _read_stored_answers(
+                    connection, digest, self._file.path.name
+                ):
+                    if not _was_handed_out(connection, answer, analyst):
+                        costs.append(answer.cost)
+        return tuple(costs)
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
         """Keep the answer to a question that was charged; after this it may be given."""

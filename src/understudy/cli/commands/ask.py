@@ -113,6 +113,9 @@ def ask(
     type=options.PATH_TYPE,
     help="Ledger with a run of questions: what is left, and what was answered before.",
 )
+@click.option(
+    "--analyst", default="", metavar="NAME", help="Whose limit the ledger is asked for."
+)
 @options.neighbours
 @options.as_json
 def price(
@@ -122,6 +125,7 @@ def price(
     epsilon: str | None,
     delta: str | None,
     ledger: Path | None,
+    analyst: str,
     neighbours: str,
     as_json: bool,
 ) -> None:
@@ -138,6 +142,7 @@ def price(
         epsilon=epsilon,
         delta=delta,
         ledger=ledger,
+        analyst=analyst,
         neighbours=neighbours,
     )
     if as_json:
