@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,11 @@ def test_sixty_four_processes_spend_ten_thousand_units_and_not_one_more(scratch,
     with Ledger.open(path) as ledger:
         logged = sum(entry.epsilon for entry in ledger.entries())
         assert sum(found["given"]) == logged == ledger.totals().epsilon / UNIT == 10_000
-        assert (
-            sum(1 for given in found["given"] if given) > 32
-        )  # it was a crowd, not a queue of one
+        # It was a crowd and not a queue: the ledger changed hands time and again (about
+        # 500 times; how many processes came to their turn depends on the machine).
+        spenders = [entry.analyst for entry in ledger.entries()]
+        handovers = sum(one != next_one for one, next_one in pairwise(spenders))
+        assert handovers > 64
 
 
 def test_the_crowd_catches_a_ledger_that_looks_first_and_pays_later(scratch):
