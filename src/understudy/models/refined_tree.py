@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.measurements import Clique
-from understudy.models.arrays import Array
-from understudy.models.inference.log_calibration import align_axes
+from understudy.models.arrays import Array, align_axes
 from understudy.models.model import MAX_ROUNDED_ROWS, Arrays, Codes, Facts
 from understudy.models.sampling.to_targets import (
     MAX_EXCHANGED_ROWS,

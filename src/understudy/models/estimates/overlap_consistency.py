@@ -19,7 +19,6 @@ repeated.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
+from understudy.models.arrays import align_axes
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.pooling import PooledMarginal
 from understudy.schema import Schema
@@ -88,34 +88,29 @@ def _average_shared(
     """Let all marginals that hold these columns agree on them; the largest distance
     there was to the agreed counts.
     """
-    holders = [c for c in tables if set(columns) <= set(c)]
-    sums, weights = [], []
-    for clique in holders:
-        rest = tuple(i for i, name in enumerate(clique) if name not in columns)
-        kept = [name for name in clique if name in columns]
-        sums.append(
-            tables[clique]
-            .sum(axis=rest)
-            .transpose([kept.index(name) for name in columns])
-        )
-        weights.append(
-            1
-            / (
-                pooled[clique].variance
-                * math.prod(tables[clique].shape[i] for i in rest)
-            )
-        )
-    agreed = sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights)
-    for clique, own in zip(holders, sums, strict=True):
-        kept = [name for name in clique if name in columns]
-        lacking = (agreed - own).transpose([columns.index(name) for name in kept])
-        shape = [
-            n if name in columns else 1
-            for name, n in zip(clique, tables[clique].shape, strict=True)
-        ]
-        behind = tables[clique].size // lacking.size
-        tables[clique] = tables[clique] + lacking.reshape(shape) / behind
+    holders = [clique for clique in tables if set(columns) <= set(clique)]
+    sums = [_sum_to_columns(tables[c], c, columns) for c in holders]
+    # A sum of k cells has k times the variance of one.
+    cells_behind = [tables[c].size // sums[0].size for c in holders]
+    precisions = [
+        1 / (pooled[clique].variance * cells)
+        for clique, cells in zip(holders, cells_behind, strict=True)
+    ]
+    agreed = np.average(sums, axis=0, weights=precisions)
+    for clique, own, cells in zip(holders, sums, cells_behind, strict=True):
+        lacking = align_axes((agreed - own) / cells, columns, clique)
+        tables[clique] = tables[clique] + lacking
     return max(float(np.abs(agreed - own).sum()) for own in sums)
+
+
+def _sum_to_columns(
+    table: NDArray[np.float64], clique: Clique, columns: Clique
+) -> NDArray[np.float64]:
+    """A table summed over all other columns, its axes in the order of `columns`."""
+    rest = tuple(i for i, name in enumerate(clique) if name not in columns)
+    kept = [name for name in clique if name in columns]
+    order = [kept.index(name) for name in columns]
+    return np.asarray(table.sum(axis=rest).transpose(order))
 
 
 def _allowed_cells(schema: Schema, clique: Clique) -> NDArray[np.bool_] | None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from understudy.measurements import Clique, Identity, Measurements
-from understudy.models.arrays import Array
+from understudy.models.arrays import Array, align_axes
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Question, Term
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
@@ -34,7 +34,6 @@ from understudy.models.fitting.constants import (
 )
 from understudy.models.fitting.marginal_strength import independent_counts
 from understudy.models.fitting.one_way_prior import denoise_one_ways
-from understudy.models.inference.log_calibration import align_axes
 from understudy.models.tree_potentials import with_zeros
 from understudy.schema import Schema
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.arrays import Array
+from understudy.models.arrays import Array, align_axes
 from understudy.models.estimates.loss_terms import (
     Question,
     Term,
@@ -46,7 +46,6 @@ from understudy.models.fitting.public_prior import prior_terms
 from understudy.models.fitting.staged import fit_in_stages
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
-from understudy.models.inference.log_calibration import align_axes
 from understudy.models.progress import Progress, progress_reporter
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema

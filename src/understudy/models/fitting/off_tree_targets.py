@@ -11,18 +11,18 @@ pairs say of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, Partition
-from understudy.models.arrays import Array
+from understudy.models.arrays import Array, align_axes
 from understudy.models.estimates.loss_terms import Term, terms_of
 from understudy.models.fitting.constants import TARGET_FIT_SWEEPS
 from understudy.models.fitting.marginal_strength import prior_variances
-from understudy.models.inference.log_calibration import align_axes
+from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.tree import TreeModel
 
@@ -85,26 +85,34 @@ def expected_counts(
     Columns too far apart in a wide tree to compute are left out.
     """
     tree = (model.tree if isinstance(model, RefinedTreeModel) else model).beliefs.tree
-    larger = [r for r in cliques if len(r) > 2 and tree.home(r) is None]
-    pairs = list(dict.fromkeys(pair for r in larger for pair in combinations(r, 2)))
-    near = [r for r in cliques if r not in set(larger)]
-    try:
-        known = model.marginals([*near, *pairs])
-    except Refused:
-        known = model.marginals(
-            [r for r in [*near, *pairs] if len(r) < 2 or tree.home(r) is not None]
-        )
-    expected = {r: known[r] for r in near if r in known}
-    for r in larger:
+    larger = [c for c in cliques if len(c) > 2 and tree.home(c) is None]
+    pairs = list(dict.fromkeys(pair for c in larger for pair in combinations(c, 2)))
+    near = [c for c in cliques if c not in set(larger)]
+    known = _known_marginals(model, tree, [*near, *pairs])
+    expected = {c: known[c] for c in near if c in known}
+    for clique in larger:
         sums: dict[Clique, Array] = {
-            pair: known[pair] for pair in combinations(r, 2) if pair in known
+            pair: known[pair] for pair in combinations(clique, 2) if pair in known
         }
         # Without all its pairs a larger marginal is not determined well enough.
-        if len(sums) == math.comb(len(r), 2):
-            shape = [tree.sizes[name] for name in r]
+        if len(sums) == math.comb(len(clique), 2):
+            shape = [tree.sizes[name] for name in clique]
             even = np.full(shape, model.total / math.prod(shape))
-            expected[r] = _fit_proportionally(even, r, sums)
+            expected[clique] = _fit_proportionally(even, clique, sums)
     return expected
+
+
+def _known_marginals(
+    model: TreeModel | RefinedTreeModel, tree: JunctionTree, cliques: Sequence[Clique]
+) -> Mapping[Clique, Array]:
+    """Marginals of a model; those within its nodes alone where others are too far apart
+    to be computed.
+    """
+    try:
+        return model.marginals(cliques)
+    except Refused:
+        inside = [c for c in cliques if len(c) < 2 or tree.home(c) is not None]
+        return model.marginals(inside)
 
 
 def _match_known_columns(

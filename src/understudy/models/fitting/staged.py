@@ -140,20 +140,32 @@ def split_into_stages(
     >>> [[t.clique for t in stage] for stage in split_into_stages(pairs, columns, 100.0)]
     [[('a', 'b'), ('b', 'c')], [('a', 'c')]]
     """
-    joint = [t for t in terms if len(t.clique) > 1]
-    larger = [t for t in joint if len(t.clique) > 2]
-    if interaction_signal_share(joint, columns, total) <= MIN_FOREST_SIGNAL_SHARE:
-        simple = [t for t in terms if len(t.clique) < 3]
-        return [simple, *([larger] if larger else [])]
-    pairs = {t.clique: t for t in joint if len(t.clique) == 2 and not t.is_coarse}
+    singles = [t for t in terms if len(t.clique) < 2]
+    pairs = [t for t in terms if len(t.clique) == 2]
+    larger = [t for t in terms if len(t.clique) > 2]
+    signal_share = interaction_signal_share([*pairs, *larger], columns, total)
+    if signal_share <= MIN_FOREST_SIGNAL_SHARE:
+        stages = [[*singles, *pairs], larger]
+    else:
+        forest = _select_strong_forest(pairs, columns, total)
+        inside = [t for t in pairs if t.clique in forest]
+        outside = [t for t in pairs if t.clique not in forest]
+        stages = [[*singles, *inside], outside, larger]
+    first, *later = stages
+    return [first, *filter(None, later)]
+
+
+def _select_strong_forest(
+    pairs: Sequence[Term], columns: Mapping[str, Array], total: float
+) -> set[Clique]:
+    """The pairs furthest from independence that form a forest."""
     strength: dict[Clique, float] = {
-        pair: _distance_beyond_noise(term, columns, total)
-        for pair, term in pairs.items()
+        term.clique: _distance_beyond_noise(term, columns, total)
+        for term in pairs
+        if not term.is_coarse
     }
-    forest = select_tree_cliques(sorted(pairs, key=lambda pair: -strength[pair]))
-    simple = [t for t in terms if len(t.clique) < 2 or t.clique in forest]
-    rest = [t for t in joint if len(t.clique) == 2 and t.clique not in forest]
-    return [simple, *(stage for stage in (rest, larger) if stage)]
+    strongest_first = sorted(strength, key=lambda pair: -strength[pair])
+    return set(select_tree_cliques(strongest_first))
 
 
 def interaction_signal_share(

@@ -12,24 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from understudy.measurements import Clique
-from understudy.models.arrays import Array
+from understudy.models.arrays import Array, align_axes
 from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
-
-
-def align_axes(values: Array, clique: Clique, node: Clique) -> Array:
-    """A clique's array with the axes of a node that holds it: in the node's order, of
-    length one where the clique has none.
-
-    >>> align_axes(np.arange(6.0).reshape(2, 3), ("b", "a"), ("a", "c", "b")).shape
-    (3, 1, 2)
-    """
-    axes = [clique.index(name) for name in node if name in clique]
-    lengths = iter(np.asarray(values).transpose(axes).shape)
-    return (
-        np.asarray(values)
-        .transpose(axes)
-        .reshape([next(lengths) if name in clique else 1 for name in node])
-    )
 
 
 def logsumexp_to_clique(values: Array, node: Clique, clique: Clique) -> Array:

@@ -11,7 +11,7 @@ holds (models/refined_tree.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -40,6 +40,10 @@ FRESH_ROWS_PER_ROW = 3
 # Tables that are looked after at most, and their cells.
 MAX_TARGET_TABLES, MAX_TARGET_CELLS = 400, 1 << 22
 
+# Triples of the tree that there is room for at least, so that one does not crowd out
+# all others.
+MIN_TRIPLES_IN_ROOM = 64
+
 
 def draw_tree_rows(
     schema: Schema,
@@ -65,36 +69,44 @@ def target_shares(
     """Everything a sample should meet, as shares: the aims, triples among the `parts`
     of the tree, and pairs as far as there is room.
     """
-    names = [name for name in schema if schema.codecs[name].size > 1]
     nodes = [set(node) for node in beliefs.tree.nodes]
+
+    def is_inside_node(clique: Clique) -> bool:
+        return any(set(clique) <= node for node in nodes)
+
     taken = {frozenset(aim) for aim in aims}
-    held = [
-        c
-        for c in parts
-        if len(c) == 3 and math.prod(schema.sizes(c)) <= MAX_TARGET_CELLS // 64
-    ]
+    triples = [clique for clique in parts if _is_small_triple(schema, clique)]
+    names = [name for name in schema if schema.codecs[name].size > 1]
     pairs = [pair for pair in combinations(names, 2) if frozenset(pair) not in taken]
-    pairs.sort(key=lambda pair: not any(set(pair) <= node for node in nodes))
-    chosen: list[Clique] = []
-    room = MAX_TARGET_CELLS
-    for clique in [*aims, *held, *pairs]:
-        size = math.prod(schema.sizes(clique))
-        if len(chosen) < MAX_TARGET_TABLES and size <= room:
-            chosen.append(clique)
-            room -= size
+    pairs.sort(key=lambda pair: not is_inside_node(pair))
+    chosen = _fill_room(schema, [*aims, *triples, *pairs])
     try:
         tables = marginals(chosen)
     except Refused:  # columns too far apart in a wide tree to be brought together
-        near = []
-        for clique in chosen:
-            is_inside = any(set(clique) <= node for node in nodes)
-            if frozenset(clique) in taken or is_inside:
-                near.append(clique)
+        near = [c for c in chosen if frozenset(c) in taken or is_inside_node(c)]
         tables = marginals(near)
     return {
         clique: table / max(float(table.sum()), 1e-300)
         for clique, table in tables.items()
     }
+
+
+def _is_small_triple(schema: Schema, clique: Clique) -> bool:
+    """Whether a clique has three columns and few enough cells that many such fit."""
+    cells = math.prod(schema.sizes(clique))
+    return len(clique) == 3 and cells <= MAX_TARGET_CELLS // MIN_TRIPLES_IN_ROOM
+
+
+def _fill_room(schema: Schema, cliques: Iterable[Clique]) -> list[Clique]:
+    """The cliques that fit into the room for targets, the first ones first."""
+    chosen: list[Clique] = []
+    room = MAX_TARGET_CELLS
+    for clique in cliques:
+        size = math.prod(schema.sizes(clique))
+        if len(chosen) < MAX_TARGET_TABLES and size <= room:
+            chosen.append(clique)
+            room -= size
+    return chosen
 
 
 def draw_matching_rows(
