@@ -189,6 +189,7 @@ AUDITED = {
     "bounds",
     "select_marginal",
     "tree_histogram",
+    "key_search",  # tests/curator/test_key_search.py
     "marginals",
     "quantile_search",  # test_questions.py, and questions too
     "quantiles",

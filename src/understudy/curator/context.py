@@ -40,8 +40,10 @@ class TableProtocol(Protocol):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes and counts of the cells that occur."""
 
-    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
-        """Labels that occur, and how often."""
+    def labels(
+        self, column: str, *, by_unit: bool = False
+    ) -> tuple[list[str], NDArray[np.int64]]:
+        """Labels that occur, and how often, or how many units have each."""
 
     def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Lattice indices that occur, in rising order, and how often."""

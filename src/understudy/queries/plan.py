@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,7 +39,13 @@ from understudy.queries.query import (
 from understudy.queries.searches import DistinctCount, QuantileSearch
 from understudy.queries.sql_conditions import shorten_refusal
 from understudy.queries.statistics import ColumnFactor, Statistic, reach_of_groups
-from understudy.schema import BrokenRowPolicy, Lattice, Schema, schema_to_dict
+from understudy.schema import (
+    BrokenRowPolicy,
+    Categorical,
+    Lattice,
+    Schema,
+    schema_to_dict,
+)
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.predicates.ast import And, Predicate
 
@@ -148,6 +154,38 @@ def plan_query(query: Query, schema: Schema) -> QueryPlan:
         resolved.condition if isinstance(resolved.condition, Predicate) else None
     )
     return QueryPlan(resolved, schema, cells, where, tuple(statistics), tuple(parts))
+
+
+def find_open_keys(query: Query, schema: Schema) -> tuple[str, ...]:
+    """The columns of labels by which a query groups, and whose values are not declared:
+    which there are is learned by a threshold.
+    """
+    found = []
+    for key in query.keys:
+        alike = [n for n in schema.by_name if n.casefold() == key.column.casefold()]
+        names = [key.column] if key.column in schema.by_name else alike
+        for name in names:
+            column = schema[name]
+            is_open = column.is_modelled and not column.is_closed
+            if is_open and isinstance(column, Categorical):
+                found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def refuse_open_uses(query: Query, columns: Collection[str]) -> None:
+    """Refuse a question that does more with columns of unknown labels than group by
+    them.
+    """
+    used = {name for aggregate in query.aggregates for name in aggregate.columns}
+    conditions = [query.condition, *(each.condition for each in query.aggregates)]
+    for condition in conditions:
+        if isinstance(condition, Predicate):
+            used.update(condition.columns)
+    for name in sorted(used.intersection(columns)):
+        raise Refused(
+            f"{name}: its values are not declared, so it can group rows and nothing"
+            " else. Declare `values` in the schema. Nothing was spent"
+        )
 
 
 def resolve_query(query: Query, schema: Schema) -> Query:

@@ -152,10 +152,12 @@ class Table:
         sizes = self._codes.find_sizes(clique)
         return count_sparse(clique, sizes, self._codes.iter_batches(list(clique)))
 
-    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+    def labels(
+        self, column: str, *, by_unit: bool = False
+    ) -> tuple[list[str], NDArray[np.int64]]:
         """Labels that occur in a categorical column, in the order of their bytes, and
-        how often; missing cells are left out, and so are texts that are no label: those
-        no schema could list, and very long ones.
+        how often, or how many units have each; missing cells are left out, and so are
+        texts that are no label: those no schema could list, and very long ones.
         """
         described = self.schema[column]
         if not isinstance(described, Categorical):
@@ -165,8 +167,11 @@ class Table:
             )
         layers = QueryLayers()
         label = layers.read(label_sql(layers, described, self._stored_column(column)))
+        times = "count(*)"
+        if by_unit and self.schema.unit.id is not None:
+            times = f"count(DISTINCT {layers.read('unit')})"
         query = layers.query(
-            self._rows.relation, [f"{label} AS label", "count(*) AS times"]
+            self._rows.relation, [f"{label} AS label", f"{times} AS times"]
         )
         query += (
             f" WHERE {label} IS NOT NULL AND {is_listable_sql(label)} GROUP BY ALL"

@@ -5,13 +5,13 @@ what was answered before. No rows are read.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from understudy.accounting.budget import Budget, Number, spell_value
 from understudy.accounting.conversion import epsilon_of
-from understudy.accounting.cost import Cost
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import ACCOUNTING_SYMBOLS
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
@@ -21,18 +21,24 @@ from understudy.accounting.questions.question_run import (
     QuestionRun,
     open_questions,
 )
+from understudy.curator.key_search import KeyOffer, RunTerms, close_key_column
 from understudy.errors import LedgerError, Refused
 from understudy.queries.offers import (
     Offer,
     amount_for_epsilon,
-    list_recalled,
     offer_answer,
 )
-from understudy.queries.plan import QueryPlan, plan_query
+from understudy.queries.plan import (
+    QueryPlan,
+    find_open_keys,
+    plan_query,
+    refuse_open_uses,
+)
 from understudy.queries.precision import NoisyValues
 from understudy.queries.query import Query
 from understudy.queries.sql_reader import read_sql
 from understudy.schema import Schema
+from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, offer_keyed
 from understudy.workflow.open import member_of
 from understudy.workflow.preflight import parse_budget
 
@@ -48,6 +54,8 @@ class Price:
     """What is left of the run in its accounting; None if there is no run yet."""
     recalled: tuple[Cost, ...] = ()
     """What stored answers that the analyst has not seen take from their limit."""
+    keys: tuple[KeyOffer, ...] = ()
+    """The columns whose labels are learned for it; the offer's cost has theirs."""
 
     @property
     def question(self) -> str:
@@ -84,10 +92,14 @@ class Price:
         for title, width in self.half_widths.items():
             shown = "depends on the number of rows"
             if width is not None:
-                groups = self.offer.plan.cells.groups
-                where = f" in each of {groups:,} groups" if groups > 1 else ""
+                where = self._spell_groups()
                 shown = f"±{width:,.4g}{where}, 95 %"
             lines.append(f"{title}: {shown}")
+        for key in self.keys:
+            lines.append(
+                f"groups of {key.column}: those of about {key.people:,} people or more"
+                f" show (δ = {spell_value(key.cost.delta)})"
+            )
         if self.recalled:
             taken = spell_value(self.amount_from_limit)
             lines.append(
@@ -100,6 +112,12 @@ class Price:
                 times = math.floor(self.amount_left / cost.amount)
                 lines.append(f"as many such questions as are left: {times:,}")
         return lines
+
+    def _spell_groups(self) -> str:
+        if self.keys:
+            return " in each group"
+        groups = self.offer.plan.cells.groups
+        return f" in each of {groups:,} groups" if groups > 1 else ""
 
     def to_dict(self) -> dict[str, object]:
         """It for a program."""
@@ -148,28 +166,61 @@ def price(
     plan = plan_question(question, known)
     if ledger is None:
         whole = parse_budget(1, delta)
-        offer = offer_answer(
-            plan,
-            neighbours=relation,
-            accounting=whole.accounting,
-            within=within,
-            amount=read_amount_asked(within, epsilon, whole),
-        )
-        return Price(offer, _own_epsilon(offer, whole.delta), None)
+        return _price_without_run(plan, known, relation, whole, within, epsilon)
     with Ledger.open(ledger) as account:
         run = open_question_run(account, None, QUESTIONS_EVENT, None)
-        offer = offer_on_run(plan, run, account.neighbours, within, epsilon)
-        return make_price(offer, run, analyst)
+        keyed = offer_keyed_on_run(
+            plan, known, run, account.neighbours, within, epsilon
+        )
+        return make_price(keyed, run, analyst)
+
+
+def _price_without_run(
+    plan: QueryPlan,
+    schema: Schema,
+    neighbours: Neighbours,
+    budget: Budget,
+    within: float | None,
+    epsilon: Number | None,
+) -> Price:
+    """The price in a run of this budget that is not open yet."""
+    amount = read_amount_asked(within, epsilon, budget)
+    accounting = budget.accounting
+    columns = find_open_keys(plan.query, schema)
+    own = amount if amount is None or not columns else amount / KEY_PARTS
+    offer = offer_answer(
+        plan, neighbours=neighbours, accounting=accounting, within=within, amount=own
+    )
+    delta = set_key_delta_aside(budget, bool(columns))
+    terms = RunTerms(accounting, budget.epsilon, delta, neighbours)
+    keyed = offer_keyed(offer, schema, terms, within=within, amount=own)
+    whole = replace(offer, cost=keyed.cost)
+    return Price(whole, _own_epsilon(whole, budget.delta), None, keys=keyed.keys)
+
+
+def set_key_delta_aside(budget: Budget, has_keys: bool) -> Fraction:
+    """The part of δ that a run keeps for the thresholds of private keys: half of it."""
+    return budget.delta / 2 if has_keys else Fraction(0)
 
 
 def plan_question(question: str | Query, schema: Schema) -> QueryPlan:
-    """The plan of a question as SQL or as a query."""
+    """The plan of a question as SQL or as a query; with one label in place of those that
+    are learned for it, on which its cost does not depend.
+    """
     query = question if isinstance(question, Query) else read_sql(question, schema)
-    return plan_query(query, schema)
+    columns = find_open_keys(query, schema)
+    for column in columns:
+        schema = close_key_column(schema, column, ("key",))
+    plan = plan_query(query, schema)
+    refuse_open_uses(plan.query, columns)
+    return plan
 
 
 def read_amount_asked(
-    within: float | None, epsilon: Number | None, budget: Budget
+    within: float | None,
+    epsilon: Number | None,
+    budget: Budget,
+    accounting: Accounting | None = None,
 ) -> Fraction | None:
     """The amount that a question may cost in a run of this budget; None if it is to be
     within a ±.
@@ -182,7 +233,7 @@ def read_amount_asked(
     if epsilon is None:
         return None
     own = Budget.of(epsilon, budget.delta)
-    return amount_for_epsilon(own, budget.accounting)
+    return amount_for_epsilon(own, accounting or budget.accounting)
 
 
 def offer_on_run(
@@ -196,7 +247,7 @@ def offer_on_run(
     """The offer for a plan, after what the run and those before it answered; for one of
     several equal parts of an ε.
     """
-    amount = read_amount_asked(within, epsilon, run.budget)
+    amount = read_amount_asked(within, epsilon, run.budget, run.filter.accounting)
     own = None if amount is None else amount / parts
     return offer_amount_on_run(plan, run, neighbours, within=within, amount=own)
 
@@ -226,10 +277,39 @@ def offer_amount_on_run(
     )
 
 
-def make_price(offer: Offer, run: QuestionRun, analyst: str) -> Price:
-    epsilon = _own_epsilon(offer, run.budget.delta)
-    recalled = run.price_recall(list_recalled([offer]), analyst=analyst)
-    return Price(offer, epsilon, run.filter.amount_left, recalled)
+def offer_keyed_on_run(
+    plan: QueryPlan,
+    schema: Schema,
+    run: QuestionRun,
+    neighbours: Neighbours,
+    within: float | None,
+    epsilon: Number | None,
+) -> KeyedOffer:
+    """The offer for a plan and for its keys, where `schema` leaves some open."""
+    accounting = run.filter.accounting
+    parts = KEY_PARTS if find_open_keys(plan.query, schema) else 1
+    offer = offer_on_run(plan, run, neighbours, within, epsilon, parts)
+    amount = read_amount_asked(within, epsilon, run.budget, accounting)
+
+    def find_earlier(digest: str) -> list[bytes]:
+        return [stored.payload for stored in run.find_answers(digest)]
+
+    return offer_keyed(
+        offer,
+        schema,
+        RunTerms(accounting, run.budget.epsilon, run.filter.delta, neighbours),
+        within=within,
+        amount=None if amount is None else amount / parts,
+        table=run.table,
+        find_earlier=find_earlier,
+    )
+
+
+def make_price(keyed: KeyedOffer, run: QuestionRun, analyst: str) -> Price:
+    whole = replace(keyed.offer, cost=keyed.cost)
+    epsilon = _own_epsilon(whole, run.budget.delta)
+    recalled = run.price_recall(keyed.recalled_digests, analyst=analyst)
+    return Price(whole, epsilon, run.filter.amount_left, recalled, keyed.keys)
 
 
 def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:
@@ -239,10 +319,26 @@ def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:
 
 
 def open_question_run(
-    account: Ledger, budget: Budget | None, name: str, facts: dict[str, str] | None
+    account: Ledger,
+    budget: Budget | None,
+    name: str,
+    facts: dict[str, str] | None,
+    *,
+    accounting: Accounting | None = None,
+    private_keys: bool = False,
 ) -> QuestionRun:
+    delta = Fraction(0)
+    if budget is not None:
+        delta = set_key_delta_aside(budget, private_keys)
     try:
-        run = open_questions(account, budget, name=name, table=facts)
+        run = open_questions(
+            account,
+            budget,
+            name=name,
+            table=facts,
+            accounting=accounting,
+            threshold_delta=delta,
+        )
     except LedgerError as error:
         if budget is not None:
             raise

@@ -29,7 +29,7 @@ from understudy.errors import Refused, UnderstudyError
 from understudy.noise import draw_noise
 from understudy.queries.batches import AtomPlan, answer_members
 from understudy.queries.offers import Offer, list_recalled
-from understudy.queries.plan import QueryPlan
+from understudy.queries.plan import QueryPlan, find_open_keys
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
@@ -38,6 +38,8 @@ from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
+from understudy.workflow.asking.batch import offer_together
+from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, learn_key_plan
 from understudy.workflow.open import (
     TableLike,
     member_of,
@@ -46,11 +48,11 @@ from understudy.workflow.open import (
     without_notes,
 )
 from understudy.workflow.preflight import parse_budget, refuse_dropping
-from understudy.workflow.question_batch import offer_together
 from understudy.workflow.question_price import (
     Price,
     make_price,
     no_run_error,
+    offer_keyed_on_run,
     offer_on_run,
     open_question_run,
     plan_question,
@@ -104,8 +106,8 @@ class Session:
     ) -> Price:
         """What a question would cost and how exact it would be. Nothing is spent."""
         plan = plan_question(question, self.schema)
-        offer = self._offer(plan, within, epsilon)
-        return make_price(offer, self._run, self._analyst)
+        keyed = self._offer(plan, within, epsilon)
+        return make_price(keyed, self._run, self._analyst)
 
     # A text is a sequence of texts too; the first overload is the one that counts.
     @overload
@@ -146,10 +148,19 @@ class Session:
             free = self._answer_free(plan, within)
             if free is not None:
                 return free
-            return self._answer(self._offer(plan, within, epsilon), purpose)
+            keyed = self._offer(plan, within, epsilon)
+            if keyed.keys:
+                return self._answer_keyed(keyed, within, epsilon, purpose)
+            return self._answer(keyed.offer, purpose)
         plans = [plan_question(each, self.schema) for each in question]
         if not plans:
             raise Refused("Ask at least one question. Nothing was spent")
+        for plan in plans:
+            for column in find_open_keys(plan.query, self.schema):
+                raise Refused(
+                    f"{column}: groups that are learned are asked for one question at a"
+                    " time. Ask it by itself. Nothing was spent"
+                )
         return self._ask_batch(plans, within, epsilon, purpose)
 
     def _ask_batch(
@@ -198,11 +209,31 @@ class Session:
             cost=offer.cost if is_new else None,
         )
 
+    def _answer_keyed(
+        self,
+        keyed: KeyedOffer,
+        within: float | None,
+        epsilon: Number | None,
+        purpose: str,
+    ) -> AnswerTable:
+        """Keys first, then the numbers of the groups that showed."""
+        plan = learn_key_plan(
+            keyed, self.schema, self._curator, analyst=self._analyst, purpose=purpose
+        )
+        neighbours = self._ledger.neighbours
+        offer = offer_on_run(plan, self._run, neighbours, within, epsilon, KEY_PARTS)
+        answer = self._answer(offer, purpose)
+        costs = [key.cost for key in keyed.keys if key.scale is not None]
+        costs += [] if answer.cost is None else [answer.cost]
+        paid = sum(costs[1:], costs[0]) if costs else None
+        return replace(answer, cost=paid)
+
     def _answer_free(self, plan: QueryPlan, within: float | None) -> AnswerTable | None:
         """The answer of the release, if all its numbers are exact enough. What decides
         is the release alone: no row is looked at.
         """
-        if self._release is None or within is None:
+        has_open_keys = bool(find_open_keys(plan.query, self.schema))
+        if self._release is None or within is None or has_open_keys:
             return None
         try:
             answer = answer_query(self._release.evidence, plan.query)
@@ -213,9 +244,11 @@ class Session:
 
     def _offer(
         self, plan: QueryPlan, within: float | None, epsilon: Number | None
-    ) -> Offer:
+    ) -> KeyedOffer:
         neighbours = self._ledger.neighbours
-        return offer_on_run(plan, self._run, neighbours, within, epsilon)
+        return offer_keyed_on_run(
+            plan, self.schema, self._run, neighbours, within, epsilon
+        )
 
     def close(self) -> None:
         """Let go of the ledger. The run stays open for more questions."""
@@ -244,10 +277,15 @@ def session(
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     release: Release | None = None,
     run: str = QUESTIONS_EVENT,
+    accounting: Accounting | str | None = None,
+    private_keys: bool = False,
 ) -> Session:
     """Questions to one table: they share one run on its ledger, opened with `budget`
     (the ε of all its questions together) if there is none. What a `release` of the same
     table answers exactly enough is free.
+
+    A run that is opened with `private_keys` may group by labels that the schema does not
+    list: half of its δ is for their thresholds.
 
     >>> import tempfile
     >>> from understudy.queries import count
@@ -263,6 +301,9 @@ def session(
     """
     relation = member_of(Neighbours, neighbours, "neighbour relation")
     whole = None if budget is None else parse_budget(budget, delta)
+    kind = None
+    if accounting is not None:
+        kind = member_of(Accounting, accounting, "accounting")
     source = open_source(data, schema=schema)
     described = without_notes(schema_for(source, schema))
     refuse_dropping(described, relation)
@@ -282,7 +323,14 @@ def session(
             table=table,
             schema=described,
             ledger=account,
-            run=open_question_run(account, whole, run, describe_table(source)),
+            run=open_question_run(
+                account,
+                whole,
+                run,
+                describe_table(source),
+                accounting=kind,
+                private_keys=private_keys,
+            ),
             analyst=analyst,
             release=release,
         )
@@ -305,6 +353,8 @@ def ask(
     purpose: str = "",
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     release: Release | None = None,
+    accounting: Accounting | str | None = None,
+    private_keys: bool = False,
 ) -> AnswerTable:
     """Answer one question about private rows, as SQL or as a query, with an interval.
 
@@ -312,7 +362,8 @@ def ask(
     may cost by itself. It is charged to the run of questions of the ledger, which
     `budget` opens the first time: the ε of all questions together. What was answered
     before is not charged again, and better precision costs the difference. What a
-    `release` of the same table answers within the ± is free.
+    `release` of the same table answers within the ± is free. A run opened with
+    `private_keys` may group by labels that the schema does not list.
 
     >>> import tempfile
     >>> from understudy.queries import mean
@@ -336,5 +387,7 @@ def ask(
         analyst=analyst,
         neighbours=neighbours,
         release=release,
+        accounting=accounting,
+        private_keys=private_keys,
     ) as opened:
         return opened.ask(question, within=within, epsilon=epsilon, purpose=purpose)

@@ -58,3 +58,17 @@ def test_what_is_refused_costs_nothing(
     ledger = people.with_name("people.csv.ledger")
     if ledger.exists():
         assert '"charge"' not in shell("ledger", "show", ledger, "--json").out
+
+
+def test_groups_that_the_schema_does_not_list(shell: Shell, tmp_path: Path) -> None:
+    towns = tmp_path / "towns.csv"
+    towns.write_text("town\n" + "Bonn\n" * 900 + "Ulm\n" * 2)
+    declared = tmp_path / "towns.yaml"
+    declared.write_text("columns:\n  town: {type: categorical}\n")
+    words = ("ask", towns, "SELECT town, COUNT(*) AS n FROM t GROUP BY town")
+    words = (*words, "--schema", declared, "--epsilon", 1, "--budget", 1)
+    assert "--private-keys" in shell(*words).err
+    book = ("--ledger", tmp_path / "keys.ledger")
+    done = shell(*words, *book, "--private-keys", "--accounting", "pure", "--json")
+    assert done.code == 0, done.err
+    assert done.json["columns"]["town"] == ["Bonn", "other", None]

@@ -87,14 +87,18 @@ class Listed:
         codes = np.array([cell for cell, _ in cells], np.int64).reshape(-1, len(clique))
         return codes, np.array([n for _, n in cells], np.int64)
 
-    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+    def labels(
+        self, column: str, *, by_unit: bool = False
+    ) -> tuple[list[str], NDArray[np.int64]]:
         described = self._schema[column]
         assert isinstance(described, Categorical)
-        seen = Counter(
-            str(v)
-            for row in self._rows
+        unit = self._schema.unit.id if by_unit else None
+        pairs = [
+            (str(v), i if unit is None else row[unit])
+            for i, row in enumerate(self._rows)
             if (v := row[column]) not in (None, "", *described.missing)
-        )
+        ]
+        seen = Counter(label for label, _ in set(pairs))
         return list(seen), np.array(list(seen.values()), np.int64)
 
     def _indices(self, column: str) -> list[int]:

@@ -203,6 +203,7 @@ def open_questions(
     budget: Budget | None = None,
     *,
     name: str = QUESTIONS_EVENT,
+    accounting: Accounting | None = None,
     threshold_delta: Fraction = Fraction(0),
     table: Mapping[str, str] | None = None,
     scope: PartitionScope | None = None,
@@ -223,7 +224,9 @@ def open_questions(
             run = ledger.reserve(
                 budget,
                 event=QUESTIONS_EVENT,
-                filter=Filter.of(budget, threshold_delta=threshold_delta),
+                filter=Filter.of(
+                    budget, accounting=accounting, threshold_delta=threshold_delta
+                ),
                 run_id=name,
                 table=table,
                 scope="" if scope is None else scope,

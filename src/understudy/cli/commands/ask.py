@@ -46,6 +46,15 @@ _own_epsilon = click.option(
     ),
 )
 @options.delta
+@options.accounting
+@click.option(
+    "--private-keys",
+    is_flag=True,
+    help=(
+        "When the run is opened: half of its δ lets questions group by labels that the"
+        " schema does not list."
+    ),
+)
 @click.option(
     "--release",
     type=options.PATH_TYPE,
@@ -64,6 +73,8 @@ def ask(
     ledger: Path | None,
     budget: str | None,
     delta: str | None,
+    accounting: str | None,
+    private_keys: bool,
     release: Path | None,
     analyst: str,
     purpose: str,
@@ -90,6 +101,8 @@ def ask(
         ledger=ledger,
         budget=budget,
         delta=delta,
+        accounting=accounting,
+        private_keys=private_keys,
         analyst=analyst,
         purpose=purpose,
         neighbours=neighbours,

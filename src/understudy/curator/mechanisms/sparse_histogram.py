@@ -371,7 +371,7 @@ def plan_threshold(
     if context.law is Law.DISCRETE_LAPLACE:
         chance = min(delta, 1 / (1 + scale))
     else:
-        chance = delta / (1 + _exp_upper_bound(context.epsilon))
+        chance = delta / (1 + exp_upper_bound(context.epsilon))
     at = threshold(
         law=context.law,
         scale=scale,
@@ -381,7 +381,7 @@ def plan_threshold(
     return scale, Cost(paid.accounting, paid.amount, delta), at
 
 
-def _exp_upper_bound(epsilon: Fraction) -> Fraction:
+def exp_upper_bound(epsilon: Fraction) -> Fraction:
     """At least e^ε, whatever ε is: whole powers exactly, the rest as a float rounded
     up.
     """

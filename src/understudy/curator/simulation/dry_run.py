@@ -63,7 +63,9 @@ class DryRunTable:
         """No cell occurs."""
         return np.zeros((0, len(clique)), np.int64), np.zeros(0, np.int64)
 
-    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+    def labels(
+        self, column: str, *, by_unit: bool = False
+    ) -> tuple[list[str], NDArray[np.int64]]:
         """As many as are assumed."""
         return [f"value {i + 1:02}" for i in range(ASSUMED_VALUES)], np.full(
             ASSUMED_VALUES, PLENTIFUL_COUNT

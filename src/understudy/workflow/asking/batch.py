@@ -33,7 +33,7 @@ def offer_together(
     atoms = None if law is Law.DISCRETE_LAPLACE else plan_atoms(plans)
     if atoms is None:
         return None
-    amount = read_amount_asked(within, epsilon, run.budget)
+    amount = read_amount_asked(within, epsilon, run.budget, run.filter.accounting)
     if amount is not None:
         counts = sum(len(plan.statistics) for plan in plans)
         is_better = atoms.mean_sum < counts

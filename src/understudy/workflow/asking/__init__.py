@@ -1,0 +1,1 @@
+"""Several questions together, and questions whose groups come from rows."""
