@@ -45,6 +45,7 @@ NAVIGATION = {
         "utility",
         "risk",
     ],
+    "Local privacy": ["local"],
     "Trust": ["threat-model", "audit", "attacks", "testing", "proofs/noise"],
     "Reference": ["api", "release-format", "glossary", "benchmarks", "strangers"],
     "Project": [
@@ -114,6 +115,7 @@ API_GROUPS = {
         "analyse",
         "combine",
     ],
+    "Local privacy": ["local"],
     "Sign-off": ["sign_off", "SignOff"],
     "Budget": ["Budget", "Accounting", "Neighbours", "Ledger"],
     "Synthesizers": ["synthesizers"],

@@ -34,6 +34,8 @@ NAMES = {
     "UnderstudyError", "errors",
     # what a table may be, and which algorithms there are
     "TableLike", "synthesizers",
+    # answers that respondents randomise themselves
+    "local",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from understudy.version import PACKAGE_VERSION
 
 if TYPE_CHECKING:
     from understudy import errors as errors
+    from understudy import local as local
     from understudy import synthesizers as synthesizers
     from understudy.accounting.budget import Budget as Budget
     from understudy.accounting.cost import Accounting as Accounting
@@ -141,7 +142,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
 }
-_PUBLIC_MODULES = frozenset({"errors", "synthesizers"})
+_PUBLIC_MODULES = frozenset({"errors", "local", "synthesizers"})
 _MODULE_BY_PUBLIC_NAME = {
     name: module for module, names in _PUBLIC_NAMES_BY_MODULE.items() for name in names
 }
@@ -194,6 +195,7 @@ __all__ = [
     "histogram",
     "load_copies",
     "load_release",
+    "local",
     "mask",
     "mean",
     "median",

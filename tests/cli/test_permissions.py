@@ -79,6 +79,13 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
         "masked/copies.json": PRIVATE,
         "masked/copy-01.csv": PRIVATE,
     },
+    ("local", "plan", "t", "--values", "a,b", "--epsilon", 1, "-o", "plan.json"): {
+        "plan.json": PUBLIC
+    },
+    ("local", "donate", "plan.json", "a", "--account", "own.db"): {"own.db": PRIVATE},
+    ("local", "collect", "plan.json", "plan.json", "-o", "counts.json"): {
+        "counts.json": PUBLIC
+    },
     ("explain", "r.understudy", "-o", "gains.svg"): {"gains.svg": PUBLIC},
     ("attack", "ages", "-o", "made.svg"): {"made.svg": PUBLIC},
     ("attack", "reconstruct", "block.yaml", "-o", "people-found.json"): {

@@ -24,6 +24,7 @@ from understudy.cli.commands.evaluate import evaluate
 from understudy.cli.commands.explain import explain
 from understudy.cli.commands.infer import infer
 from understudy.cli.commands.ledger import ledger
+from understudy.cli.commands.local import local
 from understudy.cli.commands.mask import mask
 from understudy.cli.commands.plan import plan
 from understudy.cli.commands.sample import sample
@@ -76,6 +77,7 @@ for command in (
     answer,
     infer,
     mask,
+    local,
     price,
     ask,
     serve,

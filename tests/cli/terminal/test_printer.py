@@ -138,6 +138,18 @@ COMMANDS: dict[str, list[str]] = {
     "answer": ["answer", RELEASE, f"count where `{SEX}` = '{LABEL}'"],
     "answer, misspelt": ["answer", RELEASE, f"count where {CLEAR}"],
     "infer": ["infer", RELEASE, f"{CLEAR} ~ 1"],
+    "local plan": [
+        *("local", "plan", f"topic{CLEAR}", "--values", f"{LABEL},M"),
+        *("--epsilon", "1", "-o", f"plan{CLEAR}.json"),
+    ],
+    "local donate": [
+        *("local", "donate", f"plan{CLEAR}.json", LABEL, "--account", f"own{CLEAR}"),
+    ],
+    "local collect": [
+        *("local", "collect", f"plan{CLEAR}.json", f"plan{CLEAR}.json"),
+        *("-o", f"counts{CLEAR}.json"),
+    ],
+    "local estimate": ["local", "estimate", f"missing{CLEAR}.json"],
     "mask": [
         "mask",
         TABLE,
@@ -194,7 +206,7 @@ COMMANDS: dict[str, list[str]] = {
 SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
-NAMELESS = {"analyst add", "audit", "infer", "price"}
+NAMELESS = {"analyst add", "audit", "infer", "local donate", "price"}
 """What says something, and names nothing."""
 
 ON_TERMINAL = [

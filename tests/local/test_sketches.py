@@ -1,0 +1,83 @@
+"""Sketches: unbiased, with the variance of the formula and intervals that cover."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kit.local.plans import small_plan
+from understudy.local.collector import Collector, simulate_reports
+from understudy.local.sketches import estimate_sketch, sketch_variance
+from understudy_client import CollectionPlan, hadamard_bit
+
+SHARES = np.array([0.5, 0.3, 0.15, 0.05])
+N = 1_000
+
+
+def simulate_counts(plan: CollectionPlan, rng: np.random.Generator) -> np.ndarray:
+    """The counts of N clients, drawn at once."""
+    rows, width = plan.sizes["rows"], plan.sizes["width"]
+    held = np.zeros((rows, width), dtype=np.int64)
+    for value, count in zip(plan.values, np.rint(SHARES * N).astype(int), strict=True):
+        for row, members in enumerate(rng.multinomial(count, np.full(rows, 1 / rows))):
+            held[row, plan.hash_value(value, row, width)] += members
+    if plan.mechanism == "cms":
+        root = float(plan.root_ratio(2))
+        keep = root / (root + 1)
+        total = held.sum(axis=1, keepdims=True)
+        ones = rng.binomial(held, keep) + rng.binomial(total - held, 1 - keep)
+        return np.concatenate([ones, total], axis=1)
+    keep = float(plan.ratio / (plan.ratio + 1))
+    counts = np.zeros((rows, width, 2), dtype=np.int64)
+    for (row, place), members in np.ndenumerate(held):
+        for column, drawn in enumerate(
+            rng.multinomial(members, np.full(width, 1 / width))
+        ):
+            true = rng.binomial(drawn, keep)
+            bit = hadamard_bit(column, place)
+            counts[row, column, bit] += true
+            counts[row, column, 1 - bit] += drawn - true
+    return counts
+
+
+@pytest.mark.parametrize("mechanism", ["cms", "hcms"])
+def test_mean_variance_and_intervals(mechanism: str) -> None:
+    rng = np.random.default_rng(11)
+    plan = replace(small_plan(mechanism), sizes={"rows": 8, "width": 4})
+    runs = 400
+    found, inside = [], []
+    for run in range(runs):
+        # Other hash functions in every run: the variance is over them too.
+        seeded = replace(plan, seed=str(run))
+        table = estimate_sketch(seeded, simulate_counts(seeded, rng), plan.values, 0.95)
+        found.append(table.shares)
+        inside.append((table.low <= SHARES) & (table.high >= SHARES))
+    theory = sketch_variance(plan, SHARES, N)
+    errors = np.array(found) - SHARES
+    assert np.all(np.abs(errors.mean(axis=0)) < 5 * np.sqrt(theory / runs))
+    # Four values of 400 runs: the relative error of this mean of squares is about 3.5 %.
+    assert (errors**2 / theory).mean() == pytest.approx(1, abs=0.15)
+    assert 0.92 < np.mean(inside) < 0.99
+
+
+@pytest.mark.parametrize("mechanism", ["cms", "hcms"])
+def test_real_clients_are_decoded(mechanism: str) -> None:
+    plan = replace(small_plan(mechanism), sizes={"rows": 8, "width": 16})
+    counts = np.rint(SHARES * N).astype(int)
+    collector = Collector(plan)
+    collector.add(simulate_reports(plan, np.repeat(plan.values, counts)))
+    # The hash functions of a fixed seed are those of one draw: their collisions are in
+    # the variance, and 6 standard errors bound four values at 1e-8 each.
+    reach = 6 * np.sqrt(sketch_variance(plan, SHARES, N))
+    assert np.all(np.abs(collector.estimate().shares - SHARES) < reach)
+
+
+def test_another_value_has_no_share() -> None:
+    plan = replace(small_plan("cms"), values=(), sizes={"rows": 16, "width": 64})
+    collector = Collector(plan)
+    collector.add(simulate_reports(plan, ["😀"] * 400))
+    table = collector.estimate(candidates=["😀", "🎉"], level=1 - 1e-7)
+    assert table.low[0] < 1 < table.high[0]
+    assert table.low[1] < 0 < table.high[1]
