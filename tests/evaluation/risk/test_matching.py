@@ -13,12 +13,14 @@ from understudy.evaluation.risk.matching import (
     QuasiIdentifiers,
     RadiusFinder,
     RiskLevel,
-    align_rows,
-    assess_reidentification,
     assign_risk_groups,
     average_copies,
     match_radii,
     match_targets,
+)
+from understudy.evaluation.risk.reidentification import (
+    align_rows,
+    assess_reidentification,
 )
 from understudy.findings import Unavailable
 from understudy.schema import Identifier, Schema

@@ -24,12 +24,12 @@ from understudy.evaluation.risk.inference import (
     assess_disco,
 )
 from understudy.evaluation.risk.linkage import assess_linkage
-from understudy.evaluation.risk.matching import assess_reidentification
 from understudy.evaluation.risk.membership import (
     attack_by_density,
     attack_by_measurements,
 )
 from understudy.evaluation.risk.rates import MembershipBound
+from understudy.evaluation.risk.reidentification import assess_reidentification
 from understudy.evaluation.risk.scoreboard import assess_scoreboard
 from understudy.evaluation.risk.singling import assess_linkability, assess_singling_out
 from understudy.findings import (

@@ -17,28 +17,24 @@ A record that nothing matches adds nothing. If rows stand for nobody (full synth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.schema import Lattice, Schema
 from understudy.tables import Records
 
 MAX_TIE_DIFFERENCE = 1e-9
 """Two probabilities closer than this are a tie."""
 
+MAX_MATCH_CELLS = 2_000_000
+"""Pairs of a target and a row that are compared at once: sixteen megabytes."""
+
 DEFAULT_RADIUS_SHARE = 0.025
 """Default radius of a number, as a share of its declared range."""
-
-ALIGNED_MATCH_NOTE = "Mean chance of picking the right row."
-UNALIGNED_MATCH_NOTE = (
-    "Mean of 1/s over the s rows that match; rows stand for nobody, so a match is no"
-    " person."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,18 +110,33 @@ class RadiusFinder:
         """The rows that match these values; a missing number matches a missing one
         alone.
         """
-        block = self._blocks.get(np.ascontiguousarray(labels).tobytes())
-        if block is None:
-            return np.zeros(0, np.int64)
-        if not len(numbers):
-            return block
-        there = self._rows.numbers[block]
-        # A radius is inclusive; what rounding takes from it is given back.
-        rounding = 1e-9 * np.maximum(1.0, np.abs(numbers))
-        with np.errstate(invalid="ignore"):
-            close = np.abs(there - numbers) <= self._radius + rounding
-        close |= np.isnan(there) & np.isnan(numbers)
-        return block[close.all(axis=1)]
+        block = self.rows_with(labels)
+        return block[self.near_rows(block, numbers[None, :])[0]]
+
+    def rows_with(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows that have these labels."""
+        key = np.ascontiguousarray(labels).tobytes()
+        return self._blocks.get(key, np.zeros(0, np.int64))
+
+    def label_blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Each combination of labels that occurs, with its rows."""
+        for members in self._blocks.values():
+            yield self._rows.labels[members[0]], members
+
+    def near_rows(
+        self, rows: NDArray[np.int64], numbers: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Which of these rows (second axis) are near each row of numbers (first)."""
+        near = np.ones((len(numbers), len(rows)), bool)
+        for column in range(numbers.shape[1]):
+            here = numbers[:, column, None]
+            there = self._rows.numbers[rows, column]
+            # A radius is inclusive; what rounding takes from it is given back.
+            rounding = 1e-9 * np.maximum(1.0, np.abs(here))
+            with np.errstate(invalid="ignore"):
+                is_near = np.abs(there - here) <= self._radius[column] + rounding
+            near &= is_near | (np.isnan(there) & np.isnan(here))
+        return near
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,25 +179,58 @@ def match_targets(
     """
     finders = [RadiusFinder(copy, radius) for copy in copies]
     n = targets.rows
-    own, belief = np.zeros(n), np.zeros(n)
-    ties, right = np.zeros(n, np.int64), np.zeros(n, bool)
-    for i in range(n):
-        chances: dict[int, float] = {}
-        for finder in finders:
-            rows = finder.rows_within(targets.labels[i], targets.numbers[i])
-            if not len(rows):
-                continue
-            # Each of the s rows that match is as likely as the others, in each copy.
-            share = 1 / len(rows) / len(finders)
-            belief[i] += share
+    found = Matches(np.zeros(n), np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n))
+    # People with the same labels look among the same rows, so they search together.
+    for label, members in RadiusFinder(targets, radius).label_blocks():
+        blocks = [finder.rows_with(label) for finder in finders]
+        union = np.unique(np.concatenate([members, *blocks]))
+        step = max(MAX_MATCH_CELLS // len(union), 1)
+        for start in range(0, len(members), step):
+            some = members[start : start + step]
+            chances, belief = _sum_chances(
+                targets.numbers[some], finders, blocks, union
+            )
+            found.belief[some] = belief
             if aligned:
-                for j in rows.tolist():
-                    chances[j] = chances.get(j, 0.0) + share
-        if chances:
-            top = max(chances.values()) - MAX_TIE_DIFFERENCE
-            best = [j for j, chance in chances.items() if chance >= top]
-            own[i], ties[i], right[i] = chances.get(i, 0.0), len(best), i in best
-    return Matches(own, ties, right, belief)
+                _judge_chances(chances, some, union, found)
+    return found
+
+
+def _sum_chances(
+    numbers: NDArray[np.float64],
+    finders: Sequence[RadiusFinder],
+    blocks: Sequence[NDArray[np.int64]],
+    union: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P_ij for some targets with the same labels and the rows of the union; and the
+    mean of 1/s.
+    """
+    chances = np.zeros((len(numbers), len(union)))
+    belief = np.zeros(len(numbers))
+    for finder, block in zip(finders, blocks, strict=True):
+        near = finder.near_rows(block, numbers)
+        # Each of the s rows that match is as likely as the others, in each copy.
+        matches = near.sum(axis=1)
+        share = np.where(matches > 0, 1 / np.maximum(matches, 1) / len(finders), 0.0)
+        chances[:, np.searchsorted(union, block)] += near * share[:, None]
+        belief += share
+    return chances, belief
+
+
+def _judge_chances(
+    chances: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    union: NDArray[np.int64],
+    found: Matches,
+) -> None:
+    """Put down what is believed of these targets."""
+    top = chances.max(axis=1)
+    is_best = chances >= (top - MAX_TIE_DIFFERENCE)[:, None]
+    own = np.arange(len(targets)), np.searchsorted(union, targets)
+    is_matched = top > 0
+    found.own[targets] = chances[own]
+    found.ties[targets] = np.where(is_matched, is_best.sum(axis=1), 0)
+    found.right[targets] = is_best[own] & is_matched
 
 
 class RiskLevel(IntEnum):
@@ -247,135 +291,3 @@ def average_copies(copies: Sequence[QuasiIdentifiers]) -> QuasiIdentifiers:
     total = np.where(known, numbers, 0.0).sum(axis=0)
     mean = total / np.maximum(known.sum(axis=0), 1)
     return QuasiIdentifiers(best, np.where(known.any(axis=0), mean, np.nan))
-
-
-def assess_reidentification(
-    real: Records,
-    copies: Sequence[Records],
-    quasi: Sequence[str],
-    *,
-    radius: Mapping[str, float] | None = None,
-    least: int = 5,
-    population: Records | None = None,
-) -> Finding:
-    """Match risk over the copies, with the parts for low-, medium- and high-risk
-    records among the `population`.
-
-    Copies whose keys are the real table's are aligned by them; then the value is the
-    mean of I_i. Otherwise it is the mean belief 1/s.
-    """
-    if not quasi:
-        raise Unavailable(
-            "no column is a quasi-identifier; give one the role “quasi_identifier”"
-        )
-    if not real.rows or any(not copy.rows for copy in copies):
-        raise Unavailable("one of the tables has no rows")
-    used, aligned = _align_copies(real, copies)
-    radii = match_radii(real.schema, quasi, radius)
-    targets = QuasiIdentifiers.of(real, quasi)
-    tables = [QuasiIdentifiers.of(copy, quasi) for copy in used]
-    matches = match_targets(targets, tables, radii, aligned=aligned)
-    risk = matches.own if aligned else matches.belief
-    others = None if population is None else QuasiIdentifiers.of(population, quasi)
-    levels = assign_risk_groups(targets, radii, least=least, population=others)
-    parts = [_risk_level_part(level, risk, levels) for level in reversed(RiskLevel)]
-    title, note = "Match risk on quasi-identifiers", ALIGNED_MATCH_NOTE
-    if not aligned:
-        title, note = f"{title}: an intruder's belief", UNALIGNED_MATCH_NOTE
-    numbers = [name for name in quasi if isinstance(real.schema[name], Lattice)]
-    return Finding(
-        name="match_risk",
-        title=title,
-        family="identity",
-        value=float(risk.mean()),
-        better=BetterDirection.LOWER,
-        best=0.0,
-        worst=1.0,
-        note=note,
-        parts=tuple(parts),
-        facts={
-            "aligned": aligned,
-            "copies": len(copies),
-            "matched": float(np.mean(matches.belief > 0)),
-            **_aligned_match_facts(targets, tables, radii, matches, aligned=aligned),
-            "quasi_identifiers": list(quasi),
-            "radius": dict(zip(numbers, radii.tolist(), strict=True)),
-            "least": least,
-        },
-    )
-
-
-def _align_copies(
-    real: Records, copies: Sequence[Records]
-) -> tuple[list[Records], bool]:
-    """The copies in the order of the real rows, if all of them can be; else as they
-    are.
-    """
-    aligned = [align_rows(real, copy) for copy in copies]
-    in_order = [copy for copy in aligned if copy is not None]
-    if len(in_order) == len(copies):
-        return in_order, True
-    return list(copies), False
-
-
-def _risk_level_part(
-    level: RiskLevel, risk: NDArray[np.float64], levels: NDArray[np.int64]
-) -> FindingPart:
-    """The mean match risk of the records at one level."""
-    inside = levels == level
-    name, count = f"{level.name.lower()} risk", int(inside.sum())
-    if not count:
-        return FindingPart(name=name, value=0.0, facts={"records": 0})
-    return FindingPart(
-        name=name,
-        value=float(risk[inside].mean()),
-        facts={"records": count, "share": float(inside.mean())},
-    )
-
-
-def _aligned_match_facts(
-    targets: QuasiIdentifiers,
-    tables: Sequence[QuasiIdentifiers],
-    radii: NDArray[np.float64],
-    matches: Matches,
-    *,
-    aligned: bool,
-) -> dict[str, float | None]:
-    """Expected matches and match rates, which only aligned copies have."""
-    facts: dict[str, float | None] = dict.fromkeys(
-        (
-            "expected_matches",
-            "true_match_rate",
-            "false_match_rate",
-            "averaged_true_match_rate",
-            "averaged_expected_matches",
-        )
-    )
-    if aligned:
-        facts["expected_matches"] = matches.expected_count
-        facts["true_match_rate"] = matches.true_rate
-        facts["false_match_rate"] = matches.false_rate
-    if aligned and len(tables) > 1:
-        # A second attack on several copies takes their mean, which moves less from the
-        # truth than any of them.
-        joint = match_targets(targets, [average_copies(tables)], radii)
-        facts["averaged_true_match_rate"] = joint.true_rate
-        facts["averaged_expected_matches"] = joint.expected_count
-    return facts
-
-
-def align_rows(real: Records, copy: Records) -> Records | None:
-    """The copy's rows in the order of the real ones, by key; None if the keys are not
-    the same.
-    """
-    if real.keys is None or copy.keys is None or len(real.keys) != len(copy.keys):
-        return None
-    here, there = np.argsort(real.keys), np.argsort(copy.keys)
-    if not np.array_equal(real.keys[here], copy.keys[there]):
-        return None
-    # A key that occurs twice says not which of its rows stands for whom.
-    if np.any(np.diff(real.keys[here]) == 0):
-        return None
-    order = np.empty(len(here), np.int64)
-    order[here] = there
-    return copy.take(order)
