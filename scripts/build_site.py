@@ -110,6 +110,8 @@ API_GROUPS = {
     "Masked copies": [
         "mask",
         "MaskStrength",
+        "tune_mask",
+        "MaskGrid",
         "load_copies",
         "SyntheticCopies",
         "analyse",

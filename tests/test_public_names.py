@@ -18,7 +18,7 @@ NAMES = {
     # verbs
     "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "reconcile", "sign_off",
     # estimates out of several copies
-    "mask", "MaskStrength", "analyse", "combine", "load_copies", "SyntheticCopies",
+    "mask", "MaskGrid", "MaskStrength", "tune_mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # questions under a budget
     "ask", "price", "session", "connect", "Query", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
     from understudy.evaluation.risk.intruder import Intruder as Intruder
+    from understudy.imputation.mask_grid import MaskGrid as MaskGrid
     from understudy.imputation.mask_strength import MaskStrength as MaskStrength
     from understudy.inference.analysis import analyse as analyse
     from understudy.inference.analysis import combine as combine
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from understudy.workflow.questions import session as session
     from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
+    from understudy.workflow.tune_mask import tune_mask as tune_mask
 
 __version__ = PACKAGE_VERSION
 
@@ -91,6 +93,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
     "understudy.evaluation.risk.intruder": ("Intruder",),
+    "understudy.imputation.mask_grid": ("MaskGrid",),
     "understudy.imputation.mask_strength": ("MaskStrength",),
     "understudy.inference.analysis": ("analyse", "combine"),
     "understudy.inference.copies": ("SyntheticCopies", "load_copies"),
@@ -141,6 +144,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.questions": ("ask", "session"),
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
+    "understudy.workflow.tune_mask": ("tune_mask",),
 }
 _PUBLIC_MODULES = frozenset({"errors", "local", "synthesizers"})
 _MODULE_BY_PUBLIC_NAME = {
@@ -160,6 +164,7 @@ __all__ = [
     "Integer",
     "Intruder",
     "Ledger",
+    "MaskGrid",
     "MaskStrength",
     "Neighbours",
     "Notice",
@@ -211,6 +216,7 @@ __all__ = [
     "synthesize",
     "synthesizers",
     "total",
+    "tune_mask",
     "variance",
 ]
 

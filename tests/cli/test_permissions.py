@@ -74,7 +74,10 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
         1,
         "-o",
         "masked",
+        "--risk-list",
+        "risks.csv",
     ): {
+        "risks.csv": PRIVATE,
         "masked": PRIVATE_FOLDER,
         "masked/copies.json": PRIVATE,
         "masked/copy-01.csv": PRIVATE,

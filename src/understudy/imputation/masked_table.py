@@ -69,6 +69,7 @@ class MaskedTable:
 
     original: Records
     plans: tuple[ColumnPlan, ...]
+    method: str = "cart"
     copies: int = 5
     proper: bool = True
     leaf_rows: int = DEFAULT_LEAF_ROWS
@@ -97,8 +98,15 @@ class MaskedTable:
     @property
     def rule(self) -> CombiningRule:
         """How estimates of the copies are combined."""
-        kind = CopyKind.PARTIAL if self.kept_columns else CopyKind.FULL
+        kind = CopyKind.PARTIAL if self.is_aligned else CopyKind.FULL
         return CombiningRule(kind=kind, proper=self.proper)
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether row i of a copy stands for person i: by the cells that are kept, or by
+        masks that let a part of the others through.
+        """
+        return bool(self.kept_columns) or self.strength is not None
 
     @cached_property
     def fitted_columns(self) -> tuple[FittedColumn, ...]:
@@ -109,14 +117,28 @@ class MaskedTable:
             columns.append(fit_column(plan, self.original, leaf_rows=self.leaf_rows))
         return tuple(columns)
 
+    def with_copies(self, copies: int) -> MaskedTable:
+        """The same table with fewer or more copies; those that both have are the same."""
+        return self._share_models(replace(self, copies=copies))
+
+    def with_strength(self, strength: MaskStrength) -> MaskedTable:
+        """The same models with other masks."""
+        return self._share_models(replace(self, strength=strength, method="da-mi"))
+
+    def _share_models(self, other: MaskedTable) -> MaskedTable:
+        # Fitting is the dear part, and depends on neither masks nor copies.
+        vars(other)["fitted_columns"] = self.fitted_columns
+        return other
+
     @cached_property
     def _seeds(self) -> list[SeedSequence]:
-        # One for each copy, and one for the masks that all copies share.
+        # The first is for the masks that all copies share; then one for each copy, so
+        # that a further copy leaves those before it as they are.
         return SeedSequence(self.entropy).spawn(self.copies + 1)
 
     def draw(self, number: int) -> Records:
         """The rows of a copy, numbered from 0; the same ones each time."""
-        rng = np.random.default_rng(self._seeds[number])
+        rng = np.random.default_rng(self._seeds[number + 1])
         if self.strength is not None:
             return draw_augmented(self._masked_columns, self.original, rng)
         copy = draw_copy(self.fitted_columns, self.original, rng, proper=self.proper)
@@ -126,7 +148,7 @@ class MaskedTable:
     def _masked_columns(self) -> list[MaskedColumn]:
         """The columns with their masks, the same ones for every copy."""
         assert self.strength is not None
-        rng = np.random.default_rng(self._seeds[-1])
+        rng = np.random.default_rng(self._seeds[0])
         return mask_columns(self.fitted_columns, self.original, self.strength, rng)
 
     def _redraw_broken(self, copy: Records, rng: Generator) -> Records:
@@ -176,7 +198,7 @@ class MaskedTable:
             QuasiIdentifiers.of(self.draw(i), columns) for i in range(self.copies)
         ]
         targets = QuasiIdentifiers.of(self.original, columns)
-        return match_targets(targets, tables, radii, aligned=bool(self.kept_columns))
+        return match_targets(targets, tables, radii, aligned=self.is_aligned)
 
     def write(self, folder: str | Path, *, suffix: str = ".csv") -> list[Path]:
         """Write the copies and how they were made into a folder that appears whole or

@@ -16,7 +16,7 @@ from understudy.imputation.masked_table import MaskedTable, read_original
 from understudy.imputation.sequence import plan_columns
 from understudy.imputation.tree import DEFAULT_LEAF_ROWS
 from understudy.schema import BrokenRowPolicy, Role, Schema
-from understudy.tables import Table, TableSource
+from understudy.tables import Records, Table, TableSource
 from understudy.workflow.compare import common_schema
 from understudy.workflow.open import TableLike, open_source
 
@@ -72,26 +72,21 @@ def mask(
     if copies < 1 or leaf_rows < 1:
         raise Refused("mask: give at least one copy, and leaves of at least one row")
     source = open_source(data)
-    described = _describe_rows(source, schema)
-    chosen = _choose_replaced(described, replaced, full=full)
-    kept = [name for name in described if name not in chosen]
+    described = describe_rows(source, schema)
+    chosen = choose_replaced(described, replaced, full=full)
     # Planned before a row is read: what cannot work costs nothing.
     plans = plan_columns(
         described,
         chosen,
-        kept=kept,
+        kept=[name for name in described if name not in chosen],
         method=method,
         methods=methods,
         predictors=predictors,
     )
-    _note_masking(ledger, source)
-    progress("reading rows")
-    original = read_original(Table(source, described))
-    if original.rows < 2:
-        raise Refused(f"{source.title}: has no rows to fit a model on")
     return MaskedTable(
-        original=original,
+        original=read_people(source, described, ledger, progress),
         plans=tuple(plans),
+        method=method,
         copies=copies,
         proper=proper,
         leaf_rows=leaf_rows,
@@ -101,7 +96,22 @@ def mask(
     )
 
 
-def _describe_rows(source: TableSource, schema: Schema | str | Path | None) -> Schema:
+def read_people(
+    source: TableSource,
+    schema: Schema,
+    ledger: str | Path | None,
+    progress: Callable[[str], None],
+) -> Records:
+    """The rows that are masked, once it is written down that they are read."""
+    _note_masking(ledger, source)
+    progress("reading rows")
+    original = read_original(Table(source, schema))
+    if original.rows < 2:
+        raise Refused(f"{source.title}: has no rows to fit a model on")
+    return original
+
+
+def describe_rows(source: TableSource, schema: Schema | str | Path | None) -> Schema:
     """A closed schema of the table; what the owner's leaves open is read off the rows."""
     described, _ = common_schema(source, source, schema=schema)
     # Direct identifiers have no place in a copy, whatever their type.
@@ -113,9 +123,10 @@ def _describe_rows(source: TableSource, schema: Schema | str | Path | None) -> S
     return replace(described, columns=columns, broken=BrokenRowPolicy.KEEP)
 
 
-def _choose_replaced(
-    schema: Schema, replaced: Sequence[str] | None, *, full: bool
+def choose_replaced(
+    schema: Schema, replaced: Sequence[str] | None, *, full: bool = False
 ) -> list[str]:
+    """The columns that are drawn: those named, all, or the quasi-identifiers."""
     if full:
         if replaced is not None:
             raise Refused("mask: `full` replaces every column; leave `replaced` out")

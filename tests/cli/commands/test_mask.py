@@ -23,3 +23,24 @@ def test_a_column_that_is_not_there_is_named(people: Path, shell: Shell) -> None
     done = shell("mask", people, "--replace", "agee", "-o", "masked")
     assert done.code == 1
     assert "agee" in done.err
+
+
+def test_tuning_writes_copies_within_the_target(
+    people: Path, schema: Path, shell: Shell
+) -> None:
+    words = ("mask", people, "--schema", schema, "--replace", "sex", "--copies", 2)
+    files = ("--picture", "tuning.svg", "--risk-list", "risks.csv", "-o", "masked")
+    facts = shell(*words, "--tune", "--risk-target", 0.9, *files, "--json").json
+    chosen = facts["tuning"]["recommended"]
+    assert chosen["risk"] <= 0.9
+    # The copies that were measured are those that were written.
+    assert facts["true_match_rate"] == chosen["unique_rate"]
+    assert facts["mean_match_chance"] == chosen["mean_chance"]
+    assert (people.parent / "tuning.svg").read_text().startswith("<svg")
+    assert "found_for_certain" in (people.parent / "risks.csv").read_text()
+
+
+def test_a_picture_without_tuning_is_refused(people: Path, shell: Shell) -> None:
+    done = shell("mask", people, "--replace", "age", "--picture", "x.svg", "-o", "m")
+    assert done.code == 2
+    assert "--tune" in done.err

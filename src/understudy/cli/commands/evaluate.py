@@ -4,8 +4,6 @@ real rows, except with `--without-real`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, pipes
+from understudy.cli.formulas import parse_formulas, parse_radii
 from understudy.cli.paths import check_outputs
 from understudy.cli.terminal.layout import report, report_json
 from understudy.cli.terminal.screen import Screen
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 MAX_TITLES_PER_REASON = 8
 """Titles listed with a reason; of the others only the number."""
-
-MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
-"""Regressions that a formula may name before its colon."""
 
 
 @click.command(short_help="Utility and disclosure risk of a release, on one page.")
@@ -206,7 +202,7 @@ def evaluate(
             intruder = Intruder(
                 quasi=quasi or None,
                 sensitive=sensitive or None,
-                radius=_parse_radii(radius),
+                radius=parse_radii(radius),
                 named=named,
                 key=key,
                 shadows=shadows,
@@ -225,7 +221,7 @@ def evaluate(
                     schema=schema,
                     holdout=control,
                     targets=target or None,
-                    formulas=_parse_formulas(formula),
+                    formulas=parse_formulas(formula),
                     copies=copies,
                     intruder=intruder,
                     risk=not no_risk,
@@ -300,32 +296,3 @@ def _reason_lines(made: Report) -> list[str]:
             shown += f" and {len(titles) - MAX_TITLES_PER_REASON} more"
         lines.append(f"  {shown}: {reason}")
     return [*lines, ""]
-
-
-def _parse_formulas(formulas: Sequence[str]) -> dict[str, str]:
-    """Each formula with its family; least squares where it names none."""
-    families = {}
-    for text in formulas:
-        family, colon, formula = text.partition(":")
-        # A formula may hold a colon of its own: an interaction of two columns.
-        if colon and family.strip() in MODEL_FAMILIES:
-            families[formula.strip()] = family.strip()
-        else:
-            families[text] = "gaussian"
-    return families
-
-
-def _parse_radii(texts: Sequence[str]) -> dict[str, float] | None:
-    """The radius of each column, as COLUMN=N says it."""
-    radii = {}
-    for text in texts:
-        # The last equals sign: a column's name may hold one.
-        column, _, number = text.rpartition("=")
-        try:
-            radius = float(number)
-        except ValueError:
-            radius = -1.0
-        if not column or not 0 <= radius < math.inf:
-            raise click.UsageError("--radius is a column and a number, such as age=3")
-        radii[column] = radius
-    return radii or None

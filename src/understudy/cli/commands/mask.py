@@ -4,13 +4,15 @@ Disclosure control without differential privacy.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from understudy.cli import options
-from understudy.cli.paths import check_table_input
+from understudy.cli.formulas import parse_formulas, parse_radii
+from understudy.cli.paths import check_outputs, check_table_input
 from understudy.cli.terminal.layout import report_json
 from understudy.cli.terminal.screen import Screen
 from understudy.cli.terminal.stop import explain_interruption
@@ -18,7 +20,11 @@ from understudy.errors import Refused
 from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:
+    from understudy.evaluation.risk.matching import Matches
     from understudy.imputation.mask_strength import MaskStrength
+    from understudy.imputation.masked_table import MaskedTable
+    from understudy.imputation.tuning import MaskTuning
+    from understudy.tables import TableSource
 
 
 @click.command(short_help="Masked copies by multiple imputation (no DP).")
@@ -46,10 +52,8 @@ if TYPE_CHECKING:
 @click.option(
     "--copies",
     type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
     metavar="M",
-    help="Number of copies.",
+    help="Number of copies. Default: 5; with --tune, 3, 5 and 20 are tried.",
 )
 @click.option(
     "--leaf-rows",
@@ -77,6 +81,47 @@ if TYPE_CHECKING:
     metavar="P",
     help="With da-mi: probability with which a label's mask shows it.",
 )
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Try methods and strengths of masks; write the copies of the best one.",
+)
+@click.option(
+    "--risk-target",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    metavar="R",
+    help="With --tune: largest share of people found, and mean chance to find one.",
+)
+@click.option(
+    "--formula",
+    "formulas",
+    multiple=True,
+    metavar="Y~X",
+    help=(
+        "With --tune: an analysis that must keep its intervals: least squares, or"
+        " logit:Y~X, probit:Y~X, poisson:Y~X. May be repeated."
+    ),
+)
+@click.option(
+    "--radius",
+    multiple=True,
+    metavar="COLUMN=N",
+    help="Distance within which an intruder's numbers match; may be repeated.",
+)
+@click.option(
+    "--picture",
+    type=options.PATH_TYPE,
+    metavar="FILE",
+    help="With --tune: where risk against utility is drawn (SVG, internal).",
+)
+@click.option(
+    "--risk-list",
+    type=options.PATH_TYPE,
+    metavar="FILE",
+    help="Where the risk of each person is listed (CSV, for the custodian alone).",
+)
 @click.option("--simple", is_flag=True, help="Keep the models' parameters fixed.")
 @click.option(
     "--risk/--no-risk",
@@ -98,21 +143,14 @@ if TYPE_CHECKING:
 @click.pass_obj
 def mask(
     screen: Screen,
+    /,
     file: Path,
-    schema: Path | None,
-    replaced: str | None,
-    full: bool,
-    method: str,
-    copies: int,
-    leaf_rows: int,
-    noise_copies: int | None,
-    noise_variance: float | None,
-    keep_labels: float | None,
-    simple: bool,
-    risk: bool,
     output: Path,
+    picture: Path | None,
+    risk_list: Path | None,
     csv: options.CsvOptions,
     as_json: bool,
+    **wishes: Any,
 ) -> None:
     """Write copies of FILE in which columns that could identify a person are drawn from
     models given the others. This is NOT differential privacy: nothing bounds what can be
@@ -121,8 +159,11 @@ def mask(
     check_table_input(file)
     if output.exists():
         raise Refused(f"{output}: is there already. Name another folder.")
+    check_outputs([picture, risk_list], inputs=[file, wishes["schema"]])
+    wish = MaskWish(**wishes)
+    if picture is not None and not wish.tune:
+        raise click.UsageError("--picture is for --tune")
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
-    from understudy.workflow.mask import mask as make_copies
     from understudy.workflow.open import open_source
 
     with (
@@ -131,23 +172,110 @@ def mask(
         ),
         open_source(file, **csv.to_dict()) as source,
     ):
-        masked = make_copies(
-            source,
-            schema=schema,
-            replaced=None if replaced is None else replaced.split(","),
-            full=full,
-            method=method,
-            copies=copies,
-            proper=not simple,
-            leaf_rows=leaf_rows,
-            strength=_read_strength(noise_copies, noise_variance, keep_labels),
-        )
+        tuned = wish.tune_masks(source, screen) if wish.tune else None
+        if tuned is not None and picture is not None:
+            _write_picture(tuned, picture)
+        masked = wish.make_copies(source) if tuned is None else tuned.recommend_copies()
         masked.write(output)
-        found = masked.match_copies() if risk and masked.kept_columns else None
+        found = None
+        if wish.risk and masked.is_aligned:
+            found = masked.match_copies(radius=wish.radii)
+        if risk_list is not None:
+            from understudy.imputation.record_risks import list_risks
+
+            list_risks(masked, radius=wish.radii).write(risk_list)
+    if as_json:
+        report_json(_collect_facts(output, masked, found, tuned))
+        return
+    if tuned is not None:
+        screen.line(str(tuned))
+    _say_result(screen, output, masked, found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskWish:
+    """What the options of `understudy mask` say about the copies."""
+
+    schema: Path | None
+    replaced: str | None
+    full: bool
+    method: str
+    copies: int | None
+    leaf_rows: int
+    noise_copies: int | None
+    noise_variance: float | None
+    keep_labels: float | None
+    tune: bool
+    risk_target: float
+    formulas: tuple[str, ...]
+    radius: tuple[str, ...]
+    simple: bool
+    risk: bool
+
+    @property
+    def radii(self) -> dict[str, float] | None:
+        """The radius of each number that was given one."""
+        return parse_radii(self.radius)
+
+    @property
+    def replaced_names(self) -> list[str] | None:
+        """The columns to replace, if they were named."""
+        return None if self.replaced is None else self.replaced.split(",")
+
+    def make_copies(self, source: TableSource) -> MaskedTable:
+        """Copies by one method."""
+        from understudy.workflow.mask import DEFAULT_MASKED_COPIES
+        from understudy.workflow.mask import mask as mask_table
+
+        return mask_table(
+            source,
+            schema=self.schema,
+            replaced=self.replaced_names,
+            full=self.full,
+            method=self.method,
+            copies=self.copies or DEFAULT_MASKED_COPIES,
+            proper=not self.simple,
+            leaf_rows=self.leaf_rows,
+            strength=_read_strength(
+                self.noise_copies, self.noise_variance, self.keep_labels
+            ),
+        )
+
+    def tune_masks(self, source: TableSource, screen: Screen) -> MaskTuning:
+        """Settings measured on the table."""
+        from understudy.workflow.tune_mask import TUNED_COPIES, tune_mask
+
+        with screen.progress():
+            return tune_mask(
+                source,
+                formulas=parse_formulas(self.formulas),
+                risk_target=self.risk_target,
+                schema=self.schema,
+                replaced=self.replaced_names,
+                copies=TUNED_COPIES if self.copies is None else (self.copies,),
+                radius=self.radii,
+                leaf_rows=self.leaf_rows,
+            )
+
+
+def _write_picture(tuned: MaskTuning, path: Path) -> None:
+    from understudy.atomic import write_file_atomically
+
+    # Computed from real rows: the custodian's alone.
+    with write_file_atomically(path, private=True) as draft:
+        draft.write_text(tuned.picture(), "utf-8")
+
+
+def _collect_facts(
+    output: Path,
+    masked: MaskedTable,
+    found: Matches | None,
+    tuned: MaskTuning | None,
+) -> dict[str, object]:
     facts: dict[str, object] = {
         "output": output,
         "rows": masked.original.rows,
-        "copies": copies,
+        "copies": masked.copies,
         "replaced": list(masked.replaced_columns),
         "kept": list(masked.kept_columns),
         "guarantee": masked.guarantee.sentence(),
@@ -155,10 +283,15 @@ def mask(
     if found is not None:
         facts["mean_match_chance"] = float(found.own.mean())
         facts["true_match_rate"] = found.true_rate
-    if as_json:
-        report_json(facts)
-        return
-    count = format_count(copies, "copy", "copies")
+    if tuned is not None:
+        facts["tuning"] = tuned.to_dict()
+    return facts
+
+
+def _say_result(
+    screen: Screen, output: Path, masked: MaskedTable, found: Matches | None
+) -> None:
+    count = format_count(masked.copies, "copy", "copies")
     screen.stage("masking", f"{count} of {masked.original.rows:,} rows → {output}")
     if found is not None:
         screen.line(

@@ -80,7 +80,11 @@ def frame_of_records(records: Records) -> Any:
             [*codec.labels()[: len(codec.bins) + codec.has_other], None], dtype=object
         )
         place = np.where(records.absent(name), len(labels) - 1, records.codes[name])
-        columns[name] = pandas.Categorical(labels[place], categories=list(labels[:-1]))
+        # A level without rows would get a coefficient that is rounding alone.
+        codes = np.unique(place[place < len(labels) - 1])
+        columns[name] = pandas.Categorical(
+            labels[place], categories=list(labels[codes])
+        )
     return pandas.DataFrame(columns)
 
 

@@ -1,0 +1,294 @@
+"""Tuning: what each strength of masks keeps and what it risks, over all copies together.
+
+Copies are drawn once for every strength: the first three of twenty are a set of three,
+since all share the same masks. Risk is measured on the copies that would be handed out,
+and the setting that is recommended gives back those very copies. INTERNAL: the figures
+are computed from the original rows without noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import Refused
+from understudy.evaluation.risk.matching import (
+    QuasiIdentifiers,
+    average_copies,
+    match_radii,
+    match_targets,
+)
+from understudy.evaluation.utility.design import Design
+from understudy.evaluation.utility.estimates import (
+    CoefficientEstimate,
+    combine_copies,
+    compare_fits,
+    fit_formula,
+)
+from understudy.evaluation.utility.propensity import logistic_propensity
+from understudy.findings import FindingPart, Unavailable
+from understudy.imputation.mask_strength import MaskStrength
+from understudy.imputation.masked_table import MaskedTable
+from understudy.inference.libraries import import_pandas
+from understudy.tables import Records
+
+Fit = Mapping[str, CoefficientEstimate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredSetting:
+    """One way of masking, what it keeps and what it risks.
+
+    `overlap` is the mean overlap of 95 % intervals with the original's, `rmse` the root
+    mean square distance of estimates in standard errors of the original's; None without
+    a formula. `propensity` is U_p, the mean over the copies. `unique_rate` is the share
+    of people found alone and rightly, `averaged_rate` that share when the copies are
+    averaged first, `mean_chance` the mean chance of picking the right row.
+    """
+
+    method: str
+    strength: MaskStrength | None
+    copies: int
+    overlap: float | None
+    rmse: float | None
+    propensity: float
+    unique_rate: float
+    averaged_rate: float
+    mean_chance: float
+
+    @property
+    def risk(self) -> float:
+        """The largest of the three risks: a target bounds them all."""
+        return max(self.unique_rate, self.averaged_rate, self.mean_chance)
+
+    @property
+    def name(self) -> str:
+        """The setting in few words."""
+        if self.strength is None:
+            return f"{self.method}, M={self.copies}"
+        return f"{describe_strength(self.strength)}, M={self.copies}"
+
+    @property
+    def utility_rank(self) -> tuple[float, float]:
+        """Sorts the more useful setting first."""
+        return -(self.overlap or 0.0), self.propensity
+
+    def to_dict(self) -> dict[str, object]:
+        """Every figure by its name."""
+        return {**asdict(self), "risk": self.risk}
+
+
+def describe_strength(strength: MaskStrength) -> str:
+    """A strength in few words.
+
+    >>> describe_strength(MaskStrength(copies=5, variance=1.0, keep=0.8))
+    'K/σ²=5, π=0.8'
+    """
+    near = f"K/σ²={strength.copies / strength.variance:g}"
+    if strength.alpha is not None:
+        return f"{near}, α={strength.alpha:g}"
+    return f"{near}, π={strength.keep:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class MaskTuning:
+    """Settings with what they keep and risk, and the one that is recommended under a
+    risk target. INTERNAL: computed from the original rows.
+    """
+
+    settings: tuple[MeasuredSetting, ...]
+    tables: tuple[MaskedTable, ...]
+    risk_target: float
+
+    @property
+    def recommended_setting(self) -> MeasuredSetting | None:
+        """The most useful setting whose risks are all within the target; None if there
+        is none.
+        """
+        within = [one for one in self.settings if one.risk <= self.risk_target]
+        return min(within, key=lambda one: one.utility_rank, default=None)
+
+    def recommend_copies(self) -> MaskedTable:
+        """The copies of the recommended setting: those whose risk was measured."""
+        chosen = self.recommended_setting
+        if chosen is None:
+            safest = min(self.settings, key=lambda one: one.risk)
+            raise Refused(
+                f"mask: no setting keeps the risk within {self.risk_target:g}; the"
+                f" least is {safest.risk:.3g} ({safest.name}). Raise the target, give"
+                " fewer copies or replace more columns"
+            )
+        return self.tables[self.settings.index(chosen)]
+
+    def to_frame(self) -> Any:
+        """A pandas frame with one row a setting."""
+        rows = [
+            {
+                "setting": one.name,
+                "copies": one.copies,
+                "overlap": one.overlap,
+                "rmse": one.rmse,
+                "propensity": one.propensity,
+                "unique_rate": one.unique_rate,
+                "averaged_rate": one.averaged_rate,
+                "mean_chance": one.mean_chance,
+                "within_target": one.risk <= self.risk_target,
+            }
+            for one in self.settings
+        ]
+        return import_pandas().DataFrame(rows)
+
+    def to_dict(self) -> dict[str, object]:
+        """The settings and the choice, as JSON holds them."""
+        chosen = self.recommended_setting
+        return {
+            "risk_target": self.risk_target,
+            "recommended": None if chosen is None else chosen.to_dict(),
+            "settings": [one.to_dict() for one in self.settings],
+        }
+
+    def picture(self) -> str:
+        """Risk against utility as an SVG figure."""
+        from understudy.imputation.tuning_picture import draw_tuning
+
+        return draw_tuning(self)
+
+    def describe_choice(self) -> str:
+        """The recommendation in one sentence."""
+        chosen = self.recommended_setting
+        if chosen is None:
+            return f"No setting keeps the risk within {self.risk_target:g}."
+        kept = (
+            f"U_p {chosen.propensity:.3g}"
+            if chosen.overlap is None
+            else f"interval overlap {chosen.overlap:.3f}"
+        )
+        return (
+            f"Recommended: {chosen.name}: {kept}, {chosen.unique_rate:.2%} found for"
+            f" certain, mean chance {chosen.mean_chance:.2%} (target"
+            f" {self.risk_target:g})."
+        )
+
+    def __str__(self) -> str:
+        table: str = self.to_frame().to_string(
+            index=False, float_format="{:.4f}".format
+        )
+        return f"{table}\n{self.describe_choice()}"
+
+    def _repr_html_(self) -> str:
+        table: str = self.to_frame().to_html(index=False, float_format="{:.4f}".format)
+        return f"{self.picture()}{table}<p>{self.describe_choice()}</p>"
+
+
+@dataclass(frozen=True, eq=False)
+class _MeasuredCopy:
+    """What is kept of a copy once it was looked at; the copy itself is dropped."""
+
+    fits: Sequence[Fit]
+    propensity: float
+    quasi: QuasiIdentifiers
+
+
+class SettingMeter:
+    """Measures settings against the original rows."""
+
+    def __init__(
+        self,
+        original: Records,
+        columns: Sequence[str],
+        formulas: Mapping[str, str],
+        radius: Mapping[str, float] | None = None,
+    ) -> None:
+        self._original, self._columns = original, columns
+        self._formulas = formulas
+        self._radii = match_radii(original.schema, columns, radius)
+        self._targets = QuasiIdentifiers.of(original, columns)
+        self._fits = self._fit_formulas(original)
+
+    def measure(
+        self, table: MaskedTable, copies: Sequence[int]
+    ) -> list[MeasuredSetting]:
+        """A masked table at several numbers of copies, at most as many as it has."""
+        looked_at = [self._look_at(table.draw(i)) for i in range(max(copies))]
+        return [self._sum_up(table, looked_at[:count]) for count in copies]
+
+    def _look_at(self, copy: Records) -> _MeasuredCopy:
+        return _MeasuredCopy(
+            fits=self._fit_formulas(copy),
+            propensity=self._measure_propensity(copy),
+            quasi=QuasiIdentifiers.of(copy, self._columns),
+        )
+
+    def _fit_formulas(self, records: Records) -> list[Fit]:
+        try:
+            return [
+                fit_formula(records, formula, family)
+                for formula, family in self._formulas.items()
+            ]
+        except Unavailable as error:
+            raise Refused(f"tune_mask: {error}") from None
+
+    def _measure_propensity(self, copy: Records) -> float:
+        """U_p of a copy. Kept columns enter too: relations with them count."""
+        design = Design.of(list(copy.codes), self._original, copy)
+        matrix = np.vstack([design.matrix(self._original), design.matrix(copy)])
+        is_synthetic = np.repeat([False, True], [self._original.rows, copy.rows])
+        return logistic_propensity(matrix, is_synthetic).pmse
+
+    def _sum_up(
+        self, table: MaskedTable, looked_at: Sequence[_MeasuredCopy]
+    ) -> MeasuredSetting:
+        quasi = [one.quasi for one in looked_at]
+        found = match_targets(self._targets, quasi, self._radii)
+        joint = match_targets(self._targets, [average_copies(quasi)], self._radii)
+        parts = self._compare_estimates(table, looked_at)
+        overlaps = np.array([part.value for part in parts], dtype=np.float64)
+        differences = np.array([part.facts["std_diff"] for part in parts], np.float64)
+        return MeasuredSetting(
+            method=table.method,
+            strength=table.strength,
+            copies=len(looked_at),
+            overlap=_mean_or_none(overlaps),
+            rmse=None if not parts else float(np.sqrt(np.mean(differences**2))),
+            propensity=float(np.mean([one.propensity for one in looked_at])),
+            unique_rate=found.true_rate,
+            averaged_rate=joint.true_rate,
+            mean_chance=float(found.own.mean()),
+        )
+
+    def _compare_estimates(
+        self, table: MaskedTable, looked_at: Sequence[_MeasuredCopy]
+    ) -> list[FindingPart]:
+        """The coefficients of all formulas that both sides have."""
+        parts: list[FindingPart] = []
+        for place, original in enumerate(self._fits):
+            combined = combine_copies(
+                [one.fits[place] for one in looked_at], table.rule
+            )
+            parts += compare_fits(original, combined)
+        return [part for part in parts if part.is_computed]
+
+
+def _mean_or_none(values: NDArray[np.float64]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def measure_settings(
+    meter: SettingMeter,
+    tables: Sequence[MaskedTable],
+    copies: Sequence[int],
+    risk_target: float,
+    progress: Callable[[str], None] = lambda _: None,
+) -> MaskTuning:
+    """Every table at every number of copies."""
+    settings: list[MeasuredSetting] = []
+    sets: list[MaskedTable] = []
+    for place, table in enumerate(tables):
+        progress(f"setting {place + 1} of {len(tables)}")
+        settings += meter.measure(table, copies)
+        sets += [table.with_copies(count) for count in copies]
+    return MaskTuning(tuple(settings), tuple(sets), risk_target)
