@@ -111,7 +111,8 @@ class RadiusFinder:
         alone.
         """
         block = self.rows_with(labels)
-        return block[self.near_rows(block, numbers[None, :])[0]]
+        near: NDArray[np.int64] = block[self.near_rows(block, numbers[None, :])[0]]
+        return near
 
     def rows_with(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows that have these labels."""
