@@ -337,16 +337,18 @@ class Study:
             self.write(**common, part=title, errors=errors, busy=spent + more)
 
 
+def current_commit() -> str:
+    """The commit that is measured, in short."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(
+        words, check=True, capture_output=True, text=True, cwd=RESULTS
+    )
+    return done.stdout.strip()
+
+
 def run(options: argparse.Namespace) -> None:
     """Rounds, always of the cell that had the least time, until time is up."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=RESULTS,
-    ).stdout.strip()
-    study = Study(options.lines, commit)
+    study = Study(options.lines, current_commit())
     tables = options.table or names(options.data)
     judges = {title: Judge.of(load(title, options.data)) for title in tables}
     cells = [(t, e) for t in tables for e in options.epsilon or EPSILONS]

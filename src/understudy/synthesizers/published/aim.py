@@ -46,6 +46,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.fitting.constants import MAX_FIT_CELLS
 from understudy.models.fitting.estimate import fit_measurements
+from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.tree import TreeModel
 from understudy.notices import post_notice
 from understudy.schema import Schema
@@ -136,16 +137,7 @@ class AIM(Synthesizer):
         schema, power = curator.schema, noise_power(curator.accounting)
         pool = CandidatePool.of(schema, workload, self.largest)
         progress("measuring", 0.0)
-        _, huge = split_by_cells(
-            schema, combinations(varying_columns(schema), 2), self.largest
-        )
-        asked = [set(clique) for clique in workload.cliques]
-        wanted = []
-        for pair in huge:
-            if any(set(pair) <= columns for columns in asked):
-                wanted.append(pair)
-        if wanted:
-            post_notice(too_large_notice(self.largest, wanted))
+        _post_large_pairs(schema, workload, self.largest)
         found = curator.discovered_measurements + public_total(curator)
         singles = one_ways(curator)
         weights = [
@@ -198,19 +190,18 @@ class AIM(Synthesizer):
             progress(f"measuring round {turn}", float(1 - curator.share_left))
             # Annealing: a measurement that moved the model by less than its own noise
             # taught nothing. If half of them did, rounds are too cheap from now on.
-            idle = 0
-            for m in bought:
-                moved = np.abs(state.model.marginal(m.clique) - estimates[m.clique])
-                idle += bool(moved.sum() <= noise * m.values.size)
+            idle = _count_idle(bought, state.model, estimates, noise)
             if 2 * idle >= len(bought):
                 share *= round(2 ** (1 / power))  # halves the noise
-        # Pairs that were never affordable are told to the reader, not dropped quietly.
-        tree = state.model.beliefs.tree
+        self._post_unaffordable_pairs(pool, state.model.beliefs.tree)
+        return found
+
+    def _post_unaffordable_pairs(self, pool: CandidatePool, tree: JunctionTree) -> None:
+        """Name the pairs that no round could afford, so that a reader knows of them."""
         apart = [r for r in pool.weights if len(r) == 2 and tree.home(r) is None]
         beyond = set(apart) - set(pool.affordable_cliques(apart, self.cells))
         if beyond:
             post_notice(too_large_notice(self.cells, sorted(beyond)))
-        return found
 
     def estimate(
         self,
@@ -275,6 +266,33 @@ class AIM(Synthesizer):
                 else left
             ) or [chosen]
         return bought
+
+
+def _post_large_pairs(schema: Schema, workload: Workload, largest: int) -> None:
+    """Name the pairs of the workload that have too many cells to be candidates."""
+    pairs = combinations(varying_columns(schema), 2)
+    _, huge = split_by_cells(schema, pairs, largest)
+    asked = [set(clique) for clique in workload.cliques]
+    wanted = []
+    for pair in huge:
+        if any(set(pair) <= columns for columns in asked):
+            wanted.append(pair)
+    if wanted:
+        post_notice(too_large_notice(largest, wanted))
+
+
+def _count_idle(
+    bought: Measurements,
+    model: TreeModel,
+    before: dict[Clique, NDArray[np.float64]],
+    noise: float,
+) -> int:
+    """The measurements that moved the model by less than their own noise."""
+    idle = 0
+    for m in bought:
+        moved = np.abs(model.marginal(m.clique) - before[m.clique])
+        idle += bool(moved.sum() <= noise * m.values.size)
+    return idle
 
 
 def _model_marginals(

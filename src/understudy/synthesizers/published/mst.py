@@ -73,6 +73,7 @@ from understudy.synthesizers.budget_split import (
     cell_count,
     size_weights,
     spell_cliques,
+    split_by_cells,
     too_large_notice,
     uncounted_columns,
     varying_columns,
@@ -200,11 +201,8 @@ class MST(Synthesizer):
         schema = curator.schema
         names = varying_columns(schema)
         found = curator.discovered_measurements + public_total(curator)
-        edges = (
-            [p for p in combinations(names, 2) if cell_count(schema, p) <= self.limit]
-            if self.public is None
-            else []
-        )
+        pairs, huge = split_by_cells(schema, combinations(names, 2), self.limit)
+        edges = pairs if self.public is None else []
         # The number of choices is known before any is made: a forest's edges.
         count = len(names) - len(components(names, edges))
         choosing = Fraction(self.selection) if count else Fraction(0)
@@ -224,25 +222,17 @@ class MST(Synthesizer):
         if not measuring:
             return found
         if self.public is not None:
-            pairs = list(self.public)
+            chosen = list(self.public)
         else:
-            left_out = [
-                pair for pair in combinations(names, 2) if pair not in set(edges)
-            ]
-            if left_out:
-                post_notice(too_large_notice(self.limit, left_out))
-            pairs = self._choose_tree(
-                curator,
-                ProductModel.from_measurements(schema, found),
-                edges,
-                count,
-                progress,
-            )
-        maps = [self._axis_maps(schema, found, pair) for pair in pairs]
+            if huge:
+                post_notice(too_large_notice(self.limit, huge))
+            product = ProductModel.from_measurements(schema, found)
+            chosen = self._choose_tree(curator, product, edges, count, progress)
+        maps = [self._axis_maps(schema, found, pair) for pair in chosen]
         sizes = [math.prod(map(_cells_of_axis, axes)) for axes in maps]
         weights = size_weights(sizes, curator.accounting, equal=not self.size_aware)
         found += curator.measure(
-            pairs, share=curator.share_left, weights=weights, maps=maps
+            chosen, share=curator.share_left, weights=weights, maps=maps
         )
         progress("measuring", 1.0)
         return found

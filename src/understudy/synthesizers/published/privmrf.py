@@ -154,25 +154,18 @@ class PrivMRF(Synthesizer):
         expected = state.model.marginals(pairs)
         distances = curator.errors(expected, share=self.selection)
         found += Measurements(gaps=distances_with_estimates(distances, expected))
-        scores = {pair: float(distances[pair]) for pair in pairs}
         # Noise of a marginal that gets an even share of the first step: what scores and
         # cells are compared with.
         noise = unit * float(self.first / len(sizes)) ** -power
         useful = state.model.total / (self.theta * noise) if noise else math.inf
         scores = {
-            pair: score
-            for pair, score in scores.items()
+            pair: float(distances[pair])
+            for pair in pairs
             if _clique_cells(pair, sizes) <= useful
         }
         nodes = dependency_graph(scores, sizes, noise=noise, cells=self.cells)
         candidates = subsets_of_nodes(nodes, sizes, largest=useful)
-        held = [set(node) for node in nodes]
-        beyond = []
-        for pair, score in scores.items():
-            if score > 0 and not any(set(pair) <= node for node in held):
-                beyond.append(pair)
-        if beyond:
-            post_notice(too_large_notice(self.cells, beyond))
+        self._post_pairs_beyond(nodes, scores)
         if not candidates:
             # Nothing is worth its noise: what is left sharpens the columns.
             return found + curator.measure(
@@ -188,6 +181,18 @@ class PrivMRF(Synthesizer):
         return found + self._measure_worst(
             curator, found, candidates, sizes, unit, progress
         )
+
+    def _post_pairs_beyond(
+        self, nodes: Sequence[Clique], scores: Mapping[Clique, float]
+    ) -> None:
+        """Name the dependent pairs that the graph has no room for."""
+        held = [set(node) for node in nodes]
+        beyond = []
+        for pair, score in scores.items():
+            if score > 0 and not any(set(pair) <= node for node in held):
+                beyond.append(pair)
+        if beyond:
+            post_notice(too_large_notice(self.cells, beyond))
 
     def estimate(
         self,
@@ -271,18 +276,9 @@ def dependency_graph(
             pair: score - toll * noise * _clique_cells(pair, sizes)
             for pair, score in scores.items()
         }
-        held: list[Clique] = [(name,) for name in sizes]
-        refused = 0
-        for pair in sorted(
-            (p for p in value if value[p] > 0), key=value.__getitem__, reverse=True
-        ):
-            fits = forecast_cells([*held, pair], sizes) <= cells
-            held += [pair] * fits
-            refused = 0 if fits else refused + 1
-            # The graph is full; weaker pairs would be refused for a long time.
-            if refused == MAX_EDGE_REFUSALS:
-                break
-        tree = JunctionTree.of(held, sizes)
+        gaining = [pair for pair in value if value[pair] > 0]
+        gaining.sort(key=value.__getitem__, reverse=True)
+        tree = JunctionTree.of(_admit_edges(gaining, sizes, cells), sizes)
         worth = sum(
             score
             for pair, score in scores.items()
@@ -291,6 +287,24 @@ def dependency_graph(
         if worth > most:
             best, most = tree.nodes, worth
     return tuple(sorted(tuple(sorted(node, key=list(sizes).index)) for node in best))
+
+
+def _admit_edges(
+    pairs: Sequence[Clique], sizes: Mapping[str, int], cells: int
+) -> list[Clique]:
+    """All columns, and the pairs that one tree of at most `cells` cells holds, admitted
+    in their order.
+    """
+    held: list[Clique] = [(name,) for name in sizes]
+    refused = 0
+    for pair in pairs:
+        fits = forecast_cells([*held, pair], sizes) <= cells
+        held += [pair] * fits
+        refused = 0 if fits else refused + 1
+        # The graph is full; weaker pairs would be refused for a long time.
+        if refused == MAX_EDGE_REFUSALS:
+            break
+    return held
 
 
 def subsets_of_nodes(

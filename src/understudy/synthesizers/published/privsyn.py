@@ -83,7 +83,11 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import split_by_cells, too_large_notice
+from understudy.synthesizers.budget_split import (
+    split_by_cells,
+    too_large_notice,
+    varying_columns,
+)
 from understudy.synthesizers.published.privsyn_selection import (
     NoiseLevel,
     combine_pairs,
@@ -166,13 +170,10 @@ class PrivSyn(Synthesizer):
     ) -> Measurements:
         """One-ways, InDif of every pair, and the marginals that are worth their noise."""
         schema = curator.schema
-        every: list[Clique] = [
-            (n,) for n in schema if curator.rows is None or schema.sizes((n,))[0] > 1
-        ]
-        every = every or [(name,) for name in schema]
+        every = _list_columns(curator)
         counted = {m.clique for m in curator.discovered_measurements if m.plain}
         wanted = [clique for clique in every if clique not in counted] or every
-        several = [n for n in schema if schema.sizes((n,))[0] > 1]
+        several = [name for name, size in schema.column_sizes.items() if size > 1]
         pairs, huge = split_by_cells(schema, combinations(several, 2), MAX_PAIR_CELLS)
         progress("measuring", 0.0)
         if huge:
@@ -282,6 +283,15 @@ class PrivSyn(Synthesizer):
             clique: 2 ** (round(2 * math.log2(size)) / 2)
             for clique, size in sizes.items()
         }
+
+
+def _list_columns(curator: CuratorProtocol) -> list[Clique]:
+    """The one-ways to measure. A column with a single code tells the number of rows,
+    which is worth asking only where it is not public.
+    """
+    schema = curator.schema
+    names = list(schema) if curator.rows is None else varying_columns(schema)
+    return [(name,) for name in names or schema]
 
 
 def _omission_loss(distance: Distance, rows: float) -> float:
