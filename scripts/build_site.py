@@ -45,7 +45,7 @@ NAVIGATION = {
         "utility",
         "risk",
     ],
-    "Local privacy": ["local"],
+    "Local privacy": ["local", "trust"],
     "Trust": ["threat-model", "audit", "attacks", "testing", "proofs/noise"],
     "Reference": ["api", "release-format", "glossary", "benchmarks", "strangers"],
     "Project": [
