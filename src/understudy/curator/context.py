@@ -19,6 +19,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.noise import draw_noise
 from understudy.noise.samplers import MAX_NOISE_SCALE
+from understudy.queries.features import FeaturePlan
 from understudy.queries.statistics import Statistic
 from understudy.schema import Schema
 
@@ -69,6 +70,9 @@ class TableProtocol(Protocol):
 
     def unit_cells(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """A number for each unit, and the cells that each has rows in."""
+
+    def derive_units(self, plan: FeaturePlan) -> TableProtocol:
+        """The table of units: one row for each, with columns per unit."""
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type."""

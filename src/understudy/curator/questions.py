@@ -156,6 +156,8 @@ class ExactStatistics:
     """
 
     def __init__(self, table: TableProtocol, plan: QueryPlan) -> None:
+        if plan.features is not None:
+            table = table.derive_units(plan.features)
         self._table = table.with_schema(plan.cells.schema)
         self._plan = plan
         sums = [s for s in plan.statistics if isinstance(s, Statistic)]

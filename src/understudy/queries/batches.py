@@ -125,6 +125,8 @@ def plan_atoms(plans: Sequence[QueryPlan]) -> AtomPlan | None:
 
 
 def _is_counting(plan: QueryPlan) -> bool:
+    if plan.features is not None:
+        return False
     kinds = {aggregate.kind for aggregate in plan.query.aggregates}
     # A count of values is about a column that the cells may not show.
     has_columns = any(aggregate.columns for aggregate in plan.query.aggregates)

@@ -115,3 +115,10 @@ def _without_learned_type(column: Column) -> Column:
     # release it is known, so a constant of another type is a mistake.
     learned = tuple(part for part in column.learned if part != "type")
     return replace(column, learned=learned)
+
+
+def join_conditions(one: Predicate | None, other: Predicate | None) -> Predicate | None:
+    """Both conditions as one."""
+    if one is None or other is None:
+        return one or other
+    return And(one, other)

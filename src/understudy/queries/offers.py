@@ -213,7 +213,8 @@ def question_scope(plan: QueryPlan) -> PartitionScope | None:
     """The cells of one column of labels that the question's condition allows, so that
     questions about other cells do not add up with it; None if there is no such column.
     """
-    if plan.condition is None:
+    # A column per unit is none of the table's, whatever its name is.
+    if plan.condition is None or plan.features is not None:
         return None
     allowed = plan.where.reshape(plan.cells.sizes)
     best: PartitionScope | None = None

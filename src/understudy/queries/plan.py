@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,11 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.queries.cells import QueryCells, make_cells
 from understudy.queries.conditions import check_predicate_columns, read_predicate
+from understudy.queries.features import (
+    FeaturePlan,
+    describe_features,
+    plan_features,
+)
 from understudy.queries.query import (
     Aggregate,
     AggregateKind,
@@ -47,7 +52,7 @@ from understudy.schema import (
     schema_to_dict,
 )
 from understudy.schema.columns.numeric import Integer, Real
-from understudy.schema.predicates.ast import And, Predicate
+from understudy.schema.predicates.ast import Predicate
 
 AnyStatistic = Statistic | QuantileSearch | DistinctCount
 """What can be measured for a query."""
@@ -76,6 +81,8 @@ class QueryPlan:
     statistics: tuple[AnyStatistic, ...]
     parts: tuple[tuple[int, ...], ...]
     """For each aggregate, the places of its statistics."""
+    features: FeaturePlan | None = field(default=None, kw_only=True)
+    """Columns per unit that the question is about, instead of the table's."""
 
     @property
     def condition(self) -> Predicate | None:
@@ -97,7 +104,8 @@ class QueryPlan:
             groups, max_rows = self.cells.groups, schema.unit.max_rows
             return statistic.sensitivity(groups, neighbours, max_rows)
         # A replaced unit may leave no row behind: it has fewer, or one that is dropped.
-        may_vanish = schema.unit.id is not None or schema.broken is BrokenRowPolicy.DROP
+        has_units = schema.unit.id is not None or self.features is not None
+        may_vanish = has_units or schema.broken is BrokenRowPolicy.DROP
         reach = reach_of_groups(
             statistic, self.cells, self.selects(statistic), may_vanish=may_vanish
         )
@@ -127,6 +135,8 @@ class QueryPlan:
             "where": None if self.condition is None else str(self.condition),
             "statistic": statistic.describe(),
         }
+        if self.features is not None:
+            facts["features"] = describe_features(self.features)
         text = json.dumps(facts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -135,6 +145,11 @@ def plan_query(query: Query, schema: Schema) -> QueryPlan:
     """The plan of a query on tables with this schema; Refused, with the remedy, if
     there is none.
     """
+    features = None
+    if query.features:
+        features = plan_features(query.features, schema)
+        schema = features.schema
+        query = replace(query, features=features.features)
     resolved = resolve_query(query, schema)
     conditions = [resolved.condition, *(a.condition for a in resolved.aggregates)]
     predicates = [each for each in conditions if isinstance(each, Predicate)]
@@ -153,15 +168,24 @@ def plan_query(query: Query, schema: Schema) -> QueryPlan:
     where = cells.holds_on_cells(
         resolved.condition if isinstance(resolved.condition, Predicate) else None
     )
-    return QueryPlan(resolved, schema, cells, where, tuple(statistics), tuple(parts))
+    return QueryPlan(
+        resolved,
+        schema,
+        cells,
+        where,
+        tuple(statistics),
+        tuple(parts),
+        features=features,
+    )
 
 
 def find_open_keys(query: Query, schema: Schema) -> tuple[str, ...]:
     """The columns of labels by which a query groups, and whose values are not declared:
     which there are is learned by a threshold.
     """
-    found = []
-    for key in query.keys:
+    found: list[str] = []
+    # Columns per unit have bounds or values by what they are.
+    for key in () if query.features else query.keys:
         alike = [n for n in schema.by_name if n.casefold() == key.column.casefold()]
         names = [key.column] if key.column in schema.by_name else alike
         for name in names:
@@ -335,10 +359,3 @@ def _refuse_repeated(titles: Sequence[str]) -> None:
                 f'Two columns of the answer are called "{title}". Name one of them'
                 " (AS). Nothing was spent"
             )
-
-
-def join_conditions(one: Predicate | None, other: Predicate | None) -> Predicate | None:
-    """Both conditions as one."""
-    if one is None or other is None:
-        return one or other
-    return And(one, other)

@@ -11,6 +11,7 @@ order, limit) is post-processing of noisy numbers and costs nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -34,6 +35,11 @@ class AggregateKind(StrEnum):
     QUANTILE = "quantile"
     DISTINCT = "count_distinct"
 
+
+_FEATURE_TEXT = re.compile(
+    r"\s*(?P<kind>count|any|sum|min|max)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
+_WHERE_WORD = re.compile(r"\bwhere\b", re.IGNORECASE)
 
 Condition = Predicate | str
 """A predicate, or its text until a schema says which columns there are."""
@@ -92,6 +98,41 @@ class GroupKey:
         return self.name or self.column
 
 
+class FeatureKind(StrEnum):
+    """What is computed of the rows of one unit."""
+
+    COUNT = "count"
+    ANY = "any"
+    SUM = "sum"
+    LEAST = "min"
+    LARGEST = "max"
+
+
+@dataclass(frozen=True)
+class UnitFeature:
+    """A derived column: of all rows of a unit, or of those that meet the condition. A
+    sum, least or largest of no value is missing.
+    """
+
+    name: str
+    kind: FeatureKind
+    column: str | None = None
+    condition: Condition | None = None
+
+    def __str__(self) -> str:
+        words = [
+            str(self.kind),
+            self.column,
+            self.condition and f"where {self.condition}",
+        ]
+        return " ".join(str(word) for word in words if word)
+
+    def describe(self) -> list[str | None]:
+        """What identifies it, together with the columns it is made of."""
+        condition = None if self.condition is None else str(self.condition)
+        return [self.name, str(self.kind), self.column, condition]
+
+
 @dataclass(frozen=True)
 class SortKey:
     """A column of the answer by which its rows are put in order."""
@@ -119,6 +160,8 @@ class Query:
     shown: tuple[str, ...] = ()
     """The columns of the answer that are shown, in their order; empty shows all."""
     text: str = ""
+    features: tuple[UnitFeature, ...] = ()
+    """Columns per privacy unit; with them, rows of the question are units."""
 
     def by(self, *keys: str | GroupKey) -> Query:
         """The same for each value of these columns."""
@@ -135,6 +178,17 @@ class Query:
             return replace(self, condition=condition)
         both = f"({self.condition}) and ({condition})"
         return replace(self, condition=both)
+
+    def per_unit(self, **columns: str) -> Query:
+        """The same about privacy units instead of rows: with columns that are computed
+        of the rows of each unit.
+
+        >>> from understudy.queries import mean
+        >>> print(mean("visits").per_unit(visits="count"))
+        mean of visits per unit visits = count
+        """
+        features = tuple(read_feature(name, text) for name, text in columns.items())
+        return replace(self, features=(*self.features, *features))
 
     def rename(self, name: str) -> Query:
         """The same with another name for the column of its only aggregate."""
@@ -161,6 +215,9 @@ class Query:
             words.append("by " + ", ".join(key.title for key in self.keys))
         if self.condition is not None:
             words.append(f"where {self.condition}")
+        if self.features:
+            named = [f"{each.name} = {each}" for each in self.features]
+            words.append("per unit " + ", ".join(named))
         return " ".join(words)
 
 
@@ -191,3 +248,36 @@ def join_queries(queries: Sequence[Query]) -> Query:
             )
     aggregates = [each for query in queries for each in query.aggregates]
     return replace(first, aggregates=tuple(aggregates), text="")
+
+
+def read_feature(name: str, text: str) -> UnitFeature:
+    """The derived column that a text means.
+
+    >>> read_feature("visits", "count where ward = ICU").condition
+    'ward = ICU'
+    >>> read_feature("paid", "sum cost").column
+    'cost'
+    """
+    found = _FEATURE_TEXT.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise _unreadable_feature(name)
+    kind = FeatureKind(found["kind"].lower())
+    rest = found["rest"].strip()
+    if kind is FeatureKind.ANY:
+        met = _WHERE_WORD.sub("", rest, count=1).strip()
+        if not met:
+            raise _unreadable_feature(name)
+        return UnitFeature(name, kind, None, met)
+    column, *conditions = _WHERE_WORD.split(rest, maxsplit=1)
+    named = column.strip().strip('"')
+    if bool(named) == (kind is FeatureKind.COUNT):
+        raise _unreadable_feature(name)
+    condition = conditions[0].strip() if conditions else None
+    return UnitFeature(name, kind, named or None, condition)
+
+
+def _unreadable_feature(name: str) -> Refused:
+    return Refused(
+        f"{name}: a column per unit is `count`, `any CONDITION`, `sum x`, `min x` or"
+        " `max x`, with `where CONDITION` behind it. Nothing was spent"
+    )

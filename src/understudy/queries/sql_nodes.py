@@ -29,6 +29,8 @@ PARTS_BY_NODE: dict[str, frozenset[str]] = {
     "Select": frozenset(
         {"expressions", "from_", "where", "group", "having", "order", "limit"}
     ),
+    "Subquery": frozenset({"this", "alias"}),
+    **dict.fromkeys(("Min", "Max", "LogicalOr"), _ONE_PART),
     "From": _ONE_PART,
     "Table": frozenset({"this", "alias", "db", "catalog"}),
     "TableAlias": _ONE_PART,

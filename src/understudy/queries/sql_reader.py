@@ -16,12 +16,14 @@ from typing import Any
 
 from understudy.errors import Refused
 from understudy.queries.builders import quantile
+from understudy.queries.features import plan_features
 from understudy.queries.query import (
     Aggregate,
     AggregateKind,
     GroupKey,
     Query,
     SortKey,
+    UnitFeature,
 )
 from understudy.queries.sql_conditions import (
     ConditionReader,
@@ -31,6 +33,7 @@ from understudy.queries.sql_conditions import (
     refuse_node,
     shorten_refusal,
 )
+from understudy.queries.sql_features import read_unit_columns
 from understudy.queries.sql_having import read_having
 from understudy.queries.sql_keys import read_key
 from understudy.queries.sql_nodes import check_nodes
@@ -111,13 +114,18 @@ class _SqlReader:
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
     keys: dict[str, GroupKey] = field(default_factory=dict)
     key_nodes: list[tuple[Any, str]] = field(default_factory=list)
+    features: tuple[UnitFeature, ...] = ()
 
     def read(self, select: Any, text: str) -> Query:
         for part, value in select.args.items():
             if value and part not in _SELECT_PARTS:
                 node = value[0] if isinstance(value, list) else value
                 raise refuse_node(node)
-        self._check_table(select.args.get("from_"))
+        source = select.args.get("from_")
+        if source is not None and type(source.this).__name__ == "Subquery":
+            self._read_features(source.this)
+        else:
+            self._check_table(source)
         items = [_split_alias(item) for item in select.expressions]
         self._read_keys(select.args.get("group"), items)
         shown = [self._read_item(node, alias) for node, alias in items]
@@ -142,7 +150,16 @@ class _SqlReader:
             most_rows=None if limited is None else _read_limit(limited),
             shown=tuple(shown),
             text=text,
+            features=self.features,
         )
+
+    def _read_features(self, subquery: Any) -> None:
+        """Columns per unit; what is around the subquery is about them."""
+        self._check_table(subquery.this.args.get("from_"))
+        self.features = read_unit_columns(
+            subquery.this, self.schema, self._read_aggregate
+        )
+        self.schema = plan_features(self.features, self.schema).schema
 
     def _check_table(self, source: Any) -> None:
         """One table, under any name: the one that is asked."""

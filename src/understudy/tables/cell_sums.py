@@ -70,6 +70,33 @@ class CellSumQuery:
         query = self._layers.query(relation, [*codes, f"{unit} AS unit_number"])
         return query.replace("SELECT ", "SELECT DISTINCT ", 1)
 
+    def unit_rows_sql(self, relation: str, columns: Sequence[str]) -> str:
+        """One row for each row: the codes, the clipped index of each column, one below
+        the least where it has none, and the number of the row's unit.
+        """
+        indices = {name: self._index_sql(name) for name in columns}
+        codes = [
+            self._code_sql(name, codec, indices.get(name))
+            for name, codec in self._codecs.items()
+        ]
+        numbers = [self._clipped_sql(name, indices[name]) for name in columns]
+        unit = self._layers.read("unit")
+        named = [*codes, *numbers, unit]
+        shown = [f"{cell} AS c{i}" for i, cell in enumerate(named)]
+        last = f"c{len(named) - 1}"
+        cells = [f"CAST(c{i} AS BIGINT) AS c{i}" for i in range(len(named) - 1)]
+        # Ranks, not hashes: two units must never be taken for one.
+        rank = f"CAST(dense_rank() OVER (ORDER BY {last}) - 1 AS BIGINT) AS unit_rank"
+        query = self._layers.query(relation, shown)
+        return f"SELECT {', '.join([*cells, rank])} FROM ({query})"
+
+    def _clipped_sql(self, name: str, index: str) -> str:
+        column = self._schema[name]
+        assert isinstance(column, Lattice)
+        assert column.low is not None
+        clipped = f"LEAST(GREATEST({index}, {column.low}), {column.high})"
+        return f"CASE WHEN {index} IS NULL THEN {column.low - 1} ELSE {clipped} END"
+
     def _index_sql(self, name: str) -> str:
         """The index of a column's cell, NULL if it has none; labels are only there or
         not.

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
+from understudy.queries.features import FeaturePlan
 from understudy.queries.statistics import Statistic
 from understudy.schema import Categorical, Codec, Lattice, Schema
 from understudy.tables.bounded_rows import BoundedRows
@@ -35,6 +36,7 @@ from understudy.tables.row_codes import Progress, RowCodes
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import StoredColumn
+from understudy.tables.unit_features import derive_unit_source
 
 MAX_QUERY_EDGES = 257
 """Bins of a lattice beyond which values are counted one by one and then put into bins:
@@ -274,6 +276,15 @@ class Table:
         )
         *codes, units = self._rows.source.engine.arrays(query, doing="counting units")
         return units.astype(np.int64), _fuse_places(codes, codecs, len(units))
+
+    def derive_units(self, plan: FeaturePlan) -> Table:
+        """The table of units: one row for each, with columns per unit."""
+        described = self.with_schema(plan.cells.schema)
+        codecs = described._codes.find_codecs(plan.cells.clique)
+        source = derive_unit_source(
+            plan, codecs, self._rows.source, self._rows.relation
+        )
+        return Table(source, plan.schema)
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type; every cell

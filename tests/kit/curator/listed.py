@@ -15,6 +15,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.queries.features import FeaturePlan
+from understudy.queries.query import FeatureKind, UnitFeature
 from understudy.queries.statistics import Statistic
 from understudy.schema import Categorical, Lattice, Schema, holds_for_row
 from understudy.schema.columns.cell import to_plain_cell
@@ -205,6 +207,15 @@ class Listed:
         units = [pair[0] for pair in pairs]
         return np.array(units, np.int64), np.array([p[1] for p in pairs], np.int64)
 
+    def derive_units(self, plan: FeaturePlan) -> Listed:
+        unit, codecs = self._schema.unit.id, plan.cells.codecs
+        assert unit is not None
+        rows = []
+        for who in dict.fromkeys(row[unit] for row in self._rows):
+            own = [row for row in self._rows if row[unit] == who]
+            rows.append({f.name: _derive(f, own, codecs) for f in plan.features})
+        return Listed(rows, plan.schema)
+
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)
         for row in self._rows:
@@ -233,3 +244,20 @@ class Listed:
 
     def with_schema(self, schema: Schema) -> Listed:
         return Listed(self._rows, schema)
+
+
+def _derive(feature: UnitFeature, rows: Sequence[Row], codecs: object) -> object:
+    """A column per unit, by the words of its definition."""
+    kept = [
+        row
+        for row in rows
+        if feature.condition is None or holds_for_row(feature.condition, row, codecs)  # type: ignore[arg-type]
+    ]
+    if feature.kind is FeatureKind.COUNT:
+        return len(kept)
+    if feature.kind is FeatureKind.ANY:
+        return bool(kept)
+    values = [row[str(feature.column)] for row in kept]
+    numbers = [value for value in values if value is not None]
+    compute = {"sum": sum, "min": min, "max": max}[str(feature.kind)]
+    return compute(numbers) if numbers else None  # type: ignore[operator,arg-type]

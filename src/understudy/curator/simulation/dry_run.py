@@ -23,6 +23,7 @@ from understudy.curator.payment import Payments
 from understudy.curator.simulation.population import Population
 from understudy.measurements import Clique
 from understudy.noise import draw_noise
+from understudy.queries.features import FeaturePlan
 from understudy.queries.statistics import Statistic
 from understudy.schema import Lattice, Schema
 from understudy.tables import TEXT_CANDIDATE, TYPE_CANDIDATES
@@ -138,6 +139,10 @@ class DryRunTable:
     def broken(self) -> int:
         """No row breaks a rule."""
         return 0
+
+    def derive_units(self, plan: FeaturePlan) -> DryRunTable:
+        """No unit has a row."""
+        return self.with_schema(plan.schema)
 
     def with_schema(self, schema: Schema) -> DryRunTable:
         """The same rows under another schema."""

@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.queries.cells import KeyValue, make_cells
+from understudy.queries.conditions import join_conditions
 from understudy.queries.estimates import ANSWER_DOUBT, NumberEstimate
-from understudy.queries.plan import column_factor, join_conditions, resolve_query
+from understudy.queries.features import refuse_features
+from understudy.queries.plan import column_factor, resolve_query
 from understudy.queries.query import Aggregate, AggregateKind, GroupKey, Query
 from understudy.queries.results import AnswerRow, AnswerTable, finish_answer
 from understudy.queries.sql_reader import read_sql
@@ -65,6 +67,7 @@ def answer_query(evidence: Evidence, question: str | Query) -> AnswerTable:
     """The answer to a query, or to SQL, from what is known of a release."""
     schema = evidence.schema
     query = question if isinstance(question, Query) else read_sql(question, schema)
+    refuse_features(query)
     resolved = resolve_query(query, schema)
     for aggregate in resolved.aggregates:
         if aggregate.kind not in _ANSWER_BY_KIND:
