@@ -20,6 +20,7 @@ import understudy.curator.discovery.close as discovery
 import understudy.curator.discovery.learned_bins as learned_bins
 import understudy.curator.discovery.tree_histogram as descent
 import understudy.curator.discovery.types as vote
+import understudy.curator.discovery.vote_noise as vote_noise
 import understudy.curator.mechanisms.sparse_histogram as stability
 from kit.curator.contexts import no_noise, room_of
 from kit.privacy.learned import Few, Learning, Row, canonical, check, hanging
@@ -355,7 +356,7 @@ def types_that_every_cell_can_be_read_as(patch: Patch) -> None:
         context: MechanismContext, columns: list[UndeclaredColumn], *, amount: Fraction
     ) -> list[vote.ElectedColumn]:
         patch.setattr(vote, "MAX_VOTE_ODD_SHARE", Fraction(0))
-        patch.setattr(vote, "VOTE_NOISE_SIGMAS", 0)
+        patch.setattr(vote_noise, "VOTE_NOISE_SIGMAS", 0)
         found = original(replace(context, draw=no_noise), columns, amount=amount)
         return [
             replace(elected, beside=None) for elected in found

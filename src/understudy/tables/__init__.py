@@ -8,18 +8,21 @@ from understudy.tables.reading.moment_votes import (
     MOMENT_SPELLINGS,
     MomentSpelling,
     choose_spelling,
-    kind_of_vote,
+)
+from understudy.tables.reading.number_votes import (
+    PLAIN_STEPS,
+    STEP_CANDIDATES,
+    has_trailing_zeros,
+    has_whole_point,
 )
 from understudy.tables.reading.type_votes import (
     ELECTED_TYPES,
     EMPTY_CANDIDATE,
     NUMBER_CANDIDATES,
-    PLAIN_STEPS,
-    STEP_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
-    has_trailing_zeros,
     is_readable_as,
+    kind_of_vote,
 )
 from understudy.tables.records import ABSENT_PLACE, Records
 from understudy.tables.sources.open_table import open_table
@@ -44,6 +47,7 @@ __all__ = [
     "TableSource",
     "choose_spelling",
     "has_trailing_zeros",
+    "has_whole_point",
     "is_readable_as",
     "kind_of_vote",
     "open_table",

@@ -36,7 +36,10 @@ def vote_of(cell: object) -> str:
         return "boolean"
     if whole := re.fullmatch(r"([+-]?(?:0|[1-9]\d{0,17}))(\.0{1,6})?", text):
         steps = (step for step in (1000, 100, 10, 5) if int(whole[1]) % step == 0)
-        return f"integer{next(steps, '')}"
+        point = ".0" if whole[2] else ""
+        if whole[1] in ("0", "1"):
+            return ("zero", "bit")[int(whole[1])] + point
+        return f"integer{next(steps, '')}{point}"
     if decimal := re.fullmatch(r"[+-]?(?:0|[1-9]\d{0,14})?\.(\d{1,6})", text):
         rounded = {"5": "half", "25": "quarter", "50": "quarter", "75": "quarter"}
         if decimal[1] in rounded:

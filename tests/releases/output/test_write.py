@@ -472,6 +472,8 @@ SPELLED = Schema(
         Real(name="pay", min=Fraction(-2469, 2), max=Fraction(-2469, 2), decimal=",", thousands=".", nullable=False),
         Real(name="dose", min=Fraction(1, 2), max=Fraction(1, 2), trailing_zeros=False, nullable=False),
         Real(name="fine", min=Fraction(1, 2), max=Fraction(1, 2), learned=("type",), trailing_zeros=True, nullable=False),
+        Real(name="size", min=Fraction(7), max=Fraction(7), whole_point=False, nullable=False),
+        Integer(name="arm", min=2, max=2, whole_point=True, nullable=False),
         Integer(name="sold", min=1234567, max=1234567, thousands="'", nullable=False, missing=("=gone",)),
     )
 )  # fmt: skip
@@ -482,7 +484,16 @@ def test_cells_are_spelled_as_the_schema_says(tmp_path):
     codes["asked"] = np.array([0, 1])
     codes["sold"] = np.array([0, 1])
     write_rows(SPELLED, codes, tmp_path / "t.csv", np.random.default_rng(0))
-    rest = ["05.01.2024", "09:15", "2024-01-05T10:00:00Z", "-1.234,50", "0.5", "0.50"]
+    rest = [
+        "05.01.2024",
+        "09:15",
+        "2024-01-05T10:00:00Z",
+        "-1.234,50",
+        "0.5",
+        "0.50",
+        "7",
+        "2.0",
+    ]
     assert rows_of(tmp_path / "t.csv") == [
         list(SPELLED),
         ["No", *rest, "1'234'567"],

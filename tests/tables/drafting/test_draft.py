@@ -392,6 +392,9 @@ def test_spellings_are_drafted_as_they_are(tmp_path):
         "left": ["1/13/2024 9:05", "2/28/2024 10:15"],
         "fixed": ["12.50", "3.07"],
         "short": ["12.5", "3.07"],
+        "bare": ["7", "7.5"],
+        "gaps": ["2.0", "9.0"],
+        "flag": ["0.0", "1.0"],
         "either": ["05/01/2024", "06/02/2024"],
     }
     path = tmp_path / "t.csv"
@@ -412,4 +415,7 @@ def test_spellings_are_drafted_as_they_are(tmp_path):
     assert schema["seen"].resolution == timedelta(hours=1)
     zeros = [schema[name].trailing_zeros for name in ("fixed", "short")]
     assert zeros == [None, False]
+    points = [schema[name].whole_point for name in ("bare", "gaps", "flag")]
+    assert points == [False, True, True]
+    assert (schema["flag"].min, schema["flag"].max) == (0, 1)
     assert isinstance(schema["either"], Categorical), "the order cannot be told"

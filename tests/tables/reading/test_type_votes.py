@@ -55,11 +55,11 @@ CELLS = {
     "bit": ["1", " 1"],
     "truth": ["true", "false"],
     "boolean": ["True", "False", "YES", "no", "t", "N"],
-    "integer1000": ["5000", "-12000.0", "0.0", "-0"],
+    "integer1000": ["5000", "-12000.0", "-0"],
     "integer100": ["300"],
     "integer10": ["10", "10.0", "123456789012345670"],
     "integer5": ["-5", "25.00"],
-    "integer": ["2", "+12", "123456789012345678", "-3.0", "1.0"],
+    "integer": ["2", "+12", "123456789012345678", "-3.0"],
     "half": ["0.5", ".5"],
     "quarter": ["12.50", "0.75"],
     "decimal1": ["0.3", "-2.1"],
@@ -97,6 +97,26 @@ def test_a_cell_votes_for_the_most_specific_type():
     assert votes(cells, missing=("NA",)) == [
         kind for kind, group in CELLS.items() for _ in group
     ]
+
+
+def test_a_point_behind_a_whole_number_has_a_vote_of_its_own():
+    frame = pl.DataFrame({"x": ["7", "7.0", "10", "10.00", "0", "0.0", "1.0", "7.5"]})
+    schema = Schema(columns=(UndeclaredColumn(name="x"),))
+    with open_table(frame) as source:
+        (counts,) = Table(source, schema).votes(["x"])
+    assert {TYPE_CANDIDATES[place] for place in np.flatnonzero(counts)} == {
+        *(
+            "integer",
+            "integer.0",
+            "integer10",
+            "integer10.0",
+            "zero",
+            "zero.0",
+            "bit.0",
+            "half",
+        )
+    }
+    assert not is_readable_as("zero.0", "boolean")
 
 
 def test_support_is_a_partial_order_and_the_list_follows_it():

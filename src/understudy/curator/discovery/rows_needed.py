@@ -23,7 +23,7 @@ from understudy.curator.discovery.shares import (
     needs_labels,
     open_columns,
 )
-from understudy.curator.discovery.types import VOTE_NOISE_SIGMAS
+from understudy.curator.discovery.vote_noise import VOTE_NOISE_SIGMAS
 from understudy.curator.mechanisms.sparse_histogram import plan_threshold
 from understudy.schema import Column, Schema, UndeclaredColumn
 

@@ -30,10 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.expected_error import noise_deviation, noise_half_width
-from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
+from understudy.curator.discovery.vote_noise import VOTE_NOISE_SIGMAS, VoteNoise
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -58,20 +57,13 @@ from understudy.tables import (
     TYPE_CANDIDATES,
     choose_spelling,
     has_trailing_zeros,
+    has_whole_point,
     is_readable_as,
     kind_of_vote,
 )
 
 MAX_VOTE_ODD_SHARE = Fraction(1, 500)
 """Part of the non-empty cells that may be something else."""
-
-VOTE_NOISE_SIGMAS = 4
-"""Votes for a candidate that may be noise alone, in standard deviations."""
-
-VOTE_NOISE_LEVEL = 1 - 2e-5
-"""Part of the noisy counts that stay below these votes, whatever the law of the noise:
-of a column's hundred counts, one in a thousand columns has one beyond.
-"""
 
 MAX_MISSING_CODES = 8
 """Words beside numbers that may be missing codes; a column with more of them is a list
@@ -107,34 +99,6 @@ LONGEST_RESOLUTIONS: dict[type[Column], timedelta] = {
     Time: timedelta(hours=1),
 }
 """The coarsest resolution of moments and of times of day that is elected."""
-
-
-@dataclass(frozen=True)
-class VoteNoise:
-    """The noise of one count of votes: its standard deviation, and how many times as
-    far as VOTE_NOISE_SIGMAS of these its tail reaches.
-    """
-
-    deviation: float
-    tail: float = 1.0
-
-    @classmethod
-    def of(cls, law: Law, scale: Fraction) -> VoteNoise:
-        """The noise of this law and scale.
-
-        >>> round(VoteNoise.of(Law.DISCRETE_LAPLACE, Fraction(20)).tail, 1)
-        1.9
-        """
-        deviation = noise_deviation(law, scale)
-        widest = noise_half_width(law, scale, VOTE_NOISE_LEVEL)
-        normal = VOTE_NOISE_SIGMAS * deviation
-        return cls(deviation, max(widest / normal, 1.0) if normal else 1.0)
-
-    def bar(self, counts: int = 1) -> float:
-        """Votes that noise alone hardly reaches in the sum of a number of counts."""
-        # A sum of k counts is √k times as noisy as one, and its tail is nearly normal.
-        excess = 1 + (self.tail - 1) / counts
-        return VOTE_NOISE_SIGMAS * self.deviation * sqrt(counts) * excess
 
 
 @dataclass(frozen=True)
@@ -276,7 +240,7 @@ def elect_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str:
     standing = _standing_candidates(ballots, noise)
     if not standing:
         return TEXT_CANDIDATE
-    if set(standing) <= {"zero", "bit"}:
+    if set(map(kind_of_vote, standing)) <= {"zero", "bit"}:
         return "bit"
     return next(
         name
@@ -305,7 +269,7 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str | No
     inside = [name for name in standing if kind_of_vote(name) in family]
     if not inside or {kind_of_vote(name) for name in inside} <= AMBIGUOUS_KINDS.keys():
         return None
-    if set(inside) <= {"zero", "bit"}:
+    if set(map(kind_of_vote, inside)) <= {"zero", "bit"}:
         return "bit"
     return next(
         name
@@ -354,7 +318,10 @@ def _with_spelling(
     is_clear = _is_grain_clear(ballots, noise)
     if isinstance(column, Real):
         zeros = has_trailing_zeros(elected, standing) if is_clear else None
-        return replace(column, trailing_zeros=zeros)
+        column = replace(column, trailing_zeros=zeros)
+    if isinstance(column, Integer | Real):
+        every = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
+        return column.with_whole_point(has_whole_point(every))
     if not isinstance(column, Date | Datetime | Time) or elected == "date":
         return column
     votes = {name: int(ballots[TYPE_CANDIDATES.index(name)]) for name in standing}

@@ -46,11 +46,20 @@ from understudy.releases.output.frames.duckdb import (
     sql_in_original_type,
 )
 from understudy.releases.output.frames.spelled_values import (
+    WHOLE_POINT,
     has_fixed_places,
     is_written_specially,
 )
 from understudy.releases.output.parquet_concat import ParquetConcatenator
-from understudy.schema import Categorical, Column, Datetime, Lattice, Real, Schema
+from understudy.schema import (
+    Categorical,
+    Column,
+    Datetime,
+    Integer,
+    Lattice,
+    Real,
+    Schema,
+)
 from understudy.schema.formula import guard_formula
 
 WRITTEN_ROW_SUFFIXES = (".csv", ".parquet")
@@ -224,7 +233,7 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
         # As an exact decimal 1.50 stays 1.50; as a double it would become 1.5.
         exact = replace(column, dtype=f"DECIMAL(38,{column.decimals})")
         cells = replace(cells, column=exact)
-    value = sql_in_natural_type(session, cells)
+    value = _point_whole_sql(column, sql_in_natural_type(session, cells))
     if isinstance(column, Datetime) and column.zone is not None:
         value = _zoned_sql(session, cells, column.zone, value)
     if not cells.spelled.any():
@@ -233,6 +242,23 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
     missing = session.add_labels(tuple(map(spell, column.missing)))
     words = f"list_extract({missing}, {spelled})"
     return f"CASE WHEN {spelled} > 0 THEN {words} ELSE CAST({value} AS VARCHAR) END"
+
+
+def _point_whole_sql(column: Column, value: str) -> str:
+    """Whole numbers with the point that their column writes behind them, or without."""
+    # What a number is stored as says how it is written; a CSV file stores texts.
+    if not isinstance(column, Integer | Real) or _is_stored_as_number(column):
+        return value
+    text = f"CAST({value} AS VARCHAR)"
+    if isinstance(column, Integer):
+        return f"{text} || '{WHOLE_POINT}'" if column.whole_point else value
+    if column.whole_point is not False:
+        return value
+    return f"regexp_replace({text}, '[.]0+$', '')"
+
+
+def _is_stored_as_number(column: Integer | Real) -> bool:
+    return column.dtype not in (None, "VARCHAR")
 
 
 def _guard_label(column: Column, label: str, spell: TextSpelling) -> str:

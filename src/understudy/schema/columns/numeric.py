@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,7 @@ MAX_STEP_DECIMALS = 18
 @dataclass(frozen=True, kw_only=True)
 class Integer(Lattice):
     """Whole numbers, multiples of `step`; `thousands` is what texts separate them by.
+    `whole_point` says that they are spelled with a point: 7.0.
 
     >>> Integer(name="age", min=0, max=90, step=5).high
     18
@@ -35,6 +36,7 @@ class Integer(Lattice):
     max: int | None = None
     step: int = 1
     thousands: str = ""
+    whole_point: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,6 +66,10 @@ class Integer(Lattice):
     def index_of(self, value: object) -> int:
         return _round_half_away(self.position_of(value))
 
+    def with_whole_point(self, is_written: bool) -> Integer:
+        """The column whose numbers are spelled with a point, or without as usual."""
+        return replace(self, whole_point=True if is_written else None)
+
     def value_at(self, index: int) -> int:
         return index * self.step
 
@@ -85,6 +91,7 @@ class Real(Lattice):
 
     `decimal` and `thousands` are the marks that texts have. `trailing_zeros` says
     whether 1.5 is spelled 1.50 in steps of 1/100; None where nothing is known of it.
+    `whole_point` is false where 7.0 is spelled 7.
 
     >>> Real(name="weight", min=Fraction(0), max=Fraction(200), step=Fraction(1, 10)).high
     2000
@@ -98,6 +105,7 @@ class Real(Lattice):
     decimal: str = "."
     thousands: str = ""
     trailing_zeros: bool | None = None
+    whole_point: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,6 +143,10 @@ class Real(Lattice):
 
     def index_of(self, value: object) -> int:
         return _round_half_away(self.position_of(value))
+
+    def with_whole_point(self, is_written: bool) -> Real:
+        """The column whose whole numbers are spelled with a point as usual, or without."""
+        return replace(self, whole_point=None if is_written else False)
 
     def value_at(self, index: int) -> float:
         return float(index * self.step)

@@ -77,7 +77,7 @@ COLUMN_CLASSES: dict[str, type[Column]] = {
 COLUMN_KEYS_BY_TYPE: dict[str, tuple[str, ...]] = {
     "categorical": ("values", "ordered", "other", "levels", "unfold"),
     "boolean": ("true", "false"),
-    "integer": (*_LATTICE_KEYS, "step", "thousands"),
+    "integer": (*_LATTICE_KEYS, "step", "thousands", "whole_point"),
     "real": (
         *_LATTICE_KEYS,
         "step",
@@ -85,6 +85,7 @@ COLUMN_KEYS_BY_TYPE: dict[str, tuple[str, ...]] = {
         "decimal",
         "thousands",
         "trailing_zeros",
+        "whole_point",
     ),
     "date": (*_LATTICE_KEYS, "weekdays", "format"),
     "datetime": (*_LATTICE_KEYS, "resolution", "zone", "weekdays", "format"),

@@ -47,6 +47,7 @@ def read_lattice_fields(kind: type[Lattice], section: Section) -> dict[str, Any]
         fields["trailing_zeros"] = section.flag("trailing_zeros")
     if issubclass(kind, Integer | Real):
         fields["thousands"] = section.text("thousands")
+        fields["whole_point"] = section.flag("whole_point")
     if issubclass(kind, Datetime | Time):
         fields["resolution"] = _read_resolution(section)
     if issubclass(kind, Date | Datetime):

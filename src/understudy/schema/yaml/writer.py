@@ -176,12 +176,14 @@ def _step_to_dict(column: Lattice) -> dict[str, Any]:
             return {
                 "step": None if column.step == 1 else column.step,
                 "thousands": column.thousands or None,
+                "whole_point": column.whole_point,
             }
         case Real():
             return _real_step_to_dict(column) | {
                 "decimal": None if column.decimal == "." else column.decimal,
                 "thousands": column.thousands or None,
                 "trailing_zeros": column.trailing_zeros,
+                "whole_point": column.whole_point,
             }
         case Date():
             return {

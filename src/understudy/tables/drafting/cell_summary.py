@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from understudy.tables.reading import encode
+from understudy.tables.reading.number_votes import PLAIN_STEPS
 from understudy.tables.reading.parse import texts_sql
 from understudy.tables.reading.type_votes import (
     ELECTED_TYPES,
     EMPTY_CANDIDATE,
-    PLAIN_STEPS,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
     is_readable_as,

@@ -59,6 +59,11 @@ from understudy.tables.reading.moment_votes import (
     LOCAL_KINDS,
     choose_spelling,
 )
+from understudy.tables.reading.number_votes import (
+    STEP_CANDIDATES,
+    has_trailing_zeros,
+    has_whole_point,
+)
 from understudy.tables.reading.parse import (
     DOUBLE_TYPES,
     TEXT_TYPES,
@@ -66,11 +71,11 @@ from understudy.tables.reading.parse import (
     texts_sql,
 )
 from understudy.tables.reading.type_votes import (
+    EMPTY_CANDIDATE,
     NUMBER_CANDIDATES,
-    STEP_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
-    has_trailing_zeros,
+    kind_of_vote,
 )
 from understudy.tables.sources.header import INDEX_NOTE
 from understudy.tables.sources.source import TableSource
@@ -196,10 +201,10 @@ def _draft_from_cells(source: TableSource, name: str) -> Column:
     if elected == TEXT_CANDIDATE or elected in AMBIGUOUS_KINDS:
         column = _labels_or_text(name, look)
         return replace(column, note=describe_spelling(source, name) or column.note)
-    votes = _standing_votes(count_ballots(source, name, look.missing))
+    ballots = count_ballots(source, name, look.missing)
     if _is_number_type(elected):
-        return _draft_number(source, name, elected, look, votes)
-    return _draft_time(source, name, elected, look, votes)
+        return _draft_number(source, name, elected, look, ballots)
+    return _draft_time(source, name, elected, look, _standing_votes(ballots))
 
 
 def _standing_votes(ballots: dict[str, int]) -> dict[str, int]:
@@ -219,7 +224,7 @@ def _draft_number(
     name: str,
     elected: str,
     look: CellSummary,
-    votes: dict[str, int],
+    ballots: dict[str, int],
 ) -> Column:
     marks = source.numbers or NumberSpelling()
     step = STEP_CANDIDATES.get(elected, Fraction(1, 10**DEFAULT_FLOAT_DECIMALS))
@@ -227,9 +232,14 @@ def _draft_number(
     common["thousands"] = marks.thousands
     if step < 1:
         # That decimals are all written is what a schema means without saying so.
-        zeros = None if has_trailing_zeros(elected, votes) else False
-        return Real(**common, step=step, decimal=marks.decimal, trailing_zeros=zeros)
+        standing = _standing_votes(ballots)
+        zeros = None if has_trailing_zeros(elected, standing) else False
+        real = Real(**common, step=step, decimal=marks.decimal, trailing_zeros=zeros)
+        return real.with_whole_point(has_whole_point(ballots))
     number = Integer(**common, step=int(step))
+    number = number.with_whole_point(has_whole_point(ballots))
+    if set(map(kind_of_vote, ballots)) <= {"zero", "bit", EMPTY_CANDIDATE}:
+        return replace(number, min=0, max=1)
     return draft_number(source, number, look)
 
 

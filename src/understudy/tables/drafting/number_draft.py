@@ -24,7 +24,7 @@ from understudy.tables.drafting.natural_limits import (
 from understudy.tables.drafting.numeric_codes import find_numeric_codes
 from understudy.tables.drafting.repeating_ids import propose_unit
 from understudy.tables.reading import encode
-from understudy.tables.reading.type_votes import STEP_CANDIDATES
+from understudy.tables.reading.number_votes import STEP_CANDIDATES
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import TEXT_TYPES

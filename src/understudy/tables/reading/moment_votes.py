@@ -196,16 +196,6 @@ AMBIGUOUS_KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
 """Dates that may be in either of two orders."""
 
 
-def kind_of_vote(vote: str) -> str:
-    """What a vote says that a cell is, whatever its spelling.
-
-    >>> kind_of_vote("%Y-%m-%dT%H:%M:%SZ by 0:00:01"), kind_of_vote("integer")
-    ('instant', 'integer')
-    """
-    spelling = MOMENT_SPELLINGS.get(vote)
-    return vote if spelling is None else spelling.kind
-
-
 def choose_spelling(
     kind: str, votes: Mapping[str, int], *, is_grain_clear: bool
 ) -> MomentSpelling:

@@ -12,21 +12,24 @@ to hundreds come back in hundreds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from types import MappingProxyType
 
-from understudy.schema.columns.cell import (
-    CELL_DATE_PATTERN,
-    CELL_NUMBER_PATTERN,
-)
+from understudy.schema.columns.cell import CELL_DATE_PATTERN
 from understudy.tables.reading.encode import is_empty_sql
 from understudy.tables.reading.moment_votes import (
     AMBIGUOUS_KINDS,
     LOCAL_KINDS,
     MOMENT_SPELLINGS,
-    kind_of_vote,
     moment_vote_sql,
+)
+from understudy.tables.reading.number_votes import (
+    POINT_SUFFIX,
+    POINTED_CANDIDATES,
+    STEP_CANDIDATES,
+    decimal_conditions,
+    is_like_sql,
+    whole_conditions,
 )
 from understudy.tables.reading.parse import texts_sql
 from understudy.tables.sql import quoting
@@ -34,41 +37,6 @@ from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import BLANKS_SQL, StoredColumn
 
 EMPTY_CANDIDATE, TEXT_CANDIDATE = "empty", "text"
-MAX_VOTED_DECIMALS = 6
-"""Decimals that a vote tells apart; cells with more vote for a real."""
-
-STEP_CANDIDATES: Mapping[str, Fraction] = MappingProxyType(
-    {
-        "integer1000": Fraction(1000),
-        "integer100": Fraction(100),
-        "integer10": Fraction(10),
-        "integer5": Fraction(5),
-        "integer": Fraction(1),
-        "half": Fraction(1, 2),
-        "quarter": Fraction(1, 4),
-        "decimal1": Fraction(1, 10),
-        "twentieth": Fraction(1, 20),
-        **{
-            f"decimal{places}": Fraction(1, 10**places)
-            for places in range(2, MAX_VOTED_DECIMALS + 1)
-        },
-    }
-)
-"""Numbers by the step they are multiples of, coarse before fine. The steps beside the
-powers of ten are those that people round to.
-"""
-
-PLAIN_STEPS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("integer1000", "integer100", "integer10", "integer5"), "integer"
-        ),
-        "half": "decimal1",
-        **dict.fromkeys(("quarter", "twentieth"), "decimal2"),
-    }
-)
-"""The whole or decimal number that a coarser step is spelled as."""
-
 TYPE_CANDIDATES = (
     EMPTY_CANDIDATE,
     "truth",
@@ -76,6 +44,7 @@ TYPE_CANDIDATES = (
     "zero",
     "bit",
     *STEP_CANDIDATES,
+    *POINTED_CANDIDATES,
     "real",
     "date",
     *MOMENT_SPELLINGS,
@@ -83,7 +52,8 @@ TYPE_CANDIDATES = (
 )
 """What cells vote for. A truth is `true` or `false`, as every stored truth value is
 read; other words for yes and no are labels of a boolean. Zero and bit are the numbers 0
-and 1, which may be truth values too; 0 is a multiple of every step. A date is spelled
+and 1, which may be truth values too; 0 is a multiple of every step. Whole numbers with a
+point are candidates of their own. A date is spelled
 as 2024-02-29; other dates, moments and times vote for their spelling too.
 """
 
@@ -111,31 +81,14 @@ NUMBER_CANDIDATES = ("zero", "bit", *STEP_CANDIDATES, "real")
 """Candidates whose cells are numbers."""
 
 
-SPELLED_PLACES: Mapping[str, int] = MappingProxyType(
-    {
-        **dict.fromkeys(("half", "decimal1"), 1),
-        **dict.fromkeys(("quarter", "twentieth", "decimal2"), 2),
-        **{f"decimal{n}": n for n in range(3, MAX_VOTED_DECIMALS + 1)},
-    }
-)
-"""Digits after the point in the texts that vote for a step; those that vote for a whole
-number may have zeros there, or none.
-"""
+def kind_of_vote(vote: str) -> str:
+    """What a vote says that a cell is, whatever its spelling.
 
-
-def has_trailing_zeros(elected: str, standing: Collection[str]) -> bool | None:
-    """Whether numbers of the elected step are all spelled with as many decimals: no
-    votes of shorter texts stand out. None where texts cannot tell.
-
-    >>> has_trailing_zeros("decimal2", ["decimal2", "twentieth"])
-    True
-    >>> has_trailing_zeros("decimal2", ["decimal2", "decimal1"])
-    False
+    >>> kind_of_vote("%Y-%m-%dT%H:%M:%SZ by 0:00:01"), kind_of_vote("integer10.0")
+    ('instant', 'integer10')
     """
-    places = SPELLED_PLACES.get(elected, 0)
-    if places < 2:
-        return None
-    return all(SPELLED_PLACES.get(vote, places) >= places for vote in standing)
+    spelling = MOMENT_SPELLINGS.get(vote)
+    return vote.removesuffix(POINT_SUFFIX) if spelling is None else spelling.kind
 
 
 def is_readable_as(vote: str, candidate: str) -> bool:
@@ -145,6 +98,9 @@ def is_readable_as(vote: str, candidate: str) -> bool:
     ...     is_readable_as("date", "datetime"), is_readable_as("bit", "boolean"))
     (True, False, True, True)
     """
+    # No boolean is written as 0.0 or 1.0.
+    if candidate == "boolean" and vote in POINTED_CANDIDATES:
+        return False
     vote = kind_of_vote(vote)
     if vote in (candidate, EMPTY_CANDIDATE) or candidate == TEXT_CANDIDATE:
         return True
@@ -188,8 +144,6 @@ def vote_sql(
         return _first_candidate_sql([(is_empty_sql(stored), EMPTY_CANDIDATE)])
     text = layers.read(texts[0])
     trimmed = layers.read(f"trim({text}, {BLANKS_SQL})")
-    # The digits before the point decide the step of a whole number.
-    head = layers.read(f"regexp_extract({trimmed}, '^[+-]?[0-9]*')")
     empty = is_empty_sql(stored)
     if missing:
         empty += f" OR {text} IN ({quoting.text_literals(missing)})"
@@ -200,12 +154,9 @@ def vote_sql(
         [
             (empty, EMPTY_CANDIDATE),
             (f"{trimmed} IN ('true', 'false')", "truth"),
-            # Spelled as 0.0 or 1.0 they are numbers: no boolean is written like that.
-            (f"{trimmed} = '0'", "zero"),
-            (f"{trimmed} = '1'", "bit"),
             (f"lower({trimmed}) IN ({words})", "boolean"),
-            *_whole_conditions(trimmed, head),
-            *_decimal_conditions(trimmed),
+            *whole_conditions(layers, trimmed),
+            *decimal_conditions(trimmed),
             *_date_conditions(trimmed),
         ],
         moment_vote_sql(layers, trimmed, first_spelling),
@@ -226,47 +177,11 @@ def _first_candidate_sql(
     return f"CAST(CASE {whens} ELSE {otherwise} END AS UTINYINT)"
 
 
-def _is_like_sql(text: str, pattern: str) -> str:
-    return f"regexp_full_match({text}, {quoting.text_literal(pattern)})"
-
-
-def _whole_conditions(text: str, head: str) -> list[tuple[str, str]]:
-    """When a text is a whole number, by the coarsest step it is a multiple of."""
-    is_whole = _is_like_sql(text, "[+-]?(0|[1-9][0-9]{0,17})(\\.0{1,6})?")
-    return [
-        (f"{is_whole} AND {head} IN ('0', '-0', '+0')", "integer1000"),
-        (f"{is_whole} AND suffix({head}, '000')", "integer1000"),
-        (f"{is_whole} AND suffix({head}, '00')", "integer100"),
-        (f"{is_whole} AND suffix({head}, '0')", "integer10"),
-        (f"{is_whole} AND suffix({head}, '5')", "integer5"),
-        (is_whole, "integer"),
-    ]
-
-
-def _decimal_conditions(text: str) -> list[tuple[str, str]]:
-    """When a text is another number, by the coarsest step it is a multiple of."""
-    whole_part = "[+-]?(0|[1-9][0-9]{0,14})?"
-    # A number written with leading zeros is a code, and so a text.
-    has_zeros = f"regexp_matches({text}, '^[+-]?0[0-9]')"
-    decimals = [
-        (_is_like_sql(text, f"{whole_part}\\.[0-9]{{{places}}}"), f"decimal{places}")
-        for places in range(2, MAX_VOTED_DECIMALS + 1)
-    ]
-    return [
-        (_is_like_sql(text, f"{whole_part}\\.5"), "half"),
-        (_is_like_sql(text, f"{whole_part}\\.[0-9]"), "decimal1"),
-        (_is_like_sql(text, f"{whole_part}\\.(25|50|75|00)"), "quarter"),
-        (_is_like_sql(text, f"{whole_part}\\.[0-9][05]"), "twentieth"),
-        *decimals,
-        (f"{_is_like_sql(text, CELL_NUMBER_PATTERN)} AND NOT {has_zeros}", "real"),
-    ]
-
-
 def _date_conditions(text: str) -> list[tuple[str, str]]:
     """When a text is a day in ISO 8601."""
     # A pattern takes 2024-02-30 for a date: a cast decides.
     is_day = f"TRY_CAST(left({text}, 10) AS DATE) IS NOT NULL"
-    return [(f"{_is_like_sql(text, CELL_DATE_PATTERN)} AND {is_day}", "date")]
+    return [(f"{is_like_sql(text, CELL_DATE_PATTERN)} AND {is_day}", "date")]
 
 
 def _shorten_float_text(stored: StoredColumn) -> StoredColumn:

@@ -13,12 +13,17 @@ from understudy.schema.columns.moment_format import moment_format_of
 
 _EXACT_DECIMAL_DIGITS = 60
 
+WHOLE_POINT = ".0"
+"""What is written behind a whole number whose column has points."""
+
 
 def write_value(column: Column, index: int) -> str:
     """The value at an index of a column's lattice, as the table it came from spells it.
 
     >>> write_value(Real(name="price", decimal=","), 1250)
     '12,50'
+    >>> write_value(Real(name="size", whole_point=False), 700)
+    '7'
     >>> write_value(Date(name="born", format="%d.%m.%Y"), 0)
     '01.01.1970'
     """
@@ -76,14 +81,24 @@ def has_fixed_places(column: Real) -> bool:
 def _plain_number(column: Integer | Real, index: int) -> str:
     exact = decimal_at(column, index)
     if exact is None:
-        return str(column.value_at(index))
+        return _point_whole(column, str(column.value_at(index)))
     assert isinstance(column, Real)
     text = format(exact, "f")
     if has_fixed_places(column) or "." not in text:
-        return text
+        return _point_whole(column, text)
     # As floats are written: at least one decimal.
     stripped = text.rstrip("0")
-    return stripped + "0" if stripped.endswith(".") else stripped
+    text = stripped + "0" if stripped.endswith(".") else stripped
+    return _point_whole(column, text)
+
+
+def _point_whole(column: Integer | Real, text: str) -> str:
+    """A number with the point that its column writes behind whole ones, or without."""
+    if isinstance(column, Integer):
+        return text + WHOLE_POINT if column.whole_point else text
+    whole, _, places = text.partition(".")
+    is_bare = column.whole_point is False and not places.strip("0")
+    return whole if is_bare else text
 
 
 def _as_moment(value: object) -> datetime:

@@ -1,0 +1,156 @@
+"""Numbers that cells vote for: the coarsest step that each is a multiple of, and how it
+is spelled.
+
+A whole number votes for the same step with a point (7.0) and without (7), but for
+different candidates: so the same vote says how whole numbers are spelled. pandas writes
+a point behind those of a column with gaps and of a column of floats; most other programs
+write none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+
+from understudy.schema.columns.cell import CELL_NUMBER_PATTERN
+from understudy.tables.sql import quoting
+from understudy.tables.sql.let_columns import QueryLayers
+
+MAX_VOTED_DECIMALS = 6
+"""Decimals that a vote tells apart; cells with more vote for a real."""
+
+STEP_CANDIDATES: Mapping[str, Fraction] = MappingProxyType(
+    {
+        "integer1000": Fraction(1000),
+        "integer100": Fraction(100),
+        "integer10": Fraction(10),
+        "integer5": Fraction(5),
+        "integer": Fraction(1),
+        "half": Fraction(1, 2),
+        "quarter": Fraction(1, 4),
+        "decimal1": Fraction(1, 10),
+        "twentieth": Fraction(1, 20),
+        **{
+            f"decimal{places}": Fraction(1, 10**places)
+            for places in range(2, MAX_VOTED_DECIMALS + 1)
+        },
+    }
+)
+"""Numbers by the step they are multiples of, coarse before fine. The steps beside the
+powers of ten are those that people round to.
+"""
+
+PLAIN_STEPS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("integer1000", "integer100", "integer10", "integer5"), "integer"
+        ),
+        **dict.fromkeys(
+            ("integer1000.0", "integer100.0", "integer10.0", "integer5.0"), "integer.0"
+        ),
+        "half": "decimal1",
+        **dict.fromkeys(("quarter", "twentieth"), "decimal2"),
+    }
+)
+"""The whole or decimal number that a coarser step is spelled as."""
+
+POINT_SUFFIX = ".0"
+"""How the candidates of whole numbers with a point end."""
+
+WHOLE_CANDIDATES = (
+    "zero",
+    "bit",
+    *(name for name, step in STEP_CANDIDATES.items() if step >= 1),
+)
+"""Whole numbers without a point, by the step they are multiples of."""
+
+POINTED_CANDIDATES = tuple(name + POINT_SUFFIX for name in WHOLE_CANDIDATES)
+"""The same numbers, spelled with a point and zeros."""
+
+SPELLED_PLACES: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("half", "decimal1"), 1),
+        **dict.fromkeys(("quarter", "twentieth", "decimal2"), 2),
+        **{f"decimal{n}": n for n in range(3, MAX_VOTED_DECIMALS + 1)},
+    }
+)
+"""Digits after the point in the texts that vote for a step; those that vote for a whole
+number may have zeros there, or none.
+"""
+
+
+def has_trailing_zeros(elected: str, standing: Collection[str]) -> bool | None:
+    """Whether numbers of the elected step are all spelled with as many decimals: no
+    votes of shorter texts stand out. None where texts cannot tell.
+
+    >>> has_trailing_zeros("decimal2", ["decimal2", "twentieth"])
+    True
+    >>> has_trailing_zeros("decimal2", ["decimal2", "decimal1"])
+    False
+    """
+    places = SPELLED_PLACES.get(elected, 0)
+    if places < 2:
+        return None
+    return all(SPELLED_PLACES.get(vote, places) >= places for vote in standing)
+
+
+def has_whole_point(votes: Mapping[str, int]) -> bool:
+    """Whether more whole numbers are spelled with a point than without.
+
+    >>> has_whole_point({"integer": 40, "integer.0": 3}), has_whole_point({"zero.0": 9})
+    (False, True)
+    """
+    bare = sum(votes.get(name, 0) for name in WHOLE_CANDIDATES)
+    pointed = sum(votes.get(name, 0) for name in POINTED_CANDIDATES)
+    return pointed > bare
+
+
+def whole_conditions(layers: QueryLayers, text: str) -> list[tuple[str, str]]:
+    """When a text is a whole number, by the coarsest step it is a multiple of and
+    whether it has a point.
+    """
+    is_whole = layers.read(is_like_sql(text, "[+-]?(0|[1-9][0-9]{0,17})(\\.0{1,6})?"))
+    is_pointed = layers.read(f"contains({text}, '.')")
+    # The digits before the point decide the step.
+    head = layers.read(f"regexp_extract({text}, '^[+-]?[0-9]*')")
+    # Signed, 0 and 1 are no truth values.
+    steps = [
+        (f"{head} = '0'", "zero"),
+        (f"{head} = '1'", "bit"),
+        (f"{head} IN ('-0', '+0')", "integer1000"),
+        (f"suffix({head}, '000')", "integer1000"),
+        (f"suffix({head}, '00')", "integer100"),
+        (f"suffix({head}, '0')", "integer10"),
+        (f"suffix({head}, '5')", "integer5"),
+        ("true", "integer"),
+    ]
+    bare = [
+        (f"{is_whole} AND NOT {is_pointed} AND {rule}", name) for rule, name in steps
+    ]
+    pointed = [(f"{is_whole} AND {rule}", name + POINT_SUFFIX) for rule, name in steps]
+    return bare + pointed
+
+
+def decimal_conditions(text: str) -> list[tuple[str, str]]:
+    """When a text is another number, by the coarsest step it is a multiple of."""
+    whole_part = "[+-]?(0|[1-9][0-9]{0,14})?"
+    # A number written with leading zeros is a code, and so a text.
+    has_zeros = f"regexp_matches({text}, '^[+-]?0[0-9]')"
+    decimals = [
+        (is_like_sql(text, f"{whole_part}\\.[0-9]{{{places}}}"), f"decimal{places}")
+        for places in range(2, MAX_VOTED_DECIMALS + 1)
+    ]
+    return [
+        (is_like_sql(text, f"{whole_part}\\.5"), "half"),
+        (is_like_sql(text, f"{whole_part}\\.[0-9]"), "decimal1"),
+        (is_like_sql(text, f"{whole_part}\\.(25|50|75|00)"), "quarter"),
+        (is_like_sql(text, f"{whole_part}\\.[0-9][05]"), "twentieth"),
+        *decimals,
+        (f"{is_like_sql(text, CELL_NUMBER_PATTERN)} AND NOT {has_zeros}", "real"),
+    ]
+
+
+def is_like_sql(text: str, pattern: str) -> str:
+    """Whether a text as a whole is like a pattern."""
+    return f"regexp_full_match({text}, {quoting.text_literal(pattern)})"
