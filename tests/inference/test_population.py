@@ -4,51 +4,15 @@ what was not measured is refused.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
-from understudy.accounting import Accounting, Cost, Law
+from kit.noisy_pairs import AGE, INTERCEPT, SEX, draw_people, measure_pairs
 from understudy.errors import Refused
-from understudy.inference.population import infer_population
-from understudy.measurements import Identity, Measurement, Measurements
-from understudy.models.estimates.residuals import PooledResiduals
-from understudy.schema import Categorical, Integer, Schema
-
-SCHEMA = Schema(
-    columns=(
-        Integer(name="age", min=0, max=4, nullable=False),
-        Categorical(name="sex", values=("F", "M"), nullable=False),
-        Integer(name="ill", min=0, max=1, nullable=False),
-    )
-)
-INTERCEPT, AGE, SEX = -1.5, 0.4, 0.6
-"""The coefficients of the population."""
-
-
-def draw_people(rng, rows):
-    age = rng.integers(5, size=rows)
-    sex = rng.integers(2, size=rows)
-    ill = (rng.random(rows) < expit(INTERCEPT + AGE * age + SEX * sex)).astype(int)
-    return {"age": age, "sex": sex, "ill": ill}
-
-
-def measure_pairs(people, rng, deviation, pairs=None):
-    """Noisy counts of every pair; seeded, so that a test means the same each time."""
-    cost = Cost(Accounting.GDP, Fraction(1))
-    measured = []
-    for pair in pairs or list(combinations(people, 2)):
-        sizes = SCHEMA.sizes(pair)
-        counts = np.zeros(sizes, np.int64)
-        np.add.at(counts, tuple(people[name] for name in pair), 1)
-        noisy = counts + np.rint(rng.normal(0, deviation, sizes)).astype(np.int64)
-        maps = tuple(Identity(size) for size in sizes)
-        law = Law.DISCRETE_GAUSSIAN
-        measured.append(Measurement(pair, maps, noisy, law, Fraction(deviation), cost))
-    return PooledResiduals.of(SCHEMA, Measurements(tuple(measured)))
+from understudy.inference.population import InferenceSettings, infer_population
+from understudy.schema import Integer, Schema
 
 
 def test_intervals_hold_where_naive_ones_do_not():
@@ -73,7 +37,9 @@ def test_noise_alone_is_what_a_census_adds():
     rng = np.random.default_rng(2)
     pooled = measure_pairs(draw_people(rng, 4000), rng, 10)
     sample = infer_population(pooled, "ill ~ age").error
-    census = infer_population(pooled, "ill ~ age", population="census").error
+    census = infer_population(
+        pooled, "ill ~ age", settings=InferenceSettings(population="census")
+    ).error
     assert (census < sample).all()
 
 
@@ -101,15 +67,68 @@ def test_a_pair_that_was_not_measured_is_refused_and_named():
         infer_population(pooled, "ill ~ age + sex")
 
 
+def test_an_assumption_widens_what_was_not_measured_and_says_so():
+    rng = np.random.default_rng(4)
+    people = draw_people(rng, 2000)
+    pairs = [("age", "ill"), ("sex", "ill")]
+    assumed = infer_population(
+        measure_pairs(people, rng, 10, pairs),
+        "ill ~ age + sex",
+        settings=InferenceSettings(assume=1.0),
+    )
+    measured = infer_population(measure_pairs(people, rng, 10), "ill ~ age + sex")
+    assert assumed.unmeasured == (("age", "sex"),)
+    assert assumed.basis == ("modelled",) * 3
+    assert measured.basis == ("measured",) * 3
+    assert (assumed.error > 1.5 * measured.error).all()
+    assert "age × sex" in str(assumed)
+    little = infer_population(
+        measure_pairs(people, rng, 10, pairs),
+        "ill ~ age + sex",
+        settings=InferenceSettings(assume=0.01),
+    )
+    assert (little.error < assumed.error).all()
+
+
+def test_a_term_of_two_columns_needs_the_three_together():
+    rng = np.random.default_rng(7)
+    people = draw_people(rng, 2000)
+    pooled = measure_pairs(people, rng, 5)
+    with pytest.raises(Refused, match="age × sex × ill"):
+        infer_population(pooled, "ill ~ age * sex")
+    joint = [*combinations(people, 2), ("age", "sex", "ill")]
+    found = infer_population(measure_pairs(people, rng, 5, joint), "ill ~ age * sex")
+    assert len(found.names) == 4
+
+
+def test_large_numbers_go_by_polynomials_to_the_estimate_of_the_rows():
+    """Two columns of 40 codes have 1,521 contrasts with each other: too many. Sums of
+    products are kept, so least squares comes out as on the rows.
+    """
+    import pandas as pd
+    import statsmodels.formula.api as smf
+
+    rng = np.random.default_rng(8)
+    age = rng.integers(40, size=20_000)
+    pay = np.clip(np.rint(0.4 * age + rng.normal(12, 6, len(age))), 0, 39).astype(int)
+    people = {"age": age, "pay": pay}
+    columns = [Integer(name=name, min=0, max=39, nullable=False) for name in people]
+    schema = Schema(columns=tuple(columns))
+    pooled = measure_pairs(people, rng, 1, schema=schema)
+    found = infer_population(pooled, "pay ~ age")
+    rows = smf.ols("pay ~ age", pd.DataFrame(people)).fit()
+    assert found.smoothed == ("age", "pay")
+    assert found.estimates == pytest.approx(rows.params.to_numpy(), rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
         ({"formula": "ill"}, "write a formula"),
-        ({"formula": "x ~ y"}, "write a formula"),
+        ({"formula": "x ~ y"}, "takes no part"),
         ({"family": "gamma"}, "gaussian"),
-        ({"population": "all"}, "census"),
-        ({"level": 95}, "0.95"),
-        ({"formula": "ill ~ age + nothing"}, "cannot be fitted"),
+        ({"formula": "ill ~ age + nothing"}, "takes no part"),
+        ({"formula": "ill ~ nothing(age)"}, "cannot be fitted"),
     ],
 )
 def test_refusals_name_the_remedy(wish, said):
@@ -120,9 +139,24 @@ def test_refusals_name_the_remedy(wish, said):
         infer_population(pooled, facts.pop("formula"), **facts)
 
 
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ({"population": "all"}, "census"),
+        ({"level": 95}, "0.95"),
+        ({"assume": 0.0}, "assume"),
+    ],
+)
+def test_settings_are_refused(wish, said):
+    with pytest.raises(Refused, match=said):
+        InferenceSettings(**wish)
+
+
 def test_what_is_shown_strikes_the_naive_interval_out():
     rng = np.random.default_rng(6)
     pooled = measure_pairs(draw_people(rng, 500), rng, 10)
     got = infer_population(pooled, "ill ~ age")
     assert "<s>" in got._repr_html_()
-    assert "every pair" in str(got)
+    assert "\N{COMBINING LONG STROKE OVERLAY}" in str(got)
+    assert "sampling and noise" in str(got)
+    assert got.to_dict()["estimates"][0]["basis"] == "measured"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -21,19 +20,8 @@ from understudy.inference.combining_rules import (
     combine_estimates,
 )
 from understudy.inference.copies import refuse_unruled_copies
-from understudy.inference.libraries import (
-    import_families,
-    import_formulas,
-    import_pandas,
-)
-
-REGRESSION_FAMILIES = ("gaussian", "binomial", "probit", "poisson")
-"""Families of models that a formula can be fitted with."""
-
-MAX_ERROR_OVER_MEDIAN = 100.0
-"""A standard error beyond this many times the median over the copies comes from a fit
-that diverged (separation).
-"""
+from understudy.inference.libraries import import_pandas
+from understudy.inference.regression import MAX_ERROR_OVER_MEDIAN, fit_regression
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,54 +231,11 @@ def read_fit(result: Any) -> CopyFit:
 
 def make_formula_estimator(formula: str, family: str) -> Callable[[Any], Any]:
     """The function that fits a formula of this family on a frame."""
-    if family not in REGRESSION_FAMILIES:
-        raise Refused(f"analyse: the family is one of {', '.join(REGRESSION_FAMILIES)}")
-    formulas, families = import_formulas(), import_families()
 
     def fit(frame: Any) -> Any:
-        data = _with_numeric_response(frame, formula, family)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                if family == "gaussian":
-                    return formulas.ols(formula, data).fit()
-                return formulas.glm(
-                    formula, data, family=_make_family(families, family)
-                ).fit()
-        except Exception as error:
-            # What statsmodels says may quote a cell.
-            raise Refused(
-                f"analyse: the formula cannot be fitted ({type(error).__name__}). Check"
-                " its columns and family"
-            ) from None
+            return fit_regression(formula, frame, family)
+        except Refused as refusal:
+            raise Refused(f"analyse: {refusal}") from None
 
     return fit
-
-
-def _make_family(families: Any, family: str) -> Any:
-    if family == "poisson":
-        return families.Poisson()
-    if family == "probit":
-        # Through a generalised linear model, as R does: errors of the expected
-        # information, not of the observed one.
-        return families.Binomial(families.links.Probit())
-    return families.Binomial()
-
-
-def _with_numeric_response(frame: Any, formula: str, family: str) -> Any:
-    """The frame; a response of two labels or truth values becomes 0 and 1."""
-    response = formula.split("~")[0].strip()
-    if family not in ("binomial", "probit") or response not in frame:
-        return frame
-    column = frame[response]
-    pandas = import_pandas()
-    if pandas.api.types.is_numeric_dtype(column) and column.dtype != bool:
-        return frame
-    levels = sorted(column.dropna().unique())
-    if len(levels) != 2:
-        raise Refused(
-            f'analyse: column "{response}" has {len(levels)} values; a {family} response'
-            " has two"
-        )
-    numeric = column.map({levels[0]: 0.0, levels[1]: 1.0}).astype(float)
-    return frame.assign(**{response: numeric})

@@ -13,21 +13,23 @@ covariance. This is the Laplace approximation of Räisä, Jälkö, Kaski, Honkel
 contrasts that are independent of each other.
 
 It holds where every pair of the columns was measured. For a pair that was not, the model
-says that it has no association of its own: no interval can be right about that.
+says that it has no association of its own: no interval can be right about that. Whoever
+assumes how large it may be gets contrasts of it with that prior and no observation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, helmert
+from scipy.linalg import cho_factor, cho_solve
 
 from understudy.errors import Refused
+from understudy.inference.contrasts import ObservedContrasts, collect_contrasts
 from understudy.measurements import Clique
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Schema
@@ -35,103 +37,170 @@ from understudy.schema import Schema
 MAX_FORMULA_CELLS = 1 << 16
 """Cells of the columns of a formula: a model of more takes minutes."""
 
-MAX_FORMULA_CONTRASTS = 2_000
-"""Contrasts of a model: its information matrix is inverted."""
-
-PRIOR_DEVIATIONS = {1: 10.0, 2: 5.0, 3: 2.5}
-"""Prior standard deviation of a contrast of one, two and three columns, in logarithms of
-a share: so wide that data of a hundred rows decide, and cells without rows stay finite.
-"""
-
 MAX_MODE_STEPS = 60
 """Gauss–Newton steps; six to twenty are usual."""
 
 MAX_STEP_HALVINGS = 20
 """Halvings of a step that leads away from what is observed."""
 
-MODE_TOLERANCE = 1e-5
-"""Change of a contrast, in logarithms of a share, below which the mode is found: a
-thousandth of the smallest standard error that matters.
+MODE_TOLERANCE = 0.005
+"""Length of a step, in standard errors of all contrasts together, below which the mode
+is found: no interval moves visibly by that.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class ContrastModel:
-    """The fitted shares of all cells, the contrasts, and the covariance of λ."""
+    """The fitted shares of all cells, the contrasts, and the mode of λ with its
+    covariance. `is_assumed` marks contrasts that were not measured.
+    """
 
     columns: Clique
     shape: tuple[int, ...]
     shares: NDArray[np.float64]
-    contrasts: NDArray[np.float64]
+    found: ObservedContrasts
+    possible: NDArray[np.bool_]
+    rates: NDArray[np.float64]
     covariance: NDArray[np.float64]
     rows: float
+    is_census: bool
 
     def propagate(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
         """The covariance of estimates whose change with the shares is `influence`: one
         row a cell, one column an estimate.
         """
-        mean = self.shares @ self.contrasts
-        slope = (influence * self.shares[:, None]).T @ (self.contrasts - mean)
+        slope = self._slope_of(influence)
         spread: NDArray[np.float64] = slope @ self.covariance @ slope.T
         return spread
 
+    def find_assumed_parts(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The part of each estimate's variance that would be gone if what was assumed
+        were known.
+        """
+        is_assumed = self.found.is_assumed
+        if not is_assumed.any():
+            return np.zeros(influence.shape[1])
+        moved = self._slope_of(influence) @ self.covariance
+        total = np.diag(self.propagate(influence))
+        # Measured contrasts follow the assumed ones, as what was measured stays as it is.
+        shared = moved[:, is_assumed]
+        block = self.covariance[np.ix_(is_assumed, is_assumed)]
+        explained = (shared * np.linalg.solve(block, shared.T).T).sum(axis=1)
+        return np.asarray(explained / np.maximum(total, np.finfo(float).tiny))
 
-@dataclass(frozen=True, eq=False)
-class _Contrasts:
-    """The contrasts of the measured sets: of the cells, as observed, and their noise."""
+    def _slope_of(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
+        mean = self.shares @ self.found.matrix
+        slope: NDArray[np.float64] = (influence * self.shares[:, None]).T @ (
+            self.found.matrix - mean
+        )
+        return slope
 
-    matrix: NDArray[np.float64]
-    observed: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    prior_precision: NDArray[np.float64]
+    def draw_shares(self, rng: Generator) -> NDArray[np.float64]:
+        """The shares of all cells, drawn from what is known of them."""
+        root = np.linalg.cholesky(self.covariance)
+        rates = self.rates + root @ rng.standard_normal(len(self.rates))
+        return _shares_of(self.found, rates, self.possible)
+
+    def refit_noise(self, noise: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The shares that would have been fitted had the model been the population, and
+        the contrasts been off by `noise`.
+        """
+        expected = self.rows * (self.shares @ self.found.matrix)
+        moved = replace(self.found, observed=expected + noise)
+        rates = _find_mode(moved, self.rates, self.possible, self.rows, self.is_census)
+        return _shares_of(moved, rates, self.possible)
+
+    def draw_noise(self, rng: Generator) -> NDArray[np.float64]:
+        """Noise and sampling error of all contrasts; none of those not measured."""
+        weight = 0.0 if self.is_census else self.rows
+        spread = weight * _spread_of(self.found, self.shares) + self.found.noise
+        is_measured = ~self.found.is_assumed
+        root = np.linalg.cholesky(spread[np.ix_(is_measured, is_measured)])
+        noise = np.zeros(len(self.rates))
+        noise[is_measured] = root @ rng.standard_normal(int(is_measured.sum()))
+        return noise
 
 
-def list_unmeasured_pairs(pooled: PooledResiduals, columns: Clique) -> list[Clique]:
-    """The pairs of columns of which nothing but their single columns was measured."""
-    return [pair for pair in combinations(columns, 2) if not pooled.is_measured(pair)]
+def list_unmeasured(pooled: PooledResiduals, cliques: Iterable[Clique]) -> list[Clique]:
+    """The cliques that have a part which was not measured."""
+    return [clique for clique in cliques if not pooled.is_measured(clique)]
 
 
 def fit_contrasts(
-    pooled: PooledResiduals, columns: Clique, *, is_census: bool = False
+    pooled: PooledResiduals,
+    columns: Clique,
+    *,
+    is_census: bool = False,
+    assumed: Sequence[Clique] = (),
+    assumed_deviation: float = 1.0,
 ) -> ContrastModel:
-    """The model of these columns, whose pairs were all measured. For a census the people
-    in the table are all there are: no sampling error is added.
+    """The model of these columns. For a census the people in the table are all there
+    are: no sampling error is added. Contrasts of the sets in `assumed`, none of which
+    was measured, have this prior standard deviation.
     """
     schema = pooled.schema
     shape = schema.sizes(columns)
-    cells = math.prod(shape)
-    if cells > MAX_FORMULA_CELLS:
-        raise Refused(
-            f"infer: the columns have {cells:,} cells together; at most"
-            f" {MAX_FORMULA_CELLS:,} can be modelled. Name fewer columns"
-        )
-    found = _collect_contrasts(pooled, columns, shape)
-    possible = _possible_cells(schema, columns, shape)
+    refuse_large_formula(schema, columns)
     rows = max(pooled.total, 1.0)
-    weight = 0.0 if is_census else rows
-    rates = np.zeros(len(found.observed))
-    for _ in range(MAX_MODE_STEPS):
-        moved = _climb_step(found, rates, possible, rows, weight)
-        change = float(np.abs(moved - rates).max())
-        rates = moved
-        if change < MODE_TOLERANCE:
-            break
+    found = collect_contrasts(pooled, columns, assumed, assumed_deviation, rows)
+    possible = _possible_cells(schema, columns, shape)
+    start = np.zeros(len(found.observed))
+    rates = _find_mode(found, start, possible, rows, is_census)
     shares = _shares_of(found, rates, possible)
+    weight = 0.0 if is_census else rows
     information, _ = _weigh_miss(found, rates, shares, rows, weight)
     covariance = np.linalg.inv(information).astype(np.float64)
-    return ContrastModel(columns, shape, shares, found.matrix, covariance, rows)
+    return ContrastModel(
+        columns=columns,
+        shape=shape,
+        shares=shares,
+        found=found,
+        possible=possible,
+        rates=rates,
+        covariance=(covariance + covariance.T) / 2,
+        rows=rows,
+        is_census=is_census,
+    )
+
+
+def refuse_large_formula(schema: Schema, columns: Clique) -> None:
+    """Refuse columns whose cells no model here can hold."""
+    cells = math.prod(schema.sizes(columns))
+    if cells > MAX_FORMULA_CELLS:
+        raise Refused(
+            f"the columns of the formula have {cells:,} cells together; at most"
+            f" {MAX_FORMULA_CELLS:,} can be modelled. Name fewer columns, or declare"
+            " wider bins in the schema"
+        )
+
+
+def _find_mode(
+    found: ObservedContrasts,
+    start: NDArray[np.float64],
+    possible: NDArray[np.bool_],
+    rows: float,
+    is_census: bool,
+) -> NDArray[np.float64]:
+    weight = 0.0 if is_census else rows
+    rates = start
+    for _ in range(MAX_MODE_STEPS):
+        rates, length = _climb_step(found, rates, possible, rows, weight)
+        if length < MODE_TOLERANCE:
+            break
+    return rates
 
 
 def _climb_step(
-    found: _Contrasts,
+    found: ObservedContrasts,
     rates: NDArray[np.float64],
     possible: NDArray[np.bool_],
     rows: float,
     weight: float,
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], float]:
     """λ after one Gauss–Newton step, halved until it is nearer to the observed
     contrasts. The covariance that weighs the distance stays that of the start: the
-    estimate solves unbiased equations, and a wide spread explains nothing.
+    estimate solves unbiased equations, and a wide spread explains nothing. Also the
+    length of the step in standard errors.
     """
     shares = _shares_of(found, rates, possible)
     information, pull = _weigh_miss(found, rates, shares, rows, weight)
@@ -150,59 +219,9 @@ def _climb_step(
     for halving in range(MAX_STEP_HALVINGS):
         tried = rates + step / 2**halving
         if distance(tried) < here:
-            return np.asarray(tried)
-    return rates
-
-
-def _collect_contrasts(
-    pooled: PooledResiduals, columns: Clique, shape: tuple[int, ...]
-) -> _Contrasts:
-    matrices, observed, noises, priors = [], [], [], []
-    # Scaled so that a contrast has mean square 1 over the cells, whatever their number.
-    bases = {
-        name: helmert(size) * math.sqrt(size)
-        for name, size in zip(columns, shape, strict=True)
-    }
-    for order in range(1, 4):
-        for tau in combinations(columns, order):
-            values = pooled.part_values(tau)
-            if values is None or min(pooled.schema.sizes(tau)) < 2:
-                continue
-            basis = _join_bases(
-                bases[name] if name in tau else np.ones((1, size))
-                for name, size in zip(columns, shape, strict=True)
-            )
-            own_basis = _join_bases(bases[name] for name in tau)
-            matrices.append(basis.T)
-            observed.append(own_basis @ values.ravel())
-            noises.append(own_basis @ pooled.part_covariance(tau) @ own_basis.T)
-            priors.append(np.full(len(basis), PRIOR_DEVIATIONS[order] ** -2))
-    count = sum(len(part) for part in observed)
-    if count > MAX_FORMULA_CONTRASTS:
-        raise Refused(
-            f"infer: the columns have {count:,} contrasts together; at most"
-            f" {MAX_FORMULA_CONTRASTS:,} can be modelled. Name fewer columns"
-        )
-    noise = np.zeros((count, count))
-    start = 0
-    for block in noises:
-        end = start + len(block)
-        noise[start:end, start:end] = block
-        start = end
-    return _Contrasts(
-        np.column_stack(matrices),
-        np.concatenate(observed),
-        noise,
-        np.concatenate(priors),
-    )
-
-
-def _join_bases(bases: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The basis of all columns together: every product of one contrast of each."""
-    joint = np.ones((1, 1))
-    for basis in bases:
-        joint = np.kron(joint, basis).astype(np.float64)
-    return joint
+            length = math.sqrt(max(float(step @ information @ step), 0.0)) / 2**halving
+            return np.asarray(tried), length
+    return rates, 0.0
 
 
 def _possible_cells(
@@ -215,7 +234,7 @@ def _possible_cells(
 
 
 def _shares_of(
-    found: _Contrasts, rates: NDArray[np.float64], possible: NDArray[np.bool_]
+    found: ObservedContrasts, rates: NDArray[np.float64], possible: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     logs = np.where(possible, found.matrix @ rates, -np.inf)
     weights = np.exp(logs - logs.max())
@@ -223,7 +242,9 @@ def _shares_of(
     return shares
 
 
-def _spread_of(found: _Contrasts, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spread_of(
+    found: ObservedContrasts, shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Covariance of the contrasts of one person."""
     mean = shares @ found.matrix
     centered = found.matrix - mean
@@ -232,7 +253,7 @@ def _spread_of(found: _Contrasts, shares: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _weigh_miss(
-    found: _Contrasts,
+    found: ObservedContrasts,
     rates: NDArray[np.float64],
     shares: NDArray[np.float64],
     rows: float,

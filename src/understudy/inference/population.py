@@ -1,4 +1,4 @@
-"""Estimates and intervals for a population, from a private release alone.
+"""Regressions for a population, from a private release alone.
 
 A generalised linear model is fitted on the cells of a model of the formula's columns
 (contrast_model.py), each cell weighted by its share. How the coefficients change with
@@ -9,27 +9,28 @@ spent.
 
 from __future__ import annotations
 
-import re
-import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from understudy.errors import Refused
 from understudy.inference.contrast_model import (
     ContrastModel,
     fit_contrasts,
-    list_unmeasured_pairs,
+    list_unmeasured,
 )
-from understudy.inference.libraries import (
-    import_families,
-    import_formulas,
-    import_pandas,
+from understudy.inference.libraries import import_pandas
+from understudy.inference.population_estimate import (
+    MEASURED_BASIS,
+    MODELLED_BASIS,
+    PopulationEstimate,
 )
+from understudy.inference.regression import fit_regression
+from understudy.measurements import Clique
+from understudy.measurements.regression_formula import RegressionFormula
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Boolean, Lattice, Schema
 from understudy.schema.predicates.comparable import scale_step_of
@@ -37,84 +38,40 @@ from understudy.schema.predicates.comparable import scale_step_of
 POPULATION_KINDS = ("sample", "census")
 """Whether the people in the table are a sample of the population, or all of it."""
 
-INFERENCE_FAMILIES = ("gaussian", "binomial", "poisson")
+INFERENCE_FAMILIES = ("gaussian", "binomial", "logit", "poisson")
 """Families whose link is canonical, for which the change of coefficients is simple."""
 
+MIN_MODELLED_PART = 0.01
+"""Part of a variance that comes from an assumption from which an estimate is called
+modelled: less moves no interval visibly.
+"""
 
-@dataclass(frozen=True, eq=False)
-class PopulationEstimate:
-    """Coefficients with intervals for the population.
 
-    `naive_error` is what one synthetic table read as real rows would claim.
+@dataclass(frozen=True, kw_only=True)
+class InferenceSettings:
+    """For whom intervals are, how often they hold, and how large an association may be
+    that was not measured: the standard deviation of its contrasts in logarithms of a
+    share, or None to refuse.
     """
 
-    names: tuple[str, ...]
-    estimates: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    naive_error: NDArray[np.float64]
-    formula: str
-    population: str
-    level: float
+    population: str = "sample"
+    level: float = 0.95
+    assume: float | None = None
 
-    @property
-    def error(self) -> NDArray[np.float64]:
-        """Standard errors, of noise and of sampling together."""
-        return np.sqrt(np.diag(self.covariance))
-
-    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Both ends of the intervals."""
-        width = float(ndtri((1 + self.level) / 2)) * self.error
-        return self.estimates - width, self.estimates + width
-
-    def to_frame(self) -> Any:
-        """A pandas frame with one row a coefficient."""
-        low, high = self.interval()
-        width = float(ndtri((1 + self.level) / 2)) * self.naive_error
-        return import_pandas().DataFrame(
-            {
-                "estimate": self.estimates,
-                "std_error": self.error,
-                "low": low,
-                "high": high,
-                "basis": "measured",
-                "naive_low": self.estimates - width,
-                "naive_high": self.estimates + width,
-            },
-            index=list(self.names),
-        )
-
-    def __str__(self) -> str:
-        low, high = self.interval()
-        width = max(len(name) for name in self.names)
-        lines = [
-            f"{name:<{width}}  {q:10.4g}  ({a:.4g}, {b:.4g})"
-            for name, q, a, b in zip(self.names, self.estimates, low, high, strict=True)
-        ]
-        return "\n".join([*lines, self._describe_basis()])
-
-    def _describe_basis(self) -> str:
-        what = "sampling and noise" if self.population == "sample" else "noise"
-        return (
-            f"{self.formula}: {self.level:.0%} intervals that hold for {what}; every"
-            " pair of the columns was measured."
-        )
-
-    def _repr_html_(self) -> str:
-        low, high = self.interval()
-        wide = float(ndtri((1 + self.level) / 2)) * self.naive_error
-        rows = [
-            f"<tr><th>{escape(name)}</th><td>{q:.4g}</td><td>{a:.4g} to {b:.4g}</td>"
-            f"<td><s>{q - w:.4g} to {q + w:.4g}</s></td></tr>"
-            for name, q, a, b, w in zip(
-                self.names, self.estimates, low, high, wide, strict=True
+    def __post_init__(self) -> None:
+        if self.population not in POPULATION_KINDS:
+            raise Refused(f"infer: the population is {' or '.join(POPULATION_KINDS)}")
+        if not 0 < self.level < 1:
+            raise Refused("infer: `level` lies between 0 and 1, such as 0.95")
+        if self.assume is not None and not 0 < self.assume <= MAX_ASSUMED_DEVIATION:
+            raise Refused(
+                "infer: `assume` is the size that an association may have which was not"
+                f" measured: above 0 and at most {MAX_ASSUMED_DEVIATION:g}, such as 1"
             )
-        ]
-        head = (
-            "<tr><th></th><th>estimate</th><th>interval</th>"
-            "<th>one synthetic table read as real</th></tr>"
-        )
-        text = escape(self._describe_basis())
-        return f"<table>{head}{''.join(rows)}</table><p>{text}</p>"
+
+
+MAX_ASSUMED_DEVIATION = 10.0
+"""Largest assumed deviation of a contrast: already a factor of 20,000 between shares."""
 
 
 def infer_population(
@@ -122,64 +79,98 @@ def infer_population(
     formula: str,
     *,
     family: str = "gaussian",
-    population: str = "sample",
-    level: float = 0.95,
+    settings: InferenceSettings | None = None,
 ) -> PopulationEstimate:
     """Coefficients of a formula for the population, from pooled measurements."""
+    chosen = settings or InferenceSettings()
     if family not in INFERENCE_FAMILIES:
         raise Refused(f"infer: the family is one of {', '.join(INFERENCE_FAMILIES)}")
-    if population not in POPULATION_KINDS:
-        raise Refused(f"infer: the population is {' or '.join(POPULATION_KINDS)}")
-    if not 0 < level < 1:
-        raise Refused("infer: `level` lies between 0 and 1, such as 0.95")
-    columns = find_formula_columns(pooled.schema, formula)
-    refuse_unmeasured(pooled, columns)
-    model = fit_contrasts(pooled, columns, is_census=population == "census")
-    frame, is_complete = make_cell_frame(pooled.schema, model)
-    names, estimates, bread, scores = _fit_cells(
-        formula, family, frame, model.shares, is_complete
+    try:
+        read = RegressionFormula.parse(formula, list(pooled.schema))
+        model, unmeasured = model_columns(pooled, read.cliques(), chosen)
+        regression = CellRegression.of(pooled.schema, model, formula, family)
+    except Refused as refusal:
+        raise Refused(f"infer: {refusal}") from None
+    return finish_estimate(
+        model,
+        regression.names,
+        regression.estimates,
+        regression.influence(),
+        settings=chosen,
+        title=formula,
+        unmeasured=unmeasured,
     )
-    influence = np.zeros((len(model.shares), len(names)))
-    influence[is_complete] = scores @ bread.T
+
+
+def model_columns(
+    pooled: PooledResiduals, cliques: Sequence[Clique], settings: InferenceSettings
+) -> tuple[ContrastModel, tuple[Clique, ...]]:
+    """The model of all columns of some cliques, and which of them were not measured:
+    refused unless something is assumed about these.
+    """
+    wanted = {name for clique in cliques for name in clique}
+    columns = tuple(name for name in pooled.schema if name in wanted)
+    unmeasured = tuple(list_unmeasured(pooled, cliques))
+    alone = list_unmeasured(pooled, [(name,) for name in columns])
+    if alone:
+        raise Refused(
+            f"the release did not measure column {alone[0][0]}, so nothing can be said"
+            " of it. Leave it out"
+        )
+    if unmeasured and settings.assume is None:
+        raise Refused(_describe_unmeasured(unmeasured))
+    model = fit_contrasts(
+        pooled,
+        columns,
+        is_census=settings.population == "census",
+        assumed=unmeasured,
+        assumed_deviation=settings.assume or 1.0,
+    )
+    return model, unmeasured
+
+
+def _describe_unmeasured(unmeasured: Sequence[Clique]) -> str:
+    """Why nothing can be said: the intervals would claim that these columns do not go
+    together.
+    """
+    named = ", ".join(" × ".join(clique) for clique in unmeasured[:5])
+    return (
+        f"the release did not measure {named}, so no interval of this formula would"
+        ' hold. Ask for a release with the workload "model=" and this formula, leave a'
+        " column out, or widen the intervals by what you assume (assume=1)"
+    )
+
+
+def finish_estimate(
+    model: ContrastModel,
+    names: tuple[str, ...],
+    estimates: NDArray[np.float64],
+    influence: NDArray[np.float64],
+    *,
+    settings: InferenceSettings,
+    title: str,
+    unmeasured: tuple[Clique, ...],
+    is_ratio: bool = False,
+) -> PopulationEstimate:
+    """Estimates with the uncertainty that the model's shares give them."""
+    parts = model.find_assumed_parts(influence)
+    basis = [
+        MODELLED_BASIS if part > MIN_MODELLED_PART else MEASURED_BASIS for part in parts
+    ]
     # What an analyst would compute who takes n synthetic rows for real ones.
-    kept = model.shares[is_complete][:, None]
-    naive = bread @ ((scores * kept).T @ scores) @ bread.T / model.rows
+    naive = (influence**2 * model.shares[:, None]).sum(axis=0) / model.rows
     return PopulationEstimate(
         names=names,
         estimates=estimates,
         covariance=model.propagate(influence),
-        naive_error=np.sqrt(np.diag(naive)),
-        formula=formula,
-        population=population,
-        level=level,
-    )
-
-
-def find_formula_columns(schema: Schema, formula: str) -> tuple[str, ...]:
-    """The columns that a formula names, in the schema's order."""
-    words = set(re.findall(r"\w+", formula))
-    quoted = set(re.findall(r"Q\([\"'](.+?)[\"']\)", formula))
-    columns = tuple(name for name in schema if name in words | quoted)
-    if not columns or "~" not in formula:
-        raise Refused(
-            "infer: write a formula of the release's columns, such as"
-            ' "income ~ age + sex"'
-        )
-    return columns
-
-
-def refuse_unmeasured(pooled: PooledResiduals, columns: tuple[str, ...]) -> None:
-    """Refuse columns of which a pair was never measured: nothing is known of how they
-    go together, and an interval would claim that they do not.
-    """
-    unmeasured = list_unmeasured_pairs(pooled, columns)
-    if not unmeasured and all(pooled.is_measured((name,)) for name in columns):
-        return
-    named = ", ".join(f"{one} × {two}" for one, two in unmeasured[:5])
-    raise Refused(
-        f"infer: the release did not measure {named or 'a column of the formula'}, so no"
-        " interval of this formula would hold. Leave a column out, or make a release"
-        ' that measures all pairs (synthesizer "gaussian", workload "pairs")'
+        naive_error=np.sqrt(naive),
+        title=title,
+        population=settings.population,
+        level=settings.level,
+        basis=tuple(basis),
+        unmeasured=unmeasured,
+        smoothed=model.found.smoothed,
+        is_ratio=is_ratio,
     )
 
 
@@ -194,13 +185,17 @@ def make_cell_frame(
     is_complete = np.ones(len(model.shares), np.bool_)
     values: dict[str, Any] = {}
     for name, code in zip(model.columns, codes, strict=True):
-        codec = schema.codecs[name]
-        is_complete &= codec.is_value[code]
-        values[name] = _cell_values(schema, name)[code]
+        is_value = schema.codecs[name].is_value
+        is_complete &= is_value[code]
+        held = list_cell_values(schema, name)
+        values[name] = held[code]
+        if held.dtype == object:
+            ranks = np.where(is_value[code], code, -1)
+            values[name] = pandas.Categorical.from_codes(ranks, held[is_value])
     return pandas.DataFrame(values)[is_complete], is_complete
 
 
-def _cell_values(schema: Schema, name: str) -> NDArray[Any]:
+def list_cell_values(schema: Schema, name: str) -> NDArray[Any]:
     """What each code of a column stands for in a regression."""
     column, codec = schema[name], schema.codecs[name]
     if isinstance(column, Lattice):
@@ -212,61 +207,68 @@ def _cell_values(schema: Schema, name: str) -> NDArray[Any]:
     return np.array(codec.labels(), dtype=object)
 
 
-def _fit_cells(
-    formula: str,
-    family: str,
-    frame: Any,
-    shares: NDArray[np.float64],
-    is_complete: NDArray[np.bool_],
-) -> tuple[
-    tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
-]:
-    """Names, coefficients, inverse information and the score of each complete cell."""
-    weights = shares[is_complete]
-    data = _with_binary_response(frame, formula, family)
-    formulas, families = import_formulas(), import_families()
-    kinds = {
-        "gaussian": families.Gaussian,
-        "binomial": families.Binomial,
-        "poisson": families.Poisson,
-    }
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = formulas.glm(
-                formula, data, family=kinds[family](), freq_weights=weights
-            )
-            result = fitted.fit()
-    except Exception as error:
-        raise Refused(
-            f"infer: the formula cannot be fitted ({type(error).__name__}). Check its"
-            " columns and family"
-        ) from None
-    design = np.asarray(fitted.exog)
-    mean = np.asarray(result.fittedvalues)
-    spread = {
-        "gaussian": np.ones_like(mean),
-        "binomial": mean * (1 - mean),
-        "poisson": mean,
-    }[family]
-    scores = design * (np.asarray(fitted.endog) - mean)[:, None]
-    bread = np.linalg.inv((design * (weights * spread)[:, None]).T @ design)
-    names = tuple(str(name) for name in fitted.exog_names)
-    return names, np.asarray(result.params), bread, scores
+@dataclass(frozen=True, eq=False)
+class CellRegression:
+    """A regression on the complete cells of a model, weighted by their shares."""
 
+    names: tuple[str, ...]
+    estimates: NDArray[np.float64]
+    design: NDArray[np.float64]
+    response: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    is_complete: NDArray[np.bool_]
+    family: str
 
-def _with_binary_response(frame: Any, formula: str, family: str) -> Any:
-    """The frame; a response of two labels becomes 0 and 1 in the order of the schema."""
-    response = formula.split("~")[0].strip()
-    if family != "binomial" or response not in frame:
-        return frame
-    column = frame[response]
-    if column.dtype != object:
-        return frame
-    levels = list(dict.fromkeys(column))
-    if len(levels) != 2:
-        raise Refused(
-            f'infer: column "{response}" has {len(levels)} labels; a binomial response'
-            " has two"
+    @classmethod
+    def of(
+        cls, schema: Schema, model: ContrastModel, formula: str, family: str
+    ) -> CellRegression:
+        """Fit a formula on the cells of a model."""
+        frame, is_complete = make_cell_frame(schema, model)
+        weights = model.shares[is_complete]
+        result = fit_regression(formula, frame, family, weights=weights)
+        fitted = result.model
+        return cls(
+            names=tuple(str(name) for name in fitted.exog_names),
+            estimates=np.asarray(result.params, np.float64),
+            design=np.asarray(fitted.exog),
+            response=np.asarray(fitted.endog),
+            weights=weights,
+            is_complete=is_complete,
+            family=family,
         )
-    return frame.assign(**{response: (column == levels[1]).astype(float)})
+
+    def influence(self) -> NDArray[np.float64]:
+        """How the coefficients change with the share of each cell."""
+        mean, spread = _INVERSE_LINKS[self.family](self.design @ self.estimates)
+        scores = self.design * (self.response - mean)[:, None]
+        information = (self.design * (self.weights * spread)[:, None]).T @ self.design
+        found = np.zeros((len(self.is_complete), len(self.names)))
+        found[self.is_complete] = np.linalg.solve(information, scores.T).T
+        return found
+
+
+Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _identity_moments(predictor: NDArray[np.float64]) -> Moments:
+    return predictor, np.ones_like(predictor)
+
+
+def _logistic_moments(predictor: NDArray[np.float64]) -> Moments:
+    mean = 1 / (1 + np.exp(-predictor))
+    return mean, mean * (1 - mean)
+
+
+def _exponential_moments(predictor: NDArray[np.float64]) -> Moments:
+    mean = np.exp(predictor)
+    return mean, mean
+
+
+_INVERSE_LINKS: dict[str, Callable[[NDArray[np.float64]], Moments]] = {
+    "gaussian": _identity_moments,
+    "binomial": _logistic_moments,
+    "logit": _logistic_moments,
+    "poisson": _exponential_moments,
+}
+"""The mean and its slope at a linear predictor."""

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import Refused
-from understudy.inference.population import PopulationEstimate, infer_population
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable
 from understudy.releases.answers.answer import Answer, answer_question
@@ -25,7 +24,7 @@ from understudy.releases.answers.query_answer import answer_query, is_query
 from understudy.releases.answers.question import Question
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.card.recoded_columns import recoding_lines
-from understudy.releases.contents import ReleaseContents, ReleaseKind
+from understudy.releases.contents import ReleaseKind
 from understudy.releases.file import archive
 from understudy.releases.output.batches import report_written
 from understudy.releases.output.frames import default_kind, to_frame
@@ -35,6 +34,7 @@ from understudy.releases.output.tidy import (
     tidy_tables,
 )
 from understudy.releases.output.write import write_parts, write_rows
+from understudy.releases.population_answers import PopulationAnswers
 from understudy.releases.sampling import (
     SAMPLE_BATCH_ROWS,
     draw_batches,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Release(ReleaseContents):
+class Release(PopulationAnswers):
     """What a custodian hands out.
 
     >>> from understudy.models import ProductModel
@@ -245,31 +245,6 @@ class Release(ReleaseContents):
             return answer_query(self.evidence, question)
         assert not isinstance(question, Query)
         return answer_question(self.evidence, question)  # type: ignore[arg-type]
-
-    def infer(
-        self,
-        formula: str,
-        *,
-        family: str = "gaussian",
-        population: str = "sample",
-        level: float = 0.95,
-    ) -> PopulationEstimate:
-        """Coefficients of a formula with intervals for the population, at no cost.
-
-        They come from the measurements, not from synthetic rows: the noise is known, so
-        the intervals hold. `family` is `gaussian`, `binomial` or `poisson`. The people in
-        the table are a `sample` of the population, or all of it (`census`). Every pair
-        of the formula's columns must have been measured; otherwise it is refused.
-        Numbers stand at the middle of their bins. A formula is code to statsmodels: take
-        none from a stranger.
-        """
-        return infer_population(
-            self.evidence.least_squares,
-            formula,
-            family=family,
-            population=population,
-            level=level,
-        )
 
     # -- files
 

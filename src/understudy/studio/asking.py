@@ -73,6 +73,15 @@ def text_of(body: Mapping[str, object], key: str, default: str = "") -> str:
     return default if value is None else str(value)
 
 
+def workload_of_text(text: str) -> tuple[str, ...]:
+    """The targets of a workload as the page's field has them, separated by semicolons.
+
+    >>> workload_of_text("label=ill; model=ill~age")
+    ('label=ill', 'model=ill~age')
+    """
+    return tuple(target.strip() for target in text.split(";") if target.strip())
+
+
 def row_count_of(found: object) -> int | None:
     """The whole number somebody typed, or none.
 

@@ -50,6 +50,7 @@ class Job:
     delta: str | None
     synthesizer: str
     options: dict[str, str] = field(default_factory=dict)
+    workload: tuple[str, ...] = ()
     seed: int | None = None
     look: bool = True
     risk: bool = True
@@ -137,6 +138,7 @@ class Job:
             epsilon=self.epsilon,
             delta=self.delta,
             synthesizer=make(self.synthesizer, **self.options),
+            workload=self.workload,
             # Without one, an account is opened beside the table, under its name.
             ledger=self.ledger if has_ledger else None,
             anyway=self.anyway,

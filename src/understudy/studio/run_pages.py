@@ -26,7 +26,7 @@ from understudy.releases.explanation.picture import draw_gains
 from understudy.releases.summary import RunSummary
 from understudy.reports.signoff import sign_off
 from understudy.schema import dump_schema
-from understudy.studio.asking import read_body, run_in_thread, text_of
+from understudy.studio.asking import read_body, run_in_thread, text_of, workload_of_text
 from understudy.studio.graph import draw_network, find_measured_pairs
 from understudy.studio.job import Job
 from understudy.studio.marginal import draw_marginal
@@ -109,6 +109,7 @@ class RunPages:
             epsilon=text_of(body, "epsilon"),
             delta=text_of(body, "delta") or None,
             synthesizer=mode,
+            workload=workload_of_text(text_of(body, "workload")),
             look=body.get("look", True) is not False,
             risk=body.get("risk", True) is not False,
             anyway=body.get("anyway", False) is True,

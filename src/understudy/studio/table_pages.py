@@ -20,6 +20,7 @@ from understudy.studio.asking import (
     row_count_of,
     run_in_thread,
     text_of,
+    workload_of_text,
 )
 from understudy.studio.rendering import PageRenderer
 from understudy.studio.side_by_side import list_modes
@@ -27,6 +28,7 @@ from understudy.studio.workspace import MAX_UPLOAD_BYTES
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.workflow.planning.plan import Plan
 from understudy.workflow.planning.plan import plan as make_plan
+from understudy.workflow.planning.plan_text import interval_lines
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
 
 FORM_COLUMN_TYPES = (
@@ -150,6 +152,7 @@ class TablePages:
                 delta=text_of(body, "delta") or None,
                 rows=rows,
                 synthesizer=make(text_of(body, "synthesizer", DEFAULT_SYNTHESIZER)),
+                workload=workload_of_text(text_of(body, "workload")),
             )
 
         plan = await run_in_thread(plan_run)
@@ -187,6 +190,7 @@ def _plan_facts(plan: Plan) -> dict[str, object]:
         "seconds": None if forecast is None else forecast.total_seconds,
         "memory": None if forecast is None else forecast.memory,
         "imagined": None if forecast is None else forecast.error,
+        "intervals": [line for line in interval_lines(plan) if line],
         "assumed": list(plan.assumed),
         "warnings": list(plan.warnings),
         "meaning": plan.meaning.lines(),

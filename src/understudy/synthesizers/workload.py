@@ -6,6 +6,7 @@ into a workload once the schema is closed.
     label=income                   the same as triples=income, for a classifier
     group=age,sex,income           the joint marginal of these columns
     ranges=age,income              ranges of ordered columns, one and two at a time
+    model=income~age+sex           all that a regression depends on; always measured
 
 Each target has a total weight of one, divided equally among its marginals;
 `label=income*3` has a weight of three. Weights of several targets add up. A
@@ -16,6 +17,11 @@ For ranges, coarser bins are counted beside the cells: an answer that adds up hu
 of noisy cells is far noisier than one that adds up a few bins and the cells at their
 ends (Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private
 histograms", 2010).
+
+A model is more than a weight: intervals of its coefficients hold only if every pair of
+its columns was measured (inference/contrast_model.py), and a synthesizer that chooses by
+gain leaves weak pairs out. So these are measured before the synthesizer begins
+(workflow/model_targets.py).
 """
 
 from __future__ import annotations
@@ -28,13 +34,14 @@ from math import ceil
 
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Partition
+from understudy.measurements.regression_formula import RegressionFormula
 from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.synthesizers.base import Workload
 
 WORKLOAD_ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
 WORKLOAD_FORMS = (
-    "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,… or"
-    " ranges=COLUMN,…"
+    "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,…,"
+    " ranges=COLUMN,… or model=COLUMN~COLUMN+COLUMN…"
 )
 RANGE_BRANCHING = 8
 """Cells or bins that one coarser bin holds."""
@@ -42,6 +49,11 @@ MIN_TARGET_WEIGHT = 1e-9
 """Smallest weight of a target; its inverse is the largest. Beyond them one target gets
 nothing of the budget or all of it.
 """
+
+_NO_TARGET = (
+    f"A workload is {WORKLOAD_FORMS}, each with *WEIGHT behind it, from one in a billion"
+    " to a billion, or not. Nothing was spent"
+)
 
 _TARGET_PATTERN = re.compile(
     r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*(?P<weight>[0-9.]+)\s*)?",
@@ -51,15 +63,17 @@ _TARGET_PATTERN = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadTarget:
-    """One target: its kind, the columns it names, and its weight."""
+    """One target: its kind, the columns it names or the formula, and its weight."""
 
     what: str
     columns: tuple[str, ...] = ()
     weight: float = 1.0
+    formula: str = ""
 
     def __str__(self) -> str:
-        named = f"={','.join(self.columns)}" if self.columns else ""
-        return f"{self.what}{named}" + (f"*{self.weight:g}" if self.weight != 1 else "")
+        named = self.formula or ",".join(self.columns)
+        text = f"{self.what}={named}" if named else self.what
+        return text + (f"*{self.weight:g}" if self.weight != 1 else "")
 
     def cliques(self, names: Sequence[str]) -> list[Clique]:
         """The marginals it asks for, columns in the table's order."""
@@ -72,6 +86,8 @@ class WorkloadTarget:
             ]
         if self.what == "group":
             return [_in_table_order(self.columns, names)]
+        if self.what == "model":
+            return list(RegressionFormula.parse(self.formula, names).cliques())
         ordered = _in_table_order(self.columns, names)
         return [*((name,) for name in ordered), *combinations(ordered, 2)]
 
@@ -83,6 +99,8 @@ def parse_target(text: str) -> WorkloadTarget:
     'group=age,sex*2'
     """
     form = _TARGET_PATTERN.fullmatch(text)
+    if form is not None and form["what"] == "model":
+        return _parse_model(form["columns"] or "", _parse_weight(form["weight"]))
     if form is not None:
         what = form["what"]
         columns = tuple(
@@ -102,14 +120,19 @@ def parse_target(text: str) -> WorkloadTarget:
             of: len(columns) == 1 or form["columns"] is None
             for of in ("pairs", "triples")
         }
-        if MIN_TARGET_WEIGHT <= weight <= 1 / MIN_TARGET_WEIGHT and (
+        if _is_weight(weight) and (
             named.get(what) or (what == "columns" and form["columns"] is None)
         ):
             return WorkloadTarget(what=what, columns=columns, weight=weight)
-    raise Refused(
-        f"A workload is {WORKLOAD_FORMS}, each with *WEIGHT behind it, from one in a"
-        " billion to a billion, or not. Nothing was spent"
-    )
+    raise Refused(_NO_TARGET)
+
+
+def _parse_model(formula: str, weight: float) -> WorkloadTarget:
+    """A formula; its columns are checked with the schema."""
+    # Targets are joined by semicolons where a release writes them down.
+    if "~" not in formula or ";" in formula or not _is_weight(weight):
+        raise Refused(_NO_TARGET)
+    return WorkloadTarget(what="model", formula=formula.strip(), weight=weight)
 
 
 def parse_targets(given: str | Iterable[str]) -> tuple[WorkloadTarget, ...]:
@@ -129,6 +152,8 @@ def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
     have, and ranges of columns without an order.
     """
     for each in wanted:
+        if each.what == "model":
+            _check_formula(each.formula, schema)
         for name in each.columns:
             if name not in schema:
                 raise Refused(
@@ -144,6 +169,13 @@ def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
                     f'workload ranges: column "{name}" has no order. Add `ordered:'
                     " true` to the schema, or leave it out. Nothing was spent"
                 )
+
+
+def _check_formula(formula: str, schema: Schema) -> None:
+    try:
+        RegressionFormula.parse(formula, list(schema))
+    except Refused as refusal:
+        raise Refused(f"workload model: {refusal}. Nothing was spent") from None
 
 
 def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Workload:
@@ -215,6 +247,10 @@ def _parse_weight(text: str | None) -> float:
         return 1.0 if text is None else float(text)
     except ValueError:
         return 0.0
+
+
+def _is_weight(weight: float) -> bool:
+    return MIN_TARGET_WEIGHT <= weight <= 1 / MIN_TARGET_WEIGHT
 
 
 def _has_order(column: Column) -> bool:

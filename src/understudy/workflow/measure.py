@@ -1,9 +1,9 @@
 """Measuring: everything of a run that is charged, in the order in which it is charged.
 
 First what the schema leaves open is learned, then coarser bins for ranges of the
-workload, then the distances of a public table, and then the synthesizer measures with
-all that is left. A run and its dry run call the same functions, so that a plan charges
-what a run charges.
+workload and what its models need, then the distances of a public table, and then the
+synthesizer measures with all that is left. A run and its dry run call the same
+functions, so that a plan charges what a run charges.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from understudy.synthesizers.workload import (
     workload_of,
 )
 from understudy.tables import TableSource
+from understudy.workflow.model_targets import measure_model_cliques
 from understudy.workflow.public_prior import measure_public_distances
 
 THRESHOLD_DELTA_SHARE = Fraction(1, 10)
@@ -83,6 +84,7 @@ def measure_closed_schema(
 ) -> Measurements:
     """What is charged once nothing of the schema is left to learn."""
     measure_range_bins(curator, targets)
+    measure_model_cliques(curator, targets)
     if public is not None:
         curator.keep(measure_public_distances(curator, public))
     curator.hand_over()

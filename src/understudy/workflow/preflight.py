@@ -24,7 +24,8 @@ The header and the schema:
   14. the synthesizer works on this schema, and under
       this relation                                         Synthesizer.check…
   15. rows that break rules are not dropped under replace   refuse_dropping
-  16. the workload names columns of the schema              synthesizers.workload
+  16. the workload names columns of the schema, and its
+      models are not too large                              synthesizers.workload
   17. a public table is another one, with its columns       public_prior.refuse_unlike
   18. every file can be read to its end                     TableSource.check
 The account:
@@ -74,6 +75,7 @@ from understudy.synthesizers.workload import (
 )
 from understudy.tables import TableSource
 from understudy.workflow.measure import filter_for
+from understudy.workflow.model_targets import check_model_targets
 from understudy.workflow.open import (
     member_of,
     open_source,
@@ -189,6 +191,7 @@ def check_design(
     refuse_dropping(schema, neighbours)
     targets = tuple(parse_targets(workload))
     check_targets(targets, schema)
+    check_model_targets(targets, schema)
     design = RunDesign(
         schema=schema,
         method=method,

@@ -34,6 +34,17 @@ from understudy.cli.terminal.layout import report, report_json
     show_default=True,
     help="How often intervals are to hold.",
 )
+@click.option(
+    "--assume",
+    type=click.FloatRange(0, 10, min_open=True),
+    default=None,
+    metavar="SIZE",
+    help=(
+        "How strongly columns may go together whose pair was not measured: the standard"
+        " deviation of its contrasts in logarithms of a share (1 is wide). Without it"
+        " such a formula is refused."
+    ),
+)
 @options.as_json
 def infer(
     release: Path,
@@ -41,6 +52,7 @@ def infer(
     family: str,
     population: str,
     level: float,
+    assume: float | None,
     as_json: bool,
 ) -> None:
     """Fit FORMULA ("income ~ age + sex") from the measurements of RELEASE. No row is
@@ -50,25 +62,17 @@ def infer(
     from understudy.releases.release import load_release
 
     found = load_release(release).infer(
-        formula, family=family, population=population, level=level
+        formula, family=family, population=population, level=level, assume=assume
     )
     if as_json:
-        low, high = found.interval()
+        facts = found.to_dict()
         report_json(
             {
                 "formula": formula,
                 "population": population,
                 "level": level,
-                "coefficients": [
-                    {"name": name, "estimate": q, "low": a, "high": b}
-                    for name, q, a, b in zip(
-                        found.names,
-                        found.estimates.tolist(),
-                        low.tolist(),
-                        high.tolist(),
-                        strict=True,
-                    )
-                ],
+                "coefficients": facts["estimates"],
+                "unmeasured": facts["unmeasured"],
             }
         )
         return

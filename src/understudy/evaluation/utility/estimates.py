@@ -9,14 +9,13 @@ errors of the original's.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from understudy.errors import Refused
 from understudy.findings import (
     BetterDirection,
     Finding,
@@ -25,14 +24,10 @@ from understudy.findings import (
     mean_of_parts,
 )
 from understudy.inference.combining_rules import CombiningRule, combine_estimates
+from understudy.inference.libraries import import_pandas
+from understudy.inference.regression import MAX_ERROR_OVER_MEDIAN, fit_regression
 from understudy.schema import Boolean, Lattice
 from understudy.tables import Records
-from understudy.version import install_command
-
-MAX_ERROR_TO_MEDIAN = 100.0
-"""A standard error beyond this many times the median of all comes from a fit that
-diverged (separation), and is no estimate.
-"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,10 @@ def frame_of_records(records: Records) -> Any:
     """Rows as a pandas frame of plain values: numbers, truth values as 0 and 1, labels
     as categories; missing cells stay missing.
     """
-    pandas = _import_pandas()
+    try:
+        pandas = import_pandas()
+    except Refused as refusal:
+        raise Unavailable(str(refusal)) from None
     columns = {}
     for name in records.codes:
         codec = records.codec(name)
@@ -97,25 +95,11 @@ def fit_formula(
     `family` is `gaussian` (least squares), `logit`, `probit` or `poisson`. Logit and
     probit fit the probability of the second level.
     """
-    smf, families = _import_statsmodels()
-    data = frame_of_records(records)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            family_class = families[family]
-            if family_class is None:
-                model = smf.ols(formula, data)
-            else:
-                numeric = _make_response_numeric(formula, data)
-                model = smf.glm(numeric, data, family=family_class())
-            result = model.fit()
-            bounds = np.asarray(result.conf_int())
-    except Exception as error:
-        # What statsmodels says may quote a cell.
-        raise Unavailable(
-            f"the formula cannot be fitted ({type(error).__name__}). Check its columns"
-            " and family"
-        ) from None
+        result = fit_regression(formula, frame_of_records(records), family)
+    except Refused as refusal:
+        raise Unavailable(str(refusal)) from None
+    bounds = np.asarray(result.conf_int())
     estimates = {}
     for i, name in enumerate(result.params.index):
         low, high = bounds[i]
@@ -158,7 +142,7 @@ def _explain_unusable(
     error = fit[name].error
     # Under perfect separation a standard error grows without bound.
     typical = float(np.median([estimate.error for estimate in fit.values()]))
-    is_usable = np.isfinite(error) and 0 < error <= MAX_ERROR_TO_MEDIAN * typical
+    is_usable = np.isfinite(error) and 0 < error <= MAX_ERROR_OVER_MEDIAN * typical
     if is_usable:
         return ""
     return f"the {word} fit has no usable standard error (separation?)"
@@ -246,38 +230,3 @@ def assess_estimates(
             "copies": 1 if rule is None else 1 + len(copies),
         },
     )
-
-
-def _make_response_numeric(formula: str, data: Any) -> str:
-    """The formula; a two-valued response of labels becomes 0 and 1 in the frame."""
-    # statsmodels fits a binomial family to numbers alone.
-    response = formula.split("~")[0].strip()
-    if response in data and data[response].dtype == "category":
-        codes = data[response].cat.codes
-        data[response] = codes.where(codes >= 0).astype(float)
-    return formula
-
-
-def _import_pandas() -> Any:
-    try:
-        return import_module("pandas")
-    except ImportError:
-        raise Unavailable(
-            f"pandas is not installed: {install_command('evaluate')}"
-        ) from None
-
-
-def _import_statsmodels() -> tuple[Any, dict[str, Any]]:
-    try:
-        import statsmodels.formula.api as smf
-        from statsmodels.genmod.families import Binomial, Poisson, links
-    except ImportError:
-        raise Unavailable(
-            f"statsmodels is not installed: {install_command('evaluate')}"
-        ) from None
-    return smf, {
-        "gaussian": None,
-        "logit": Binomial,
-        "probit": lambda: Binomial(links.Probit()),
-        "poisson": Poisson,
-    }

@@ -130,7 +130,7 @@ if (find("plan")) {
   find("epsilon").addEventListener("input", () => { const typed = Number(epsilon()); if (typed > 0) slider.value = 100 * Math.log10(typed); });
   const asked = () => ({
     table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
-    synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, anyway: find("anyway").checked, control: find("control").value, target: find("target").value,
+    synthesizer: find("synthesizer").value, workload: find("workload").value.trim(), look: find("look").checked, risk: find("risk").checked, anyway: find("anyway").checked, control: find("control").value, target: find("target").value,
     analyst: find("analyst").value.trim(), purpose: find("purpose").value.trim(),
   });
   let turn = 0, timer = null;
@@ -148,6 +148,7 @@ if (find("plan")) {
     if (found.imagined !== null) line(outlook, `In a dry run on imagined rows, pairs of columns were off by ${percent(found.imagined)}.`);
     if (found.group !== null) line(outlook, `The smallest group that survives the noise in one column: ${found.group} rows.`);
     if (found.seconds !== null) line(outlook, `About ${found.seconds.toFixed(1)} seconds and ${Math.ceil(found.memory / 1048576)} MiB on this machine.`);
+    for (const text of found.intervals) line(outlook, text);
     for (const warning of found.warnings) line(outlook, warning);
     find("figure").replaceChildren(new DOMParser().parseFromString(found.figure, "image/svg+xml").documentElement);
     find("meaning").replaceChildren(...found.meaning.map((text) => { const p = document.createElement("p"); p.textContent = text; return p; }));
@@ -175,7 +176,7 @@ if (find("plan")) {
     find("total").textContent = text;
   };
   const soon = () => { sayTotal(); clearTimeout(timer); timer = setTimeout(replan, 250); };
-  for (const id of ["epsilon", "delta", "rows", "synthesizer"]) find(id).addEventListener("input", () => { complain(""); soon(); });
+  for (const id of ["epsilon", "delta", "rows", "synthesizer", "workload"]) find(id).addEventListener("input", () => { complain(""); soon(); });
   form.addEventListener("submit", (event) => { event.preventDefault(); sendAndGo("/api/run", asked()); });
   // Exact, so that 3 times 0.1 is 0.3: the studio compares it with its own total.
   const total = (count) => {

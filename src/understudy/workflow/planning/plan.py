@@ -30,6 +30,7 @@ from understudy.releases.summary import DISCOVERY_STEPS, ROW_COUNT_STEP
 from understudy.schema import Categorical, Column, Schema, UndeclaredColumn
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress
 from understudy.workflow.measure import discover_and_measure
+from understudy.workflow.model_targets import IntervalForecast, forecast_intervals
 from understudy.workflow.open import member_of
 from understudy.workflow.planning.epsilon_search import search_epsilon
 from understudy.workflow.planning.forecast import Forecast, forecast_run
@@ -69,7 +70,7 @@ class Plan:
     `marginals` are those it would measure; `known` are the columns and pairs, and
     larger marginals among those, that the answers determine in full. The noise of both
     is what is left when all answers are pooled: what the card of the release will
-    state. `expected_distance` and `forecast` need the number of rows.
+    state. `expected_distance`, `forecast` and `intervals` need the number of rows.
 
     >>> from understudy.schema import Boolean
     >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
@@ -92,6 +93,7 @@ class Plan:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     accuracy: float | None = None
     """The accuracy that ε was searched for; None where ε was given."""
+    intervals: tuple[IntervalForecast, ...] = ()
     rows_to_learn: int | None = None
     """From how many rows on a value that has to be learned is found, 19 times in 20, in
     the median of the open columns; None where none is open.
@@ -232,11 +234,10 @@ def plan(
     is read and nothing is spent.
 
     With `rows`, a dry run on that many simulated rows shows what the run would choose
-    to measure, how long it would take here, how much memory, and how far off it was;
-    without `outlook` only the first of these. A real table will differ; its noise will
-    not. With `accuracy` in the place of `epsilon`, the plan has the smallest ε, to two
-    figures, at which noise alone moves columns and pairs by at most this share of the
-    rows in the median.
+    to measure, time and memory here, and how far off it was; without `outlook` only the
+    first of these. A real table will differ; its noise will not. With `accuracy` in the
+    place of `epsilon`, the plan has the smallest ε, to two figures, at which noise alone
+    moves columns and pairs by at most this share of the rows in the median.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker"),))
@@ -314,8 +315,9 @@ def _plan_design(
     discovery = [share for asked, share in shares.items() if asked in DISCOVERY_STEPS]
     known = known_marginals(curator.schema, measured)
     # Rows decide time and memory: without their number nothing can be forecast.
-    forecast = None
+    forecast, intervals = None, tuple[IntervalForecast, ...]()
     if rows and outlook:
+        intervals = forecast_intervals(curator.schema, measured, design.targets)
         forecast = forecast_run(
             curator.schema, method, measured, rows=rows, measuring=seconds
         )[0]
@@ -334,6 +336,7 @@ def _plan_design(
         forecast=forecast,
         neighbours=design.neighbours,
         rows_to_learn=needs.typical or None,
+        intervals=intervals,
     )
 
 

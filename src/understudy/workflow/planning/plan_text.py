@@ -4,6 +4,7 @@ values for a program.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def plan_lines(plan: Plan) -> list[str]:
                 " each, how long a run takes, and what it needs."
             )
         text += _forecast_lines(plan)
+        text += interval_lines(plan)
     if plan.assumed:
         text += [
             "",
@@ -151,6 +153,28 @@ def _marginal_lines(plan: Plan) -> list[str]:
     return text
 
 
+def interval_lines(plan: Plan) -> list[str]:
+    """How wide the intervals of each model of the workload would be."""
+    text = []
+    for made in plan.intervals:
+        if made.reason:
+            text += ["", f"{made.formula}: no intervals in the dry run ({made.reason})"]
+            continue
+        rows = [
+            ["  " + name, f"± {wide:.3g}", f"± {narrow:.3g}"]
+            for name, wide, narrow in zip(
+                made.names, made.half_widths, made.without_noise, strict=True
+            )
+        ]
+        head = ["  coefficient", "95 % interval", "without noise"]
+        text += [
+            "",
+            f"{made.formula} ({made.family}), in a dry run on simulated rows:",
+            *align_columns([head, *rows], right=[1, 2]),
+        ]
+    return text
+
+
 def _forecast_lines(plan: Plan) -> list[str]:
     """The smallest group that survives the noise, and time, memory and error of the dry
     run.
@@ -258,6 +282,7 @@ def plan_facts(plan: Plan) -> dict[str, object]:
         "rows_to_learn": plan.rows_to_learn,
         "smallest_group": {str(k): plan.smallest_group(k) for k in (1, 2)},
         "forecast": forecast,
+        "intervals": [asdict(made) for made in plan.intervals],
         "meaning": plan.meaning.to_dict(),
         "marginals": marginals,
         "known": known,

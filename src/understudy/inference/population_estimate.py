@@ -1,0 +1,181 @@
+"""Estimates with intervals for a population, and how they are shown: the interval that
+holds, and beside it, struck out, the one that a synthetic table read as real rows gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from understudy.inference.libraries import import_pandas
+from understudy.measurements import Clique
+from understudy.text import align_columns
+
+MEASURED_BASIS, MODELLED_BASIS = "measured", "modelled"
+"""Whether an estimate rests on what was measured, or also on what was assumed."""
+
+_STRIKE_SIGN = "\N{COMBINING LONG STROKE OVERLAY}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PopulationEstimate:
+    """Estimates with intervals for the population, one for each name.
+
+    `naive_error` is what one synthetic table read as real rows would claim. `basis` says
+    of each whether it was measured or rests on an assumption about the sets of columns
+    in `unmeasured`. Ratios are estimated as logarithms (`is_ratio`): `value` and the
+    intervals are on the scale of the ratio.
+    """
+
+    names: tuple[str, ...]
+    estimates: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    naive_error: NDArray[np.float64]
+    title: str
+    population: str
+    level: float
+    basis: tuple[str, ...]
+    unmeasured: tuple[Clique, ...] = ()
+    smoothed: Clique = ()
+    is_ratio: bool = False
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """Standard errors, of noise and of sampling together; of a ratio, those of its
+        logarithm.
+        """
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The estimates on the scale they are read on."""
+        return self._to_scale(self.estimates)
+
+    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Both ends of the intervals."""
+        return self._ends(self.error)
+
+    def naive_interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Both ends of what one synthetic table would claim: too narrow."""
+        return self._ends(self.naive_error)
+
+    def _ends(
+        self, error: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        width = float(ndtri((1 + self.level) / 2)) * error
+        low, high = self.estimates - width, self.estimates + width
+        return self._to_scale(low), self._to_scale(high)
+
+    def _to_scale(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(numbers) if self.is_ratio else numbers
+
+    def to_frame(self) -> Any:
+        """A pandas frame with one row an estimate."""
+        low, high = self.interval()
+        naive_low, naive_high = self.naive_interval()
+        return import_pandas().DataFrame(
+            {
+                "estimate": self.value,
+                "std_error": self.error,
+                "low": low,
+                "high": high,
+                "basis": self.basis,
+                "naive_low": naive_low,
+                "naive_high": naive_high,
+            },
+            index=list(self.names),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """The estimates for a program: plain values."""
+        low, high = self.interval()
+        columns = zip(
+            self.names,
+            self.value.tolist(),
+            low.tolist(),
+            high.tolist(),
+            self.basis,
+            strict=True,
+        )
+        keys = ("name", "estimate", "low", "high", "basis")
+        return {
+            "title": self.title,
+            "population": self.population,
+            "level": self.level,
+            "estimates": [dict(zip(keys, row, strict=True)) for row in columns],
+            "unmeasured": [list(clique) for clique in self.unmeasured],
+        }
+
+    def __str__(self) -> str:
+        head = [
+            "",
+            "estimate",
+            f"{self.level:.0%} interval",
+            "basis",
+            "wrong: read as rows",
+        ]
+        rows = self._list_rows(strike_text)
+        return "\n".join([*align_columns([head, *rows], right=[1]), *self.notes])
+
+    def _repr_html_(self) -> str:
+        def strike(text: str) -> str:
+            return f"<s>{escape(text)}</s>"
+
+        body = [
+            f"<tr><th>{escape(name)}</th>"
+            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            + f"<td>{naive}</td></tr>"
+            for name, *cells, naive in self._list_rows(strike)
+        ]
+        head = (
+            f"<tr><th></th><th>estimate</th><th>{self.level:.0%} interval</th>"
+            "<th>basis</th><th>wrong: a synthetic table read as rows</th></tr>"
+        )
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table>{head}{''.join(body)}</table>{notes}"
+
+    def _list_rows(self, strike: Callable[[str], str]) -> list[list[str]]:
+        intervals = _spell_intervals(*self.interval())
+        naive = _spell_intervals(*self.naive_interval())
+        return [
+            [name, f"{value:.4g}", interval, basis, strike(wrong)]
+            for name, value, interval, basis, wrong in zip(
+                self.names, self.value, intervals, self.basis, naive, strict=True
+            )
+        ]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the intervals count, and what they rest on."""
+        what = "sampling and noise" if self.population == "sample" else "noise"
+        notes = [f"{self.title}: intervals that count {what}."]
+        if self.unmeasured:
+            named = ", ".join(" × ".join(clique) for clique in self.unmeasured)
+            notes.append(
+                f"Not measured: {named}. What is called modelled rests on the assumption"
+                " about how strongly these go together, and on nothing else."
+            )
+        if self.smoothed:
+            notes.append(
+                f"By polynomials of their bins, for size: {', '.join(self.smoothed)}."
+            )
+        return tuple(notes)
+
+
+def strike_text(text: str) -> str:
+    """A text struck out, without anything that only a terminal understands.
+
+    >>> len(strike_text("0.1 to 0.2"))
+    20
+    """
+    return "".join(sign + _STRIKE_SIGN for sign in text)
+
+
+def _spell_intervals(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[str]:
+    return [f"{a:.4g} to {b:.4g}" for a, b in zip(low, high, strict=True)]
