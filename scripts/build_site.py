@@ -86,6 +86,7 @@ API_GROUPS = {
     ],
     "Questions": [
         "price",
+        "try_question",
         "ask",
         "session",
         "connect",

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from understudy.workflow.open import TableLike as TableLike
     from understudy.workflow.planning.plan import Plan as Plan
     from understudy.workflow.planning.plan import plan as plan
+    from understudy.workflow.practice import try_question as try_question
     from understudy.workflow.question_price import price as price
     from understudy.workflow.questions import ask as ask
     from understudy.workflow.questions import session as session
@@ -140,6 +141,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.reports.report": ("Report",),
     "understudy.reports.signoff": ("SignOff", "sign_off"),
     "understudy.workflow.planning.plan": ("Plan", "plan"),
+    "understudy.workflow.practice": ("try_question",),
     "understudy.workflow.question_price": ("price",),
     "understudy.workflow.questions": ("ask", "session"),
     "understudy.workflow.run_options": ("RunOptions",),
@@ -216,6 +218,7 @@ __all__ = [
     "synthesize",
     "synthesizers",
     "total",
+    "try_question",
     "tune_mask",
     "variance",
 ]

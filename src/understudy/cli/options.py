@@ -118,6 +118,55 @@ purpose = click.option(
     help="What it is for, in a sentence.",
 )
 
+question_within = click.option(
+    "--within",
+    type=click.FloatRange(0, min_open=True),
+    metavar="W",
+    help="How exact counts and sums must be: ±W with 95 % confidence.",
+)
+question_epsilon = click.option(
+    "--epsilon",
+    metavar="E",
+    help="Instead of --within: the ε that this question may cost by itself.",
+)
+questions_budget = click.option(
+    "--budget",
+    metavar="E",
+    help=(
+        "ε of all questions together: opens the ledger's run of questions if there is"
+        " none yet."
+    ),
+)
+private_keys = click.option(
+    "--private-keys",
+    is_flag=True,
+    help=(
+        "When the run is opened: half of its δ lets questions group by labels that the"
+        " schema does not list."
+    ),
+)
+answering_release = click.option(
+    "--release",
+    type=PATH_TYPE,
+    metavar="R",
+    help="Release of the same table: what it answers within the ± asked for is free.",
+)
+
+
+def schema_option(words: str, *, required: bool = False) -> Callable[..., Any]:
+    """--schema, with what this command uses it for."""
+    return click.option(
+        "--schema", type=PATH_TYPE, metavar="S", required=required, help=words
+    )
+
+
+def ledger_option(words: str, *, required: bool = False) -> Callable[..., Any]:
+    """--ledger, with what this command writes to it."""
+    return click.option(
+        "--ledger", type=PATH_TYPE, metavar="L", required=required, help=words
+    )
+
+
 keep_formulas = click.option(
     "--keep-formulas",
     is_flag=True,

@@ -1,13 +1,15 @@
-"""Five addresses on Starlette: they read a request, ask the service, and write JSON.
+"""Addresses on Starlette: they read a request, ask the service, and write JSON.
 
+    GET  /             a page to ask on (page.py)
     GET  /v1/schema    what may be asked about
     POST /v1/price     what a question would cost; nothing is spent
+    POST /v1/try       an answer about made-up rows; nothing is spent
     POST /v1/ask       its answer
     GET  /v1/account   the analyst's limit and what is left of it
     GET  /v1/answers   what was charged to the analyst
 
-There are no cookies and no pages: whoever sends a token in the header is that analyst,
-and no browser sends it by itself. Every error is one of the catalogue.
+There are no cookies: whoever sends a token in the header is that analyst, and no browser
+sends it by itself. Every error is one of the catalogue.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from understudy.server.catalogue import MAX_QUESTION_BYTES, ServiceError
-from understudy.server.messages import read_question
+from understudy.server.messages import QuestionMessage, read_question
+from understudy.server.page import list_page_routes
 from understudy.server.service import QuestionService
 
 ANSWER_TICK_SECONDS = 0.1
@@ -39,6 +42,7 @@ RESPONSE_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosn
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Reading = Callable[[str], object]
+Answering = Callable[[str, QuestionMessage], object]
 
 
 def make_app(service: QuestionService) -> Starlette:
@@ -51,11 +55,13 @@ def make_app(service: QuestionService) -> Starlette:
 
         return respond
 
-    async def respond_price(request: Request) -> Response:
-        analyst = await admit_analyst(service, request)
-        message = read_question(await read_body(request))
-        price = await run_in_threadpool(service.price_question, analyst, message)
-        return _write_json(price)
+    def answer_post(answer: Answering) -> Endpoint:
+        async def respond(request: Request) -> Response:
+            analyst = await admit_analyst(service, request)
+            message = read_question(await read_body(request))
+            return _write_json(await run_in_threadpool(answer, analyst, message))
+
+        return respond
 
     async def respond_ask(request: Request) -> Response:
         analyst = await admit_analyst(service, request)
@@ -72,8 +78,10 @@ def make_app(service: QuestionService) -> Starlette:
             Route("/v1/schema", answer_get(lambda _: service.describe_schema())),
             Route("/v1/account", answer_get(service.describe_account)),
             Route("/v1/answers", answer_get(service.list_answers)),
-            Route("/v1/price", respond_price, methods=["POST"]),
+            Route("/v1/price", answer_post(service.price_question), methods=["POST"]),
+            Route("/v1/try", answer_post(service.try_question), methods=["POST"]),
             Route("/v1/ask", respond_ask, methods=["POST"]),
+            *list_page_routes(),
         ],
         exception_handlers={
             ServiceError: _write_service_error,
@@ -88,14 +96,21 @@ def make_app(service: QuestionService) -> Starlette:
 
 async def admit_analyst(service: QuestionService, request: Request) -> str:
     """Who sends this request, before anything else of it is read."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
+    sent = request.headers.getlist("authorization")
+    scheme, _, token = ",".join(sent).partition(" ")
+    # Of two, a proxy may check the one and this server read the other.
+    if len(sent) != 1 or scheme.lower() != "bearer":
         raise ServiceError("token")
     return await run_in_threadpool(service.admit_request, token)
 
 
 async def read_body(request: Request) -> bytes:
-    """The body of a request, refused as soon as it is too long or too slow."""
+    """The body of a request, refused as soon as it is too long or too slow, or where it
+    has two lengths: a proxy may believe the other one, and take the rest of this body
+    for somebody's next request.
+    """
+    if {"transfer-encoding", "content-length"} <= set(request.headers):
+        raise ServiceError("body")
     body = bytearray()
     try:
         async with asyncio.timeout(MAX_BODY_SECONDS):

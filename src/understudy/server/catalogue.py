@@ -26,8 +26,8 @@ ERROR_CATALOGUE = {
     "token": CatalogueEntry(401, "Send a valid token: Authorization: Bearer TOKEN."),
     "path": CatalogueEntry(
         404,
-        "There are GET /v1/schema, /v1/account and /v1/answers, POST /v1/price and"
-        " /v1/ask.",
+        "There are GET /v1/schema, /v1/account and /v1/answers, POST /v1/price,"
+        " /v1/try and /v1/ask, and a page at /.",
     ),
     "method": CatalogueEntry(405, "This address does not take this method."),
     "size": CatalogueEntry(413, f"A request has at most {MAX_QUESTION_BYTES:,} bytes."),
@@ -35,7 +35,7 @@ ERROR_CATALOGUE = {
     "body": CatalogueEntry(
         400,
         "Send a JSON object: question (SQL), and within or epsilon (a number above 0);"
-        " purpose (a text) if you like. Nothing was spent.",
+        " purpose (a text) and pictures (true) if you like. Nothing was spent.",
     ),
     "question": CatalogueEntry(422, "This question is not answered."),
     "limit": CatalogueEntry(

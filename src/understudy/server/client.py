@@ -57,6 +57,19 @@ class Connection:
         }
         return read_answer(self._send("POST", "/v1/ask", asked))
 
+    def try_question(
+        self,
+        question: str,
+        *,
+        within: float | None = None,
+        epsilon: float | None = None,
+    ) -> AnswerTable:
+        """The answer to a question about made-up rows with the same schema: free, as
+        wide as the real one, and its numbers mean nothing.
+        """
+        asked = {"question": question, "within": within, "epsilon": epsilon}
+        return read_answer(self._send("POST", "/v1/try", asked))
+
     def account(self) -> dict[str, Any]:
         """Your limit, what you were answered, and what is left."""
         return dict(self._send("GET", "/v1/account"))

@@ -12,13 +12,17 @@ from typing import Any, NoReturn
 from understudy.accounting.chain import read_amount
 from understudy.accounting.cost import Accounting, Cost
 from understudy.queries.estimates import NumberEstimate
-from understudy.queries.results import AnswerRow, AnswerTable
+from understudy.queries.results import AnswerRow, AnswerTable, spell_key
 from understudy.server.catalogue import ServiceError
+from understudy.svg.interval_chart import IntervalPoint, draw_intervals
 
 MAX_PURPOSE_LENGTH = 200
 """Characters of a purpose: it stands in an entry of the ledger."""
 
-_QUESTION_FIELDS = {"question", "within", "epsilon", "purpose"}
+MAX_ANSWER_FIGURES = 6
+"""Figures with one answer: the table has the rest."""
+
+_QUESTION_FIELDS = {"question", "within", "epsilon", "purpose", "pictures"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class QuestionMessage:
     within: float | None
     epsilon: int | float | None
     purpose: str
+    wants_pictures: bool = False
 
 
 def read_question(body: bytes) -> QuestionMessage:
@@ -37,15 +42,11 @@ def read_question(body: bytes) -> QuestionMessage:
     >>> read_question(b'{"question": "SELECT COUNT(*) FROM t", "within": 50}').within
     50.0
     """
-    try:
-        sent = json.loads(body, parse_constant=_refuse_constant)
-    # Deep nesting ends in a RecursionError.
-    except (ValueError, RecursionError):
-        raise ServiceError("body") from None
-    if not isinstance(sent, dict) or not sent.keys() <= _QUESTION_FIELDS:
-        raise ServiceError("body")
-    question, purpose = sent.get("question"), sent.get("purpose", "")
-    if not isinstance(question, str) or not isinstance(purpose, str):
+    sent = _load_object(body)
+    question = _read_field(sent, "question", str, None)
+    purpose = _read_field(sent, "purpose", str, "")
+    pictures = _read_field(sent, "pictures", bool, False)
+    if not _is_unicode(question):
         raise ServiceError("body")
     is_line = purpose.isprintable() and len(purpose) <= MAX_PURPOSE_LENGTH
     within = _read_number(sent.get("within"))
@@ -53,11 +54,48 @@ def read_question(body: bytes) -> QuestionMessage:
     if not is_line or (within is None) == (epsilon is None):
         raise ServiceError("body")
     half_width = None if within is None else float(within)
-    return QuestionMessage(question, half_width, epsilon, purpose)
+    return QuestionMessage(question, half_width, epsilon, purpose, pictures)
+
+
+def _load_object(body: bytes) -> dict[str, Any]:
+    """The one JSON object of a body, of known fields, each at most once."""
+    try:
+        # Decoded here: json.loads would guess UTF-16, which a proxy may not.
+        sent = json.loads(
+            body.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_repeated_fields,
+        )
+    # Deep nesting ends in a RecursionError.
+    except (ValueError, RecursionError):
+        raise ServiceError("body") from None
+    if not isinstance(sent, dict) or not sent.keys() <= _QUESTION_FIELDS:
+        raise ServiceError("body")
+    return sent
+
+
+def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # A proxy that logs or checks a request may read the other of two equal fields.
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field stands twice")
+    return fields
+
+
+def _read_field(sent: dict[str, Any], name: str, kind: type, default: object) -> Any:
+    value = sent.get(name, default)
+    if not isinstance(value, kind):
+        raise ServiceError("body")
+    return value
 
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON")
+
+
+def _is_unicode(text: str) -> bool:
+    # JSON can escape half of a surrogate pair, which no text and no response can hold.
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _read_number(value: object) -> int | float | None:
@@ -90,6 +128,7 @@ def write_answer(answer: AnswerTable) -> dict[str, object]:
         "rows": [_write_row(row) for row in answer.rows],
         "basis": answer.basis,
         "cost": cost,
+        "account_line": answer.account_line(),
     }
 
 
@@ -104,6 +143,19 @@ def _write_row(row: AnswerRow) -> dict[str, object]:
 def _write_end(end: float) -> float | str:
     # JSON has no infinity: an interval without an end says so in a word.
     return end if math.isfinite(end) else str(end)
+
+
+def draw_answer(answer: AnswerTable) -> list[str]:
+    """A figure for each column of numbers, with the intervals."""
+    figures = []
+    for place, title in enumerate(answer.number_titles[:MAX_ANSWER_FIGURES]):
+        points = []
+        for row in answer.rows:
+            label = ", ".join(spell_key(key) for key in row.keys) or title
+            number = row.numbers[place]
+            points.append(IntervalPoint(label, number.value, number.low, number.high))
+        figures.append(str(draw_intervals(points, title=title)))
+    return figures
 
 
 def read_answer(sent: Mapping[str, Any]) -> AnswerTable:

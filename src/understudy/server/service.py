@@ -20,10 +20,12 @@ from understudy.accounting.chain import digest_of
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.questions.analyst import OWNER_NAME
 from understudy.errors import BudgetExceeded, LedgerError, UnderstudyError
+from understudy.queries.results import AnswerTable
 from understudy.schema import schema_to_dict
 from understudy.server.catalogue import ServiceError
-from understudy.server.messages import QuestionMessage, write_answer
+from understudy.server.messages import QuestionMessage, draw_answer, write_answer
 from understudy.server.tokens import TokenFile
+from understudy.workflow.practice import PracticeTable
 from understudy.workflow.question_price import Price
 from understudy.workflow.questions import Session
 
@@ -57,6 +59,11 @@ class QuestionService:
         self._turns = threading.Lock()
         # Rows are counted for one question at a time, whoever asks.
         self._counting = threading.Lock()
+        self._practice = PracticeTable(
+            session.schema, budget=session.budget, neighbours=ledger.neighbours
+        )
+        # Made-up rows have a turn of their own: nobody who tries delays an answer.
+        self._practicing = threading.Lock()
 
     def admit_request(self, token: str) -> str:
         """The analyst who sends this token, if they may send a request now."""
@@ -85,7 +92,19 @@ class QuestionService:
         with self._take_turn(analyst):
             price = self._price(self._session.for_analyst(analyst), message)
             self._log_question(analyst, price, "price")
-            return price.to_dict()
+            return {**price.to_dict(), "lines": price.lines()}
+
+    def try_question(self, analyst: str, message: QuestionMessage) -> dict[str, object]:
+        """The answer to a question about made-up rows: no real row is looked at, and
+        nothing is charged.
+        """
+        with self._take_turn(analyst), self._practicing, _name_refusals():
+            return _write_view(
+                self._practice.ask(
+                    message.question, within=message.within, epsilon=message.epsilon
+                ),
+                message,
+            )
 
     def answer_question(
         self, analyst: str, message: QuestionMessage
@@ -106,7 +125,7 @@ class QuestionService:
                     purpose=message.purpose,
                 )
                 outcome = "answered"
-                return write_answer(answer)
+                return _write_view(answer, message)
             except BudgetExceeded:
                 outcome = "limit"
                 raise ServiceError("limit") from None
@@ -173,20 +192,36 @@ class QuestionService:
         """The price of a question. No row is read: what is refused here is refused by
         the schema, in its words.
         """
-        try:
+        with _name_refusals():
             return session.price(
                 message.question, within=message.within, epsilon=message.epsilon
             )
-        # Words about the ledger are for its owner.
-        except LedgerError:
-            raise ServiceError("failed") from None
-        except UnderstudyError as error:
-            raise ServiceError("question", str(error)) from None
-        except Exception:
-            raise ServiceError("failed") from None
 
     def _log_question(self, analyst: str, price: Price, outcome: str) -> None:
         digest = digest_of(price.question)[:16]
         cost = price.offer.cost
         amount = f"{cost.accounting} {float(cost.amount):.3g}"
         self._write_log(f"{analyst} {digest} {amount} {outcome}")
+
+
+@contextmanager
+def _name_refusals() -> Iterator[None]:
+    """What the schema refuses in its own words, and everything else as `failed`: for
+    what is done before any row is read.
+    """
+    try:
+        yield
+    # Words about the ledger are for its owner.
+    except LedgerError:
+        raise ServiceError("failed") from None
+    except UnderstudyError as error:
+        raise ServiceError("question", str(error)) from None
+    except Exception:
+        raise ServiceError("failed") from None
+
+
+def _write_view(answer: AnswerTable, message: QuestionMessage) -> dict[str, object]:
+    written = write_answer(answer)
+    if message.wants_pictures:
+        written["pictures"] = draw_answer(answer)
+    return written

@@ -1,9 +1,9 @@
-"""Axes: round ticks, their labels, and where a number lies on a logarithmic one."""
+"""Axes: round ticks, their labels, and where a number lies on one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, log10
+from math import ceil, floor, log10
 
 
 def format_axis_number(value: float) -> str:
@@ -27,6 +27,32 @@ def axis_ticks(end: float, *, most: int = 6) -> list[float]:
     # Without the slack, 0.6 / 0.2 = 2.9999999999999996 would lose the last tick.
     count = floor(end / step + 1e-9) + 1
     return [round(i * step, 10) for i in range(count)]
+
+
+@dataclass(frozen=True)
+class LinearAxis:
+    """A linear axis from `low` to `high`, drawn from `start` over `length` pixels.
+
+    >>> axis = LinearAxis(-1.0, 3.0, start=100, length=400)
+    >>> axis.at(0.0), axis.at(99.0), axis.ticks()
+    (200.0, 500.0, [-1.0, 0.0, 1.0, 2.0, 3.0])
+    """
+
+    low: float
+    high: float
+    start: float
+    length: float
+
+    def at(self, value: float) -> float:
+        """Where a value lies, in pixels; beyond an end, at the end."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + self.length * min(max(share, 0.0), 1.0)
+
+    def ticks(self) -> list[float]:
+        """Round numbers on the axis."""
+        step = axis_ticks(self.high - self.low)[1]
+        first, last = ceil(self.low / step), floor(self.high / step)
+        return [round(i * step, 10) for i in range(first, last + 1)]
 
 
 @dataclass(frozen=True)

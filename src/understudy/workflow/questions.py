@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, overload
 
-from understudy.accounting.budget import Number
+from understudy.accounting.budget import Budget, Number
 from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
@@ -90,6 +90,11 @@ class Session:
     def accounting(self) -> Accounting:
         """The privacy accounting in which questions are charged."""
         return self._run.filter.accounting
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the run that questions are charged to."""
+        return self._run.budget
 
     def for_analyst(self, analyst: str) -> Session:
         """The same rows, ledger and run for questions in the name of an analyst."""

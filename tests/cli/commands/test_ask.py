@@ -72,3 +72,16 @@ def test_groups_that_the_schema_does_not_list(shell: Shell, tmp_path: Path) -> N
     done = shell(*words, *book, "--private-keys", "--accounting", "pure", "--json")
     assert done.code == 0, done.err
     assert done.json["columns"]["town"] == ["Bonn", "other", None]
+
+
+def test_a_question_is_tried_on_made_up_rows(shell: Shell, schema: Path) -> None:
+    words = ("price", schema, QUESTION, "--within", 50, "--try")
+    done = shell(*words)
+    assert done.code == 0, done.err
+    assert done.out.rstrip().endswith("Free (made-up rows: the numbers mean nothing).")
+    assert list(shell(*words, "--json").json["made_up"]) == [
+        "sex",
+        "n",
+        "n_low",
+        "n_high",
+    ]

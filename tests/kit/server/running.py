@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 import understudy as us
 from kit.queries.corpus import PEOPLE_SCHEMA, make_people
@@ -40,9 +43,12 @@ class RunningServer:
         self.process.communicate(timeout=60)
 
 
-def write_office(folder: Path, *, epsilon: float = 5) -> Path:
+def write_office(
+    folder: Path, *, epsilon: float = 5, people: pl.DataFrame | None = None
+) -> Path:
     """A table, its schema, and a ledger on which a run of questions is open."""
-    make_people(PEOPLE_ROWS).write_csv(folder / "people.csv")
+    rows = make_people(PEOPLE_ROWS) if people is None else people
+    rows.write_csv(folder / "people.csv")
     PEOPLE_SCHEMA.save(folder / "people.yaml")
     ledger = folder / "people.ledger"
     opened = us.session(
@@ -95,7 +101,38 @@ def send_raw(
         return response.status, json.loads(text) if text else None
 
 
+def send_frame(url: str, frame: bytes) -> bytes:
+    """What comes back for bytes that may be no request, until the server hangs up."""
+    host, port = url.removeprefix("http://").split(":")
+    received = b""
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(frame)
+        with suppress(ConnectionError):
+            while part := connection.recv(1 << 16):
+                received += part
+    return received
+
+
 def sum_spent(ledger: Path) -> float:
     """What all questions have spent."""
     with us.Ledger.open(ledger) as account:
         return float(sum(run.filter.spent for run in account.runs()))
+
+
+def count_unpaid(
+    ledger: Path, received: dict[str, us.AnswerTable], *, within: float
+) -> int:
+    """How many answers the ledger does not hold: asked again by the owner, one that was
+    paid for is free and the same.
+    """
+    unpaid = 0
+    table = (ledger.with_name("people.csv"), ledger.with_name("people.yaml"))
+    with us.session(*table, ledger=ledger) as questions:
+        for question, answer in received.items():
+            price = questions.price(question, within=within)
+            stored = questions.ask(question, within=within)
+            unpaid += not price.is_free or stored.rows != answer.rows
+    # Opened again: the chain, the totals and the limits are checked.
+    us.Ledger.open(ledger).close()
+    return unpaid

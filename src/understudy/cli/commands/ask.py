@@ -11,57 +11,21 @@ import click
 from understudy.cli import options
 from understudy.cli.terminal.layout import report, report_json
 
-_within = click.option(
-    "--within",
-    type=click.FloatRange(0, min_open=True),
-    metavar="W",
-    help="How exact counts and sums must be: ±W with 95 % confidence.",
-)
-_own_epsilon = click.option(
-    "--epsilon",
-    metavar="E",
-    help="Instead of --within: the ε that this question may cost by itself.",
-)
-
 
 @click.command(short_help="One answer about private rows, paid from a budget.")
 @click.argument("file", type=options.PATH_TYPE)
 @click.argument("question")
-@click.option(
-    "--schema", type=options.PATH_TYPE, required=True, help="Schema of the table."
-)
-@_within
-@_own_epsilon
-@click.option(
-    "--ledger",
-    type=options.PATH_TYPE,
-    help="Ledger to charge. Default: FILE.ledger beside the file.",
-)
-@click.option(
-    "--budget",
-    metavar="E",
-    help=(
-        "ε of all questions together: opens the ledger's run of questions if there is"
-        " none yet."
-    ),
-)
+@options.schema_option("Schema of the table.", required=True)
+@options.question_within
+@options.question_epsilon
+@options.ledger_option("Ledger to charge. Default: FILE.ledger beside the file.")
+@options.questions_budget
 @options.delta
 @options.accounting
-@click.option(
-    "--private-keys",
-    is_flag=True,
-    help=(
-        "When the run is opened: half of its δ lets questions group by labels that the"
-        " schema does not list."
-    ),
-)
-@click.option(
-    "--release",
-    type=options.PATH_TYPE,
-    help="Release of the same table: what it answers within --within is free.",
-)
-@click.option("--analyst", default="", metavar="NAME", help="Who asks.")
-@click.option("--purpose", default="", metavar="TEXT", help="What for, for the ledger.")
+@options.private_keys
+@options.answering_release
+@options.analyst
+@options.purpose
 @options.neighbours
 @options.as_json
 def ask(
@@ -118,16 +82,23 @@ def ask(
 @click.command(short_help="Privacy cost and precision of a question. Reads no rows.")
 @click.argument("schema", type=options.PATH_TYPE)
 @click.argument("question")
-@_within
-@_own_epsilon
+@options.question_within
+@options.question_epsilon
 @options.delta
-@click.option(
-    "--ledger",
-    type=options.PATH_TYPE,
-    help="Ledger with a run of questions: what is left, and what was answered before.",
+@options.ledger_option(
+    "Ledger with a run of questions: what is left, and what was answered before."
 )
 @click.option(
     "--analyst", default="", metavar="NAME", help="Whose limit the ledger is asked for."
+)
+@click.option(
+    "--try",
+    "is_tried",
+    is_flag=True,
+    help=(
+        "Also answer it on made-up rows that fit the schema. Free; the numbers mean"
+        " nothing."
+    ),
 )
 @options.neighbours
 @options.as_json
@@ -139,6 +110,7 @@ def price(
     delta: str | None,
     ledger: Path | None,
     analyst: str,
+    is_tried: bool,
     neighbours: str,
     as_json: bool,
 ) -> None:
@@ -146,6 +118,7 @@ def price(
     spends nothing.
     """
     _check_precision(within, epsilon)
+    from understudy.workflow.practice import try_question
     from understudy.workflow.question_price import price as price_question
 
     priced = price_question(
@@ -158,10 +131,22 @@ def price(
         analyst=analyst,
         neighbours=neighbours,
     )
+    tried = None
+    if is_tried:
+        tried = try_question(
+            schema,
+            question,
+            within=within,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours,
+        )
     if as_json:
-        report_json(priced.to_dict())
-    else:
-        report(priced.lines())
+        made_up = {} if tried is None else {"made_up": tried.to_dict()}
+        report_json({**priced.to_dict(), **made_up})
+        return
+    lines = [] if tried is None else ["", *tried.lines(), tried.account_line()]
+    report([*priced.lines(), *lines])
 
 
 def _check_precision(within: float | None, epsilon: str | None) -> None:

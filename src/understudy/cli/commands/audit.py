@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Try to refute a synthesizer's guarantee.")
 @click.argument("file", type=options.PATH_TYPE, required=False)
-@click.option(
-    "--schema",
-    type=options.PATH_TYPE,
-    metavar="S",
-    help="Schema file that declares every column of FILE.",
-)
+@options.schema_option("Schema file that declares every column of FILE.")
 @settings.synthesizer
 @settings.setting
 @options.epsilon
@@ -50,12 +45,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of canaries: made-up rows added to a copy of FILE.",
 )
-@click.option(
-    "--ledger",
-    type=options.PATH_TYPE,
-    metavar="L",
-    help="Ledger that records that FILE was read. Default: FILE.ledger.",
-)
+@options.ledger_option("Ledger that records that FILE was read. Default: FILE.ledger.")
 @options.csv_options
 @click.option(
     "--seed",

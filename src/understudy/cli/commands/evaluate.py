@@ -39,12 +39,7 @@ MAX_TITLES_PER_REASON = 8
         " card and more attacks."
     ),
 )
-@click.option(
-    "--schema",
-    type=options.PATH_TYPE,
-    metavar="S",
-    help="Schema file of the columns, where there is no release.",
-)
+@options.schema_option("Schema file of the columns, where there is no release.")
 @click.option(
     "--holdout",
     type=options.PATH_TYPE,
@@ -119,12 +114,7 @@ MAX_TITLES_PER_REASON = 8
     help="Only what may be published, from the release alone.",
 )
 @click.option("--no-risk", is_flag=True, help="Leave the attacks out.")
-@click.option(
-    "--ledger",
-    type=options.PATH_TYPE,
-    metavar="L",
-    help="Ledger that records that the real rows were read.",
-)
+@options.ledger_option("Ledger that records that the real rows were read.")
 @click.option(
     "-o",
     "--output",

@@ -16,28 +16,12 @@ from understudy.cli.terminal.stop import explain_interruption
 
 @click.command(short_help="Answer analysts' questions over HTTP, within their limits.")
 @click.argument("file", type=options.PATH_TYPE)
-@click.option(
-    "--schema", type=options.PATH_TYPE, required=True, help="Schema of the table."
+@options.schema_option("Schema of the table.", required=True)
+@options.ledger_option(
+    "Ledger to charge. Its grants are the limits of analysts.", required=True
 )
-@click.option(
-    "--ledger",
-    type=options.PATH_TYPE,
-    required=True,
-    help="Ledger to charge. Its grants are the limits of analysts.",
-)
-@click.option(
-    "--release",
-    type=options.PATH_TYPE,
-    help="Release of the same table: what it answers exactly enough is free.",
-)
-@click.option(
-    "--budget",
-    metavar="E",
-    help=(
-        "ε of all questions together: opens the ledger's run of questions if there is"
-        " none yet."
-    ),
-)
+@options.answering_release
+@options.questions_budget
 @options.delta
 @click.option(
     "--host",

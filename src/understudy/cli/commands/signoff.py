@@ -20,11 +20,8 @@ SHEET_SUFFIXES = (".html", ".htm")
 )
 @click.argument("release", type=options.PATH_TYPE)
 @click.argument("files", type=options.PATH_TYPE, nargs=-1)
-@click.option(
-    "--ledger",
-    type=options.PATH_TYPE,
-    metavar="L",
-    help="Ledger that the release was charged to: adds what is spent and left.",
+@options.ledger_option(
+    "Ledger that the release was charged to: adds what is spent and left."
 )
 @options.analyst
 @options.purpose

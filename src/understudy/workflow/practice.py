@@ -1,0 +1,162 @@
+"""Questions to made-up rows, to try them for nothing: the same SQL, refusals, noise and
+intervals, on a table that says nothing about anybody.
+
+The rows are random and follow from the schema alone. No ledger and no real row is
+within reach of this module, so nothing here has a privacy cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from understudy.accounting.budget import Budget, Number
+from understudy.accounting.cost import Cost
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.questions.partition import PartitionScope
+from understudy.curator.questions import QuestionCurator
+from understudy.models.product import ProductModel
+from understudy.queries.offers import offer_answer
+from understudy.queries.query import Query
+from understudy.queries.results import AnswerTable, make_answer, pool_statistics
+from understudy.releases.output.frames import to_frame
+from understudy.schema import Schema
+from understudy.tables import Table, TableSource, open_table
+from understudy.tables.sql.quoting import quoted_identifier
+from understudy.workflow.open import member_of
+from understudy.workflow.preflight import parse_budget
+from understudy.workflow.question_price import plan_question, read_amount_asked
+
+PRACTICE_ROWS = 1_000
+"""Made-up rows: enough for a few in every group of a usual question."""
+
+PRACTICE_SEED = 1
+"""The rows are the same every time; only the noise differs."""
+
+PRACTICE_BASIS = "made-up rows: the numbers mean nothing"
+
+
+class PracticeTable:
+    """Made-up rows of a schema, and questions to them. `budget` is that of the run that
+    real questions would be charged to: it decides the law of the noise.
+    """
+
+    def __init__(
+        self, schema: Schema, *, budget: Budget, neighbours: Neighbours
+    ) -> None:
+        self._schema = schema
+        self._budget = budget
+        self._neighbours = neighbours
+        self._source = make_practice_rows(schema)
+
+    def ask(
+        self,
+        question: str | Query,
+        *,
+        within: float | None = None,
+        epsilon: Number | None = None,
+    ) -> AnswerTable:
+        """The answer to a question, with the noise and the intervals that the real one
+        would have. Its numbers are about nobody.
+        """
+        plan = plan_question(question, self._schema)
+        offer = offer_answer(
+            plan,
+            neighbours=self._neighbours,
+            accounting=self._budget.accounting,
+            within=within,
+            amount=read_amount_asked(within, epsilon, self._budget),
+        )
+        table = Table(self._source, self._schema)
+        measured = QuestionCurator(table=table, run=_FreeRun()).answer(offer)
+        pooled = pool_statistics(plan, measured)
+        return make_answer(plan, pooled, basis=PRACTICE_BASIS, cost=None)
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._source.close()
+
+
+class _FreeRun:
+    """A run on which made-up rows are asked about: nothing is charged or kept."""
+
+    def refuse_unaffordable(
+        self,
+        cost: Cost,
+        *,
+        analyst: str = "",
+        scope: PartitionScope | None = None,
+        recalled: Sequence[str] = (),
+    ) -> None:
+        pass
+
+    def recall(self, digest: str, *, analyst: str = "") -> None:
+        pass
+
+    def charge(
+        self,
+        cost: Cost,  # noqa: ARG002
+        digest: str,  # noqa: ARG002
+        *,
+        analyst: str = "",  # noqa: ARG002
+        purpose: str = "",  # noqa: ARG002
+        scope: PartitionScope | None = None,  # noqa: ARG002
+    ) -> int:
+        return 0
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        pass
+
+
+def make_practice_rows(schema: Schema) -> TableSource:
+    """Random rows under a schema, all codes of a column equally likely. Columns without
+    a declared domain are empty; the rules between columns are not kept.
+    """
+    closed = [schema[name] for name in schema if schema[name].is_closed]
+    # A column that is constant within a unit needs one, and here are plain rows.
+    plain = Schema(columns=tuple(replace(column, constant=False) for column in closed))
+    rng = np.random.default_rng(PRACTICE_SEED)
+    model = ProductModel.uniform(plain, total=float(PRACTICE_ROWS))
+    codes = model.sample(PRACTICE_ROWS, rng)
+    relation = to_frame(plain, codes, kind="duckdb", rng=rng)
+    written = ["*"]
+    for column in schema.columns:
+        if column.name in plain:
+            continue
+        cell = "CAST(NULL AS VARCHAR)"
+        if column.name == schema.unit.id:
+            # Every unit has as many rows as it may have.
+            cell = f"(row_number() OVER () - 1) // {schema.unit.max_rows}"
+        written.append(f"{cell} AS {quoted_identifier(column.name)}")
+    return open_table(relation.project(", ".join(written))).freeze_rows()
+
+
+def try_question(
+    schema: Schema | str | Path,
+    question: str | Query,
+    *,
+    within: float | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+) -> AnswerTable:
+    """Try a question on 1,000 made-up rows that fit the schema: what is refused, how
+    the answer looks and how wide its intervals are. Free, and its numbers mean nothing.
+
+    >>> from understudy.queries import count
+    >>> from understudy.schema import Boolean
+    >>> declared = Schema(columns=(Boolean(name="smoker"),))
+    >>> tried = try_question(declared, count().by("smoker"), within=50)
+    >>> tried.account_line(), tried.half_width <= 50
+    ('Free (made-up rows: the numbers mean nothing).', True)
+    """
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
+    known = schema if isinstance(schema, Schema) else Schema.load(schema)
+    table = PracticeTable(known, budget=parse_budget(1, delta), neighbours=relation)
+    try:
+        return table.ask(question, within=within, epsilon=epsilon)
+    finally:
+        table.close()
