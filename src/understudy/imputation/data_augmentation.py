@@ -29,6 +29,7 @@ from understudy.errors import Refused
 from understudy.imputation.linear import NormModel
 from understudy.imputation.logistic import LogisticModel
 from understudy.imputation.mask_strength import LabelMask, MaskStrength, NumberMask
+from understudy.imputation.ordered import OrderedModel
 from understudy.imputation.sequence import (
     FittedColumn,
     draw_copy,
@@ -86,10 +87,10 @@ def _draw_mask(
     )
 
 
-def _label_model(column: FittedColumn) -> LogisticModel | None:
-    """The logistic model of a column of labels; None if it never varies."""
+def _label_model(column: FittedColumn) -> LogisticModel | OrderedModel | None:
+    """The regression model of a column of labels; None if it never varies."""
     model = None if column.states is None else column.states.model
-    return model if isinstance(model, LogisticModel) else None
+    return model if isinstance(model, LogisticModel | OrderedModel) else None
 
 
 def _number_model(column: FittedColumn) -> NormModel | None:

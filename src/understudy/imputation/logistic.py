@@ -83,7 +83,7 @@ def fit_logistic(y: NDArray[np.int64], x: NDArray[np.float64]) -> LogisticModel:
     True
     """
     labels, place = np.unique(y, return_inverse=True)
-    design, place, weight = _augment_rows(x, place.reshape(-1), len(labels))
+    design, place, weight = augment_rows(x, place.reshape(-1), len(labels))
     rows = add_intercept(design)
     targets = (place[:, None] == np.arange(1, len(labels))).astype(np.float64)
     center = _climb_likelihood(rows, targets, weight)
@@ -150,7 +150,7 @@ def _information(
     return information
 
 
-def _augment_rows(
+def augment_rows(
     x: NDArray[np.float64], place: NDArray[np.int64], labels: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """Rows, labels and weights with those that keep the likelihood bounded."""

@@ -37,7 +37,7 @@ from understudy.imputation.sequence import (
     draw_copy,
     fit_column,
 )
-from understudy.imputation.tree import DEFAULT_LEAF_ROWS
+from understudy.imputation.tree import DEFAULT_LEAVES, TreeLeaves
 from understudy.inference.combining_rules import CombiningRule, CopyKind
 from understudy.inference.copies import (
     COPIES_FORMAT,
@@ -72,7 +72,7 @@ class MaskedTable:
     method: str = "cart"
     copies: int = 5
     proper: bool = True
-    leaf_rows: int = DEFAULT_LEAF_ROWS
+    leaves: TreeLeaves = DEFAULT_LEAVES
     strength: MaskStrength | None = None
     entropy: int | None = None
     progress: Callable[[str], None] = lambda _: None
@@ -114,7 +114,7 @@ class MaskedTable:
         columns = []
         for plan in self.plans:
             self.progress(f"fitting {plan.name}")
-            columns.append(fit_column(plan, self.original, leaf_rows=self.leaf_rows))
+            columns.append(fit_column(plan, self.original, leaves=self.leaves))
         return tuple(columns)
 
     def with_copies(self, copies: int) -> MaskedTable:
@@ -139,9 +139,12 @@ class MaskedTable:
     def draw(self, number: int) -> Records:
         """The rows of a copy, numbered from 0; the same ones each time."""
         rng = np.random.default_rng(self._seeds[number + 1])
-        if self.strength is not None:
-            return draw_augmented(self._masked_columns, self.original, rng)
-        copy = draw_copy(self.fitted_columns, self.original, rng, proper=self.proper)
+        if self.strength is None:
+            copy = draw_copy(
+                self.fitted_columns, self.original, rng, proper=self.proper
+            )
+        else:
+            copy = draw_augmented(self._masked_columns, self.original, rng)
         return self._redraw_broken(copy, rng)
 
     @cached_property
@@ -161,11 +164,17 @@ class MaskedTable:
             broken = self.find_broken(copy)
             if not broken.any():
                 break
-            drawn = draw_copy(
-                self.fitted_columns, self.original.take(broken), rng, proper=False
-            )
-            copy = _put_rows(copy, broken, drawn)
+            copy = _put_rows(copy, broken, self._draw_rows(broken, rng))
         return copy
+
+    def _draw_rows(self, rows: NDArray[np.bool_], rng: Generator) -> Records:
+        """Some rows drawn again."""
+        if self.strength is None:
+            real = self.original.take(rows)
+            return draw_copy(self.fitted_columns, real, rng, proper=False)
+        # Masks belong to rows, so all are drawn and the others dropped.
+        drawn = draw_augmented(self._masked_columns, self.original, rng)
+        return drawn.take(rows)
 
     def find_broken(self, copy: Records) -> NDArray[np.bool_]:
         """Which rows of a copy break a rule of the schema."""

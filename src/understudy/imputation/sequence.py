@@ -20,16 +20,18 @@ from understudy.errors import Refused
 from understudy.evaluation.utility.design import Design
 from understudy.imputation.linear import fit_norm, fit_normrank
 from understudy.imputation.logistic import fit_logistic
+from understudy.imputation.ordered import fit_ordered
 from understudy.imputation.tree import (
-    DEFAULT_LEAF_ROWS,
+    DEFAULT_LEAVES,
+    TreeLeaves,
     TreePredictors,
     fit_tree,
     tree_target,
 )
-from understudy.schema import Lattice, Schema
+from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.tables import ABSENT_PLACE, Records
 
-COLUMN_METHODS = ("cart", "norm", "normrank", "logit", "sample")
+COLUMN_METHODS = ("cart", "norm", "normrank", "logit", "polr", "sample")
 """How one column may be drawn."""
 
 TABLE_METHODS: Mapping[str, tuple[str, str]] = {
@@ -155,7 +157,9 @@ def plan_columns(
     plans = []
     for place, name in enumerate(replaced):
         is_number = isinstance(schema[name], Lattice)
-        how = own.pop(name, numbers if is_number else labels)
+        how = own.pop(
+            name, numbers if is_number else _label_method(schema[name], labels)
+        )
         _check_method(name, how, is_number=is_number)
         known = [*kept, *replaced[:place]]
         wanted = chosen.pop(name, known)
@@ -167,13 +171,19 @@ def plan_columns(
     return plans
 
 
+def _label_method(column: Column, method: str) -> str:
+    """The method of a column of labels: regressions respect a declared order."""
+    is_ordered = isinstance(column, Categorical) and column.ordered
+    return "polr" if is_ordered and method == "logit" else method
+
+
 def _check_method(name: str, method: str, *, is_number: bool) -> None:
     if method not in COLUMN_METHODS:
         raise Refused(
             f'mask: column "{name}": the method is one of {", ".join(COLUMN_METHODS)}'
         )
-    fits = method not in ("norm", "normrank") if not is_number else method != "logit"
-    if not fits:
+    unfit = ("logit", "polr") if is_number else ("norm", "normrank")
+    if method in unfit:
         noun = "a number" if is_number else "a list of labels"
         raise Refused(
             f'mask: column "{name}" is {noun}, which `{method}` does not draw'
@@ -190,13 +200,13 @@ def _check_predictors(name: str, wanted: Sequence[str], known: Sequence[str]) ->
 
 
 def fit_column(
-    plan: ColumnPlan, real: Records, *, leaf_rows: int = DEFAULT_LEAF_ROWS
+    plan: ColumnPlan, real: Records, *, leaves: TreeLeaves = DEFAULT_LEAVES
 ) -> FittedColumn:
     """The models of one column on the original rows."""
     column = real.schema[plan.name]
     codes = real.codes[plan.name].astype(np.int64)
     if not isinstance(column, Lattice):
-        states = _fit_part(plan, real, codes, is_number=False, leaf_rows=leaf_rows)
+        states = _fit_part(plan, real, codes, is_number=False, leaves=leaves)
         return FittedColumn(plan.name, states, None)
     places = real.places[plan.name]
     valued = places != ABSENT_PLACE
@@ -207,14 +217,14 @@ def fit_column(
             real.take(valued),
             places[valued].astype(np.float64),
             is_number=True,
-            leaf_rows=leaf_rows,
+            leaves=leaves,
         )
     state_part = None
     if not valued.all():
         # 0 is a value; the others are the codes of missing cells, one above.
         states_of_cells = np.where(valued, 0, codes + 1)
         state_part = _fit_part(
-            plan, real, states_of_cells, is_number=False, leaf_rows=leaf_rows
+            plan, real, states_of_cells, is_number=False, leaves=leaves
         )
     return FittedColumn(plan.name, state_part, part)
 
@@ -225,7 +235,7 @@ def _fit_part(
     y: NDArray[Any],
     *,
     is_number: bool,
-    leaf_rows: int,
+    leaves: TreeLeaves,
 ) -> FittedPart:
     """One model with its predictors, by the method that fits what is modelled."""
     is_constant = not len(y) or bool((y == y[0]).all())
@@ -235,13 +245,16 @@ def _fit_part(
     if plan.method == "cart" or labels > MAX_LOGIT_LABELS:
         target = tree_target(y, is_number=is_number)
         ordered = TreePredictors.of(plan.predictors, real, target)
-        tree = fit_tree(
-            y, ordered.matrix(real), is_number=is_number, leaf_rows=leaf_rows
-        )
+        tree = fit_tree(y, ordered.matrix(real), is_number=is_number, leaves=leaves)
         return FittedPart(tree, ordered)
     design = Design.of(plan.predictors, real)
     x = design.matrix(real)
     if not is_number:
+        # Codes beyond the values are missing or unlisted cells, which have no place in
+        # the order.
+        is_ordered = plan.method == "polr" and labels > 2
+        if is_ordered and y.max() < len(real.codec(plan.name).bins):
+            return FittedPart(fit_ordered(y, x), design)
         return FittedPart(fit_logistic(y, x), design)
     fit = fit_normrank if plan.method == "normrank" else fit_norm
     return FittedPart(fit(y, x), design)

@@ -28,11 +28,33 @@ SPLIT_TO_LEAF_ROWS = 3
 """A node is split if it has this many times the rows of a smallest leaf."""
 
 
+MAX_SPIKE_SHARE = 0.7
+"""A number that more than this share of the rows have is no draw from a density, and is
+not smoothed.
+"""
+
+SILVERMAN_FACTOR, SILVERMAN_POWER = 0.9, -0.2
+"""Bandwidth of a normal kernel, in deviations: 0.9 n^(−1/5) (Silverman 1986)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeLeaves:
+    """How leaves are made and drawn from: the fewest `rows` in one, and whether numbers
+    are smoothed, so that no original value comes back but by chance.
+    """
+
+    rows: int = DEFAULT_LEAF_ROWS
+    smooth: bool = False
+
+
+DEFAULT_LEAVES = TreeLeaves()
+
+
 @dataclass(frozen=True, eq=False)
 class DonorTree:
     """A tree, and the original values in each of its leaves."""
 
-    leaf_rows: int
+    leaves: TreeLeaves
     is_number: bool
     y: NDArray[np.generic]
     x: NDArray[np.float64]
@@ -58,8 +80,8 @@ class DonorTree:
         )
         y, x = self.y[rows], self.x[rows].astype(np.float32)
         tree = kind(
-            min_samples_leaf=self.leaf_rows,
-            min_samples_split=SPLIT_TO_LEAF_ROWS * self.leaf_rows,
+            min_samples_leaf=self.leaves.rows,
+            min_samples_split=SPLIT_TO_LEAF_ROWS * self.leaves.rows,
             max_depth=MAX_TREE_DEPTH,
             random_state=0,
         )
@@ -77,7 +99,30 @@ class DonorTree:
         leaf = tree.tree_.apply(x.astype(np.float32))  # type: ignore[attr-defined]
         chosen = rng.integers(self.counts[leaf])
         drawn: NDArray[np.generic] = self.donors[self.starts[leaf] + chosen]
+        if self.is_number and self.leaves.smooth:
+            return self._smooth(drawn.astype(np.float64), leaf, rng)
         return drawn
+
+    def _smooth(
+        self, drawn: NDArray[np.float64], leaf: NDArray[np.int64], rng: Generator
+    ) -> NDArray[np.float64]:
+        """Draws from a kernel density of each leaf, shrunk so that the leaf keeps its
+        mean and variance (Silverman 1986).
+        """
+        nodes = np.repeat(np.arange(len(self.counts)), self.counts)
+        donors, rows = self.donors.astype(np.float64), np.maximum(self.counts, 1)
+        mean = np.bincount(nodes, weights=donors, minlength=len(rows)) / rows
+        squares = (donors - mean[nodes]) ** 2
+        spread = np.sqrt(
+            np.bincount(nodes, weights=squares, minlength=len(rows)) / rows
+        )
+        share = SILVERMAN_FACTOR * rows[leaf] ** SILVERMAN_POWER
+        noise = share * spread[leaf] * rng.standard_normal(len(leaf))
+        shrunk = (drawn - mean[leaf] + noise) / np.sqrt(1 + share**2)
+        values, counts = np.unique(donors, return_counts=True)
+        is_spike = drawn == values[counts.argmax()]
+        has_spike = counts.max() > MAX_SPIKE_SHARE * len(donors)
+        return np.where(is_spike & has_spike, drawn, mean[leaf] + shrunk)
 
 
 def fit_tree(
@@ -85,10 +130,10 @@ def fit_tree(
     x: NDArray[np.float64],
     *,
     is_number: bool,
-    leaf_rows: int = DEFAULT_LEAF_ROWS,
+    leaves: TreeLeaves = DEFAULT_LEAVES,
 ) -> DonorTree:
     """The tree of a column given its predictors."""
-    return DonorTree(leaf_rows=leaf_rows, is_number=is_number, y=y, x=x).grow()
+    return DonorTree(leaves=leaves, is_number=is_number, y=y, x=x).grow()
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from understudy.evaluation.risk.assessment import resolve_roles
 from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.masked_table import MaskedTable, read_original
 from understudy.imputation.sequence import plan_columns
-from understudy.imputation.tree import DEFAULT_LEAF_ROWS
+from understudy.imputation.tree import DEFAULT_LEAF_ROWS, TreeLeaves
 from understudy.schema import BrokenRowPolicy, Role, Schema
 from understudy.tables import Records, Table, TableSource
 from understudy.workflow.compare import common_schema
@@ -41,6 +41,7 @@ def mask(
     copies: int = DEFAULT_MASKED_COPIES,
     proper: bool = True,
     leaf_rows: int = DEFAULT_LEAF_ROWS,
+    smooth: bool = False,
     strength: MaskStrength | None = None,
     ledger: str | Path | None = None,
     seed: int | None = None,
@@ -53,8 +54,11 @@ def mask(
     kept; `full` replaces every column. Direct identifiers and free text are left out.
     `method` is `cart` (trees), `norm+logit`, `normrank+logit` or `da-mi`, which keeps
     draws near the original cells by masks of a `strength`; `methods` says otherwise for
-    single columns (`cart`, `norm`, `normrank`, `logit`, `sample`), and `predictors`
-    what each is predicted from. Columns are drawn in the order of `replaced`. `proper`
+    single columns (`cart`, `norm`, `normrank`, `logit`, `polr`, `sample`), and `predictors`
+    what each is predicted from. A label with a declared order has one model for all its
+    labels (`polr`). Trees have leaves of `leaf_rows` people or more, and `smooth` draws
+    numbers from a density of each leaf, so that no original value is handed out but by
+    chance. Columns are drawn in the order of `replaced`. `proper`
     draws the parameters of the models too. Whoever knows the `seed` and the models knows
     the draws: keep it secret, or leave it out.
 
@@ -89,7 +93,7 @@ def mask(
         method=method,
         copies=copies,
         proper=proper,
-        leaf_rows=leaf_rows,
+        leaves=TreeLeaves(rows=leaf_rows, smooth=smooth),
         strength=(strength or MaskStrength()) if method == "da-mi" else None,
         entropy=seed,
         progress=progress,

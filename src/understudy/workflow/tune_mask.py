@@ -12,7 +12,7 @@ from understudy.imputation.mask_grid import MaskGrid
 from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.masked_table import MaskedTable
 from understudy.imputation.sequence import TABLE_METHODS, plan_columns
-from understudy.imputation.tree import DEFAULT_LEAF_ROWS
+from understudy.imputation.tree import DEFAULT_LEAF_ROWS, TreeLeaves
 from understudy.imputation.tuning import MaskTuning, SettingMeter, measure_settings
 from understudy.schema import Lattice, Schema
 from understudy.tables import Records
@@ -45,6 +45,7 @@ def tune_mask(
     copies: Sequence[int] = TUNED_COPIES,
     radius: Mapping[str, float] | None = None,
     leaf_rows: int = DEFAULT_LEAF_ROWS,
+    smooth: bool = False,
     ledger: str | Path | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -94,7 +95,7 @@ def tune_mask(
         original=original,
         plans=(),
         copies=max(copies),
-        leaf_rows=leaf_rows,
+        leaves=TreeLeaves(rows=leaf_rows, smooth=smooth),
         entropy=randbits(SEED_BITS) if seed is None else seed,
     )
     strengths = _choose_grid(grid, original, chosen)

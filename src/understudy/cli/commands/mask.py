@@ -64,6 +64,11 @@ if TYPE_CHECKING:
     help="With cart: fewest people in a leaf. More is safer.",
 )
 @click.option(
+    "--smooth",
+    is_flag=True,
+    help="With cart: draw numbers from a density of each leaf, not its own values.",
+)
+@click.option(
     "--noise-copies",
     type=click.IntRange(min=0),
     metavar="K",
@@ -202,6 +207,7 @@ class MaskWish:
     method: str
     copies: int | None
     leaf_rows: int
+    smooth: bool
     noise_copies: int | None
     noise_variance: float | None
     keep_labels: float | None
@@ -236,6 +242,7 @@ class MaskWish:
             copies=self.copies or DEFAULT_MASKED_COPIES,
             proper=not self.simple,
             leaf_rows=self.leaf_rows,
+            smooth=self.smooth,
             strength=_read_strength(
                 self.noise_copies, self.noise_variance, self.keep_labels
             ),
@@ -255,6 +262,7 @@ class MaskWish:
                 copies=TUNED_COPIES if self.copies is None else (self.copies,),
                 radius=self.radii,
                 leaf_rows=self.leaf_rows,
+                smooth=self.smooth,
             )
 
 
