@@ -37,7 +37,7 @@ from understudy.imputation.sequence import (
     draw_copy,
     fit_column,
 )
-from understudy.imputation.tree import DEFAULT_LEAVES, TreeLeaves
+from understudy.imputation.tree import DEFAULT_LEAVES, DonorLeaves
 from understudy.inference.combining_rules import CombiningRule, CopyKind
 from understudy.inference.copies import (
     COPIES_FORMAT,
@@ -72,7 +72,7 @@ class MaskedTable:
     method: str = "cart"
     copies: int = 5
     proper: bool = True
-    leaves: TreeLeaves = DEFAULT_LEAVES
+    leaves: DonorLeaves = DEFAULT_LEAVES
     strength: MaskStrength | None = None
     entropy: int | None = None
     progress: Callable[[str], None] = lambda _: None

@@ -23,7 +23,7 @@ from understudy.imputation.logistic import fit_logistic
 from understudy.imputation.ordered import fit_ordered
 from understudy.imputation.tree import (
     DEFAULT_LEAVES,
-    TreeLeaves,
+    DonorLeaves,
     TreePredictors,
     fit_tree,
     tree_target,
@@ -200,7 +200,7 @@ def _check_predictors(name: str, wanted: Sequence[str], known: Sequence[str]) ->
 
 
 def fit_column(
-    plan: ColumnPlan, real: Records, *, leaves: TreeLeaves = DEFAULT_LEAVES
+    plan: ColumnPlan, real: Records, *, leaves: DonorLeaves = DEFAULT_LEAVES
 ) -> FittedColumn:
     """The models of one column on the original rows."""
     column = real.schema[plan.name]
@@ -235,7 +235,7 @@ def _fit_part(
     y: NDArray[Any],
     *,
     is_number: bool,
-    leaves: TreeLeaves,
+    leaves: DonorLeaves,
 ) -> FittedPart:
     """One model with its predictors, by the method that fits what is modelled."""
     is_constant = not len(y) or bool((y == y[0]).all())

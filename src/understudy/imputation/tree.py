@@ -38,7 +38,7 @@ SILVERMAN_FACTOR, SILVERMAN_POWER = 0.9, -0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeLeaves:
+class DonorLeaves:
     """How leaves are made and drawn from: the fewest `rows` in one, and whether numbers
     are smoothed, so that no original value comes back but by chance.
     """
@@ -47,14 +47,14 @@ class TreeLeaves:
     smooth: bool = False
 
 
-DEFAULT_LEAVES = TreeLeaves()
+DEFAULT_LEAVES = DonorLeaves()
 
 
 @dataclass(frozen=True, eq=False)
 class DonorTree:
     """A tree, and the original values in each of its leaves."""
 
-    leaves: TreeLeaves
+    leaves: DonorLeaves
     is_number: bool
     y: NDArray[np.generic]
     x: NDArray[np.float64]
@@ -130,7 +130,7 @@ def fit_tree(
     x: NDArray[np.float64],
     *,
     is_number: bool,
-    leaves: TreeLeaves = DEFAULT_LEAVES,
+    leaves: DonorLeaves = DEFAULT_LEAVES,
 ) -> DonorTree:
     """The tree of a column given its predictors."""
     return DonorTree(leaves=leaves, is_number=is_number, y=y, x=x).grow()

@@ -14,7 +14,7 @@ from understudy.evaluation.risk.assessment import resolve_roles
 from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.masked_table import MaskedTable, read_original
 from understudy.imputation.sequence import plan_columns
-from understudy.imputation.tree import DEFAULT_LEAF_ROWS, TreeLeaves
+from understudy.imputation.tree import DEFAULT_LEAF_ROWS, DonorLeaves
 from understudy.schema import BrokenRowPolicy, Role, Schema
 from understudy.tables import Records, Table, TableSource
 from understudy.workflow.compare import common_schema
@@ -93,7 +93,7 @@ def mask(
         method=method,
         copies=copies,
         proper=proper,
-        leaves=TreeLeaves(rows=leaf_rows, smooth=smooth),
+        leaves=DonorLeaves(rows=leaf_rows, smooth=smooth),
         strength=(strength or MaskStrength()) if method == "da-mi" else None,
         entropy=seed,
         progress=progress,

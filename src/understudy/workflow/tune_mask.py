@@ -12,7 +12,7 @@ from understudy.imputation.mask_grid import MaskGrid
 from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.masked_table import MaskedTable
 from understudy.imputation.sequence import TABLE_METHODS, plan_columns
-from understudy.imputation.tree import DEFAULT_LEAF_ROWS, TreeLeaves
+from understudy.imputation.tree import DEFAULT_LEAF_ROWS, DonorLeaves
 from understudy.imputation.tuning import MaskTuning, SettingMeter, measure_settings
 from understudy.schema import Lattice, Schema
 from understudy.tables import Records
@@ -95,7 +95,7 @@ def tune_mask(
         original=original,
         plans=(),
         copies=max(copies),
-        leaves=TreeLeaves(rows=leaf_rows, smooth=smooth),
+        leaves=DonorLeaves(rows=leaf_rows, smooth=smooth),
         entropy=randbits(SEED_BITS) if seed is None else seed,
     )
     strengths = _choose_grid(grid, original, chosen)
