@@ -47,7 +47,14 @@ NAVIGATION = {
     ],
     "Local privacy": ["local", "trust"],
     "Trust": ["threat-model", "audit", "attacks", "testing", "proofs/noise"],
-    "Reference": ["api", "release-format", "glossary", "benchmarks", "strangers"],
+    "Reference": [
+        "api",
+        "release-format",
+        "glossary",
+        "coverage",
+        "benchmarks",
+        "strangers",
+    ],
     "Project": [
         "architecture",
         "contributing",
