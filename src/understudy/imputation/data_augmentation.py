@@ -75,7 +75,7 @@ def _draw_mask(
         if (places == ABSENT_PLACE).any():
             raise Refused(
                 f'mask: column "{name}" has missing numbers, which da-mi does not'
-                " draw. Impute them first, or choose another method"
+                " draw. Say `imputations`, or choose another method"
             )
         return NumberMask.draw(places.astype(np.float64), strength, rng)
     model = _label_model(column)

@@ -31,6 +31,7 @@ from understudy.imputation.data_augmentation import (
     mask_columns,
 )
 from understudy.imputation.mask_strength import MaskStrength
+from understudy.imputation.missing_cells import find_missing, impute_cells
 from understudy.imputation.sequence import (
     ColumnPlan,
     FittedColumn,
@@ -63,8 +64,9 @@ MAX_REDRAWS = 20
 class MaskedTable:
     """Copies of a table in which some columns are drawn from models of them.
 
-    `copies` is how many there are. `proper`: parameters are drawn anew for each. The
-    guarantee says that none of this is differential privacy.
+    `copies` is how many there are. `proper`: parameters are drawn anew for each. With
+    `nest`, missing cells are imputed anew for every so many copies. The guarantee says
+    that none of this is differential privacy.
     """
 
     original: Records
@@ -74,6 +76,7 @@ class MaskedTable:
     proper: bool = True
     leaves: DonorLeaves = DEFAULT_LEAVES
     strength: MaskStrength | None = None
+    nest: int = 0
     entropy: int | None = None
     progress: Callable[[str], None] = lambda _: None
 
@@ -98,6 +101,10 @@ class MaskedTable:
     @property
     def rule(self) -> CombiningRule:
         """How estimates of the copies are combined."""
+        if self.nest:
+            return CombiningRule(
+                kind=CopyKind.NESTED, proper=self.proper, nest=self.nest
+            )
         kind = CopyKind.PARTIAL if self.is_aligned else CopyKind.FULL
         return CombiningRule(kind=kind, proper=self.proper)
 
@@ -133,11 +140,14 @@ class MaskedTable:
     @cached_property
     def _seeds(self) -> list[SeedSequence]:
         # The first is for the masks that all copies share; then one for each copy, so
-        # that a further copy leaves those before it as they are.
-        return SeedSequence(self.entropy).spawn(self.copies + 1)
+        # that a further copy leaves those before it as they are; then imputations.
+        imputations = self.copies // self.nest if self.nest else 0
+        return SeedSequence(self.entropy).spawn(1 + self.copies + imputations)
 
     def draw(self, number: int) -> Records:
         """The rows of a copy, numbered from 0; the same ones each time."""
+        if self.nest:
+            return self._impute_table(number // self.nest).draw(number)
         rng = np.random.default_rng(self._seeds[number + 1])
         if self.strength is None:
             copy = draw_copy(
@@ -146,6 +156,27 @@ class MaskedTable:
         else:
             copy = draw_augmented(self._masked_columns, self.original, rng)
         return self._redraw_broken(copy, rng)
+
+    def _impute_table(self, number: int) -> MaskedTable:
+        """The table masked as it is with its missing cells imputed; the last one is
+        kept, since its copies follow one another.
+        """
+        if self._imputed.get("number") != number:
+            # Seeds of imputations lie beyond those of copies.
+            seed = self._seeds[self.copies + 1 + number]
+            rng = np.random.default_rng(seed)
+            rows = impute_cells(self.original, self.method, self.leaves, rng)
+            # The same seeds: copies of all imputations share the masks' noise.
+            table = replace(self, original=rows, nest=0)
+            vars(table)["_seeds"] = self._seeds
+            self._imputed.update(number=number, table=table)
+        found = self._imputed["table"]
+        assert isinstance(found, MaskedTable)
+        return found
+
+    @cached_property
+    def _imputed(self) -> dict[str, object]:
+        return {}
 
     @cached_property
     def _masked_columns(self) -> list[MaskedColumn]:
@@ -207,7 +238,12 @@ class MaskedTable:
             QuasiIdentifiers.of(self.draw(i), columns) for i in range(self.copies)
         ]
         targets = QuasiIdentifiers.of(self.original, columns)
-        return match_targets(targets, tables, radii, aligned=self.is_aligned)
+        found = match_targets(targets, tables, radii, aligned=self.is_aligned)
+        if not self.nest:
+            return found
+        # Nobody can look for a value that is missing.
+        is_missing = [find_missing(self.original, name) for name in columns]
+        return found.take(~np.any(is_missing, axis=0))
 
     def write(self, folder: str | Path, *, suffix: str = ".csv") -> list[Path]:
         """Write the copies and how they were made into a folder that appears whole or

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.atomic import write_file_atomically
+from understudy.errors import Refused
 from understudy.evaluation.risk.matching import (
     QuasiIdentifiers,
     RiskLevel,
@@ -53,6 +54,8 @@ def list_risks(
     masked: MaskedTable, *, radius: Mapping[str, float] | None = None
 ) -> RecordRisks:
     """The risk of each person whose row was masked, from all copies together."""
+    if masked.nest:
+        raise Refused("mask: the list of risks is for tables without missing cells")
     columns = masked.replaced_columns
     matches = masked.match_copies(radius=radius)
     targets = QuasiIdentifiers.of(masked.original, columns)

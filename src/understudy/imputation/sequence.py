@@ -206,13 +206,13 @@ def fit_column(
     column = real.schema[plan.name]
     codes = real.codes[plan.name].astype(np.int64)
     if not isinstance(column, Lattice):
-        states = _fit_part(plan, real, codes, is_number=False, leaves=leaves)
+        states = fit_part(plan, real, codes, is_number=False, leaves=leaves)
         return FittedColumn(plan.name, states, None)
     places = real.places[plan.name]
     valued = places != ABSENT_PLACE
     part = None
     if valued.any():
-        part = _fit_part(
+        part = fit_part(
             plan,
             real.take(valued),
             places[valued].astype(np.float64),
@@ -223,13 +223,13 @@ def fit_column(
     if not valued.all():
         # 0 is a value; the others are the codes of missing cells, one above.
         states_of_cells = np.where(valued, 0, codes + 1)
-        state_part = _fit_part(
+        state_part = fit_part(
             plan, real, states_of_cells, is_number=False, leaves=leaves
         )
     return FittedColumn(plan.name, state_part, part)
 
 
-def _fit_part(
+def fit_part(
     plan: ColumnPlan,
     real: Records,
     y: NDArray[Any],

@@ -42,6 +42,7 @@ def mask(
     proper: bool = True,
     leaf_rows: int = DEFAULT_LEAF_ROWS,
     smooth: bool = False,
+    imputations: int = 0,
     strength: MaskStrength | None = None,
     ledger: str | Path | None = None,
     seed: int | None = None,
@@ -60,7 +61,8 @@ def mask(
     numbers from a density of each leaf, so that no original value is handed out but by
     chance. Columns are drawn in the order of `replaced`. `proper`
     draws the parameters of the models too. Whoever knows the `seed` and the models knows
-    the draws: keep it secret, or leave it out.
+    the draws: keep it secret, or leave it out. With `imputations`, missing cells of all
+    columns are imputed that many times, and each imputation gets `copies` copies.
 
     >>> import duckdb
     >>> people = duckdb.sql(
@@ -75,6 +77,7 @@ def mask(
         raise Refused('mask: a strength of masks is for method="da-mi"')
     if copies < 1 or leaf_rows < 1:
         raise Refused("mask: give at least one copy, and leaves of at least one row")
+    _check_imputations(imputations, copies, full=full)
     source = open_source(data)
     described = describe_rows(source, schema)
     chosen = choose_replaced(described, replaced, full=full)
@@ -91,13 +94,24 @@ def mask(
         original=read_people(source, described, ledger, progress),
         plans=tuple(plans),
         method=method,
-        copies=copies,
+        copies=copies * max(imputations, 1),
+        nest=copies if imputations else 0,
         proper=proper,
         leaves=DonorLeaves(rows=leaf_rows, smooth=smooth),
         strength=(strength or MaskStrength()) if method == "da-mi" else None,
         entropy=seed,
         progress=progress,
     )
+
+
+def _check_imputations(imputations: int, copies: int, *, full: bool) -> None:
+    if imputations == 0:
+        return
+    if imputations < 2 or copies < 2 or full:
+        raise Refused(
+            "mask: imputed tables are masked in part, with at least 2 imputations and 2"
+            " copies of each"
+        )
 
 
 def read_people(

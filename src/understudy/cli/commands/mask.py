@@ -64,6 +64,13 @@ if TYPE_CHECKING:
     help="With cart: fewest people in a leaf. More is safer.",
 )
 @click.option(
+    "--imputations",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Impute missing cells N times, and mask each imputation --copies times.",
+)
+@click.option(
     "--smooth",
     is_flag=True,
     help="With cart: draw numbers from a density of each leaf, not its own values.",
@@ -208,6 +215,7 @@ class MaskWish:
     copies: int | None
     leaf_rows: int
     smooth: bool
+    imputations: int
     noise_copies: int | None
     noise_variance: float | None
     keep_labels: float | None
@@ -243,6 +251,7 @@ class MaskWish:
             proper=not self.simple,
             leaf_rows=self.leaf_rows,
             smooth=self.smooth,
+            imputations=self.imputations,
             strength=_read_strength(
                 self.noise_copies, self.noise_variance, self.keep_labels
             ),

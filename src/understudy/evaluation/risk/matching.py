@@ -151,6 +151,12 @@ class Matches:
     right: NDArray[np.bool_]
     belief: NDArray[np.float64]
 
+    def take(self, rows: NDArray[np.bool_]) -> Matches:
+        """What is believed of some of the targets."""
+        return Matches(
+            self.own[rows], self.ties[rows], self.right[rows], self.belief[rows]
+        )
+
     @property
     def expected_count(self) -> float:
         """Expected number of records found, Σ T_i/c_i."""
