@@ -161,7 +161,7 @@ class MaskedTable:
         """The table masked as it is with its missing cells imputed; the last one is
         kept, since its copies follow one another.
         """
-        if self._imputed.get("number") != number:
+        if self._last_imputation.get("number") != number:
             # Seeds of imputations lie beyond those of copies.
             seed = self._seeds[self.copies + 1 + number]
             rng = np.random.default_rng(seed)
@@ -169,13 +169,13 @@ class MaskedTable:
             # The same seeds: copies of all imputations share the masks' noise.
             table = replace(self, original=rows, nest=0)
             vars(table)["_seeds"] = self._seeds
-            self._imputed.update(number=number, table=table)
-        found = self._imputed["table"]
+            self._last_imputation.update(number=number, table=table)
+        found = self._last_imputation["table"]
         assert isinstance(found, MaskedTable)
         return found
 
     @cached_property
-    def _imputed(self) -> dict[str, object]:
+    def _last_imputation(self) -> dict[str, object]:
         return {}
 
     @cached_property
