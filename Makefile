@@ -34,13 +34,19 @@ $(VENV)/.browser: $(VENV)/.ready
 		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null)
 	@touch $@
 
-test: check $(VENV)/.browser ## Everything that decides whether a change lands
+# PostgreSQL for the tests of databases, from the system's packages where there is none.
+$(VENV)/.postgres: $(VENV)/.ready
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
+		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null)
+	@touch $@
+
+test: check $(VENV)/.browser $(VENV)/.postgres ## Everything that decides whether a change lands
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-test-fast: $(VENV)/.ready ## Most tests in two minutes: no browser, no long statistics
+test-fast: $(VENV)/.ready $(VENV)/.postgres ## Most tests in two minutes: no browser, no long statistics
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long"
 
-test-slow: $(VENV)/.browser ## The strong, long versions of the privacy checks
+test-slow: $(VENV)/.browser $(VENV)/.postgres ## The strong, long versions of the privacy checks
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
 check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules, weight of the core

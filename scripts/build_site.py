@@ -30,7 +30,7 @@ ROOT_PAGES = {
 
 NAVIGATION = {
     "Start": ["quickstart", "acs", "studio", "cli", "coming-from", "gallery/index"],
-    "Describe a table": ["schema", "rules", "numbers", "interoperate"],
+    "Describe a table": ["schema", "rules", "numbers", "databases", "interoperate"],
     "Spend a budget": ["plan", "accounting", "ledger", "workload"],
     "Synthesizers": ["synthesizers", "comparison", "synthesizers/*"],
     "What comes out": [
@@ -75,7 +75,7 @@ API_GROUPS = {
         "evaluate",
         "audit",
     ],
-    "What they take": ["TableLike", "RunOptions", "Intruder"],
+    "What they take": ["TableLike", "DatabaseTable", "RunOptions", "Intruder"],
     "What they return": ["Plan", "Release", "Guarantee", "Report", "Notice"],
     "Schema": [
         "Schema",

@@ -33,7 +33,7 @@ NAMES = {
     # what goes wrong
     "UnderstudyError", "errors",
     # what a table may be, and which algorithms there are
-    "TableLike", "synthesizers",
+    "TableLike", "DatabaseTable", "synthesizers",
     # answers that respondents randomise themselves
     "local",
 }  # fmt: skip

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from understudy.accounting.cost import Accounting as Accounting
     from understudy.accounting.ledger import Ledger as Ledger
     from understudy.accounting.neighbours import Neighbours as Neighbours
+    from understudy.databases.database_table import DatabaseTable as DatabaseTable
     from understudy.errors import UnderstudyError as UnderstudyError
     from understudy.evaluation.risk.intruder import Intruder as Intruder
     from understudy.imputation.mask_grid import MaskGrid as MaskGrid
@@ -92,6 +93,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.cost": ("Accounting",),
     "understudy.accounting.ledger": ("Ledger",),
     "understudy.accounting.neighbours": ("Neighbours",),
+    "understudy.databases.database_table": ("DatabaseTable",),
     "understudy.errors": ("UnderstudyError",),
     "understudy.evaluation.risk.intruder": ("Intruder",),
     "understudy.imputation.mask_grid": ("MaskGrid",),
@@ -159,6 +161,7 @@ __all__ = [
     "Boolean",
     "Budget",
     "Categorical",
+    "DatabaseTable",
     "Date",
     "Datetime",
     "Guarantee",

@@ -118,7 +118,16 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
 it leaves behind.
 """
 
-WRITES_NOTHING = {"infer", "plan", "price", "card", "answer", "audit", "synthesizers"}
+WRITES_NOTHING = {
+    "infer",
+    "plan",
+    "price",
+    "card",
+    "answer",
+    "audit",
+    "synthesizers",
+    "doctor",
+}
 ELSEWHERE = {
     "demo",
     "serve",

@@ -10,9 +10,27 @@ from typing import Any
 
 import click
 
+from understudy.databases.address import is_address, parse_address
+
 # Not exists=True: Click's own message has two lines and does not say what was not spent.
 PATH_TYPE = click.Path(path_type=Path)
 """A path; whether it is there is said by our own errors, in one line."""
+
+
+class TablePath(click.Path):
+    """A path of a table, or the address of one in a database."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """The address, which shows no password, or the path."""
+        if is_address(value):
+            return parse_address(value)
+        return super().convert(value, param, ctx)
+
+
+TABLE_TYPE = TablePath(path_type=Path)
+"""A table: a path, or an address such as postgresql://host/database?table=NAME."""
 
 NEIGHBOUR_CHOICES = ("add_remove", "replace")
 ACCOUNTING_CHOICES = ("pure", "gdp", "zcdp")

@@ -8,14 +8,21 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from understudy.errors import Refused, TableError
+from understudy.databases.address import DatabaseAddress
+from understudy.errors import Refused, TableError, UnderstudyError
 
 ROW_OUTPUT_SUFFIXES = (".csv", ".parquet")
 """What a file of rows may be called."""
 
 
-def check_table_input(path: Path) -> None:
-    """The file is there, or the folder or pattern of files that are one table."""
+def check_table_input(path: Path | DatabaseAddress) -> None:
+    """The file is there, or the folder or pattern of files that are one table, or the
+    file of a database.
+    """
+    if isinstance(path, DatabaseAddress):
+        if path.path is not None:
+            check_input(path.path)
+        return
     if not list_inputs(path):
         check_input(path)
 
@@ -39,14 +46,18 @@ def check_input(path: Path) -> None:
 
 
 def check_outputs(
-    outputs: Iterable[Path | None],
+    outputs: Iterable[Path | DatabaseAddress | None],
     *,
-    inputs: Iterable[Path | None],
-    rows: Path | None = None,
+    inputs: Iterable[Path | DatabaseAddress | None],
+    rows: Path | DatabaseAddress | None = None,
 ) -> None:
     """Every output can be written, is no input, and is no other output; `rows` must end
-    in .csv or .parquet.
+    in .csv or .parquet, or be a new table of a database.
     """
+    if isinstance(rows, DatabaseAddress):
+        _check_database_output(rows)
+        outputs = [path for path in outputs if path is not rows]
+        rows = None
     if rows is not None and rows.suffix.lower() not in ROW_OUTPUT_SUFFIXES:
         raise Refused(
             f"{rows}: rows are written as {' or '.join(ROW_OUTPUT_SUFFIXES)}. Nothing"
@@ -55,7 +66,7 @@ def check_outputs(
     # By device and inode: two names may be one file.
     taken = {}
     for source in inputs:
-        if source is None:
+        if source is None or isinstance(source, DatabaseAddress):
             continue
         # Of a folder or a pattern, the files in it too.
         for file in (source, *list_inputs(source)):
@@ -63,7 +74,7 @@ def check_outputs(
         if rows is not None:
             _refuse_rows_among(source, rows)
     for path in outputs:
-        if path is None:
+        if path is None or isinstance(path, DatabaseAddress):
             continue
         if _identify_file(path) in taken:
             raise Refused(
@@ -85,6 +96,19 @@ def check_outputs(
             )
 
 
+def _check_database_output(address: DatabaseAddress) -> None:
+    """The database can be reached, and has no such table yet."""
+    from understudy.releases.output.database import refuse_existing_table
+
+    reason = ""
+    try:
+        refuse_existing_table(address)
+    except UnderstudyError as error:
+        reason = error.cause
+    if reason:
+        raise Refused(f"{reason}. Nothing was spent.")
+
+
 def _refuse_rows_among(source: Path, rows: Path) -> None:
     """Refuse synthetic rows in a folder that is read as a table: the next run would take
     them for real ones.
@@ -98,7 +122,9 @@ def _refuse_rows_among(source: Path, rows: Path) -> None:
 
 
 def check_cases(
-    rows: Path, header: Iterable[str], declared: Iterable[str] | None = None
+    rows: Path | DatabaseAddress,
+    header: Iterable[str],
+    declared: Iterable[str] | None = None,
 ) -> None:
     """Refuse a Parquet file whose column names differ only in case, before anything is
     spent: its readers take such names for one.
@@ -106,7 +132,7 @@ def check_cases(
     Only declared names are shown. A header line is not known yet to be one: it may be a
     row of data.
     """
-    if rows.suffix.lower() != ".parquet":
+    if isinstance(rows, Path) and rows.suffix.lower() != ".parquet":
         return
     seen: set[str] = set()
     for name in header if declared is None else declared:

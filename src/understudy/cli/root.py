@@ -20,6 +20,7 @@ from understudy.cli.commands.audit import audit
 from understudy.cli.commands.card import card
 from understudy.cli.commands.demo import demo
 from understudy.cli.commands.describe import describe
+from understudy.cli.commands.doctor import doctor
 from understudy.cli.commands.evaluate import evaluate
 from understudy.cli.commands.explain import explain
 from understudy.cli.commands.infer import infer
@@ -90,6 +91,7 @@ for command in (
     audit,
     studio,
     demo,
+    doctor,
 ):
     understudy.add_command(command)
 

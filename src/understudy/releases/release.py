@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.databases.address import DatabaseAddress, is_address, parse_address
 from understudy.errors import Refused
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable
@@ -27,6 +28,7 @@ from understudy.releases.card.recoded_columns import recoding_lines
 from understudy.releases.contents import ReleaseKind
 from understudy.releases.file import archive
 from understudy.releases.output.batches import report_written
+from understudy.releases.output.database import refuse_existing_table
 from understudy.releases.output.frames import default_kind, to_frame
 from understudy.releases.output.tidy import (
     count_noisy_cells,
@@ -157,7 +159,7 @@ class Release(PopulationAnswers):
 
     def write(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | DatabaseAddress,
         rows: int | None = None,
         *,
         seed: int | None = None,
@@ -166,7 +168,8 @@ class Release(PopulationAnswers):
         guard_formulas: bool = True,
         progress: Callable[[str, float], None] | None = None,
     ) -> int:
-        """Write the same rows as `sample` to a CSV or Parquet file; returns their
+        """Write the same rows as `sample` to a CSV or Parquet file, or to a new table of
+        a database (`postgresql://…?table=NAME`, `file.duckdb::NAME`); returns their
         number.
 
         With `partition_rows`, a folder of Parquet files with at most that many rows
@@ -179,6 +182,15 @@ class Release(PopulationAnswers):
                 f"A part has between 1 and {SAMPLE_BATCH_ROWS:,} rows. Nothing was"
                 " written."
             )
+        if isinstance(path, str) and is_address(path):
+            path = parse_address(path)
+        if isinstance(path, DatabaseAddress):
+            if partition_rows is not None:
+                raise Refused(
+                    f"{path}: a table of a database has no parts. Leave partition_rows"
+                    " out. Nothing was written."
+                )
+            refuse_existing_table(path)
         rng = seeded_generator(seed)
         drawn = draw_batches(
             self, rows, given or {}, rng, max_batch_rows=partition_rows
@@ -188,6 +200,7 @@ class Release(PopulationAnswers):
             batches = report_written(batches, drawn.count, progress)
         densities = self.evidence.bin_densities
         if partition_rows is not None:
+            assert not isinstance(path, DatabaseAddress)
             write_parts(
                 self.schema, batches, path, rng, pins=drawn.pins, densities=densities
             )

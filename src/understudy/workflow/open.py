@@ -9,10 +9,12 @@ from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
+from understudy.databases.address import DatabaseAddress, is_address, parse_address
+from understudy.databases.database_table import DatabaseTable
 from understudy.errors import Refused, SchemaError, TableError
 from understudy.notices import Notice, NoticeKind
 from understudy.schema import (
@@ -32,6 +34,8 @@ from understudy.schema.identifier_names import guess_identifier
 from understudy.tables import TableSource, open_table
 from understudy.tables.sources.header import INDEX_NOTE
 from understudy.tables.sources.kind import table_kind
+from understudy.tables.streams.open_connected import open_connected
+from understudy.tables.streams.open_database import open_database
 from understudy.text import join_first_names
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -46,9 +50,17 @@ class SupportsArrowStream(Protocol):
         """The table as a capsule of the Arrow C stream interface."""
 
 
-TableLike = str | Path | Sequence[str | Path] | SupportsArrowStream | TableSource
-"""What can be opened as a table: a CSV or Parquet file, several of them, a frame, or a
-table that is open already.
+TableLike = (
+    str
+    | Path
+    | Sequence[str | Path]
+    | SupportsArrowStream
+    | DatabaseTable
+    | DatabaseAddress
+    | TableSource
+)
+"""What can be opened as a table: a CSV or Parquet file, several of them, a frame, a table
+of a database, or a table that is open already.
 """
 
 MIN_EPSILON_PER_ROW = Fraction(1, 10**5)
@@ -97,6 +109,13 @@ def open_source(
     """
     if isinstance(data, TableSource):
         return data
+    database = find_database(data)
+    if database is not None:
+        if only_csv and any(
+            (delimiter, encoding, multiline, decimal, thousands, sheet)
+        ):
+            _refuse_csv_options(database)
+        return database
     # Nothing is said about CSV files, so any kind of table will do.
     if not only_csv and not _is_workbook(data):
         sheet = None
@@ -113,12 +132,27 @@ def open_source(
         sheet=sheet,
     )
     if only_csv and source.kind != "csv":
-        source.close()
-        raise TableError(
-            f"{source.title}: is no CSV file, so delimiter, encoding, multiline,"
-            " decimal and thousands say nothing about it. Leave them out. Nothing was read"
-        )
+        _refuse_csv_options(source)
     return source
+
+
+def _refuse_csv_options(source: TableSource) -> NoReturn:
+    source.close()
+    raise TableError(
+        f"{source.title}: is no CSV file, so delimiter, encoding, multiline,"
+        " decimal and thousands say nothing about it. Leave them out. Nothing was read"
+    )
+
+
+def find_database(data: object) -> TableSource | None:
+    """The table of a database, opened; None where data are something else."""
+    if isinstance(data, str) and is_address(data):
+        data = parse_address(data)
+    if isinstance(data, DatabaseAddress):
+        return open_database(data)
+    if isinstance(data, DatabaseTable):
+        return open_connected(data)
+    return None
 
 
 def _is_workbook(data: object) -> bool:

@@ -196,6 +196,7 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "audit, without a file": ["audit", f"missing{CLEAR}.csv", "--epsilon", "1"],
     "studio": ["studio", f"nowhere{CLEAR}", "--no-browser"],
+    "doctor": ["doctor"],
     "demo": ["demo", f"{TABLE}/below"],
     "a wrong command": [f"nonsense{CLEAR}"],
     "a wrong option": ["plan", f"--frob{CLEAR}"],
@@ -206,7 +207,7 @@ COMMANDS: dict[str, list[str]] = {
 SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
-NAMELESS = {"analyst add", "audit", "infer", "local donate", "price"}
+NAMELESS = {"analyst add", "audit", "doctor", "infer", "local donate", "price"}
 """What says something, and names nothing."""
 
 ON_TERMINAL = [

@@ -13,7 +13,7 @@ from understudy.cli.terminal.layout import report, report_json
 
 
 @click.command(short_help="One answer about private rows, paid from a budget.")
-@click.argument("file", type=options.PATH_TYPE)
+@click.argument("file", type=options.TABLE_TYPE)
 @click.argument("question")
 @options.schema_option("Schema of the table.", required=True)
 @options.question_within

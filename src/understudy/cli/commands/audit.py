@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Try to refute a synthesizer's guarantee.")
-@click.argument("file", type=options.PATH_TYPE, required=False)
+@click.argument("file", type=options.TABLE_TYPE, required=False)
 @options.schema_option("Schema file that declares every column of FILE.")
 @settings.synthesizer
 @settings.setting

@@ -27,7 +27,7 @@ DRAFT_REMINDER = (
 
 
 @click.command(short_help="Draft what is public about a table.")
-@click.argument("file", type=options.PATH_TYPE)
+@click.argument("file", type=options.TABLE_TYPE)
 @click.option(
     "--public-domains",
     is_flag=True,

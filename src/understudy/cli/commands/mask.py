@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Masked copies by multiple imputation (no DP).")
-@click.argument("file", type=options.PATH_TYPE)
+@click.argument("file", type=options.TABLE_TYPE)
 @click.option(
     "--schema",
     type=options.PATH_TYPE,

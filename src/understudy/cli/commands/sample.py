@@ -28,7 +28,7 @@ from understudy.text import format_count
 @click.option(
     "-o",
     "--output",
-    type=options.PATH_TYPE,
+    type=options.TABLE_TYPE,
     required=True,
     metavar="OUT",
     help="File to write (.csv or .parquet), or a folder for parts.",
@@ -94,7 +94,7 @@ def sample(
     if as_json:
         report_json(
             {
-                "output": output,
+                "output": str(output),
                 "rows": written,
                 "guarantee": loaded.guarantee.sentence(),
             }

@@ -15,7 +15,7 @@ from understudy.cli.terminal.stop import explain_interruption
 
 
 @click.command(short_help="Answer analysts' questions over HTTP, within their limits.")
-@click.argument("file", type=options.PATH_TYPE)
+@click.argument("file", type=options.TABLE_TYPE)
 @options.schema_option("Schema of the table.", required=True)
 @options.ledger_option(
     "Ledger to charge. Its grants are the limits of analysts.", required=True

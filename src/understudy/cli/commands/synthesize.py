@@ -25,12 +25,13 @@ from understudy.cli.terminal.stop import explain_interruption
 from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:
+    from understudy.databases.address import DatabaseAddress
     from understudy.releases import Release
     from understudy.schema import Schema
 
 
 @click.command(short_help="A differentially private synthetic table.")
-@click.argument("file", type=options.PATH_TYPE)
+@click.argument("file", type=options.TABLE_TYPE)
 @click.option(
     "--schema",
     type=options.PATH_TYPE,
@@ -90,10 +91,13 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=options.PATH_TYPE,
+    type=options.TABLE_TYPE,
     required=True,
     metavar="OUT",
-    help="File for the synthetic rows: .csv or .parquet, or - for CSV on stdout.",
+    help=(
+        "File for the synthetic rows: .csv or .parquet, or - for CSV on stdout; or a"
+        " new table of a database."
+    ),
 )
 @click.option(
     "--release",
@@ -125,7 +129,7 @@ if TYPE_CHECKING:
 @pipes.takes_piped_table("file")
 def synthesize(
     screen: Screen,
-    file: Path,
+    file: Path | DatabaseAddress,
     schema: Path | None,
     synthesizer: str,
     set_options: tuple[str, ...],
@@ -143,15 +147,15 @@ def synthesize(
     resume: str | None,
     anyway: bool,
     seed: int | None,
-    output: Path,
+    output: Path | DatabaseAddress,
     release: Path | None,
     rows: int | None,
     keep_formulas: bool,
     is_explained: bool,
     as_json: bool,
 ) -> None:
-    """Write a differentially private synthetic table for FILE, a CSV, Parquet or
-    Excel file or another table."""
+    """Write a differentially private synthetic table for FILE: a CSV, Parquet or Excel
+    file, or a table of a database (postgresql://host/database?table=NAME)."""
     # From cheap to dear: arguments, names of files, then the table itself.
     check_budget(epsilon, delta)
     method = settings.choose_synthesizer(synthesizer, set_options)
@@ -262,7 +266,7 @@ def check_budget(epsilon: str, delta: str | None) -> None:
 class WrittenFiles:
     """Where the rows, the release and the account of a run are."""
 
-    output: Path
+    output: Path | DatabaseAddress
     rows: int
     release: Path | None
     ledger: Path
@@ -276,7 +280,7 @@ def run_facts(
 
     summary = RunSummary.of(made, ledger=files.ledger)
     return {
-        "output": files.output,
+        "output": str(files.output),
         "rows": files.rows,
         "release": files.release,
         **summary.to_dict(),

@@ -18,13 +18,16 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import duckdb
 from numpy.random import Generator
 
 from understudy.atomic import write_file_atomically, write_folder_atomically
+from understudy.databases.address import DatabaseAddress
 from understudy.errors import Refused, ReleaseError
+from understudy.releases.output.database import write_database_table
 from understudy.releases.output.frames import parquet
 from understudy.releases.output.frames.cells import (
     ColumnCells,
@@ -72,19 +75,24 @@ TextSpelling = Callable[[str], str]
 def write_rows(
     schema: Schema,
     codes: CodeBatches,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | DatabaseAddress,
     rng: Generator,
     *,
     pins: PinnedPoints | None = None,
     densities: BinDensities | None = None,
     guard_formulas: bool = True,
 ) -> None:
-    """Write rows of codes as a CSV or Parquet file, by what its name ends in; columns
-    in schema order.
+    """Write rows of codes as a CSV or Parquet file, by what its name ends in, or as a
+    table of a database; columns in schema order.
 
     In a CSV file texts that a spreadsheet would run get a leading apostrophe, unless
     `guard_formulas` is False.
     """
+    if isinstance(path, DatabaseAddress):
+        _refuse_case_twins(schema, str(path))
+        chunks = decode_chunks(schema, codes, rng, pins, densities)
+        write_database_table(partial(_write_parquet, chunks), path)
+        return
     suffix = Path(path).suffix.lower()
     if suffix not in WRITTEN_ROW_SUFFIXES:
         raise Refused(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from understudy.errors import TableError
 from understudy.schema.columns.number_spelling import NumberSpelling
@@ -33,13 +33,23 @@ from understudy.tables.sql.stored import StoredColumn
 T = TypeVar("T")
 
 
+class RowStream(Protocol):
+    """Rows that come from elsewhere and are read once, into the source's relation."""
+
+    def load_rows(self) -> None:
+        """Read the rows to the end and let go of where they come from."""
+
+    def close(self) -> None:
+        """Let go of where they come from, read or not."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableSource:
     """Rows, opened but not read. Only its header is public.
 
     `names` is the header; `types` what the file or frame is stored as, None for CSV;
-    `kind` what the owner gave (csv, parquet, pandas, polars, pyarrow, duckdb); `dtypes`
-    a frame's own names for its types; `index_name` the name given to row numbers that
+    `kind` what the owner gave (csv, parquet, pandas, polars, pyarrow, duckdb, a database);
+    `dtypes` a frame's own names for its types; `index_name` the name given to row numbers that
     have none in the header; `title` a name for the dataset; `path` the first
     file as it was named, None for a frame; `ledger_path` the account where none is
     named: beside the file itself, also where `path` is a symbolic link.
@@ -61,6 +71,7 @@ class TableSource:
     _dialect: Dialect | None = None
     _paths: tuple[Path, ...] = ()
     _parquet: ParquetFiles | None = None
+    _stream: RowStream | None = None
     _origin: TableSource | None = None
 
     def __enter__(self) -> TableSource:
@@ -76,6 +87,8 @@ class TableSource:
 
     def close(self) -> None:
         """Let go of the rows and of everything written down about them."""
+        if self._stream is not None:
+            self._stream.close()
         self.engine.close()
 
     @property
@@ -132,6 +145,8 @@ class TableSource:
             self._read_csv(self._dialect)
         if self._parquet is not None:
             self._parquet.ensure_readable()
+        if self._stream is not None:
+            self._stream.load_rows()
         return self._view
 
     def freeze_rows(self) -> TableSource:
@@ -139,8 +154,8 @@ class TableSource:
         changes no answer. Use it in place of this one.
         """
         relation = self.relation
-        # A CSV file was read into a table of its own just now.
-        if self._dialect is not None:
+        # A CSV file or a stream was read into a table of its own just now.
+        if self._dialect is not None or self._stream is not None:
             return self
         self.engine.run(
             f"CREATE TEMP TABLE frozen AS SELECT * FROM {relation}",

@@ -1,0 +1,159 @@
+"""Addresses of tables in databases.
+
+    postgresql://user@host/survey?table=public.people
+    sqlite:///survey.db?table=people
+    survey.duckdb::people
+
+An address may hold a password. So whatever is shown of it, and the account of its table,
+are made of the names of the database and of the table alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from understudy.errors import TableError
+
+POSTGRES_SCHEMES = ("postgresql", "postgres")
+DUCKDB_ENDINGS = (".duckdb", ".ddb")
+SQLITE_ENDINGS = (".sqlite", ".sqlite3")
+TABLE_SEPARATOR = "::"
+"""What stands between the file of a database and the name of a table in it."""
+
+_SCHEME_REGEX = re.compile(r"(postgresql|postgres|sqlite)://")
+_NAME_PATTERN = r'"(?:[^"]|"")+"|[^".]+'
+_TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseAddress:
+    """A table in a database.
+
+    `system` is postgresql, sqlite or duckdb; `path` the file of a database that is one;
+    `location` how to connect, which may hold a password and is never shown.
+
+    >>> address = parse_address("postgresql://ann:secret@db/survey?table=people")
+    >>> str(address), "secret" in repr(address)
+    ('survey.people', False)
+    """
+
+    system: str
+    database: str
+    table: str
+    schema: str | None = None
+    path: Path | None = None
+    location: str = field(default="", repr=False, compare=False)
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return f"{self.path}{TABLE_SEPARATOR}{self.table}"
+        return self.title
+
+    @property
+    def title(self) -> str:
+        """A name for the table that says nothing about how to connect."""
+        parts = (self.database, self.schema, self.table)
+        return ".".join(part for part in parts if part)
+
+    @property
+    def ledger_path(self) -> Path:
+        """The account of the table: beside the database where that is a file, else in
+        the current folder.
+        """
+        if self.path is None:
+            return Path(f"{quote(self.title, safe=' ')}.ledger")
+        real = self.path.resolve() if self.path.is_symlink() else self.path
+        return real.with_name(f"{real.name}.{quote(self.table, safe=' ')}.ledger")
+
+
+def is_address(text: object) -> bool:
+    """Whether a text names a table in a database, and not a file.
+
+    >>> [is_address(text) for text in ("people.csv", "shop.duckdb::visits")]
+    [False, True]
+    """
+    if not isinstance(text, str):
+        return False
+    file, separator, _ = text.rpartition(TABLE_SEPARATOR)
+    named = bool(separator) and _file_system(Path(file)) is not None
+    bare = _file_system(Path(text)) is not None
+    return named or bare or _SCHEME_REGEX.match(text) is not None
+
+
+def parse_address(text: str) -> DatabaseAddress:
+    """The table that a text names; refused where it names none."""
+    if _SCHEME_REGEX.match(text) is None:
+        return _parse_file_address(text)
+    failed = False
+    try:
+        parts = urlsplit(text)
+        options = parse_qsl(parts.query, keep_blank_values=True)
+        database = unquote(parts.path)[1:]
+    except ValueError:
+        # The library's message may quote the address, and a password in it.
+        failed = True
+    if failed:
+        raise TableError(
+            "the address of the database is no URL. Write it as"
+            " postgresql://user@host/database?table=NAME. Nothing was read"
+        )
+    tables = [value for name, value in options if name == "table"]
+    if parts.scheme in POSTGRES_SCHEMES:
+        kept = urlencode([(n, v) for n, v in options if n != "table"], quote_via=quote)
+        named = database or parts.username or "postgres"
+        schema, table = _split_table(tables, named)
+        return DatabaseAddress(
+            system="postgresql",
+            database=named,
+            schema=schema,
+            table=table,
+            location=parts._replace(query=kept).geturl(),
+        )
+    _, table = _split_table(tables, database)
+    return _file_address("sqlite", Path(database), table)
+
+
+def _parse_file_address(text: str) -> DatabaseAddress:
+    file, separator, table = text.rpartition(TABLE_SEPARATOR)
+    path = Path(file if separator else text)
+    system = _file_system(path)
+    if system is None or not separator or not table:
+        raise TableError(
+            f"{path.name}: is a database. Name a table in it:"
+            f" {path.name}{TABLE_SEPARATOR}TABLE. Nothing was read"
+        )
+    return _file_address(system, path, table)
+
+
+def _file_address(system: str, path: Path, table: str) -> DatabaseAddress:
+    return DatabaseAddress(system=system, database=path.name, table=table, path=path)
+
+
+def _file_system(path: Path) -> str | None:
+    """The system whose database a file is, by its name."""
+    ending = path.suffix.lower()
+    if ending in DUCKDB_ENDINGS:
+        return "duckdb"
+    return "sqlite" if ending in SQLITE_ENDINGS else None
+
+
+def _split_table(tables: list[str], database: str) -> tuple[str | None, str]:
+    """The schema, where one is named, and the table; a dot in a name is quoted."""
+    found = _TABLE_REGEX.fullmatch(tables[-1]) if tables else None
+    if found is None:
+        raise TableError(
+            f"{database}: name a table of the database at the end of the address:"
+            " ?table=NAME or ?table=SCHEMA.NAME. Nothing was read"
+        )
+    schema, table = (
+        None if name is None else _unquote_name(name) for name in found.groups()
+    )
+    assert table is not None
+    return schema, table
+
+
+def _unquote_name(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name

@@ -1,0 +1,1 @@
+"""Rows that live elsewhere, streamed once into a private relation. PRIVATE."""

@@ -1,0 +1,184 @@
+"""Opening a table of a database: its header now, its rows when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from understudy.databases.address import DatabaseAddress
+from understudy.databases.connection import ask_quietly, connect_database
+from understudy.errors import TableError
+from understudy.tables.sources.frame import check_names
+from understudy.tables.sources.open_table import open_table
+from understudy.tables.sources.source import TableSource
+from understudy.tables.sql import quoting
+from understudy.tables.sql.engine import Engine
+from understudy.tables.streams.database_stream import (
+    UNREAD_OUTCOME,
+    DatabaseStream,
+    DuckdbFileStream,
+)
+from understudy.tables.streams.postgres import (
+    begin_postgres_reading,
+    query_postgres_columns,
+)
+from understudy.tables.streams.spool import SPOOL_RELATION, ArrowSpool
+from understudy.tables.streams.sqlite import fetch_sqlite_batches, read_sqlite_names
+
+BatchReader = Callable[[], Iterator[Any]]
+"""Gives the rows of a table as pyarrow tables."""
+
+
+def open_database(address: DatabaseAddress) -> TableSource:
+    """Open the table of an address."""
+    if address.path is not None and not address.path.is_file():
+        raise TableError(f"{address.path}: there is no such file. {UNREAD_OUTCOME}")
+    if address.system == "duckdb":
+        return _open_duckdb_file(address)
+    connection = connect_database(address)
+    cursor = connection.cursor()
+    close = partial(close_quietly, cursor, connection)
+    try:
+        return _open_by_adbc(cursor, address, close)
+    except BaseException:
+        close()
+        raise
+
+
+def _open_by_adbc(
+    cursor: Any, address: DatabaseAddress, close: Callable[[], None]
+) -> TableSource:
+    empty, read = ask_quietly(
+        partial(_begin_reading, cursor, address), address.title, UNREAD_OUTCOME
+    )
+    return open_stream(
+        read,
+        empty,
+        kind=address.system,
+        title=address.title,
+        path=address.path,
+        ledger_path=address.ledger_path,
+        release=close,
+    )
+
+
+def _begin_reading(cursor: Any, address: DatabaseAddress) -> tuple[Any, BatchReader]:
+    if address.system == "postgresql":
+        begin_postgres_reading(cursor)
+    return read_adbc_header(cursor, address.system, address.schema, address.table)
+
+
+def read_adbc_header(
+    cursor: Any, system: str, schema: str | None, table: str
+) -> tuple[Any, BatchReader]:
+    """A pyarrow table with the columns of a table and none of its rows, and how to read
+    the rows.
+    """
+    names = [name for name in (schema, table) if name is not None]
+    relation = ".".join(map(quoting.quoted_identifier, names))
+    if system == "sqlite":
+        columns = read_sqlite_names(cursor, table)
+        if not columns:
+            raise TableError(
+                f"{table}: the database has no table of that name. {UNREAD_OUTCOME}"
+            )
+        read = partial(fetch_sqlite_batches, cursor, columns, relation)
+        return _empty_texts(columns), read
+    query = f"SELECT * FROM {relation}"
+    if system == "postgresql":
+        query = query_postgres_columns(cursor, relation)
+    cursor.execute(f"{query} LIMIT 0")
+    return cursor.fetch_arrow_table(), partial(_fetch_batches, cursor, query)
+
+
+def _empty_texts(names: list[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: pa.array([], pa.string()) for name in names})
+
+
+def open_stream(
+    read_batches: BatchReader,
+    empty: Any,
+    *,
+    kind: str,
+    title: str,
+    path: Path | None,
+    ledger_path: Path,
+    release: Callable[[], None],
+) -> TableSource:
+    """A table whose rows come as pyarrow tables; `empty` is one without rows."""
+    names = check_names(list(empty.column_names), title)
+    engine = Engine()
+    engine.seal([])
+    spool = ArrowSpool(engine, empty)
+    return TableSource(
+        names=names,
+        types=spool.types,
+        kind=kind,
+        dtypes={},
+        zones=spool.zones,
+        title=title,
+        path=path,
+        ledger_path=ledger_path,
+        engine=engine,
+        _view=SPOOL_RELATION,
+        _stored_types=spool.stored_types,
+        _stream=DatabaseStream(read_batches, spool, title=title, release=release),
+    )
+
+
+def _fetch_batches(cursor: Any, query: str) -> Iterator[Any]:
+    """The result of a query as pyarrow tables, as the database gives them."""
+    import pyarrow as pa
+
+    cursor.execute(query)
+    for batch in cursor.fetch_record_batch():
+        yield pa.Table.from_batches([batch])
+
+
+def close_quietly(*open_things: Any) -> None:
+    """Close cursors and connections; one that is broken already needs no more, and what
+    was not committed is undone.
+    """
+    for each in open_things:
+        with suppress(Exception):
+            each.close()
+
+
+def _open_duckdb_file(address: DatabaseAddress) -> TableSource:
+    """A table of a DuckDB file. Other processes cannot change the file as long as it is
+    open, and ours lets go of it once the rows are read.
+    """
+    assert address.path is not None
+    connection = None
+    relation = None
+    with suppress(duckdb.Error):
+        connection = duckdb.connect(
+            str(address.path),
+            read_only=True,
+            config={"enable_external_access": "false", "lock_configuration": "true"},
+        )
+        relation = connection.table(quoting.quoted_identifier(address.table))
+    if relation is None:
+        close_quietly(connection)
+        raise TableError(
+            f"{address.title}: is no table of a DuckDB file that can be read here, or the"
+            f" file is open for writing elsewhere. {UNREAD_OUTCOME}"
+        )
+    source = open_table(relation)
+    return replace(
+        source,
+        kind="duckdb file",
+        title=address.title,
+        path=address.path,
+        ledger_path=address.ledger_path,
+        _view=DuckdbFileStream.RELATION,
+        _stream=DuckdbFileStream(source, connection),
+    )

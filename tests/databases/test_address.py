@@ -1,0 +1,76 @@
+"""Addresses name a table, and never show how to connect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.databases.address import is_address, parse_address
+from understudy.errors import TableError
+
+
+def test_the_parts_of_an_address() -> None:
+    address = parse_address(
+        "postgresql://ann:pw@db:5433/survey?sslmode=require&table=clinic.people"
+    )
+    assert (address.schema, address.table) == ("clinic", "people")
+    assert address.location == "postgresql://ann:pw@db:5433/survey?sslmode=require"
+    assert str(address) == address.title == "survey.clinic.people"
+    assert address.ledger_path == Path("survey.clinic.people.ledger")
+
+
+def test_files_of_databases() -> None:
+    relative = parse_address("sqlite:///data/a.db?table=people")
+    absolute = parse_address("sqlite:////data/a.db?table=people")
+    assert relative.path == Path("data/a.db")
+    assert absolute.path == Path("/data/a.db")
+    assert relative.ledger_path == Path("data/a.db.people.ledger")
+    duck = parse_address("shop.duckdb::visits")
+    assert (duck.system, duck.path, duck.table) == (
+        "duckdb",
+        Path("shop.duckdb"),
+        "visits",
+    )
+    assert parse_address("a.sqlite::t").system == "sqlite"
+
+
+def test_a_quoted_name_may_hold_a_dot() -> None:
+    address = parse_address('postgresql:///d?table="odd.schema"."a""b"')
+    assert (address.schema, address.table) == ("odd.schema", 'a"b')
+    assert "/" not in parse_address('postgresql:///d?table="a/b"').ledger_path.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://u:pw-canary@h/d",
+        "postgresql://u:pw-canary@h/d?table=",
+        "postgresql://u:pw-canary@h/d?table=a.b.c",
+        "postgresql://u:pw-canary@[h/d?table=a",
+        "shop.duckdb",
+        "shop.duckdb::",
+    ],
+)
+def test_an_address_without_a_table_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(TableError) as refused:
+        parse_address(text)
+    assert "pw-canary" not in str(refused.value)
+    assert str(refused.value).endswith("Nothing was read")
+    assert refused.value.__context__ is None
+
+
+@given(st.text(st.characters(categories=["L", "N"]), min_size=8, max_size=20))
+def test_no_password_is_shown(word: str) -> None:
+    secret = f"S{word}S"
+    address = parse_address(f"postgresql://ann:{secret}@db/survey?table=people")
+    shown = f"{address} {address!r} {address.title} {address.ledger_path}"
+    assert secret not in shown
+    assert secret in address.location
+
+
+def test_paths_are_no_addresses() -> None:
+    for text in ("people.csv", "a::b.csv", "parts/*.csv", "-", "table.parquet"):
+        assert not is_address(text)
