@@ -113,6 +113,7 @@ API_GROUPS = {
         "bins",
         "select",
         "Query",
+        "PublicTable",
         "AnswerTable",
     ],
     "Masked copies": [

@@ -20,7 +20,7 @@ NAMES = {
     # estimates out of several copies
     "mask", "MaskGrid", "MaskStrength", "tune_mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # questions under a budget
-    "ask", "price", "try_question", "session", "connect", "Query", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
+    "ask", "price", "try_question", "session", "connect", "Query", "PublicTable", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from understudy.queries.builders import stddev as stddev
     from understudy.queries.builders import total as total
     from understudy.queries.builders import variance as variance
+    from understudy.queries.lookups import PublicTable as PublicTable
     from understudy.queries.query import Query as Query
     from understudy.queries.results import AnswerTable as AnswerTable
     from understudy.releases.answers.reconcile import reconcile as reconcile
@@ -117,6 +118,7 @@ _PUBLIC_NAMES_BY_MODULE = {
         "total",
         "variance",
     ),
+    "understudy.queries.lookups": ("PublicTable",),
     "understudy.queries.query": ("Query",),
     "understudy.queries.results": ("AnswerTable",),
     "understudy.releases.answers.reconcile": ("reconcile",),
@@ -174,6 +176,7 @@ __all__ = [
     "Neighbours",
     "Notice",
     "Plan",
+    "PublicTable",
     "Query",
     "Real",
     "Release",

@@ -17,7 +17,7 @@ from understudy.curator.questions import QuestionCurator
 from understudy.errors import BudgetExceeded, Refused
 from understudy.queries.offers import offer_answer
 from understudy.queries.plan import plan_query
-from understudy.workflow.questions import Session
+from understudy.workflow.asking.session import Session
 
 PEOPLE = make_people(2000)
 

@@ -265,6 +265,8 @@ def _key_groups(codec: Codec, key: GroupKey) -> KeyGroups:
     elif isinstance(column, Boolean):
         values = [False, True]
         group_of_code[:2] = (0, 1)
+    elif key.mapping:
+        return _map_labels(column, key, group_of_code)
     else:
         assert isinstance(column, Categorical)
         values = list(column.values or ())
@@ -278,6 +280,20 @@ def _key_groups(codec: Codec, key: GroupKey) -> KeyGroups:
         values.append(None)
     if len(values) > MAX_QUERY_GROUPS:
         raise Refused(f"{column.name}: too many groups. Nothing was spent")
+    return KeyGroups(tuple(values), group_of_code)
+
+
+def _map_labels(
+    column: Column, key: GroupKey, group_of_code: NDArray[np.int64]
+) -> KeyGroups:
+    """Groups of labels by a public map; labels that it leaves out are in none."""
+    assert isinstance(column, Categorical)
+    group_of_label = dict(key.mapping)
+    named = sorted(set(group_of_label.values()), key=lambda v: (isinstance(v, str), v))
+    values: list[KeyValue] = list(named)
+    for code, label in enumerate(column.values or ()):
+        if label in group_of_label:
+            group_of_code[code] = values.index(group_of_label[label])
     return KeyGroups(tuple(values), group_of_code)
 
 

@@ -147,9 +147,11 @@ def describe_features(plan: FeaturePlan) -> dict[str, object]:
 
 
 def refuse_features(query: Query) -> None:
-    """Refuse a question about units where only rows are known."""
-    if query.features:
+    """Refuse a question about units, or about groups of a public map, where a release is
+    asked.
+    """
+    if query.features or any(key.mapping for key in query.keys):
         raise Refused(
-            "A release answers questions about rows. Ask about columns per unit under a"
-            " budget (understudy ask)"
+            "A release answers questions about rows and its own columns. Ask about others"
+            " under a budget (understudy ask)"
         )

@@ -126,7 +126,7 @@ class QueryPlan:
         # As declared: the bins of the cells depend on what else is asked.
         plain = tuple(replace(c, constant=False, note="") for c in columns)
         unit = self.source_schema.unit
-        facts = {
+        facts: dict[str, object] = {
             "columns": schema_to_dict(Schema(columns=plain)),
             "unit": [unit.id, unit.max_rows],
             "keys": [
@@ -135,6 +135,9 @@ class QueryPlan:
             "where": None if self.condition is None else str(self.condition),
             "statistic": statistic.describe(),
         }
+        mappings = [key.mapping for key in self.query.keys if key.mapping]
+        if mappings:
+            facts["mappings"] = mappings
         if self.features is not None:
             facts["features"] = describe_features(self.features)
         text = json.dumps(facts, sort_keys=True, default=str)

@@ -91,6 +91,8 @@ class GroupKey:
     name: str = ""
     labels: tuple[int | float, ...] = ()
     has_missing: bool = False
+    mapping: tuple[tuple[str, str | int | float], ...] = ()
+    """Labels of the column, and the group that each is in; the others are in none."""
 
     @property
     def title(self) -> str:
@@ -162,6 +164,8 @@ class Query:
     text: str = ""
     features: tuple[UnitFeature, ...] = ()
     """Columns per privacy unit; with them, rows of the question are units."""
+    joined: tuple[str, ...] = ()
+    """Public tables that rows must have a match in."""
 
     def by(self, *keys: str | GroupKey) -> Query:
         """The same for each value of these columns."""

@@ -38,7 +38,7 @@ _REMEDY_BY_NODE: Mapping[str, str] = {
     "Union": "Ask the questions one by one",
     "Intersect": "Ask the questions one by one",
     "Except": "Ask the questions one by one",
-    "Join": "A question is about one table",
+    "Join": "A question is about one table, and public tables that its custodian gives",
     "Subquery": "Put its condition into WHERE",
     "Star": "Rows are never released. Ask for aggregates such as COUNT(*)",
     "Rand": "An answer depends on rows and noise alone. Leave it out",

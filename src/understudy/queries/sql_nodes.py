@@ -27,8 +27,9 @@ PARTS_BY_NODE: dict[str, frozenset[str]] = {
     **dict.fromkeys(("Like", "ILike"), _TWO_PARTS | {"negate"}),
     **dict.fromkeys(("Group", "Order", "Distinct"), frozenset({"expressions"})),
     "Select": frozenset(
-        {"expressions", "from_", "where", "group", "having", "order", "limit"}
+        {"expressions", "from_", "joins", "where", "group", "having", "order", "limit"}
     ),
+    "Join": frozenset({"this", "on", "using", "kind"}),
     "Subquery": frozenset({"this", "alias"}),
     **dict.fromkeys(("Min", "Max", "LogicalOr"), _ONE_PART),
     "From": _ONE_PART,

@@ -10,6 +10,7 @@ anything else is refused with the remedy. What is read is the dialect of DuckDB.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from understudy.errors import Refused
 from understudy.queries.builders import quantile
 from understudy.queries.features import plan_features
+from understudy.queries.lookups import PublicTable, add_attributes
 from understudy.queries.query import (
     Aggregate,
     AggregateKind,
@@ -35,6 +37,7 @@ from understudy.queries.sql_conditions import (
 )
 from understudy.queries.sql_features import read_unit_columns
 from understudy.queries.sql_having import read_having
+from understudy.queries.sql_joins import read_join
 from understudy.queries.sql_keys import read_key
 from understudy.queries.sql_nodes import check_nodes
 from understudy.schema import Schema
@@ -53,12 +56,12 @@ _KIND_BY_NODE = {
     "CovarSamp": AggregateKind.COVARIANCE,
 }
 _SELECT_PARTS = frozenset(
-    {"expressions", "from_", "where", "group", "having", "order", "limit"}
+    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit"}
 )
 
 
-def read_sql(text: str, schema: Schema) -> Query:
-    """The query in a text of SQL.
+def read_sql(text: str, schema: Schema, public: Sequence[PublicTable] = ()) -> Query:
+    """The query in a text of SQL, which may join public tables.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=(Integer(name="age", min=0, max=99),))
@@ -72,7 +75,10 @@ def read_sql(text: str, schema: Schema) -> Query:
             f"SQL: longer than {MAX_SQL_CHARACTERS:,} characters. Nothing was spent"
         )
     try:
-        return _SqlReader(schema).read(_parse_text(text), " ".join(text.split()))
+        wide = add_attributes(schema, public) if public else schema
+        return _SqlReader(wide, tuple(public)).read(
+            _parse_text(text), " ".join(text.split())
+        )
     except RecursionError:
         raise Refused("SQL: nested too deeply. Nothing was spent") from None
     except Refused as refused:
@@ -111,6 +117,7 @@ class _SqlReader:
     """Walks one SELECT; aggregates are added as they are found."""
 
     schema: Schema
+    public: tuple[PublicTable, ...] = ()
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
     keys: dict[str, GroupKey] = field(default_factory=dict)
     key_nodes: list[tuple[Any, str]] = field(default_factory=list)
@@ -151,6 +158,9 @@ class _SqlReader:
             shown=tuple(shown),
             text=text,
             features=self.features,
+            joined=tuple(
+                read_join(join, self.public) for join in select.args.get("joins") or ()
+            ),
         )
 
     def _read_features(self, subquery: Any) -> None:

@@ -25,9 +25,9 @@ from understudy.schema import schema_to_dict
 from understudy.server.catalogue import ServiceError
 from understudy.server.messages import QuestionMessage, draw_answer, write_answer
 from understudy.server.tokens import TokenFile
+from understudy.workflow.asking.session import Session
 from understudy.workflow.practice import PracticeTable
 from understudy.workflow.question_price import Price
-from understudy.workflow.questions import Session
 
 DEFAULT_REQUESTS_PER_MINUTE = 120
 """Requests of one analyst: more than a person writes, fewer than a program tries."""

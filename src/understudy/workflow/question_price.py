@@ -5,6 +5,7 @@ what was answered before. No rows are read.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +24,7 @@ from understudy.accounting.questions.question_run import (
 )
 from understudy.curator.key_search import KeyOffer, RunTerms, close_key_column
 from understudy.errors import LedgerError, Refused
+from understudy.queries.lookups import PublicTable, resolve_lookups
 from understudy.queries.offers import (
     Offer,
     amount_for_epsilon,
@@ -148,11 +150,12 @@ def price(
     ledger: str | Path | None = None,
     analyst: str = OWNER_NAME,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    public: Sequence[PublicTable] = (),
 ) -> Price:
     """What a question would cost and how exact it would be, from the schema alone: no
     rows are read, and nothing is spent. With the `ledger`, what was answered before is
     not charged again, and the price says what is left, and what it takes from the limit
-    of an `analyst`.
+    of an `analyst`. It may join `public` tables.
 
     >>> from understudy.queries import count
     >>> from understudy.schema import Boolean
@@ -163,7 +166,7 @@ def price(
     """
     relation = member_of(Neighbours, neighbours, "neighbour relation")
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
-    plan = plan_question(question, known)
+    plan = plan_question(question, known, public)
     if ledger is None:
         whole = parse_budget(1, delta)
         return _price_without_run(plan, known, relation, whole, within, epsilon)
@@ -203,11 +206,16 @@ def set_key_delta_aside(budget: Budget, has_keys: bool) -> Fraction:
     return budget.delta / 2 if has_keys else Fraction(0)
 
 
-def plan_question(question: str | Query, schema: Schema) -> QueryPlan:
+def plan_question(
+    question: str | Query, schema: Schema, public: Sequence[PublicTable] = ()
+) -> QueryPlan:
     """The plan of a question as SQL or as a query; with one label in place of those that
     are learned for it, on which its cost does not depend.
     """
-    query = question if isinstance(question, Query) else read_sql(question, schema)
+    asked = question
+    if not isinstance(asked, Query):
+        asked = read_sql(asked, schema, public)
+    query = resolve_lookups(asked, schema, public)
     columns = find_open_keys(query, schema)
     for column in columns:
         schema = close_key_column(schema, column, ("key",))

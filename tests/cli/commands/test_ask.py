@@ -85,3 +85,17 @@ def test_a_question_is_tried_on_made_up_rows(shell: Shell, schema: Path) -> None
         "n_low",
         "n_high",
     ]
+
+
+def test_a_public_table_is_joined(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("town\n" + "Bonn\n" * 300 + "Ulm\n" * 20)
+    declared = tmp_path / "people.yaml"
+    declared.write_text("columns:\n  town: {type: categorical, values: [Bonn, Ulm]}\n")
+    public = tmp_path / "towns.csv"
+    public.write_text("town,land\nBonn,NRW\nUlm,BW\n")
+    sql = "SELECT land, COUNT(*) AS n FROM p JOIN towns USING (town) GROUP BY land"
+    priced = shell("price", declared, sql, "--within", 50, "--public", public)
+    assert "in each of 2 groups" in priced.out, priced.err
+    words = (tmp_path / "people.csv", sql, "--schema", declared, "--within", 50)
+    done = shell("ask", *words, "--budget", 1, "--public", public, "--json")
+    assert done.json["columns"]["land"] == ["BW", "NRW"], done.err

@@ -11,6 +11,16 @@ import click
 from understudy.cli import options
 from understudy.cli.terminal.layout import report, report_json
 
+_public = click.option(
+    "--public",
+    type=options.PATH_TYPE,
+    multiple=True,
+    help=(
+        "CSV file of a public table that questions may join, by its first column; it is"
+        " called as the file is."
+    ),
+)
+
 
 @click.command(short_help="One answer about private rows, paid from a budget.")
 @click.argument("file", type=options.TABLE_TYPE)
@@ -24,6 +34,7 @@ from understudy.cli.terminal.layout import report, report_json
 @options.accounting
 @options.private_keys
 @options.answering_release
+@_public
 @options.analyst
 @options.purpose
 @options.neighbours
@@ -40,6 +51,7 @@ def ask(
     accounting: str | None,
     private_keys: bool,
     release: Path | None,
+    public: tuple[Path, ...],
     analyst: str,
     purpose: str,
     neighbours: str,
@@ -53,6 +65,7 @@ def ask(
     """
     _check_precision(within, epsilon)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.queries.lookups import PublicTable
     from understudy.releases.release import load_release
     from understudy.workflow.questions import ask as ask_question
 
@@ -67,6 +80,7 @@ def ask(
         delta=delta,
         accounting=accounting,
         private_keys=private_keys,
+        public=[PublicTable.load(file) for file in public],
         analyst=analyst,
         purpose=purpose,
         neighbours=neighbours,
@@ -88,6 +102,7 @@ def ask(
 @options.ledger_option(
     "Ledger with a run of questions: what is left, and what was answered before."
 )
+@_public
 @click.option(
     "--analyst", default="", metavar="NAME", help="Whose limit the ledger is asked for."
 )
@@ -109,6 +124,7 @@ def price(
     epsilon: str | None,
     delta: str | None,
     ledger: Path | None,
+    public: tuple[Path, ...],
     analyst: str,
     is_tried: bool,
     neighbours: str,
@@ -118,6 +134,7 @@ def price(
     spends nothing.
     """
     _check_precision(within, epsilon)
+    from understudy.queries.lookups import PublicTable
     from understudy.workflow.practice import try_question
     from understudy.workflow.question_price import price as price_question
 
@@ -130,6 +147,7 @@ def price(
         ledger=ledger,
         analyst=analyst,
         neighbours=neighbours,
+        public=[PublicTable.load(file) for file in public],
     )
     tried = None
     if is_tried:
