@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from understudy.studio.guard import Door, Guard
 from understudy.studio.job import Jobs
+from understudy.studio.mask_pages import MaskPages
 from understudy.studio.rendering import PageEndpoint, PageRenderer, read_asset
 from understudy.studio.run_pages import RunPages
 from understudy.studio.table_pages import TablePages
@@ -38,6 +39,7 @@ class Studio:
 
 def _list_routes(renderer: PageRenderer) -> list[Route]:
     tables, runs = TablePages(renderer), RunPages(renderer)
+    masks = MaskPages(renderer)
 
     def get(path: str, endpoint: PageEndpoint) -> Route:
         return Route(path, renderer.answer_refusals(endpoint))
@@ -53,6 +55,9 @@ def _list_routes(renderer: PageRenderer) -> list[Route]:
         post("/t/{table}/schema", tables.keep_schema),
         post("/t/{table}/account", tables.open_account),
         get("/t/{table}/plan", tables.show_plan),
+        get("/t/{table}/mask", masks.show_form),
+        post("/t/{table}/mask/tune", masks.tune_masks),
+        post("/t/{table}/mask/write", masks.write_copies),
         post("/api/plan", tables.compute_plan),
         post("/api/run", runs.start_runs),
         get("/api/run/{run}", runs.tell_progress),

@@ -5,6 +5,7 @@ people.csv                   the table
 people.csv.yaml              what its owner says of it
 people.csv.ledger            what was spent on it
 people.csv.runs/3/…          a run: release, rows, report
+people.csv.masked/2/…        masked copies, and how they were made
 """
 
 from __future__ import annotations
@@ -202,6 +203,16 @@ class Workspace:
             )
         unit = unit_words(self.schema(name))
         Ledger.create(where, dataset=Path(name).stem, cap=budget, unit=unit).close()
+
+    def free_mask_folder(self, name: str) -> Path:
+        """Where the next masked copies go: a folder that is not there yet."""
+        path = self.path(name)
+        masked = path.with_name(f"{path.name}.masked")
+        masked.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
+        count = 1
+        while (masked / str(count)).exists():
+            count += 1
+        return masked / str(count)
 
     def run_folder(self, name: str) -> Path:
         """A fresh folder for one run, for its owner alone: the comparison with the real

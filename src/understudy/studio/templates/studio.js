@@ -262,3 +262,35 @@ if (find("sides")) {
   };
   if (waiting.length) watch();
 }
+
+// Masked copies
+if (find("mask")) {
+  const path = `/t/${encodeURIComponent(find("mask").dataset.table)}/mask`;
+  const share = (x) => (100 * x).toFixed(2) + " %";
+  find("mask").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    find("measure").disabled = true;
+    find("measuring").textContent = "Drawing copies at every setting …";
+    const replaced = [...document.querySelectorAll(".replaced:checked")].map((box) => box.value);
+    const found = await send(path + "/tune", { replaced, response: find("response").value, risk_target: find("risk-target").value });
+    find("measure").disabled = false;
+    find("measuring").textContent = "";
+    if (!found) return;
+    find("tuning").replaceChildren(new DOMParser().parseFromString(found.figure, "image/svg+xml").documentElement);
+    find("choice").textContent = found.choice;
+    find("write").disabled = !found.has_choice;
+    find("written").textContent = "";
+    const body = find("settings").tBodies[0];
+    body.replaceChildren();
+    for (const s of found.settings) {
+      const row = body.insertRow();
+      const cells = [s.name, s.overlap === null ? "" : s.overlap.toFixed(3), s.propensity.toPrecision(2), share(s.unique_rate), share(s.mean_chance)];
+      cells.forEach((text, i) => { const cell = row.insertCell(); cell.textContent = text; if (i) cell.className = "n"; });
+    }
+    find("tuned").hidden = false;
+  });
+  find("write").addEventListener("click", async () => {
+    const found = await send(path + "/write", {});
+    if (found) { find("written").textContent = `${found.copies} copies are in ${found.folder}. Hand out the whole folder.`; find("write").disabled = true; }
+  });
+}
