@@ -19,7 +19,7 @@ from understudy.accounting.conversion import total_for
 from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.run import row_count_run
+from understudy.accounting.reservation import row_count_run
 from understudy.errors import BudgetExceeded, TooFewRows
 from understudy.schema import Integer, Schema, UndeclaredColumn
 from understudy.workflow.preflight import (

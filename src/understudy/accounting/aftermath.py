@@ -17,7 +17,7 @@ from understudy.accounting.budget import spell_value
 from understudy.accounting.chain import LedgerEntry
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.questions.question_run import QUESTIONS_EVENT
-from understudy.accounting.run import row_count_run
+from understudy.accounting.reservation import row_count_run
 from understudy.errors import UnderstudyError
 
 UNANSWERED_RUN_EXPLANATION = (

@@ -41,7 +41,8 @@ from understudy.accounting.questions.grants import (
 )
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.scoped_runs import weigh_scoped_run
-from understudy.accounting.run import LedgerRun, describe_reservation
+from understudy.accounting.reservation import describe_reservation
+from understudy.accounting.run import LedgerRun
 from understudy.accounting.verify import audit_ledger
 from understudy.errors import InvalidBudget, LedgerError, LedgerMismatch
 

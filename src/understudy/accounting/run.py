@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
@@ -51,43 +51,6 @@ _CHARGE_OF_STEP_SQL = "WHERE run = ? AND kind = 'charge' AND step = ?"
 _FINISH_OF_RUN_SQL = "WHERE run = ? AND kind = 'finish'"
 
 
-def describe_reservation(
-    budget: Budget,
-    filter: Filter,
-    *,
-    table: Mapping[str, str] | None = None,
-    purpose: str = "",
-) -> dict[str, object]:
-    """What the entry of a reservation says, and `LedgerRun` reads."""
-    # "currency" is what the file format calls the accounting.
-    detail: dict[str, object] = {
-        "epsilon": str(budget.epsilon),
-        "delta": str(budget.delta),
-        "currency": str(filter.accounting),
-        "total": str(filter.total),
-        "total_delta": str(filter.delta),
-    }
-    if table:
-        detail["table"] = dict(table)
-    if purpose:
-        detail["purpose"] = purpose
-    return detail
-
-
-ROW_COUNT_SUFFIX = "-rows"
-"""What the name of a run's first count of the rows has after the name of the run."""
-
-
-def row_count_run(run: str) -> str:
-    """The name under which a ledger keeps the first count of a run: it is reserved
-    apart, so that a run which stops there takes no more.
-
-    >>> row_count_run("3b7b")
-    '3b7b-rows'
-    """
-    return run + ROW_COUNT_SUFFIX
-
-
 class LedgerRun:
     """What one run reserved, and the steps it has taken. Made by `Ledger.reserve` and
     `Ledger.resume`.
@@ -100,6 +63,7 @@ class LedgerRun:
         self.id = reserved.run
         self.event = reserved.event
         self.budget = Budget(read_amount(facts["epsilon"]), read_amount(facts["delta"]))
+        # Runs of earlier versions have no scope: they are about every unit.
         part = facts.get("run_scope")
         self.scope = None if part is None else PartitionScope.of_facts(part)
 
@@ -150,6 +114,7 @@ class LedgerRun:
                 f"{self._file.path.name}: the answer to step {step} of run {self.id}"
                 " was changed. Nothing was returned."
             )
+        # A replayed answer to another question would be an answer nobody paid for.
         if request != digest:
             raise LedgerError(
                 f"Step {step} of run {self.id} was another question when it was"
@@ -201,6 +166,7 @@ class LedgerRun:
         """`charge` inside a writing transaction."""
         self._refuse_closed_step(connection, step)
         asker = self._reserved.analyst if analyst is None else analyst
+        # Parallel composition may make the marginal cost less than the cost itself.
         filter, spending, marginal = self._weigh_charge(connection, cost, scope)
         self._admit_step(connection, filter, step, marginal)
         detail = _charge_facts(digest, cost, filter)
@@ -210,7 +176,10 @@ class LedgerRun:
             detail["partitions"] = spending.to_facts()
         if scope is not None:
             detail["scope"] = scope.to_facts()
+        # The limit is charged in the same transaction: no crash can come between the
+        # two.
         detail.update(self.charge_analyst(connection, asker, cost))
+        # A version that does not know these fields would let the limits be exceeded.
         if not detail.keys().isdisjoint(("partitions", "analyst_spent")):
             require_shared_format(connection)
         append_entry(
@@ -273,6 +242,7 @@ class LedgerRun:
         charges it; BudgetExceeded beyond their limit. Empty for the owner, and for
         whoever reserved the whole run.
         """
+        # The budget of the run is already theirs; to count it twice would halve it.
         if analyst in (OWNER_NAME, self._reserved.analyst):
             return {}
         spent = read_analyst_spending(connection, analyst)
@@ -287,6 +257,7 @@ class LedgerRun:
         """
         with self._file.write_transaction() as connection:
             charge = read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step))
+            # Charge first, then draw: an answer without its charge was drawn too early.
             if charge is None or charge.facts["request"] != digest:
                 raise LedgerError(
                     f"Step {step} of run {self.id} was not charged for this question:"

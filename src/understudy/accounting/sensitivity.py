@@ -115,6 +115,7 @@ def sum_sensitivity(
     a, b = _exact_bounds(low, high)
     furthest = max(abs(a), abs(b))
     if neighbours is Neighbours.REPLACE:
+        # With several rows a unit may have fewer after the exchange: rows only leave.
         furthest = b - a if max_rows == 1 else max(b - a, furthest)
     return _scalar_sensitivity(max_rows * furthest)
 
@@ -142,6 +143,7 @@ def median_sensitivity(
     [Fraction(1, 1), Fraction(1, 2)]
     """
     a, b = _exact_bounds(low, high)
+    # Of the middle two only one moves, so their mean moves by half the range.
     even = neighbours is Neighbours.REPLACE and n is not None and n % 2 == 0
     return _scalar_sensitivity((b - a) / 2 if even else b - a)
 
@@ -162,6 +164,7 @@ def variance_sensitivity(
         raise Refused(
             "A variance divides by n or by n - 1, and needs two rows. Nothing was spent."
         )
+    # All rows but one at one bound, and that one moved from there to the other.
     return _scalar_sensitivity((b - a) ** 2 * Fraction(n - 1, n) / divisor)
 
 
@@ -241,6 +244,7 @@ def marginal_sensitivity(
     >>> [marginal_sensitivity([], relation).l1 for relation in Neighbours]
     [Fraction(1, 1), Fraction(0, 1)]
     """
+    # A row that enters or leaves moves the answer by the column of its cell.
     alone = _tally_changes(
         [{(m.own_entry, 0): 1, (m.other_entry, 0): m.out - 1} for m in maps], lone=True
     )

@@ -123,12 +123,14 @@ class RefinedTreeModel:
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Rows of the tree by rounding, refined, in random order."""
+        # Rounding holds all rows of a node at once, so very many are drawn in chunks.
         if rows > MAX_ROUNDED_ROWS:
             chunks = list(self.sample_chunks(rows, rng, MAX_ROUNDED_ROWS))
             whole: Codes = {}
             for name in self.schema:
                 whole[name] = np.concatenate([chunk[name] for chunk in chunks])
             return whole
+        # Among a handful of rows an exchange has nothing to improve.
         if rows < MIN_REFINED_ROWS or not self.total > 0 or not self.aims:
             return self.tree.sample(rows, rng)
         if rows > MAX_REFINED_ROWS:
@@ -258,6 +260,8 @@ class RefinedTreeModel:
                 self._cell_indices(c, codes), minlength=table.size
             ).astype(np.float64)
             if c in expected:
+                # The tree has its own errors on these cells; only the difference is to
+                # be added.
                 moved = (
                     self.aims[c] / max(self.aims[c].sum(), 1e-300)
                     - expected[c] / self.total
@@ -272,6 +276,8 @@ class RefinedTreeModel:
         for _ in range(WEIGHT_FIT_SWEEPS):
             for c, logs in found.items():
                 place = self._cell_indices(c, codes)
+                # Pseudo-rows keep cells that a trial hardly reached near a weight of
+                # one.
                 ratio = (wanted[c] + WEIGHT_PSEUDO_ROWS) / (
                     np.bincount(place, weight, minlength=logs.size) + WEIGHT_PSEUDO_ROWS
                 )
@@ -358,6 +364,7 @@ class RefinedTreeModel:
             1 / MAX_ROW_WEIGHT,
             MAX_ROW_WEIGHT,
         )
+        # Systematic sampling: one random start, so each row comes ⌊w⌋ or ⌈w⌉ times.
         marks = np.floor(np.cumsum(weight) * (rows / weight.sum()) + rng.random())
         marks[-1] = rows
         times = np.diff(np.minimum(marks, rows), prepend=0).astype(np.int64)

@@ -29,7 +29,8 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.pricing import price
-from understudy.accounting.run import LedgerRun, row_count_run
+from understudy.accounting.reservation import row_count_run
+from understudy.accounting.run import LedgerRun
 from understudy.curator import Curator, MechanismContext, Payments
 from understudy.curator.curator import agreed_rows
 from understudy.curator.simulation.dry_run import open_dry_run

@@ -127,6 +127,7 @@ class DryRunTable:
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Every column is taken for a list of labels."""
         ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)
+        # Labels are the dearest to learn, so a forecast errs on the side of caution.
         ballots[:, TYPE_CANDIDATES.index(TEXT_CANDIDATE)] = PLENTIFUL_COUNT
         return ballots
 

@@ -124,6 +124,8 @@ class MWEMPGM(Synthesizer):
         found = curator.discovered_measurements + public_total(curator)
         if not wanted:
             return found + self._measure_one_ways(curator, names, Fraction(1))
+        # The uniform start needs the number of rows alone, a tenth of what a round
+        # gets.
         share = Fraction(1, rounds + 1) if self.start else Fraction(10, 10 * rounds + 1)
         paid = share if self.start else share / 10
         first = (
@@ -134,12 +136,15 @@ class MWEMPGM(Synthesizer):
         found += first
         fit = fit_measurements(schema, found, limit_cells=self.limit)
         for done in range(rounds):
+            # The last round takes all that rounding of prices has left.
             last = done == rounds - 1
             part = curator.share_left if last else share
             choosing, measuring = (
                 part * Fraction(self.selection),
                 part * (1 - Fraction(self.selection)),
             )
+            # What measuring a cell will cost in accuracy is charged to the score of a
+            # choice.
             noise = mean_noise(
                 curator.accounting, scale_at(curator.accounting, first, measuring, paid)
             )
@@ -157,6 +162,7 @@ class MWEMPGM(Synthesizer):
                 [clique], share=curator.share_left if last else measuring
             )
             progress(f"measuring round {done + 1}", (done + 1) / rounds)
+            # After the last round `estimate` fits anyway.
             if not last:
                 fit = fit_measurements(schema, found, limit_cells=self.limit, warm=fit)
         return found
@@ -198,6 +204,7 @@ def workload_candidates(
         ),
         names,
     )
+    # Structural zeros couple columns, so they occupy the tree before any marginal.
     empty = TreeGrowth(schema.column_sizes, impossible_masks(schema))
     fits = {
         clique: weight
@@ -215,6 +222,7 @@ def candidates_within_cap(
     """Candidates with which the model stays below the cap, or below the limit where the
     cap leaves none.
     """
+    # The cap grows with the rounds: a large marginal early would leave no room.
     after = {clique: growth.cells + growth.cost(clique) for clique in wanted}
     fits = [clique for clique, size in after.items() if size <= cap]
     return fits or [clique for clique, size in after.items() if size <= limit]

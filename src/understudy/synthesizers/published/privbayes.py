@@ -172,6 +172,7 @@ class PrivBayes(Synthesizer):
             )
         )
         columns = [name for name in sizes if sizes[name] > 1]
+        # Of columns with one code each, any one tells the number of rows.
         if not columns and curator.rows is None:
             columns = list(sizes)[:1]
         score = self._resolve_score(curator, [sizes[name] for name in columns])
@@ -181,6 +182,8 @@ class PrivBayes(Synthesizer):
         settings = NetworkSettings(self.k, self.theta, Fraction(self.beta))
         task = NetworkBuilder(curator, settings, sizes, columns, found, progress)
         return (
+            # The l1 score is measured against tables already paid for, so both grow
+            # together.
             task.measure_while_growing()
             if score == "l1"
             else task.measure_after_structure(score)
@@ -195,6 +198,7 @@ class PrivBayes(Synthesizer):
         """Conditionals from the pooled tables, or one distribution fitted to all of
         them.
         """
+        # Conditionals disagree where tables overlap; one distribution reconciles them.
         if self.pgm:
             return estimate_tree(schema, measurements)
         return NetworkModel.from_measurements(schema, measurements, clip=self.clip)
