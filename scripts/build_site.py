@@ -40,6 +40,7 @@ NAVIGATION = {
         "serve",
         "inference",
         "masking",
+        "census",
         "report",
         "reading",
         "utility",
@@ -116,6 +117,7 @@ API_GROUPS = {
         "PublicTable",
         "AnswerTable",
     ],
+    "Censuses": ["census", "plan_census", "CensusRelease"],
     "Masked copies": [
         "mask",
         "MaskStrength",

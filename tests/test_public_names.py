@@ -19,6 +19,8 @@ NAMES = {
     "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "reconcile", "sign_off",
     # estimates out of several copies
     "mask", "MaskGrid", "MaskStrength", "tune_mask", "analyse", "combine", "load_copies", "SyntheticCopies",
+    # tables for every unit of a hierarchy
+    "census", "plan_census", "CensusRelease",
     # questions under a budget
     "ask", "price", "try_question", "session", "connect", "Query", "PublicTable", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",

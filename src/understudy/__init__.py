@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from understudy.accounting.cost import Accounting as Accounting
     from understudy.accounting.ledger import Ledger as Ledger
     from understudy.accounting.neighbours import Neighbours as Neighbours
+    from understudy.censuses.release import CensusRelease as CensusRelease
     from understudy.databases.database_table import DatabaseTable as DatabaseTable
     from understudy.errors import UnderstudyError as UnderstudyError
     from understudy.evaluation.risk.intruder import Intruder as Intruder
@@ -73,6 +74,8 @@ if TYPE_CHECKING:
     from understudy.schema.unit import Unit as Unit
     from understudy.server.client import connect as connect
     from understudy.workflow.auditing.audit import audit as audit
+    from understudy.workflow.census import census as census
+    from understudy.workflow.census_plan import plan_census as plan_census
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.mask import mask as mask
@@ -94,6 +97,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.cost": ("Accounting",),
     "understudy.accounting.ledger": ("Ledger",),
     "understudy.accounting.neighbours": ("Neighbours",),
+    "understudy.censuses.release": ("CensusRelease",),
     "understudy.databases.database_table": ("DatabaseTable",),
     "understudy.errors": ("UnderstudyError",),
     "understudy.evaluation.risk.intruder": ("Intruder",),
@@ -137,6 +141,8 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.schema.unit": ("Unit",),
     "understudy.server.client": ("connect",),
     "understudy.workflow.auditing.audit": ("audit",),
+    "understudy.workflow.census": ("census",),
+    "understudy.workflow.census_plan": ("plan_census",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
     "understudy.workflow.mask": ("mask",),
@@ -163,6 +169,7 @@ __all__ = [
     "Boolean",
     "Budget",
     "Categorical",
+    "CensusRelease",
     "DatabaseTable",
     "Date",
     "Datetime",
@@ -195,6 +202,7 @@ __all__ = [
     "ask",
     "audit",
     "bins",
+    "census",
     "combine",
     "compare",
     "connect",
@@ -213,6 +221,7 @@ __all__ = [
     "mean",
     "median",
     "plan",
+    "plan_census",
     "price",
     "quantile",
     "reconcile",

@@ -22,6 +22,11 @@ SYNTHESIZE = (
     "independent",
 )
 
+CENSUS = """\
+columns: {sex: {type: categorical, values: [F, M]}, smoker: boolean}
+census: {hierarchy: {columns: [sex]}}
+"""
+
 WRITERS: dict[tuple[object, ...], dict[str, int]] = {
     ("describe", "people.csv", "-o", "draft.yaml"): {"draft.yaml": PRIVATE},
     ("describe", "people.csv", "--public-domains", "-o", "domains.yaml"): {
@@ -89,6 +94,21 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
     ("local", "collect", "plan.json", "plan.json", "-o", "counts.json"): {
         "counts.json": PUBLIC
     },
+    (
+        *("census", "people.csv", "--schema", "census.yaml", "--rho", 1),
+        *("--ledger", "census.ledger", "-o", "census"),
+    ): {
+        "census.ledger": PRIVATE,
+        "census": PUBLIC_FOLDER,
+        "census/card.html": PUBLIC,
+        "census/census.json": PUBLIC,
+        "census/measurements.npz": PUBLIC,
+        "census/persons.csv": PUBLIC,
+        "census/table-nation-total.csv": PUBLIC,
+        "census/table-nation-detail.csv": PUBLIC,
+        "census/table-sex-total.csv": PUBLIC,
+        "census/table-sex-detail.csv": PUBLIC,
+    },
     ("explain", "r.understudy", "-o", "gains.svg"): {"gains.svg": PUBLIC},
     ("attack", "ages", "-o", "made.svg"): {"made.svg": PUBLIC},
     ("attack", "reconstruct", "block.yaml", "-o", "people-found.json"): {
@@ -144,6 +164,7 @@ def test_only_its_owner_can_read_what_holds_real_numbers(
     write_people(tmp_path)
     write_schema(tmp_path)
     (tmp_path / "block.yaml").write_text(census_block_text())
+    (tmp_path / "census.yaml").write_text(CENSUS)
     for words, expected in WRITERS.items():
         before = modes(tmp_path)
         done = shell(*words)

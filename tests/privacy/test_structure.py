@@ -187,6 +187,7 @@ MECHANISMS = [
 AUDITED = {
     "extras",
     "bounds",
+    "geounits",  # tests/curator/mechanisms/test_geounits.py
     "select_marginal",
     "tree_histogram",
     "key_search",  # tests/curator/test_key_search.py

@@ -18,6 +18,7 @@ from understudy.cli.commands.ask import ask, price
 from understudy.cli.commands.attack import attack
 from understudy.cli.commands.audit import audit
 from understudy.cli.commands.card import card
+from understudy.cli.commands.census import census
 from understudy.cli.commands.demo import demo
 from understudy.cli.commands.describe import describe
 from understudy.cli.commands.doctor import doctor
@@ -79,6 +80,7 @@ for command in (
     infer,
     mask,
     local,
+    census,
     price,
     ask,
     serve,

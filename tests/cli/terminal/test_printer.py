@@ -150,6 +150,16 @@ COMMANDS: dict[str, list[str]] = {
         *("-o", f"counts{CLEAR}.json"),
     ],
     "local estimate": ["local", "estimate", f"missing{CLEAR}.json"],
+    "census": [
+        "census",
+        TABLE,
+        "--schema",
+        SCHEMA,
+        "--rho",
+        "1",
+        "-o",
+        f"census{CLEAR}",
+    ],
     "mask": [
         "mask",
         TABLE,
@@ -207,7 +217,15 @@ COMMANDS: dict[str, list[str]] = {
 SILENT = {"describe", "mask", "synthesize", "sample"}
 """What says nothing in a pipe."""
 
-NAMELESS = {"analyst add", "audit", "doctor", "infer", "local donate", "price"}
+NAMELESS = {
+    "analyst add",
+    "audit",
+    "census",
+    "doctor",
+    "infer",
+    "local donate",
+    "price",
+}
 """What says something, and names nothing."""
 
 ON_TERMINAL = [

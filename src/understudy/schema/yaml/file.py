@@ -22,6 +22,7 @@ from understudy.schema.schema import Schema
 from understudy.schema.yaml.commented import dump_schema
 from understudy.schema.yaml.nodes import (
     MAX_SCHEMA_FILE_BYTES,
+    DocumentNode,
     DocumentSource,
     from_plain,
     from_yaml,
@@ -43,6 +44,32 @@ def parse_schema_text(text: str, source: str) -> Schema:
 def load_schema_file(path: str | os.PathLike[str]) -> Schema:
     """Read a schema file."""
     where = DocumentSource(os.fspath(path))
+    return read_schema(_load_document(path, where), where)
+
+
+def load_census_part(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """The part `census` of a schema file as mappings, lists and texts; None without
+    one. The room of censuses reads it.
+    """
+    where = DocumentSource(os.fspath(path))
+    node = _load_document(path, where).child("census")
+    if node is None:
+        return None
+    if node.entries is None:
+        raise where.error(node.line, "`census` must be a mapping of keys to values")
+    return {entry.key: _to_plain(entry.node) for entry in node.entries}
+
+
+def _to_plain(node: DocumentNode) -> Any:
+    """A tree as it is written: labels stay texts, whatever they look like."""
+    if node.items is not None:
+        return [_to_plain(item) for item in node.items]
+    if node.entries is not None:
+        return {entry.key: _to_plain(entry.node) for entry in node.entries}
+    return node.written
+
+
+def _load_document(path: str | os.PathLike[str], where: DocumentSource) -> DocumentNode:
     try:
         # One byte more than allowed, so that a larger file is refused unread.
         with Path(path).open("rb") as file:
@@ -53,7 +80,7 @@ def load_schema_file(path: str | os.PathLike[str]) -> Schema:
         raise SchemaError(f"{where.name}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise SchemaError(f"{where.name}: not UTF-8 text. Save it as UTF-8") from None
-    return read_schema(from_yaml(text, where), where)
+    return from_yaml(text, where)
 
 
 def save_schema_file(schema: Schema, path: str | os.PathLike[str]) -> None:

@@ -35,6 +35,7 @@ SCHEMA_FILE_KEYS = (
     "rules",
     "broken",
     "count_broken",
+    "census",
 )
 RULE_KEYS = (
     "name",

@@ -1,0 +1,220 @@
+"""The design of a census release: everything the owner says, and nothing that rows say.
+
+It is the part `census:` of a schema file, or made in Python. Structural zeros are the
+schema's own rules.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.neighbours import Neighbours
+from understudy.censuses.controlled_rounding import UNBOUNDED_COUNT
+from understudy.censuses.hierarchy import DEFAULT_ROOT_NAME, Hierarchy
+from understudy.censuses.invariants import (
+    Invariant,
+    InvariantKind,
+    check_invariants,
+)
+from understudy.censuses.lattice import AxisSet, MarginalLattice
+from understudy.censuses.measurement_plan import MeasurementPlan, parse_query
+from understudy.errors import Refused, SchemaError
+from understudy.measurements import Clique
+from understudy.schema import Schema
+
+MAX_PERSON_CELLS = 1_000_000
+"""Cells of the persons' table of one unit."""
+
+_DESIGN_KEYS = ("hierarchy", "plan", "invariants")
+_HIERARCHY_KEYS = ("columns", "root", "units", "tree")
+_PLAN_KEYS = ("levels", "queries")
+_INVARIANT_KEYS = ("level", "query", "keep", "at_least", "at_most")
+
+
+@dataclass(frozen=True, eq=False)
+class CensusDesign:
+    """A hierarchy, the columns that describe a person, the measurement plan and the
+    invariants.
+
+    >>> schema = Schema.parse('''
+    ... columns:
+    ...   state: {type: categorical, values: [north, south], nullable: false}
+    ...   sex: {type: categorical, values: [f, m], nullable: false}
+    ... ''')
+    >>> design = CensusDesign.of(schema, {"hierarchy": {"columns": ["state"]}})
+    >>> design.columns, design.hierarchy.levels, design.shape
+    (('sex',), ('nation', 'state'), (2,))
+    """
+
+    schema: Schema
+    hierarchy: Hierarchy
+    plan: MeasurementPlan
+    invariants: tuple[Invariant, ...] = ()
+
+    @classmethod
+    def of(
+        cls, schema: Schema, plain: Mapping[str, Any], *, folder: Path = Path()
+    ) -> CensusDesign:
+        """The design that the part `census` of a schema file says; files it names lie
+        beside it in `folder`.
+        """
+        _check_keys(plain, _DESIGN_KEYS, "census")
+        hierarchy = _read_hierarchy(schema, plain.get("hierarchy"), folder)
+        columns = tuple(name for name in schema if name not in hierarchy.columns)
+        shares = plain.get("plan") or {}
+        _check_keys(shares, _PLAN_KEYS, "census: plan")
+        plan = MeasurementPlan.of(hierarchy.levels, columns, **shares)
+        listed = plain.get("invariants") or []
+        invariants = tuple(_read_invariant(each, columns) for each in listed)
+        return cls(schema, hierarchy, plan, invariants)
+
+    @property
+    def columns(self) -> Clique:
+        """The columns that describe a person, in the schema's order."""
+        return tuple(name for name in self.schema if name not in self.hierarchy.columns)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of a unit's table of persons."""
+        return self.schema.sizes(self.columns)
+
+    def axes(self, query: Clique) -> AxisSet:
+        """The axes of a query in the persons' table."""
+        return tuple(self.columns.index(name) for name in query)
+
+    @cached_property
+    def lattice(self) -> MarginalLattice:
+        """The lattice of all queries and invariants."""
+        asked = [*self.plan.cliques(), *(each.query for each in self.invariants), ()]
+        return MarginalLattice(self.shape, [self.axes(query) for query in asked])
+
+    @cached_property
+    def impossible(self) -> NDArray[np.bool_]:
+        """The structural zeros of the persons' table."""
+        zeros = self.schema.zeros(self.columns)
+        return np.zeros(self.shape, bool) if zeros is None else zeros
+
+    def check(self, neighbours: Neighbours) -> None:
+        """Refuse what could not be released, before anything is spent."""
+        if not self.schema.is_closed:
+            raise Refused(
+                "census: every column needs its values or bounds in the schema: nothing"
+                " is learned here. Nothing was spent"
+            )
+        self.hierarchy.check_columns(self.schema)
+        if not self.columns:
+            raise Refused("census: no column describes a person. Nothing was spent")
+        if np.prod(self.shape, dtype=float) > MAX_PERSON_CELLS:
+            raise Refused(
+                f"census: a unit's table has more than {MAX_PERSON_CELLS:,} cells."
+                " Use fewer columns or coarser bins. Nothing was spent"
+            )
+        if self.impossible.all():
+            raise Refused("census: the rules leave no cell possible. Nothing was spent")
+        check_invariants(self.invariants, self.hierarchy, neighbours)
+
+    def with_schema(self, schema: Schema) -> CensusDesign:
+        """The same design of a schema in another order."""
+        moved = [
+            replace(each, query=_in_order(each.query, schema))
+            for each in self.invariants
+        ]
+        queries = {
+            level: {_in_order(query, schema): share for query, share in shares.items()}
+            for level, shares in self.plan.queries.items()
+        }
+        plan = replace(self.plan, queries=queries)
+        return CensusDesign(schema, self.hierarchy, plan, tuple(moved))
+
+
+def _in_order(query: Clique, schema: Schema) -> Clique:
+    return tuple(name for name in schema if name in query)
+
+
+def _read_hierarchy(schema: Schema, plain: object, folder: Path) -> Hierarchy:
+    if not isinstance(plain, Mapping) or "columns" not in plain:
+        raise SchemaError(
+            "census: name the columns of the hierarchy, the largest units first:"
+            " `hierarchy: {columns: [state, county]}`"
+        )
+    _check_keys(plain, _HIERARCHY_KEYS, "census: hierarchy")
+    columns, root = plain["columns"], plain.get("root", DEFAULT_ROOT_NAME)
+    if isinstance(columns, str):
+        columns = [columns]
+    if "tree" in plain:
+        return Hierarchy.from_tree(columns, plain["tree"], root=root)
+    if "units" in plain:
+        units = _read_units(folder / plain["units"], columns)
+        return Hierarchy.from_columns(columns, units, root=root)
+    return Hierarchy.from_schema(columns, schema, root=root)
+
+
+def _read_units(path: Path, columns: list[str]) -> list[tuple[str, ...]]:
+    """The public list of lowest units: a CSV file with the hierarchy's columns."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return [
+                tuple(row[name] for name in columns) for row in csv.DictReader(file)
+            ]
+    except OSError as error:
+        raise SchemaError(f"{path}: cannot be read ({error.strerror})") from None
+    except (KeyError, TypeError):
+        raise SchemaError(
+            f"{path}: needs the columns {', '.join(columns)} in every line"
+        ) from None
+
+
+def _read_invariant(plain: object, columns: Clique) -> Invariant:
+    if not isinstance(plain, Mapping) or "level" not in plain:
+        raise SchemaError("census: an invariant needs a `level` and a `query`")
+    _check_keys(plain, _INVARIANT_KEYS, "census: invariant")
+    keep = str(plain.get("keep", InvariantKind.NOTHING))
+    if keep not in set(InvariantKind):
+        raise SchemaError("census: an invariant keeps `counts` or `zeros`")
+    query = parse_query(str(plain.get("query", "total")), columns)
+    return Invariant(
+        str(plain["level"]),
+        query,
+        InvariantKind(keep),
+        at_least=_read_bound(plain.get("at_least", 0)),
+        at_most=_read_bound(plain.get("at_most", UNBOUNDED_COUNT)),
+    )
+
+
+def _read_bound(plain: object) -> int | dict[str, int]:
+    """A number of persons, or one for each unit."""
+    try:
+        if isinstance(plain, Mapping):
+            return {str(unit): _read_count(count) for unit, count in plain.items()}
+        return _read_count(plain)
+    except (TypeError, ValueError):
+        raise SchemaError(
+            "census: `at_least` and `at_most` are whole numbers from 0 up, for all units"
+            " or by unit"
+        ) from None
+
+
+def _read_count(plain: object) -> int:
+    count = int(str(plain))
+    if count < 0:
+        raise ValueError("below 0")
+    return count
+
+
+def _check_keys(plain: object, known: tuple[str, ...], where: str) -> None:
+    if not isinstance(plain, Mapping):
+        raise SchemaError(f"{where}: must be a mapping of keys to values")
+    for key in plain:
+        if key not in known:
+            raise SchemaError(
+                f"{where}: `{key}` is not a key that is known here. Known here:"
+                f" {', '.join(known)}"
+            )

@@ -1,0 +1,238 @@
+"""The files of a census release: microdata, tables, measurements and the card, in one
+folder that appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from understudy.atomic import write_file_atomically, write_folder_atomically
+from understudy.censuses.bias import BiasFigures, SizeError, simulate_bias
+from understudy.censuses.expected_error import ExpectedError, expect_errors
+from understudy.censuses.figure import draw_error_by_size
+from understudy.censuses.measurement_plan import spell_query
+from understudy.censuses.release import CensusRelease
+from understudy.releases.output.write import write_rows
+from understudy.schema.formula import guard_formula
+
+MAX_TABLE_ROWS = 2_000_000
+"""Lines of one CSV table; what is larger is in the microdata and measurements alone."""
+
+MAX_SIMULATED_CELLS = 5_000_000
+"""Cells of all units up to which the card simulates its bias: some seconds of work."""
+
+_CENSUS_PAGE_STYLE = (
+    "body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:right}"
+    "td:first-child,th:first-child{text-align:left}"
+)
+
+
+def write_census(
+    release: CensusRelease, folder: str | Path, rng: Generator
+) -> list[str]:
+    """Write all products, and give back the names of the files."""
+    design = release.design
+    with write_folder_atomically(folder) as folder_draft:
+        write_rows(
+            design.schema, release.microdata(), folder_draft / "persons.csv", rng
+        )
+        for level in design.hierarchy.levels:
+            for query in _list_queries(release, level):
+                _write_table(release, level, query, folder_draft)
+        _write_measurements(release, folder_draft / "measurements.npz")
+        bias = _simulate_small(release, rng)
+        errors = expect_errors(
+            design, release.guarantee.amount, release.guarantee.neighbours
+        )
+        facts = describe_census(release, errors, bias)
+        written = json.dumps(facts, indent=1, ensure_ascii=False)
+        _write_text(folder_draft / "census.json", written)
+        _write_text(folder_draft / "card.html", _write_page(release, errors, bias))
+        return sorted(path.name for path in folder_draft.iterdir())
+
+
+def _write_text(path: Path, text: str) -> None:
+    with write_file_atomically(path, private=False) as draft:
+        draft.write_text(text, "utf-8")
+
+
+def describe_census(
+    release: CensusRelease, errors: Sequence[ExpectedError], bias: BiasFigures | None
+) -> dict[str, Any]:
+    """The card for a program."""
+    design, fitted = release.design, release.estimate.fitted
+    guarantee = release.guarantee
+    facts: dict[str, Any] = {
+        "guarantee": release.sentence(),
+        "details": list(guarantee.details()),
+        "rho": float(guarantee.amount),
+        "epsilon": float(guarantee.epsilon),
+        "delta": float(guarantee.delta),
+        "neighbours": guarantee.neighbours.value,
+        "invariants": list(guarantee.invariants),
+        "run": release.statement.run,
+        "method": release.method,
+        "persons": release.persons,
+        "levels": {
+            name: design.hierarchy.count_units(i)
+            for i, name in enumerate(design.hierarchy.levels)
+        },
+        "detail_share": float(design.plan.detail_share(design.columns)),
+        "fits": fitted.fits,
+        "stopped_fits": fitted.stopped_fits,
+        "expected_errors": [_error_to_dict(each) for each in errors],
+    }
+    if bias is not None:
+        for name in ("producer", "consumer"):
+            by_level = getattr(bias, name)
+            facts[f"{name}_errors"] = {
+                level: [_size_to_dict(each) for each in rows]
+                for level, rows in by_level.items()
+            }
+    return facts
+
+
+def _list_queries(release: CensusRelease, level: str) -> list[str]:
+    """The queries whose tables are written: all of the plan, at every level."""
+    cliques = dict.fromkeys([(), *release.design.plan.cliques()])
+    place = release.design.hierarchy.levels.index(level)
+    units = release.design.hierarchy.count_units(place)
+    sizes = {q: units * int(np.prod(release.design.schema.sizes(q))) for q in cliques}
+    kept = [query for query in cliques if sizes[query] <= MAX_TABLE_ROWS]
+    return [spell_query(query, release.design.columns) for query in kept]
+
+
+def _write_table(release: CensusRelease, level: str, query: str, folder: Path) -> None:
+    table = release.table(level, query)
+    name = re.sub(r"[^\w-]+", "_", f"{level}-{query}")
+    columns = [_spell_column(values) for values in table.values()]
+    place = folder / f"table-{name}.csv"
+    with (
+        write_file_atomically(place, private=False) as draft,
+        draft.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow([guard_formula(title) for title in table])
+        writer.writerows(zip(*columns, strict=True))
+
+
+def _spell_column(values: np.ndarray[Any, Any]) -> list[Any]:
+    """The cells of a column: labels guarded, numbers with three decimals at most."""
+    if values.dtype == object:
+        return [guard_formula(str(label)) for label in values]
+    if values.dtype.kind == "f":
+        return ["" if not np.isfinite(v) else f"{v:.3f}" for v in values]
+    return list(values.tolist())
+
+
+def _write_measurements(release: CensusRelease, path: Path) -> None:
+    """Every noisy answer as it was drawn, with the deviation of its noise."""
+    arrays: dict[str, Any] = {}
+    for each in release.measurements:
+        name = f"{each.level}/{spell_query(each.query, release.design.columns)}"
+        arrays[name] = each.values
+        arrays[f"{name}/noise_sd"] = np.sqrt(each.variance)
+    np.savez_compressed(path, **arrays)
+
+
+def _simulate_small(release: CensusRelease, rng: Generator) -> BiasFigures | None:
+    units, cells = release.design.hierarchy.unit_count, release.design.lattice.cells
+    return simulate_bias(release, rng) if units * cells <= MAX_SIMULATED_CELLS else None
+
+
+def _error_to_dict(error: ExpectedError) -> dict[str, Any]:
+    is_known = np.isfinite(error.standard_error)
+    return {
+        "level": error.level,
+        "query": error.query,
+        "units": error.units,
+        "share": float(error.share),
+        "noise_sd": error.noise_sd,
+        "standard_error": error.standard_error if is_known else None,
+    }
+
+
+def _size_to_dict(error: SizeError) -> dict[str, Any]:
+    return {
+        "size": error.size,
+        "places": error.places,
+        "bias": error.bias,
+        "mean_absolute_error": error.mean_absolute_error,
+        "imbalance": error.imbalance,
+    }
+
+
+def _write_page(
+    release: CensusRelease, errors: Sequence[ExpectedError], bias: BiasFigures | None
+) -> str:
+    """The card for a person."""
+    details = "".join(
+        f"<li>{escape(line)}</li>" for line in release.guarantee.details()
+    )
+    share = float(release.design.plan.detail_share(release.design.columns))
+    parts = [
+        f"<h1>Census release</h1><p>{escape(release.sentence())}</p><ul>{details}</ul>",
+        f"<p>{release.persons:,} persons; {share:.0%} of the budget measures the finest"
+        " detail.</p><h2>Expected error</h2>",
+        _write_html_table(
+            ["level", "query", "share", "noise sd", "standard error"],
+            [
+                [
+                    e.level,
+                    e.query,
+                    f"{float(e.share):.1%}",
+                    f"{e.noise_sd:.2f}",
+                    f"{e.standard_error:.2f}",
+                ]
+                for e in errors
+            ],
+        ),
+    ]
+    if bias is not None:
+        parts += [
+            "<h2>Error by size of place (simulated)</h2>",
+            draw_error_by_size(bias.producer),
+        ]
+        parts.append(
+            "<h3>Given the true size (producer)</h3>" + _write_bias_table(bias.producer)
+        )
+        parts.append(
+            "<h3>Given the released size (consumer)</h3>"
+            + _write_bias_table(bias.consumer)
+        )
+    head = '<!doctype html><meta charset="utf-8"><title>Census release</title>'
+    return f"{head}<style>{_CENSUS_PAGE_STYLE}</style>{''.join(parts)}"
+
+
+def _write_bias_table(by_level: dict[str, list[SizeError]]) -> str:
+    titles = ["level", "persons", "places", "mean error", "mean absolute error", "B"]
+    rows = [
+        [
+            level,
+            e.size,
+            f"{e.places:,}",
+            f"{e.bias:+.2f}",
+            f"{e.mean_absolute_error:.2f}",
+            f"{e.imbalance:+.2f}",
+        ]
+        for level, errors in by_level.items()
+        for e in errors
+    ]
+    return _write_html_table(titles, rows)
+
+
+def _write_html_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
+    lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><tr>{head}</tr>{body}</table>"

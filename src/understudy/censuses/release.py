@@ -1,0 +1,250 @@
+"""A census release: tables of every unit, consistent with each other, and everything
+they were made from.
+
+Four products say the same thing at different prices: the noisy measurements (unbiased,
+independent, inconsistent), the least-squares tables (unbiased, consistent, real
+numbers), the fitted tables (whole, non-negative, consistent, slightly biased) and the
+microdata, whose counts are the fitted tables to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.law import Law
+from understudy.censuses.controlled_rounding import Integers
+from understudy.censuses.design import CensusDesign
+from understudy.censuses.invariants import LevelBounds, bound_levels
+from understudy.censuses.lattice import Floats, sum_to_marginal
+from understudy.censuses.least_squares import (
+    EXACT_ANSWER_VARIANCE,
+    HierarchyEstimate,
+    LevelAnswer,
+    estimate_tree,
+    estimate_units,
+)
+from understudy.censuses.margins import fix_margins
+from understudy.censuses.measurement_plan import parse_query
+from understudy.censuses.top_down import FittedTables, fit_tables
+from understudy.errors import Refused
+from understudy.measurements import Clique
+from understudy.models.estimates.noise_moments import noise_variance
+from understudy.releases import BudgetStatement, Guarantee
+
+ESTIMATE_METHODS = ("gls", "topdown")
+"""How detail is estimated: from all levels at once, or each unit from its own answers."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelMeasurement:
+    """The noisy marginals of all units of a level, exactly as they were drawn."""
+
+    level: str
+    query: Clique
+    values: Integers
+    scale: float
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on each cell."""
+        if not self.scale:
+            return EXACT_ANSWER_VARIANCE
+        return noise_variance(Law.DISCRETE_GAUSSIAN, self.scale)
+
+
+ExactCounts = Mapping[int, Integers]
+"""The counts of invariants that read rows, by their place in the design."""
+
+
+@dataclass(frozen=True, eq=False)
+class CensusEstimate:
+    """What is computed from measurements and invariants, without a row."""
+
+    gls: HierarchyEstimate
+    fitted: FittedTables
+
+
+def estimate_census(
+    design: CensusDesign,
+    measurements: tuple[LevelMeasurement, ...],
+    exact: ExactCounts,
+    *,
+    method: str = "gls",
+    workers: int = 1,
+) -> CensusEstimate:
+    """Estimates of every table: unbiased ones, then whole and non-negative ones."""
+    hierarchy, lattice = design.hierarchy, design.lattice
+    answers = _list_answers(design, measurements, exact)
+    gls = estimate_tree(hierarchy, lattice, answers)
+    basis = gls
+    if method == "topdown":
+        basis = estimate_units(hierarchy, lattice, answers)
+    bounds = bound_design(design, exact)
+    margins = fix_margins(hierarchy, basis, bounds, design.impossible)
+    fitted = fit_tables(hierarchy, basis, margins, design.impossible, workers=workers)
+    return CensusEstimate(gls, fitted)
+
+
+def bound_design(design: CensusDesign, exact: ExactCounts) -> list[LevelBounds]:
+    """The bounds of every level under these exact counts."""
+    return bound_levels(
+        design.invariants,
+        exact,
+        design.hierarchy,
+        design.lattice,
+        design.columns,
+        design.impossible,
+    )
+
+
+def _list_answers(
+    design: CensusDesign, measurements: tuple[LevelMeasurement, ...], exact: ExactCounts
+) -> list[LevelAnswer]:
+    """Noisy answers and invariant counts, as least squares takes them."""
+    levels = design.hierarchy.levels
+    answers = [
+        LevelAnswer(
+            levels.index(each.level),
+            design.axes(each.query),
+            each.values.astype(float),
+            each.variance,
+        )
+        for each in measurements
+    ]
+    for place, invariant in enumerate(design.invariants):
+        # A zero pattern is a bound, not an answer.
+        if place in exact and invariant.keep == "counts":
+            level, axes = levels.index(invariant.level), design.axes(invariant.query)
+            counts = exact[place].astype(float)
+            answers.append(LevelAnswer(level, axes, counts, EXACT_ANSWER_VARIANCE))
+    return answers
+
+
+@dataclass(frozen=True, eq=False)
+class CensusRelease:
+    """Everything of a census that may leave the building.
+
+    `table` gives one query of one level: the consistent `count`, the unbiased `estimate`
+    with its `standard_error`, and what was `measured` where the plan asks for it.
+
+    >>> import tempfile, duckdb, understudy as us
+    >>> people = duckdb.sql(
+    ...     "SELECT ['n', 's'][1 + i % 2] AS state, i % 3 = 0 AS old FROM range(90) t(i)"
+    ... )
+    >>> schema = us.Schema.parse(
+    ...     "columns: {state: {type: categorical, values: [n, s]}, old: boolean}"
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     account = f"{folder}/people.ledger"
+    ...     design = {"hierarchy": {"columns": ["state"]}}
+    ...     release = us.census(people, schema, design, rho=1, ledger=account)
+    >>> list(release.table("state"))
+    ['state', 'count', 'estimate', 'standard_error', 'measured', 'noise_sd']
+    """
+
+    design: CensusDesign
+    guarantee: Guarantee
+    statement: BudgetStatement
+    measurements: tuple[LevelMeasurement, ...]
+    exact: ExactCounts
+    estimate: CensusEstimate
+    method: str
+
+    def sentence(self) -> str:
+        """The guarantee in one sentence, with what it leaves out."""
+        promise = self.guarantee.sentence()
+        if not self.guarantee.invariants:
+            return promise
+        agreed = ", ".join(self.guarantee.invariants)
+        return f"{promise.removesuffix('.')}, among tables that agree on {agreed}."
+
+    @property
+    def persons(self) -> int:
+        """How many rows the microdata have."""
+        return int(self.estimate.fitted.tables[0].sum())
+
+    def counts(self, level: str, query: str = "total") -> Integers:
+        """The consistent counts of a query for the units of a level."""
+        place, clique = self._find(level, query)
+        table = self.estimate.fitted.tables[place]
+        whole = tuple(range(len(self.design.shape)))
+        return sum_to_marginal(table, whole, self.design.axes(clique)).astype(np.int64)
+
+    def estimates(self, level: str, query: str = "total") -> tuple[Floats, Floats]:
+        """Unbiased least-squares estimates of a query, and the standard error of each
+        unit's cells.
+        """
+        place, clique = self._find(level, query)
+        axes = self.design.axes(clique)
+        gls = self.estimate.gls
+        return gls.estimate_table(place, axes), np.sqrt(gls.variances(place, axes))
+
+    def find_measurement(
+        self, level: str, query: str = "total"
+    ) -> LevelMeasurement | None:
+        """The noisy answer to a query of a level, if it was measured."""
+        _, clique = self._find(level, query)
+        return next(
+            (m for m in self.measurements if (m.level, m.query) == (level, clique)),
+            None,
+        )
+
+    def table(self, level: str, query: str = "total") -> dict[str, NDArray[Any]]:
+        """One query of one level as columns: labels, `count`, `estimate`,
+        `standard_error`, and `measured` with `noise_sd` where it was measured.
+        """
+        place, clique = self._find(level, query)
+        count = self.counts(level, query)
+        estimate, error = self.estimates(level, query)
+        columns = self._label_cells(place, clique, count.shape)
+        cells = count[0].size
+        columns["count"] = count.ravel()
+        columns["estimate"] = estimate.ravel()
+        columns["standard_error"] = np.repeat(error, cells)
+        measured = self.find_measurement(level, query)
+        if measured is not None:
+            columns["measured"] = measured.values.ravel()
+            columns["noise_sd"] = np.full(count.size, np.sqrt(measured.variance))
+        return columns
+
+    def microdata(self) -> dict[str, NDArray[np.int64]]:
+        """One row a person, as codes of the schema's columns."""
+        leaves = self.estimate.fitted.tables[-1]
+        places = np.nonzero(leaves)
+        times = leaves[places]
+        codes = self.design.hierarchy.code_leaves(self.design.schema)
+        rows = {
+            name: np.repeat(codes[places[0], depth], times)
+            for depth, name in enumerate(self.design.hierarchy.columns)
+        }
+        for axis, name in enumerate(self.design.columns):
+            rows[name] = np.repeat(places[1 + axis], times)
+        return rows
+
+    def _find(self, level: str, query: str) -> tuple[int, Clique]:
+        levels = self.design.hierarchy.levels
+        if level not in levels:
+            raise Refused(
+                f'census: "{level}" is no level; there are {", ".join(levels)}'
+            )
+        return levels.index(level), parse_query(query, self.design.columns)
+
+    def _label_cells(
+        self, level: int, clique: Clique, shape: tuple[int, ...]
+    ) -> dict[str, NDArray[Any]]:
+        """The labels of every unit and cell, one column each."""
+        grid = np.unravel_index(np.arange(int(np.prod(shape))), shape)
+        hierarchy = self.design.hierarchy
+        columns: dict[str, NDArray[Any]] = {}
+        for depth, name in enumerate(hierarchy.columns[:level]):
+            labels = np.array([path[depth] for path in hierarchy.paths(level)], object)
+            columns[name] = labels[grid[0]]
+        for axis, name in enumerate(clique):
+            labels = np.array(self.design.schema.codecs[name].labels(), object)
+            columns[name] = labels[grid[1 + axis]]
+        return columns

@@ -1,0 +1,155 @@
+"""Noisy marginals for all units of one level of a hierarchy, and the counts that an
+owner declares invariant.
+
+Why it is private. A row lies in one unit of a level and in one cell of a marginal, so
+the histogram over units × cells is one histogram over disjoint cells: a row changes one
+of them (add/remove: L2² = 1), or leaves one and enters another, of the same unit or of
+two (replace: L2² = 2). A level costs the same however many units it has. Units of
+several rows are bounded as everywhere (`MechanismContext.unit_vector`). Rows outside of
+the hierarchy or in a structural zero are counted nowhere; leaving one for the other
+changes one cell, which is less.
+
+Every cell of every unit has noise of its own, the empty and impossible ones too. Several
+levels and queries are priced one by one, and their prices add up.
+
+Invariants are no mechanism: their exact counts leave the curator because the owner
+declared them public, at no cost, and the guarantee is about tables that agree on them.
+Nothing beyond the declared cells leaves: a zero pattern is 0 or 1, not a count.
+
+Sensitivity checked by brute force in tests/curator/mechanisms/test_geounits.py.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.pricing import price
+from understudy.curator.context import MechanismContext
+from understudy.curator.mechanisms.marginals import MAX_ANSWER_CELLS
+from understudy.curator.payment import NoisyAnswer, fingerprint_array
+from understudy.errors import Refused
+from understudy.measurements import Clique
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCounts:
+    """Noisy marginals of the units of one level, the scale of their noise and what they
+    cost.
+    """
+
+    level: str
+    clique: Clique
+    values: NDArray[np.int64]
+    scale: Fraction
+    cost: Cost
+
+
+@dataclass(frozen=True, eq=False)
+class UnitLevel:
+    """One level of a public hierarchy: its name, and the unit of each lowest unit."""
+
+    name: str
+    unit_of_leaf: NDArray[np.int64]
+    units: int
+
+
+@dataclass(frozen=True, eq=False)
+class UnitHistogram:
+    """The persons' histogram of every lowest unit. The rows are counted once, when an
+    answer first needs them. PRIVATE but for what has noise.
+    """
+
+    context: MechanismContext
+    schema: Schema
+    geography: Clique
+    columns: Clique
+    leaf_codes: NDArray[np.int64]
+    _counted: list[tuple[NDArray[np.int64], ...]] = field(default_factory=list)
+
+    def measure_units(
+        self, level: UnitLevel, clique: Clique, *, amount: Fraction
+    ) -> UnitCounts:
+        """The noisy marginal of every unit of a level, for at most `amount`."""
+        shape = (level.units, *self.schema.sizes(clique))
+        if math.prod(shape) > MAX_ANSWER_CELLS:
+            raise Refused(
+                f"census: {level.name} has {math.prod(shape):,} cells in one query, more"
+                f" than {MAX_ANSWER_CELLS:,}. It was not asked"
+            )
+        sensitivity = self.context.unit_vector()
+        scale = self.context.scale(amount, sensitivity)
+        cost = price(self.context.law, scale, sensitivity, self.context.accounting)
+        request = {
+            "mechanism": f"{level.name}: {' × '.join(clique) or 'total'}",
+            "law": self.context.law,
+            "scale": scale,
+            **self._describe_level(level, clique),
+        }
+
+        def count_units() -> NDArray[np.int64]:
+            return self._count_level(level, clique)
+
+        def add_noise(exact: NDArray[np.int64]) -> NoisyAnswer:
+            return {"values": self.context.add_noise(exact, scale)}
+
+        answer = self.context.payments.pay(request, cost, count_units, add_noise)
+        values = answer["values"].astype(np.int64, copy=False)
+        return UnitCounts(level.name, clique, values, scale, cost)
+
+    def read_invariant(
+        self, level: UnitLevel, clique: Clique, *, only_zeros: bool
+    ) -> NDArray[np.int64]:
+        """Exact counts that the owner declared public; with `only_zeros` 0 and 1 for
+        cells without and with persons.
+        """
+        exact = self._count_level(level, clique)
+        return np.minimum(exact, 1) if only_zeros else exact
+
+    def _describe_level(self, level: UnitLevel, clique: Clique) -> dict[str, Any]:
+        """What an answer depends on besides rows and noise."""
+        return {
+            "clique": clique,
+            "columns": self.columns,
+            "geography": self.geography,
+            "leaves": fingerprint_array(self.leaf_codes),
+            "units": fingerprint_array(level.unit_of_leaf),
+        }
+
+    def _count_level(self, level: UnitLevel, clique: Clique) -> NDArray[np.int64]:
+        leaf, codes, counts = self._count_leaves()
+        sizes = self.schema.sizes(clique)
+        table = np.zeros((level.units, *sizes), np.int64)
+        places = [codes[:, self.columns.index(name)] for name in clique]
+        np.add.at(table, (level.unit_of_leaf[leaf], *places), counts)
+        return table
+
+    def _count_leaves(self) -> tuple[NDArray[np.int64], ...]:
+        """The leaf, the codes and the number of persons of every cell that occurs."""
+        if not self._counted:
+            self._counted.append(self._count_rows())
+        return self._counted[0]
+
+    def _count_rows(self) -> tuple[NDArray[np.int64], ...]:
+        codes, counts = self.context.table.sparse_counts(
+            (*self.geography, *self.columns)
+        )
+        depth = len(self.geography)
+        sizes = self.schema.sizes(self.geography)
+        numbers = np.ravel_multi_index(tuple(self.leaf_codes.T), sizes)
+        order = np.argsort(numbers)
+        key = np.ravel_multi_index(tuple(codes[:, :depth].T), sizes)
+        place = np.minimum(np.searchsorted(numbers[order], key), len(order) - 1)
+        # Rows of places that are not in the hierarchy are nobody's.
+        inside = numbers[order][place] == key
+        zeros = self.schema.zeros(self.columns)
+        if zeros is not None:
+            inside &= ~zeros[tuple(codes[:, depth:].T)]
+        return order[place][inside], codes[inside, depth:], counts[inside]

@@ -1,0 +1,283 @@
+"""A census release, from rows to consistent tables of every unit: check, read what is
+declared invariant, reserve, measure every level, estimate.
+
+Refused before anything is spent: a plan, a hierarchy or invariants that cannot be, an
+answer larger than the ledger holds, and bounds that contradict each other or what is
+declared invariant. Whether that happens depends on what is public or declared so, never
+on other rows. From the reservation on everything is computed from noisy answers and
+invariants, so a failed fit is repeated by resuming, at no new cost.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from understudy.accounting.aftermath import account_for_failure
+from understudy.accounting.budget import Number
+from understudy.accounting.cost import Accounting
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.run import LedgerRun
+from understudy.censuses.invariants import describe_invariants
+from understudy.censuses.release import (
+    CensusRelease,
+    ExactCounts,
+    LevelMeasurement,
+    estimate_census,
+)
+from understudy.curator import MechanismContext, Payments
+from understudy.curator.mechanisms.geounits import UnitHistogram
+from understudy.releases import BudgetStatement, BudgetStep, Guarantee
+from understudy.schema import Schema
+from understudy.schema.disclosed import describe_declared
+from understudy.synthesizers import Progress, ignore_progress
+from understudy.tables import Table
+from understudy.workflow.account import open_ledger
+from understudy.workflow.census_check import (
+    CheckedCensus,
+    check_census,
+    read_exact_counts,
+)
+from understudy.workflow.open import TableLike
+from understudy.workflow.resuming import describe_table, resume_run
+from understudy.workflow.run_options import DEFAULT_RUN_OPTIONS, RunOptions
+
+
+def census(
+    data: TableLike,
+    schema: Schema | str | Path,
+    design: Mapping[str, Any] | None = None,
+    *,
+    rho: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    neighbours: Neighbours | str = Neighbours.REPLACE,
+    method: str = "gls",
+    ledger: str | Path | None = None,
+    resume: str | None = None,
+    workers: int = 1,
+    progress: Progress = ignore_progress,
+    run: RunOptions = DEFAULT_RUN_OPTIONS,
+) -> CensusRelease:
+    """Release consistent tables of persons for every unit of a geographic hierarchy.
+
+    `design` says what the part `census` of a schema file says: the hierarchy, the
+    measurement plan and the invariants; without it, it is read from the schema file.
+    The budget is a `rho` of zero-concentrated differential privacy or an `epsilon`, at
+    this `delta`; all of it is charged to the ledger before noise is drawn. `method` is
+    `gls`, which estimates from all levels at once, or `topdown`, which estimates each
+    unit from its own answers. `resume` takes up a run that was cut off; `workers` fit
+    parents side by side.
+
+    >>> import duckdb
+    >>> people = duckdb.sql(
+    ...     "SELECT ['north', 'south'][1 + i % 2] AS state, ['f', 'm'][1 + i % 3 % 2] AS sex"
+    ...     " FROM range(600) t(i)"
+    ... )
+    >>> schema = Schema.parse('''
+    ... columns:
+    ...   state: {type: categorical, values: [north, south], nullable: false}
+    ...   sex: {type: categorical, values: [f, m], nullable: false}
+    ... ''')
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = census(
+    ...         people,
+    ...         schema,
+    ...         {"hierarchy": {"columns": ["state"]},
+    ...          "invariants": [{"level": "state", "query": "total", "keep": "counts"}]},
+    ...         rho=1,
+    ...         ledger=Path(folder, "people.ledger"),
+    ...     )
+    >>> release.counts("state").tolist(), int(release.counts("nation", "sex").sum())
+    ([300, 300], 600)
+    """
+    checked = check_census(
+        data,
+        schema,
+        design,
+        rho=rho,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        method=method,
+    )
+    name = resume or run.run_id or secrets.token_hex(8)
+    path = Path(ledger) if ledger is not None else checked.source.ledger_path
+    new_run = name if resume is None else ""
+    with (
+        account_for_failure(path, new_run),
+        open_ledger(
+            ledger,
+            checked.source,
+            dataset=run.dataset,
+            neighbours=checked.neighbours,
+            schema=checked.design.schema,
+        ) as account,
+    ):
+        measured = _measure_census(account, checked, name, resume, delta, run, progress)
+    progress("fitting", 0.0)
+    estimate = estimate_census(
+        checked.design,
+        measured.measurements,
+        measured.exact,
+        method=method,
+        workers=workers,
+    )
+    progress("fitting", 1.0)
+    return CensusRelease(
+        design=checked.design,
+        guarantee=_make_guarantee(checked),
+        statement=measured.statement,
+        measurements=measured.measurements,
+        exact=measured.exact,
+        estimate=estimate,
+        method=method,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _MeasuredCensus:
+    """What left the curator, and what it cost."""
+
+    measurements: tuple[LevelMeasurement, ...]
+    exact: ExactCounts
+    statement: BudgetStatement
+
+
+def _measure_census(
+    account: Ledger,
+    checked: CheckedCensus,
+    name: str,
+    resume: str | None,
+    delta: Number | None,
+    options: RunOptions,
+    progress: Progress,
+) -> _MeasuredCensus:
+    """Everything that is asked of the rows."""
+    table = Table(checked.source, checked.design.schema)
+    # Read before the reservation: a contradiction is refused for free. Counting is not
+    # charged, and nothing but what is declared invariant is looked at.
+    counting = _open_histogram(checked, table, None)
+    exact = read_exact_counts(checked, counting)
+    if resume is None:
+        run = account.reserve(
+            checked.budget,
+            event="census",
+            filter=checked.filter,
+            analyst=options.analyst,
+            purpose=options.purpose,
+            run_id=name,
+            table=describe_table(checked.source),
+        )
+        _note_invariants(account, checked)
+    else:
+        run = resume_run(
+            account,
+            name,
+            checked.source,
+            budget=checked.budget,
+            is_delta_given=delta is not None,
+            accounting=Accounting.ZCDP,
+        )
+    with account_for_failure(account.path, name):
+        histogram = _open_histogram(checked, table, run)
+        measurements = _measure_levels(checked, histogram, progress)
+        run.finish()
+        statement = _make_statement(checked, histogram, account, run)
+    return _MeasuredCensus(measurements, exact, statement)
+
+
+def _open_histogram(
+    checked: CheckedCensus, table: Table, run: LedgerRun | None
+) -> UnitHistogram:
+    """The histogram behind the curator; without a run nothing can be measured on it."""
+    design = checked.design
+    # Replayed answers pass the filter again, which therefore starts at zero.
+    unspent = replace(checked.filter, spent=Fraction(0), spent_delta=Fraction(0))
+    payments = Payments(run, unspent, depends_on=checked.context_digest)  # type: ignore[arg-type]
+    context = MechanismContext(
+        table=table,
+        payments=payments,
+        neighbours=checked.neighbours,
+        accounting=Accounting.ZCDP,
+        epsilon=checked.budget.epsilon,
+        max_rows=design.schema.unit.max_rows,
+    )
+    return UnitHistogram(
+        context,
+        design.schema,
+        design.hierarchy.columns,
+        design.columns,
+        design.hierarchy.code_leaves(design.schema),
+    )
+
+
+def _measure_levels(
+    checked: CheckedCensus, histogram: UnitHistogram, progress: Progress
+) -> tuple[LevelMeasurement, ...]:
+    """Every query of every level, in the order of the plan."""
+    steps = checked.design.plan.steps()
+    levels = checked.levels
+    measured = []
+    for done, (level, query, share) in enumerate(steps):
+        progress("measuring", done / len(steps))
+        amount = share * checked.filter.total
+        answer = histogram.measure_units(levels[level], query, amount=amount)
+        measured.append(
+            LevelMeasurement(level, query, answer.values, float(answer.scale))
+        )
+    progress("measuring", 1.0)
+    return tuple(measured)
+
+
+def _note_invariants(account: Ledger, checked: CheckedCensus) -> None:
+    """Write down which exact facts leave beside the noisy ones."""
+    facts = describe_invariants(checked.design.invariants)
+    if facts:
+        account.note("census", f"released exactly, by declaration: {', '.join(facts)}")
+
+
+def _make_guarantee(checked: CheckedCensus) -> Guarantee:
+    schema = checked.design.schema
+    facts = describe_invariants(checked.design.invariants)
+    if checked.neighbours is Neighbours.REPLACE and schema.unit.id is None:
+        facts = ("the number of rows", *facts)
+    units = checked.design.hierarchy.unit_count
+    return Guarantee(
+        epsilon=checked.budget.epsilon,
+        delta=checked.budget.delta,
+        accounting=Accounting.ZCDP,
+        amount=checked.filter.total,
+        neighbours=checked.neighbours,
+        unit=schema.unit.noun,
+        max_rows=schema.unit.max_rows,
+        invariants=facts,
+        public=(*describe_declared(schema), f"the hierarchy of {units:,} units"),
+    )
+
+
+def _make_statement(
+    checked: CheckedCensus, histogram: UnitHistogram, account: Ledger, run: LedgerRun
+) -> BudgetStatement:
+    """What the run was charged, query by query."""
+    total = checked.filter.total
+    steps = tuple(
+        BudgetStep(asked=asked, cost=cost, share=cost.amount / total)
+        for asked, cost in histogram.context.payments.charges
+    )
+    return BudgetStatement(
+        dataset=account.dataset,
+        epsilon=checked.budget.epsilon,
+        delta=checked.budget.delta,
+        steps=steps,
+        ledger=account.head,
+        run=run.id,
+        day=datetime.now(UTC).date(),
+    )

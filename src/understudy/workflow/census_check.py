@@ -1,0 +1,191 @@
+"""What is checked of a census before anything is spent, and what is read of it at no
+cost: the counts that the owner declared invariant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.accounting.budget import (
+    DEFAULT_DELTA,
+    Budget,
+    Number,
+    to_exact_fraction,
+)
+from understudy.accounting.conversion import epsilon_of_zcdp, rho_for
+from understudy.accounting.cost import Accounting
+from understudy.accounting.filter import Filter
+from understudy.accounting.neighbours import Neighbours
+from understudy.censuses.design import CensusDesign
+from understudy.censuses.invariants import InvariantKind, refuse_contradictions
+from understudy.censuses.margins import check_program
+from understudy.censuses.release import ESTIMATE_METHODS, ExactCounts, bound_design
+from understudy.curator.mechanisms.geounits import UnitHistogram, UnitLevel
+from understudy.curator.mechanisms.marginals import MAX_ANSWER_CELLS
+from understudy.errors import InvalidBudget, Refused
+from understudy.schema import Schema, schema_to_dict
+from understudy.schema.yaml.file import load_census_part
+from understudy.tables import TableSource
+from understudy.workflow.open import (
+    TableLike,
+    member_of,
+    open_source,
+    refuse_tiny,
+    schema_for,
+    without_notes,
+)
+from understudy.workflow.preflight import refuse_dropping
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedCensus:
+    """A design with its table, budget and relation, past every refusal that needs no
+    row.
+    """
+
+    design: CensusDesign
+    source: TableSource
+    budget: Budget
+    filter: Filter
+    neighbours: Neighbours
+
+    @property
+    def levels(self) -> dict[str, UnitLevel]:
+        """The levels as the curator counts them."""
+        hierarchy = self.design.hierarchy
+        return {
+            name: UnitLevel(name, hierarchy.ancestors(i), hierarchy.count_units(i))
+            for i, name in enumerate(hierarchy.levels)
+        }
+
+    @property
+    def context_digest(self) -> str:
+        """A digest of what every answer depends on: a run is resumed under it alone."""
+        facts = ["census", schema_to_dict(self.design.schema)]
+        text = json.dumps(facts, sort_keys=True, default=str)
+        return sha256(text.encode()).hexdigest()
+
+
+def check_census(
+    data: TableLike,
+    schema: Schema | str | Path,
+    plain: Mapping[str, Any] | None,
+    *,
+    rho: Number | None,
+    epsilon: Number | None,
+    delta: Number | None,
+    neighbours: Neighbours | str,
+    method: str,
+) -> CheckedCensus:
+    """Every refusal that needs no row."""
+    if method not in ESTIMATE_METHODS:
+        raise Refused(
+            f"census: the method is {' or '.join(ESTIMATE_METHODS)}. Nothing was spent"
+        )
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
+    budget, privacy_filter = read_census_budget(rho, epsilon, delta)
+    given = read_design(schema, plain)
+    source = open_source(data)
+    described = without_notes(schema_for(source, given.schema))
+    design = given.with_schema(described)
+    check_design(design, privacy_filter, relation)
+    source.check(list(described))
+    return CheckedCensus(
+        design=design,
+        source=source,
+        budget=budget,
+        filter=privacy_filter,
+        neighbours=relation,
+    )
+
+
+def check_design(design: CensusDesign, filter: Filter, neighbours: Neighbours) -> None:
+    """The refusals of a design that a plan and a run have in common."""
+    design.check(neighbours)
+    refuse_tiny(filter, design.schema.unit.max_rows)
+    refuse_dropping(design.schema, neighbours)
+    _refuse_large_answers(design)
+    # Public bounds alone; with exact counts they are compared again.
+    bounds = bound_design(design, {})
+    refuse_contradictions(bounds, design.hierarchy)
+    check_program(design.hierarchy, design.lattice, bounds, design.impossible)
+
+
+def read_census_budget(
+    rho: Number | None, epsilon: Number | None, delta: Number | None
+) -> tuple[Budget, Filter]:
+    """The budget from a ρ or an ε, and the filter of a zCDP run on it."""
+    if (rho is None) == (epsilon is None):
+        raise InvalidBudget(
+            "census: give either a rho or an epsilon. Nothing was spent"
+        )
+    if rho is None:
+        budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
+        return budget, Filter.of(budget, accounting=Accounting.ZCDP)
+    try:
+        amount = to_exact_fraction(rho)
+        exact_delta = DEFAULT_DELTA if delta is None else to_exact_fraction(delta)
+    except ValueError:
+        amount = exact_delta = Fraction(0)
+    if amount <= 0 or exact_delta <= 0:
+        raise InvalidBudget(
+            "census: rho and delta are numbers above 0. Nothing was spent"
+        )
+    budget = Budget(epsilon_of_zcdp(amount, exact_delta), exact_delta)
+    # Both conversions round to the safe side: what ε is worth may be a trifle less.
+    return budget, Filter(Accounting.ZCDP, min(amount, rho_for(budget)))
+
+
+def read_design(
+    schema: Schema | str | Path, plain: Mapping[str, Any] | None
+) -> CensusDesign:
+    """The design given, or that of the schema file."""
+    folder = Path()
+    if isinstance(schema, str | Path):
+        folder = Path(schema).parent
+        plain = load_census_part(schema) if plain is None else plain
+        schema = Schema.load(schema)
+    if plain is None:
+        raise Refused(
+            "census: no design. Add a part `census` to the schema file, or give one."
+            " Nothing was spent"
+        )
+    return CensusDesign.of(schema, plain, folder=folder)
+
+
+def read_exact_counts(checked: CheckedCensus, histogram: UnitHistogram) -> ExactCounts:
+    """The counts that are declared invariant, and refusals of what contradicts them."""
+    levels = checked.levels
+    exact = {}
+    for place, each in enumerate(checked.design.invariants):
+        if each.reads_rows:
+            only_zeros = each.keep is InvariantKind.ZEROS
+            level = levels[each.level]
+            exact[place] = histogram.read_invariant(
+                level, each.query, only_zeros=only_zeros
+            )
+    bounds = bound_design(checked.design, exact)
+    refuse_contradictions(bounds, checked.design.hierarchy)
+    design = checked.design
+    check_program(design.hierarchy, design.lattice, bounds, design.impossible)
+    return exact
+
+
+def _refuse_large_answers(design: CensusDesign) -> None:
+    for level, query, _ in design.plan.steps():
+        units = design.hierarchy.count_units(design.hierarchy.levels.index(level))
+        cells = units * np.prod(design.schema.sizes(query), dtype=float)
+        if cells > MAX_ANSWER_CELLS:
+            raise Refused(
+                f"census: {level} has {cells:.3g} cells in one query, more than"
+                f" {MAX_ANSWER_CELLS:,}. Measure fewer columns there, or release parts"
+                " of the hierarchy apart. Nothing was spent"
+            )

@@ -1,0 +1,65 @@
+"""`understudy census`: a folder of tables that add up, and a plan that costs nothing."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from kit.cli import Shell
+
+SCHEMA = """
+columns:
+  state: {type: categorical, values: [n, s], nullable: false}
+  sex: {type: categorical, values: [f, m], nullable: false}
+census:
+  hierarchy: {columns: [state]}
+  invariants: [{level: state, query: total, keep: counts}]
+"""
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[object]:
+    (tmp_path / "people.csv").write_text("state,sex\n" + "n,f\n" * 40 + "s,m\n" * 30)
+    (tmp_path / "people.yaml").write_text(SCHEMA)
+    return ["census", "people.csv", "--schema", "people.yaml"]
+
+
+def test_the_folder_holds_products_that_agree(words, shell: Shell, tmp_path: Path):
+    facts = shell(*words, "--rho", 1, "-o", "out", "--json").json
+    assert facts["persons"] == 70
+    assert "among tables that agree on" in facts["guarantee"]
+    assert {"persons.csv", "measurements.npz", "census.json", "card.html"} <= {
+        *facts["files"]
+    }
+    with (tmp_path / "out/table-state-total.csv").open() as file:
+        assert [row["count"] for row in csv.DictReader(file)] == ["40", "30"]
+    with (tmp_path / "out/persons.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with (tmp_path / "out/table-state-detail.csv").open() as file:
+        for cell in csv.DictReader(file):
+            alike = [
+                r
+                for r in rows
+                if (r["state"], r["sex"]) == (cell["state"], cell["sex"])
+            ]
+            assert len(alike) == int(cell["count"])
+    again = shell(*words, "--rho", 1, "-o", "out")
+    assert again.code == 1
+    assert "not there yet" in again.err
+
+
+def test_a_plan_spends_nothing(words, shell: Shell, tmp_path: Path):
+    done = shell(*words, "--rho", 1, "--plan")
+    assert done.code == 0
+    assert "noise sd" in done.out
+    assert not (tmp_path / "people.csv.ledger").exists()
+    facts = shell(*words, "--epsilon", 1, "--plan", "--json").json
+    assert facts["expected_errors"][0]["level"] == "nation"
+
+
+def test_a_budget_is_needed(words, shell: Shell):
+    done = shell(*words, "-o", "out")
+    assert done.code == 1
+    assert "rho or an epsilon" in done.err

@@ -1,0 +1,192 @@
+"""A census from a file of persons to tables: charged first, exact where promised,
+refused for free, and taken up where it was cut off.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.accounting.ledger import Ledger
+from understudy.errors import InvalidBudget, Refused, SchemaError
+from understudy.workflow.census_check import read_census_budget
+from understudy.workflow.run_options import RunOptions
+
+SCHEMA = """
+columns:
+  state: {type: categorical, values: [n, s], nullable: false}
+  county: {type: categorical, values: [a, b, c], nullable: false}
+  age: {type: integer, min: 0, max: 89, bins: 9, nullable: false}
+  kind: {type: categorical, values: [home, gq], nullable: false}
+impossible: ["age < 10 and kind = 'gq'"]
+census:
+  hierarchy: {columns: [state, county], tree: {n: [a, b], s: [a, c]}}
+  plan:
+    levels: {nation: 1, state: 2, county: 3}
+    queries: {total: 1, detail: 2}
+  invariants:
+    - {level: state, query: total, keep: counts}
+    - {level: county, query: kind, keep: zeros}
+"""
+
+
+@pytest.fixture
+def census_files(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(0)
+    lines = ["state,county,age,kind"]
+    for _ in range(600):
+        state = rng.choice(["n", "s"])
+        county = rng.choice(["a", "b"] if state == "n" else ["a", "c"])
+        kind = "gq" if state == "n" and rng.random() < 0.1 else "home"
+        lines.append(f"{state},{county},{rng.integers(10, 90)},{kind}")
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "people.yaml").write_text(SCHEMA)
+    return tmp_path / "people.csv", tmp_path / "people.yaml"
+
+
+def test_tables_agree_and_the_guarantee_names_what_it_leaves_out(census_files):
+    people, schema = census_files
+    release = us.census(people, schema, rho=1, delta="1e-10")
+    rows = people.read_text().splitlines()[1:]
+    states = [sum(row.startswith(state) for row in rows) for state in "ns"]
+    assert release.counts("state").tolist() == states
+    assert release.counts("county").sum() == release.persons == 600
+    # Facilities are in the north alone, and stay there.
+    assert not release.counts("county", "kind")[2:, 1].any()
+    codes = release.microdata()
+    assert len(codes["age"]) == 600
+    assert (
+        "among tables that agree on the number of rows, total by state (counts)"
+        in release.sentence()
+    )
+    assert release.guarantee.amount == 1
+    assert release.table("state", "kind")["standard_error"].shape == (4,)
+
+
+def test_the_ledger_is_charged_for_each_query_and_no_more(census_files):
+    people, schema = census_files
+    release = us.census(people, schema, epsilon=2, run=RunOptions(run_id="r"))
+    total = release.guarantee.amount
+    spent = sum(step.cost.amount for step in release.statement.steps)
+    assert total * Fraction(99, 100) < spent <= total
+    assert len(release.statement.steps) == 6
+    with Ledger.open(people.with_name("people.csv.ledger")) as ledger:
+        events = [entry.kind for entry in ledger.entries()]
+    assert events.count("reserve") == 1
+    assert events.count("charge") == 6
+    assert events.index("reserve") < events.index("charge")
+
+
+def test_a_run_that_is_resumed_says_the_same_at_no_new_cost(census_files):
+    people, schema = census_files
+    first = us.census(people, schema, rho=1, run=RunOptions(run_id="r"))
+    again = us.census(people, schema, rho=1, resume="r")
+    for one, other in zip(first.measurements, again.measurements, strict=True):
+        assert (one.values == other.values).all()
+    assert (first.counts("county", "detail") == again.counts("county", "detail")).all()
+    with Ledger.open(people.with_name("people.csv.ledger")) as ledger:
+        assert [e.kind for e in ledger.entries()].count("reserve") == 1
+
+
+KILLED = """
+import os, signal, sys
+from understudy.curator.mechanisms import geounits
+from understudy.workflow.census import census
+from understudy.workflow.run_options import RunOptions
+real, calls = geounits.UnitHistogram.measure_units, []
+def measure(self, level, clique, **options):
+    answer = real(self, level, clique, **options)
+    calls.append(answer)
+    if len(calls) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answer
+geounits.UnitHistogram.measure_units = measure
+census(sys.argv[1], sys.argv[2], rho=1, run=RunOptions(run_id="r"))
+"""
+
+
+def test_a_run_that_was_killed_is_taken_up(census_files):
+    people, schema = census_files
+    words = [sys.executable, "-c", KILLED, str(people), str(schema)]
+    done = subprocess.run(words, env=dict(os.environ), check=False)
+    assert done.returncode == -signal.SIGKILL
+    ledger = people.with_name("people.csv.ledger")
+    with Ledger.open(ledger) as account:
+        assert [e.kind for e in account.entries()].count("charge") == 3
+    release = us.census(people, schema, rho=1, resume="r")
+    assert len(release.measurements) == 6
+    with Ledger.open(ledger) as account:
+        assert [e.kind for e in account.entries()].count("charge") == 6
+
+
+FREE_REFUSALS = {
+    "keep: counts}": ("keep: counts, at_most: 3}", "contradict"),
+    "level: state": ("level: street", "no level"),
+    "nation: 1": ("street: 1", "no level"),
+    "detail: 2": ("height: 2", "no query"),
+    "[a, c]}}": ("[a, zz]}}", "does not declare"),
+    "keep: zeros}": ("keep: zeros, at_least: 5000, at_most: 20}", "contradict"),
+}
+
+
+@pytest.mark.parametrize("old", FREE_REFUSALS)
+def test_contradictions_are_refused_for_free(census_files, old):
+    people, schema = census_files
+    new, words = FREE_REFUSALS[old]
+    text = schema.read_text()
+    assert old in text
+    schema.write_text(text.replace(old, new))
+    with pytest.raises(Refused, match=words):
+        us.census(people, schema, rho=1)
+    ledger = people.with_name("people.csv.ledger")
+    if ledger.exists():
+        with Ledger.open(ledger) as account:
+            assert "reserve" not in [entry.kind for entry in account.entries()]
+
+
+def test_exact_counts_under_add_remove_would_protect_nobody(census_files):
+    people, schema = census_files
+    with pytest.raises(Refused, match="neighbours: replace"):
+        us.census(people, schema, rho=1, neighbours="add_remove")
+
+
+def test_a_misspelt_key_is_named(census_files):
+    people, schema = census_files
+    schema.write_text(schema.read_text().replace("plan:", "plann:"))
+    with pytest.raises(SchemaError, match="plann"):
+        us.census(people, schema, rho=1)
+
+
+@pytest.mark.parametrize(
+    "budget", [{}, {"rho": 1, "epsilon": 1}, {"rho": 0}, {"rho": "x"}]
+)
+def test_what_is_no_budget_is_refused(census_files, budget):
+    people, schema = census_files
+    with pytest.raises(InvalidBudget):
+        us.census(people, schema, **budget)
+
+
+def test_the_deck_figure_of_the_production_budget():
+    budget, _ = read_census_budget("2.5562", None, "1e-10")
+    assert float(budget.epsilon) == pytest.approx(17.14, abs=0.01)
+
+
+def test_a_plan_costs_nothing_and_keeps_its_word(census_files):
+    people, schema = census_files
+    errors = us.plan_census(schema, rho=1)
+    release = us.census(people, schema, rho=1)
+    for error, measured in zip(errors, release.measurements, strict=True):
+        assert error.noise_sd == pytest.approx(measured.variance**0.5, rel=1e-6)
+        _, stated = release.estimates(error.level, error.query)
+        assert error.standard_error == pytest.approx(
+            np.sqrt(np.mean(stated**2)), rel=1e-6
+        )
+    assert sum(error.share for error in errors) == 1
