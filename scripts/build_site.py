@@ -131,7 +131,7 @@ API_GROUPS = {
     "Local privacy": ["local"],
     "Sign-off": ["sign_off", "SignOff"],
     "Budget": ["Budget", "Accounting", "Neighbours", "Ledger"],
-    "Synthesizers": ["synthesizers"],
+    "Synthesizers": ["synthesizers", "select_public_cliques"],
 }
 
 

@@ -35,7 +35,7 @@ NAMES = {
     # what goes wrong
     "UnderstudyError", "errors",
     # what a table may be, and which algorithms there are
-    "TableLike", "DatabaseTable", "synthesizers",
+    "TableLike", "DatabaseTable", "synthesizers", "select_public_cliques",
     # answers that respondents randomise themselves
     "local",
 }  # fmt: skip

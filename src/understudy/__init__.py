@@ -83,6 +83,9 @@ if TYPE_CHECKING:
     from understudy.workflow.planning.plan import Plan as Plan
     from understudy.workflow.planning.plan import plan as plan
     from understudy.workflow.practice import try_question as try_question
+    from understudy.workflow.public_cliques import (
+        select_public_cliques as select_public_cliques,
+    )
     from understudy.workflow.question_price import price as price
     from understudy.workflow.questions import ask as ask
     from understudy.workflow.questions import session as session
@@ -152,6 +155,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.reports.signoff": ("SignOff", "sign_off"),
     "understudy.workflow.planning.plan": ("Plan", "plan"),
     "understudy.workflow.practice": ("try_question",),
+    "understudy.workflow.public_cliques": ("select_public_cliques",),
     "understudy.workflow.question_price": ("price",),
     "understudy.workflow.questions": ("ask", "session"),
     "understudy.workflow.run_options": ("RunOptions",),
@@ -226,6 +230,7 @@ __all__ = [
     "quantile",
     "reconcile",
     "select",
+    "select_public_cliques",
     "session",
     "share",
     "sign_off",
