@@ -143,7 +143,7 @@ class QuestionCurator:
                 draw=self.draw,
             )
             return NoisyValues(tuple(found), law, order.scale)
-        values = exact.by_group(place)
+        values = exact.measure_groups(place)
         if order.scale:
             noise = self.draw(law, order.scale, (len(values),))
             values = [x + int(z) for x, z in zip(values, noise, strict=True)]
@@ -166,6 +166,10 @@ class ExactStatistics:
         )
         self._sums = dict(zip(sums, by_cell, strict=False))
         self._counts = by_cell[-1]
+
+    def measure_groups(self, place: int) -> list[int]:
+        """A statistic as it is measured: of every group, or sums of groups."""
+        return self._plan.combine_groups(self.by_group(place))
 
     def by_group(self, place: int) -> list[int]:
         """A statistic of the plan, for every group."""

@@ -4,8 +4,9 @@ Counts of one table overlap: deciles, totals and groups are sums of the same cel
 atoms of a batch are the cells that all its questions treat alike, so each count is a sum
 of atoms. A row lies in one atom, so all atoms together cost what one count costs, and a
 count of k atoms has √k times their noise; asked one by one, each of q counts would get a
-q-th part of the budget and √q times the noise. Which is better is public: it depends on
-the questions alone.
+q-th part of the budget and √q times the noise. Better still may be other sums of atoms,
+from which all counts are recovered (strategies.py). Which is best is public: it depends
+on the questions alone.
 
 A sum of k draws of rounded Gaussian noise is normal with σ√k but for rounding errors.
 These are bounded by 1/2, symmetric and independent, so their sum exceeds t with
@@ -26,7 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from understudy.accounting.cost import Sensitivity
 from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
 from understudy.queries.builders import count
 from understudy.queries.cells import QueryCells, make_cells
 from understudy.queries.estimates import ANSWER_DOUBT, NumberEstimate
@@ -34,6 +37,11 @@ from understudy.queries.plan import AnyStatistic, QueryPlan
 from understudy.queries.query import AggregateKind
 from understudy.queries.results import AnswerRow, AnswerTable, finish_answer
 from understudy.queries.statistics import Statistic
+from understudy.queries.strategies import (
+    MAX_STRATEGY_ATOMS,
+    CountStrategy,
+    find_strategy,
+)
 from understudy.schema.columns.code_layout import BinEdges
 from understudy.schema.predicates.ast import (
     ColumnComparison,
@@ -76,22 +84,56 @@ class AtomPlan(QueryPlan):
     def digest(self, statistic: AnyStatistic) -> str:
         """By the questions, in their order: atoms are numbered by them."""
         del statistic
-        own = [[plan.digest(s) for s in plan.statistics] for plan in self.members]
-        text = json.dumps(["atoms", own])
-        return hashlib.sha256(text.encode()).hexdigest()
+        own: list[object] = ["atoms"]
+        own.append([[p.digest(s) for s in p.statistics] for p in self.members])
+        if self.strategy is not None:
+            # Two machines may compute strategies that differ in the last digit.
+            own.append(self.strategy.sums.tolist())
+        return hashlib.sha256(json.dumps(own).encode()).hexdigest()
+
+    def sensitivity(
+        self, statistic: AnyStatistic, neighbours: Neighbours
+    ) -> Sensitivity:
+        """How far one unit moves what is measured."""
+        if self.strategy is None:
+            return super().sensitivity(statistic, neighbours)
+        max_rows = self.source_schema.unit.max_rows
+        return self.strategy.sensitivity(neighbours, max_rows)
+
+    def combine_groups(self, values: list[int]) -> list[int]:
+        """What is measured of the counts of atoms."""
+        return values if self.strategy is None else self.strategy.measure(values)
 
     @cached_property
-    def largest_sum(self) -> int:
-        """The most atoms that one count is the sum of."""
-        sizes = [np.bincount(g[g >= 0]).max(initial=1) for g in self.groups_of_atoms]
-        return int(max(sizes))
+    def strategy(self) -> CountStrategy | None:
+        """The sums of atoms that are measured; None for the atoms themselves."""
+        is_small = self.cells.groups <= MAX_STRATEGY_ATOMS
+        return find_strategy(self.workload) if is_small else None
 
     @cached_property
-    def mean_sum(self) -> float:
-        """How many atoms a count is the sum of, on average over all counts."""
-        sizes = [np.bincount(g[g >= 0]) for g in self.groups_of_atoms]
-        counts = np.concatenate([*sizes, [1]])
-        return float(counts[counts > 0].mean())
+    def workload(self) -> NDArray[np.float64]:
+        """Which atoms each count is the sum of; counts of no atom are left out."""
+        rows = []
+        for groups in self.groups_of_atoms:
+            for group in np.unique(groups[groups >= 0]):
+                rows.append(groups == group)
+        return np.array(rows, np.float64).reshape(len(rows), self.cells.groups)
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """The variance of each count, where what is measured has 1."""
+        if self.strategy is not None:
+            return self.strategy.find_variances(self.workload)
+        sizes = np.concatenate([np.bincount(g[g >= 0]) for g in self.groups_of_atoms])
+        return sizes[sizes > 0].astype(np.float64)
+
+    @property
+    def mean_variance(self) -> float:
+        """That of all counts on average, where one count by itself has 1."""
+        moved = 1
+        if self.strategy is not None:
+            moved = int(self.strategy.sensitivity(Neighbours.ADD_REMOVE, 1).l2_squared)
+        return float(self.variances.mean()) * moved if self.variances.size else 1.0
 
 
 def plan_atoms(plans: Sequence[QueryPlan]) -> AtomPlan | None:
@@ -190,8 +232,9 @@ def _number_patterns(
     return atom_of_cell, np.flatnonzero(used)[firsts]
 
 
-def atom_half_width(law: Law, scale: Fraction, atoms: int, doubt: float) -> float:
-    """How far a sum of so many noisy atoms is from the truth, at most.
+def atom_half_width(law: Law, scale: Fraction, atoms: float, doubt: float) -> float:
+    """How far a sum of so many noisy atoms is from the truth, at most; of a sum with
+    weights, by the sum of their squares.
 
     >>> round(atom_half_width(Law.ROUNDED_GAUSSIAN, Fraction(10), 4, 0.05), 1)
     43.6
@@ -204,7 +247,7 @@ def atom_half_width(law: Law, scale: Fraction, atoms: int, doubt: float) -> floa
     return normal + (rounding if scale else 0.0)
 
 
-def scale_for_atoms(law: Law, half_width: float, atoms: int) -> float:
+def scale_for_atoms(law: Law, half_width: float, atoms: float) -> float:
     """The scale of noise on atoms at which sums of so many are within a half-width."""
     unit = atom_half_width(law, Fraction(1), atoms, ANSWER_DOUBT)
     two = atom_half_width(law, Fraction(2), atoms, ANSWER_DOUBT)
@@ -217,12 +260,15 @@ def answer_members(
 ) -> list[AnswerTable]:
     """The answers to all questions of a batch, from the counts of its atoms."""
     atoms = np.array(values, np.float64)
+    if plan.strategy is not None:
+        atoms = plan.strategy.recovery @ atoms
     answers = []
     groups = iter(plan.groups_of_atoms)
     for member in plan.members:
         columns = []
         for _ in member.statistics:
-            columns.append(_sum_atoms(next(groups), atoms, member, law, scale))
+            sums, variances = _sum_atoms(plan, next(groups), atoms, member.cells.groups)
+            columns.append(_bound_counts(sums, variances, law, scale))
         rows = []
         for place, keys in enumerate(member.cells.iterate_groups()):
             numbers = [columns[parts[0]][place] for parts in member.parts]
@@ -232,22 +278,34 @@ def answer_members(
 
 
 def _sum_atoms(
+    plan: AtomPlan,
     group_of_atom: NDArray[np.int64],
     atoms: NDArray[np.float64],
-    member: QueryPlan,
+    size: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A count for every group, and its variance where what was measured has 1."""
+    inside = group_of_atom >= 0
+    chosen = group_of_atom[inside]
+    weighed = np.bincount(chosen, weights=atoms[inside], minlength=size)
+    sums = weighed.astype(np.float64)
+    if plan.strategy is None:
+        return sums, np.bincount(chosen, minlength=size).astype(np.float64)
+    members = np.equal(np.arange(size)[:, None], group_of_atom).astype(np.float64)
+    return sums, plan.strategy.find_variances(members)
+
+
+def _bound_counts(
+    sums: NDArray[np.float64],
+    variances: NDArray[np.float64],
     law: Law,
     scale: Fraction,
 ) -> list[NumberEstimate]:
     """A count for every group, with its interval."""
-    inside = group_of_atom >= 0
-    chosen, size = group_of_atom[inside], member.cells.groups
-    sums = np.bincount(chosen, weights=atoms[inside], minlength=size)
-    sizes = np.bincount(chosen, minlength=size)
     found = []
-    for value, parts in zip(sums.tolist(), sizes.tolist(), strict=True):
+    for value, variance in zip(sums.tolist(), variances.tolist(), strict=True):
         reach = 0.0
-        if parts:
-            reach = atom_half_width(law, scale, parts, ANSWER_DOUBT)
+        if variance:
+            reach = atom_half_width(law, scale, variance, ANSWER_DOUBT)
         low, high = max(value - reach, 0.0), max(value + reach, 0.0)
         found.append(NumberEstimate(min(max(value, low), high), low, high))
     return found

@@ -111,6 +111,10 @@ class QueryPlan:
         )
         return reach.sensitivity(neighbours, schema.unit.max_rows)
 
+    def combine_groups(self, values: list[int]) -> list[int]:
+        """What is measured of the values of the groups: these themselves."""
+        return values
+
     def digest(self, statistic: AnyStatistic) -> str:
         """A name for a statistic of these groups: the same for all questions that need
         it.

@@ -36,7 +36,7 @@ def offer_together(
     amount = read_amount_asked(within, epsilon, run.budget, run.filter.accounting)
     if amount is not None:
         counts = sum(len(plan.statistics) for plan in plans)
-        is_better = atoms.mean_sum < counts
+        is_better = atoms.mean_variance < counts
     else:
         assert within is not None
         amount = _amount_within(atoms, neighbours, law, within)
@@ -51,7 +51,7 @@ def _amount_within(
     atoms: AtomPlan, neighbours: Neighbours, law: Law, within: float
 ) -> Fraction:
     """What atoms cost at which all their sums are within a ±; 0 if they never are."""
-    scale = grid_scale_below(scale_for_atoms(law, within, atoms.largest_sum))
+    scale = grid_scale_below(scale_for_atoms(law, within, float(atoms.variances.max())))
     if not scale:
         return Fraction(0)
     moved = atoms.sensitivity(atoms.statistics[0], neighbours).l2_squared
