@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,7 @@ def estimate_nodes(
             if column in nodes:
                 continue
             parents = tuple(name for name in clique if name in nodes)
+            # A first column is better known from all its measurements than from one.
             if not parents:
                 nodes[column] = _root_node(
                     schema, column, measurements, total, clip=clip
@@ -112,6 +114,7 @@ def _conditional_shares(schema: Schema, scope: Clique, joint: Array) -> Array:
     possible = np.ones(joint.shape) if zeros is None else (~zeros).astype(np.float64)
     overall = joint.reshape(-1, joint.shape[-1]).sum(axis=0)
     shares = joint
+    # From what is known least wrongly to what is always possible.
     for fallback in (overall * possible, possible, np.ones(joint.shape)):
         bare = shares.sum(axis=-1, keepdims=True) <= 0
         if not np.any(bare):
@@ -149,27 +152,29 @@ def _read_shape(found: object, schema: Schema) -> list[tuple[str, Clique]]:
     if not isinstance(found, list):
         raise ReleaseError(damaged)
     for item in found:
-        if (
-            not isinstance(item, list)
-            or len(item) != 2
-            or not isinstance(item[0], str)
-            or not isinstance(item[1], list)
-        ):
+        if not _is_column_with_parents(item):
             raise ReleaseError(damaged)
         column, parents = item
-        if (
-            column in placed
-            or column not in schema
-            or not all(isinstance(p, str) and p in placed for p in parents)
-        ):
-            raise ReleaseError(damaged)
-        if len(set(parents)) != len(parents):
+        is_new = column in schema and column not in placed
+        # Parents come before their child, so a network from a file has no cycle.
+        are_placed = all(parent in placed for parent in parents)
+        if not (is_new and are_placed and len(set(parents)) == len(parents)):
             raise ReleaseError(damaged)
         placed.add(column)
         shape.append((column, tuple(parents)))
     if placed != set(schema):
         raise ReleaseError(damaged)
     return shape
+
+
+def _is_column_with_parents(item: object) -> TypeGuard[tuple[str, list[str]]]:
+    """Whether an item of a file is a name and a list of names."""
+    if not isinstance(item, list) or len(item) != 2:
+        return False
+    column, parents = item
+    if not isinstance(column, str) or not isinstance(parents, list):
+        return False
+    return all(isinstance(parent, str) for parent in parents)
 
 
 def _read_node(found: object, at: int, shape: tuple[int, ...]) -> Array:

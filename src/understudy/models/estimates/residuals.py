@@ -131,6 +131,8 @@ class PooledResiduals:
         coarse: dict[str, list[Measurement]] = {}
         for m in filter(_is_coarse_column, measurements):
             coarse.setdefault(m.clique[0], []).append(m)
+        # Coarse bins and the total are solved together: both say how many rows there
+        # are.
         whole = parts.pop((), ResidualPart(np.zeros(()), 0.0))
         systems = {
             name: CoarseSystem.of(schema, name, looks, parts.pop((name,), None))
@@ -195,6 +197,8 @@ class PooledResiduals:
             if values is None:
                 continue
             axes = in_schema_order(self.schema, tau)
+            # A part says nothing of the other columns, so it is spread evenly over
+            # them.
             rest = math.prod(
                 n for name, n in zip(clique, sizes, strict=True) if name not in tau
             )
@@ -214,6 +218,7 @@ class PooledResiduals:
         spread, tilt = np.zeros(sizes), np.ones(sizes)
         for tau in nonempty_subsets(clique):
             inside = self.schema.sizes(tau)
+            # Centring along an axis of n takes one of its n degrees of freedom.
             free = math.prod((n - 1) / n for n in inside)
             if free == 0:
                 continue  # a column of one value has no part of its own
@@ -273,6 +278,7 @@ class PooledResiduals:
             precision
         )
         for axis in range(1, found.ndim):
+            # A part sums to zero along each of its axes, and so does its noise.
             found -= found.mean(axis=axis, keepdims=True)
         return found
 

@@ -56,6 +56,7 @@ def _enumerate_splits(axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     groups = np.stack(
         [((labels == g) << np.arange(axes)).sum(axis=1) for g in range(4)], axis=1
     )
+    # I, J and C are interchangeable: of six equal splits one is enough.
     named = (groups[:, 1] >= groups[:, 2]) & (groups[:, 2] >= groups[:, 3])
     return groups[named], labels[named]
 
@@ -296,6 +297,7 @@ def _contract_tables(left: Array | None, right: Array | None, between: int) -> A
     """Σ over the axis between of left(z, x, between)·right(z, between, y), where either
     may be all ones.
     """
+    # A table of ones need not exist: its product is a sum, or a count of the axis.
     if left is None and right is None:
         return np.full((1, 1, 1), float(between))
     if right is None:

@@ -23,6 +23,9 @@ from understudy.models.inference.calibrated_tree import Beliefs, sum_to_clique
 # Cells of the largest table that is made on the way to a marginal.
 MAX_MARGINAL_CELLS = 1 << 25
 
+# P(fresh columns | separator), by node, separator and fresh columns.
+ConditionalTables = dict[tuple[int, Clique, Clique], Array]
+
 
 def multiply_and_sum(
     left: Array,
@@ -39,15 +42,13 @@ def multiply_and_sum(
     >>> table.tolist(), names
     ([[0.25, 0.75], [0.5, 0.5]], ('a', 'x'))
     """
-    left_kept = tuple(n for n in left_names if n in keep or n in right_names)
-    right_kept = tuple(n for n in right_names if n in keep or n in left_names)
-    shared = tuple(n for n in left_kept if n in right_kept)
-    batch, inner = (
-        tuple(n for n in shared if n in keep),
-        tuple(n for n in shared if n not in keep),
-    )
-    rows = tuple(n for n in left_kept if n not in shared)
-    columns = tuple(n for n in right_kept if n not in shared)
+    # One batched matrix product: shared columns that are kept are the batch, those that
+    # are summed out the inner axis, the others of each table its rows or columns.
+    shared = [name for name in left_names if name in right_names]
+    batch = tuple(name for name in shared if name in keep)
+    inner = tuple(name for name in shared if name not in keep)
+    rows = _keep_own(left_names, shared, keep)
+    columns = _keep_own(right_names, shared, keep)
     a = sum_to_clique(left, left_names, (*batch, *rows, *inner))
     b = sum_to_clique(right, right_names, (*batch, *inner, *columns))
     lengths = dict(zip((*batch, *rows, *inner), a.shape, strict=True)) | dict(
@@ -62,6 +63,11 @@ def multiply_and_sum(
     return product.reshape([lengths[n] for n in names]), names
 
 
+def _keep_own(names: Clique, shared: Collection[str], keep: Collection[str]) -> Clique:
+    """The columns of one table alone that are kept; the others are summed out first."""
+    return tuple(name for name in names if name in keep and name not in shared)
+
+
 def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
     """The marginal of any columns of the tree, axes in the order asked for; refused
     where a table on the way would be too large.
@@ -74,6 +80,7 @@ def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
         return beliefs.inside(home, clique)
     _refuse_large_table(clique, tree.sizes, clique)
     wanted = set(clique)
+    # Rooted where most of the columns are, the tables that travel stay small.
     beliefs = beliefs.reroot_at(
         max(range(len(tree.nodes)), key=lambda i: len(wanted & set(tree.nodes[i])))
     )
@@ -110,45 +117,49 @@ def pair_marginals(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Ar
     partners: dict[str, list[Clique]] = {}
     for pair in pairs:
         partners.setdefault(pair[0], []).append(pair)
-    conditionals: dict[tuple[int, Clique, Clique], Array] = {}
+    conditionals: ConditionalTables = {}
     found: dict[Clique, Array] = {}
     for first, asked in partners.items():
         home = tree.home((first,))
         assert home is not None
-        at_home = beliefs.reroot_at(home)
-        rest = {pair[1]: pair for pair in asked}
-        arriving: dict[
-            int, Array
-        ] = {}  # P(first, separator) for the nodes that do not hold the first column
-        for node in at_home.tree.order:
-            inside = first in at_home.tree.nodes[node]
-            for name in [
-                name
-                for name in at_home.new_columns(node)
-                if name in rest and name != first
-            ]:
-                pair = rest.pop(name)
-                found[pair] = (
-                    at_home.inside(node, pair)
-                    if inside
-                    else _extend_to_target(
-                        at_home, node, arriving[node], first, (name,), conditionals
-                    )
-                )
-            if not rest:
-                break
-            for child in at_home.tree.children[node]:
-                shared = at_home.tree.separators[child]
-                if first in shared:
-                    continue
-                _refuse_large_table((first, *shared), tree.sizes, {first, *shared})
-                arriving[child] = (
-                    at_home.inside(node, (first, *shared))
-                    if inside
-                    else _extend_to_target(
-                        at_home, node, arriving[node], first, shared, conditionals
-                    )
-                )
+        rooted = beliefs.reroot_at(home)
+        found |= _pairs_with_first(rooted, first, asked, conditionals)
+    return found
+
+
+def _pairs_with_first(
+    beliefs: Beliefs,
+    first: str,
+    pairs: Iterable[Clique],
+    conditionals: ConditionalTables,
+) -> dict[Clique, Array]:
+    """The marginals of pairs with the same first column, in one walk from its node."""
+    tree = beliefs.tree
+    rest = {pair[1]: pair for pair in pairs}
+    found: dict[Clique, Array] = {}
+    # P(first, separator) for the nodes that do not hold the first column.
+    arriving: dict[int, Array] = {}
+
+    def joint_with_first(node: int, target: Clique) -> Array:
+        """P(first, target) for columns of a node."""
+        if first in tree.nodes[node]:
+            return beliefs.inside(node, (first, *target))
+        return _extend_to_target(
+            beliefs, node, arriving[node], first, target, conditionals
+        )
+
+    for node in tree.order:
+        new = [n for n in beliefs.new_columns(node) if n in rest and n != first]
+        for name in new:
+            found[rest.pop(name)] = joint_with_first(node, (name,))
+        if not rest:
+            break
+        for child in tree.children[node]:
+            shared = tree.separators[child]
+            if first in shared:
+                continue
+            _refuse_large_table((first, *shared), tree.sizes, {first, *shared})
+            arriving[child] = joint_with_first(node, shared)
     return found
 
 
@@ -158,7 +169,7 @@ def _extend_to_target(
     arriving: Array,
     first: str,
     target: Clique,
-    conditionals: dict[tuple[int, Clique, Clique], Array],
+    conditionals: ConditionalTables,
 ) -> Array:
     """P(first, target) from P(first, separator), for columns of a node."""
     separator = beliefs.tree.separators[node]
