@@ -42,6 +42,22 @@ def simulate_counts(plan: CollectionPlan, rng: np.random.Generator) -> np.ndarra
     return counts
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["cms", "hcms"])
+def test_the_variance_is_within_two_percent(mechanism: str) -> None:
+    rng = np.random.default_rng(12)
+    plan = replace(small_plan(mechanism), sizes={"rows": 8, "width": 4})
+    squares = []
+    for run in range(30_000):
+        seeded = replace(plan, seed=str(run))
+        table = estimate_sketch(seeded, simulate_counts(seeded, rng), plan.values, 0.95)
+        squares.append((table.shares - SHARES) ** 2)
+    theory = sketch_variance(plan, SHARES, N)
+    # The relative error of each mean of squares is √(2/30,000) = 0.8 %, and less of
+    # their mean over four values; the seed is fixed.
+    assert (np.mean(squares, axis=0) / theory).mean() == pytest.approx(1, abs=0.02)
+
+
 @pytest.mark.parametrize("mechanism", ["cms", "hcms"])
 def test_mean_variance_and_intervals(mechanism: str) -> None:
     rng = np.random.default_rng(11)

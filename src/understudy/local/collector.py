@@ -127,10 +127,11 @@ class Collector:
         return counts[0, :-1] if counts.ndim == 2 else counts
 
     def estimate(
-        self, *, level: float = 0.95, candidates: Sequence[str] = ()
+        self, *, level: float = 0.95, candidates: Sequence[str] = (), count: int = 20
     ) -> Estimate:
         """What the reports say: shares of values, a mean or a distribution, with
-        intervals. Sketches and RAPPOR estimate the shares of `candidates`.
+        intervals. Sketches and RAPPOR estimate the shares of `candidates`, and plans
+        with prefixes those of the `count` most frequent texts.
         """
         check_level(level)
         mechanism = self.plan.mechanism
@@ -140,7 +141,7 @@ class Collector:
                 self.plan.values, self.count_support(), self.reports, support, level
             )
         if mechanism == "prefix":
-            return self.find_heavy_hitters(level=level)
+            return self.find_heavy_hitters(count, level=level)
         if mechanism == "square_wave":
             return estimate_distribution(self.plan, self._counts, level)
         if mechanism in ("duchi", "piecewise"):

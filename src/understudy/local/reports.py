@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from understudy.errors import Refused
 from understudy_client import HASH_PRIME, CollectionPlan
@@ -25,6 +26,11 @@ Bits = NDArray[np.uint8]
 
 REPORT_CHUNK_BYTES = 1 << 24
 """Bytes of reports in memory at once; a longer line is refused whole."""
+
+MAX_ONES_TAIL = 1e-12
+"""Probability with which an honest row of bits has more ones than are accepted: a
+hostile row that supports every value is refused, and no honest one is missed.
+"""
 
 MAX_LIMIT_DIGITS = 10
 """Digits of the largest limit of an integer, 2^31."""
@@ -127,6 +133,10 @@ class ReportReader:
         for text in iterate_chunks(path):
             yield self.read_text(text)
 
+    @cached_property
+    def _most_ones(self) -> int:
+        return count_most_ones(self.plan, self.shape.width)
+
     def _to_arrays(self, matches: list[object]) -> tuple[Integers, Bits]:
         count = len(matches)
         columns = len(self.shape.limits)
@@ -156,7 +166,30 @@ class ReportReader:
         valid = ~bits[:, self.shape.width :].any(axis=1)
         if self.plan.mechanism == "subset":
             valid &= bits.sum(axis=1, dtype=np.int64) == self.plan.sizes["size"]
+        elif self._most_ones < self.shape.width:
+            valid &= bits.sum(axis=1, dtype=np.int64) <= self._most_ones
         return np.asarray(valid)
+
+
+def count_most_ones(plan: CollectionPlan, width: int) -> int:
+    """The largest number of ones that a row of an honest client may have.
+
+    >>> from fractions import Fraction
+    >>> values = tuple(map(str, range(64)))
+    >>> count_most_ones(CollectionPlan("x", "oue", Fraction(1), values=values), 64)
+    45
+    """
+    if plan.mechanism == "oue":
+        zero = float(1 / (plan.ratio + 1))
+    elif plan.mechanism in ("sue", "cms"):
+        zero = float(1 / (plan.root_ratio(2) + 1))
+    else:
+        return width
+    # The one of the true value, and more than m - 1 among all the zeros.
+    ones = np.arange(1, width + 1)
+    tails = special.bdtrc(ones - 1, width - 1, zero)
+    enough = np.flatnonzero(tails <= MAX_ONES_TAIL)
+    return int(ones[enough[0]]) if len(enough) else width
 
 
 def iterate_chunks(path: Path) -> Iterator[bytes]:

@@ -66,6 +66,11 @@ def test_means_distributions_and_frequent_texts_are_described(
         done = shell("local", "estimate", "plan.json", "reports.jsonl")
         assert done.code == 0
         assert shown in done.out
+    # The last plan was about frequent texts.
+    one = shell(
+        "local", "estimate", "plan.json", "reports.jsonl", "--count", "1", "--json"
+    )
+    assert len(one.json["values"]) == 1
 
 
 def test_epsilon_must_be_stated(shell: Shell) -> None:

@@ -230,12 +230,21 @@ def collect(plan: Path, reports: tuple[Path, ...], output: Path, as_json: bool) 
 @click.argument("reports", type=options.PATH_TYPE, nargs=-1)
 @_level
 @_candidates
+@click.option(
+    "--count",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Frequent texts to find, for plans with --max-bytes.",
+)
 @options.as_json
 def estimate(
     file: Path,
     reports: tuple[Path, ...],
     level: float,
     candidates: str | None,
+    count: int,
     as_json: bool,
 ) -> None:
     """Estimate from FILE, a file of counts; or from a plan FILE and its REPORTS.
@@ -253,7 +262,7 @@ def estimate(
     else:
         collector = Collector.load(file)
     named = [] if candidates is None else candidates.split(",")
-    found = collector.estimate(level=level, candidates=named)
+    found = collector.estimate(level=level, candidates=named, count=count)
     if as_json:
         report_json({"topic": collector.plan.topic, **found.to_dict()})
         return
