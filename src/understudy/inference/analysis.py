@@ -33,7 +33,7 @@ class CopyFit:
     covariance: NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CombinedAnalysis:
     """Coefficients with intervals that hold for the population, out of several copies."""
 
@@ -79,6 +79,9 @@ class CombinedAnalysis:
             )
         ]
         return "\n".join([*lines, self._describe_rule()])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _describe_rule(self) -> str:
         rule = self.combined.rule

@@ -88,6 +88,17 @@ class ContrastModel:
         explained = (shared * np.linalg.solve(block, shared.T).T).sum(axis=1)
         return np.asarray(explained / np.maximum(total, np.finfo(float).tiny))
 
+    def follow_weights(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights of the contrasts by which estimates follow what moves elsewhere,
+        while what was measured stays as it is.
+        """
+        weight = 0.0 if self.is_census else self.rows
+        slope = _spread_of(self.found, self.shares)
+        factor = cho_factor(weight * slope + self.found.noise, lower=True)
+        pulled = slope @ self.covariance @ self._slope_of(influence).T
+        weights: NDArray[np.float64] = self.rows**2 * cho_solve(factor, pulled)
+        return weights
+
     def _slope_of(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
         mean = self.shares @ self.found.matrix
         slope: NDArray[np.float64] = (influence * self.shares[:, None]).T @ (
@@ -96,29 +107,31 @@ class ContrastModel:
         return slope
 
     def draw_shares(self, rng: Generator) -> NDArray[np.float64]:
-        """The shares of all cells, drawn from what is known of them."""
-        root = np.linalg.cholesky(self.covariance)
-        rates = self.rates + root @ rng.standard_normal(len(self.rates))
-        return _shares_of(self.found, rates, self.possible)
+        """The shares of all cells, drawn from about what is known of them: those that
+        are fitted when noise and sampling happen once more.
 
-    def refit_noise(self, noise: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The shares that would have been fitted had the model been the population, and
-        the contrasts been off by `noise`.
+        Draws of λ itself from a normal distribution fail where a cell has hardly any
+        rows: its logarithm is known to be small and not how small, and a few standard
+        deviations up the cell would hold the table.
         """
-        expected = self.rows * (self.shares @ self.found.matrix)
-        moved = replace(self.found, observed=expected + noise)
-        rates = _find_mode(moved, self.rates, self.possible, self.rows, self.is_census)
-        return _shares_of(moved, rates, self.possible)
-
-    def draw_noise(self, rng: Generator) -> NDArray[np.float64]:
-        """Noise and sampling error of all contrasts; none of those not measured."""
         weight = 0.0 if self.is_census else self.rows
         spread = weight * _spread_of(self.found, self.shares) + self.found.noise
         is_measured = ~self.found.is_assumed
         root = np.linalg.cholesky(spread[np.ix_(is_measured, is_measured)])
-        noise = np.zeros(len(self.rates))
-        noise[is_measured] = root @ rng.standard_normal(int(is_measured.sum()))
-        return noise
+        expected = self.rows * (self.shares @ self.found.matrix)
+        expected[is_measured] += root @ rng.standard_normal(len(root))
+        moved = replace(
+            self.found, observed=expected, prior_mean=self._draw_assumed(rng)
+        )
+        rates = _find_mode(moved, self.rates, self.possible, self.rows, self.is_census)
+        return _shares_of(moved, rates, self.possible)
+
+    def _draw_assumed(self, rng: Generator) -> NDArray[np.float64]:
+        """What the assumed contrasts would be: nothing but their prior says it."""
+        drawn = rng.standard_normal(len(self.rates)) / np.sqrt(
+            self.found.prior_precision
+        )
+        return np.where(self.found.is_assumed, drawn, 0.0)
 
 
 def list_unmeasured(pooled: PooledResiduals, cliques: Iterable[Clique]) -> list[Clique]:
@@ -212,7 +225,7 @@ def _climb_step(
         miss = found.observed - rows * (
             _shares_of(found, tried, possible) @ found.matrix
         )
-        prior = float(found.prior_precision @ tried**2)
+        prior = float(found.prior_precision @ (tried - found.prior_mean) ** 2)
         return float(miss @ cho_solve(factor, miss)) + prior
 
     here = distance(rates)
@@ -266,5 +279,7 @@ def _weigh_miss(
     solved = cho_solve(factor, np.column_stack([miss, rows * slope]))
     information = rows * slope @ solved[:, 1:]
     information[np.diag_indices_from(information)] += found.prior_precision
-    pull = rows * slope @ solved[:, 0] - found.prior_precision * rates
+    pull = rows * slope @ solved[:, 0] - found.prior_precision * (
+        rates - found.prior_mean
+    )
     return (information + information.T) / 2, pull

@@ -45,13 +45,18 @@ a share: so wide that data of a hundred rows decide, and cells without rows stay
 
 @dataclass(frozen=True, eq=False)
 class ObservedContrasts:
-    """The contrasts of a model: of the cells, as observed, and their noise."""
+    """The contrasts of a model: of the cells, as observed, and their noise; `sets` are
+    the columns they are of, and `orders` how many those are for each contrast.
+    """
 
     matrix: NDArray[np.float64]
     observed: NDArray[np.float64]
     noise: NDArray[np.float64]
+    prior_mean: NDArray[np.float64]
     prior_precision: NDArray[np.float64]
     is_assumed: NDArray[np.bool_]
+    orders: NDArray[np.int64]
+    sets: tuple[Clique, ...]
     smoothed: Clique
 
 
@@ -94,8 +99,13 @@ def collect_contrasts(
         matrix=np.column_stack(matrices),
         observed=np.concatenate(observed),
         noise=np.asarray(block_diag(*noises), np.float64),
+        prior_mean=np.zeros(count),
         prior_precision=np.concatenate(priors),
         is_assumed=np.arange(count) >= seen,
+        orders=np.repeat(
+            [len(tau) for tau in [*measured, *unseen]], [len(part) for part in observed]
+        ),
+        sets=(*measured, *unseen),
         smoothed=bases.smoothed,
     )
 

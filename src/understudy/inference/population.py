@@ -29,6 +29,7 @@ from understudy.inference.population_estimate import (
     PopulationEstimate,
 )
 from understudy.inference.regression import fit_regression
+from understudy.inference.unmeasured_triples import spread_by_triples
 from understudy.measurements import Clique
 from understudy.measurements.regression_formula import RegressionFormula
 from understudy.models.estimates.residuals import PooledResiduals
@@ -162,7 +163,7 @@ def finish_estimate(
     return PopulationEstimate(
         names=names,
         estimates=estimates,
-        covariance=model.propagate(influence),
+        covariance=model.propagate(influence) + spread_by_triples(model, influence),
         naive_error=np.sqrt(naive),
         title=title,
         population=settings.population,

@@ -23,7 +23,7 @@ MEASURED_BASIS, MODELLED_BASIS = "measured", "modelled"
 _STRIKE_SIGN = "\N{COMBINING LONG STROKE OVERLAY}"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PopulationEstimate:
     """Estimates with intervals for the population, one for each name.
 
@@ -122,6 +122,9 @@ class PopulationEstimate:
         ]
         rows = self._list_rows(strike_text)
         return "\n".join([*align_columns([head, *rows], right=[1]), *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         def strike(text: str) -> str:

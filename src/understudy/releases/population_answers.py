@@ -5,8 +5,11 @@ copies for tools that want tables. No row is read and nothing is spent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
+import numpy as np
+
+from understudy.inference.copies import SyntheticCopies
 from understudy.inference.population import InferenceSettings, infer_population
 from understudy.inference.population_estimate import PopulationEstimate
 from understudy.inference.population_means import (
@@ -15,10 +18,10 @@ from understudy.inference.population_means import (
     estimate_odds_ratio,
     estimate_proportions,
 )
+from understudy.inference.posterior_copies import PosteriorCopies
 from understudy.releases.contents import ReleaseContents
-
-if TYPE_CHECKING:
-    pass
+from understudy.releases.output.frames import to_frame
+from understudy.schema import Schema
 
 
 class PopulationAnswers(ReleaseContents):
@@ -142,4 +145,48 @@ class PopulationAnswers(ReleaseContents):
             settings=InferenceSettings(
                 population=population, level=level, assume=assume
             ),
+        )
+
+    def copies(
+        self,
+        count: int = 20,
+        *,
+        columns: Sequence[str] | None = None,
+        rows: int | None = None,
+        seed: int | None = None,
+        population: str = "sample",
+        assume: float | None = None,
+    ) -> SyntheticCopies:
+        """Noise-aware copies of some columns (all by default), for tools that want
+        tables: `us.analyse` and `us.combine` on them give intervals that hold.
+
+        Each is drawn from what the measurements say, noise included, so copies differ by
+        more than the chance of their rows. One of them alone is a synthetic table like
+        any other. At least 20 are needed; they are pandas frames, made when asked for.
+        """
+        names = tuple(self.schema) if columns is None else tuple(columns)
+        drawn = PosteriorCopies.of(
+            self.evidence.least_squares,
+            names,
+            count=count,
+            rows=rows,
+            seed=seed,
+            settings=InferenceSettings(population=population, assume=assume),
+        )
+        # Without rules and units: codes of the cells that are drawn keep to them.
+        plain = self.schema.with_row_units()
+        held = Schema(columns=tuple(plain[name] for name in drawn.model.columns))
+        densities = self.evidence.bin_densities
+
+        def load(i: int) -> Any:
+            rng = np.random.default_rng([drawn.seed, i, 1])
+            codes = drawn.draw_codes(i)
+            return to_frame(held, codes, kind="pandas", rng=rng, densities=densities)
+
+        return SyntheticCopies(
+            count=count,
+            rule=drawn.rule,
+            load=load,
+            promise=self.guarantee.sentence(),
+            facts={"rows": drawn.rows, "columns": list(drawn.model.columns)},
         )
