@@ -265,6 +265,32 @@ def test_a_mean_has_no_width_before_it_is_asked() -> None:
     }
 
 
+def test_a_mean_has_a_price_for_its_width_once_its_rows_were_counted(
+    book: Path,
+) -> None:
+    """The price is for a mean at the bounds; one near the middle of them is within the
+    ± unless the count is off by 30 %, which is 50 deviations.
+    """
+    with open_session(book, budget=40) as questions:
+        questions.ask(us.count("age").by("sex"), within=30)
+        questions.ask(us.count(), within=30)
+        for question, width in (
+            (us.mean("age").by("sex"), 2.0),
+            (us.share("age > 50"), 0.05),
+        ):
+            priced = questions.price(question, within=width)
+            answer = questions.ask(question, within=width)
+            assert answer.cost == priced.offer.cost
+            # The group of X has no rows: its mean may be anything.
+            kept = [row for row in answer.rows if row.keys != ("X",)]
+            assert all(row.numbers[0].half_width <= width for row in kept)
+            better = questions.price(question, within=width / 2).offer.cost.amount
+            assert better > 2 * priced.offer.cost.amount
+        # ε = 1 buys a better mean than ±2: the price is not needlessly high.
+        at_one = us.price(PEOPLE_SCHEMA, us.mean("age").by("sex"), epsilon=1)
+        assert priced.offer.cost.amount < at_one.offer.cost.amount
+
+
 def test_refusals_are_the_same_for_every_table(tmp_path: Path) -> None:
     """A filter that divides by age - 93 fails nowhere: it is refused everywhere."""
     messages = []

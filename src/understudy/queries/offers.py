@@ -30,11 +30,13 @@ from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.plan import AnyStatistic, QueryPlan
 from understudy.queries.precision import (
     NoisyValues,
+    fewest_rows,
     needed_scale,
     pooled_noise,
     scale_for_half_width,
+    scales_for_ratio,
 )
-from understudy.queries.query import AggregateKind
+from understudy.queries.query import Aggregate, AggregateKind
 from understudy.queries.searches import QuantileSearch
 from understudy.queries.statistics import Statistic
 from understudy.schema import Lattice
@@ -42,6 +44,9 @@ from understudy.schema.columns.numeric import Integer, Real
 
 FindEarlier = Callable[[str], Sequence[NoisyValues]] | None
 """Looks up what was answered to a statistic before, by its digest."""
+
+_RATIO_KINDS = (AggregateKind.MEAN, AggregateKind.SHARE)
+"""Aggregates whose precision depends on the number of rows alone."""
 
 _LINEAR_KINDS = (AggregateKind.COUNT, AggregateKind.SUM, AggregateKind.DISTINCT)
 """Aggregates whose precision does not depend on the rows."""
@@ -112,15 +117,16 @@ def offer_answer(
     part = None if amount is None else amount / len(plan.statistics)
     scope = question_scope(plan)
     law = default_law(accounting)
+    digests = [question_digest(plan, each, table) for each in plan.statistics]
+    known = [() if find_earlier is None else tuple(find_earlier(d)) for d in digests]
     for place, statistic in enumerate(plan.statistics):
         sensitivity = plan.sensitivity(statistic, neighbours)
-        digest = question_digest(plan, statistic, table)
-        earlier = () if find_earlier is None else tuple(find_earlier(digest))
+        digest, earlier = digests[place], known[place]
         scale: Fraction | None = None if earlier else Fraction(0)
         # If all neighbours agree on it, it is public and needs no noise.
         if sensitivity.l1:
             if within is not None:
-                scale = _scale_for_width(plan, place, law, within, earlier)
+                scale = _scale_for_width(plan, place, law, within, known)
             else:
                 assert part is not None
                 target = scale_for(law, part, sensitivity, accounting)
@@ -175,27 +181,63 @@ def _scale_for_width(
     place: int,
     law: Law,
     within: float,
-    earlier: Sequence[NoisyValues],
+    known: Sequence[Sequence[NoisyValues]],
 ) -> Fraction | None:
     """The scale of noise at which all numbers that need a statistic are within a
-    half-width.
+    half-width, after what is `known` of each statistic.
     """
-    for aggregate, places in zip(plan.query.aggregates, plan.parts, strict=True):
-        if place in places and aggregate.kind not in _LINEAR_KINDS:
-            raise Refused(
-                f"{aggregate.title}: how exact it is depends on how many rows there"
-                " are. Name ε instead (epsilon=, --epsilon), or ask for the sum and the"
-                " count. Nothing was spent"
-            )
     if not math.isfinite(within) or within <= 0:
         raise Refused("`within` is a number above 0. Nothing was spent")
-    step = _value_step(plan, plan.statistics[place])
-    scale = scale_for_half_width(within / step, ANSWER_DOUBT, earlier, law)
-    if scale is not None and scale <= 0:
+    scales = []
+    for aggregate, places in zip(plan.query.aggregates, plan.parts, strict=True):
+        if place not in places:
+            continue
+        if aggregate.kind in _LINEAR_KINDS:
+            step = _value_step(plan, plan.statistics[place])
+            own = scale_for_half_width(within / step, ANSWER_DOUBT, known[place], law)
+        else:
+            own = _scale_for_ratio(plan, aggregate, place, law, within, known)
+        scales.append(own)
+    needed = [scale for scale in scales if scale is not None]
+    if any(scale <= 0 for scale in needed):
         raise Refused(
             f"No noise is within ±{within:g}: ask for less precision. Nothing was spent"
         )
-    return scale
+    return min(needed, default=None)
+
+
+def _scale_for_ratio(
+    plan: QueryPlan,
+    aggregate: Aggregate,
+    place: int,
+    law: Law,
+    within: float,
+    known: Sequence[Sequence[NoisyValues]],
+) -> Fraction | None:
+    """The same for a mean or a share: by the number of rows, if that was answered."""
+    places = plan.parts[plan.query.aggregates.index(aggregate)]
+    is_share = aggregate.kind is AggregateKind.SHARE
+    bottom = places[1 if is_share else 0]
+    counted = [each for each in known[bottom] if each.law is law]
+    is_ratio = aggregate.kind in _RATIO_KINDS and law is not Law.DISCRETE_LAPLACE
+    rows = fewest_rows(counted, ANSWER_DOUBT) if is_ratio and counted else 0.0
+    if not rows:
+        raise Refused(
+            f"{aggregate.title}: how exact it is depends on how many rows there are. Ask"
+            " for the count of these rows first if it is a mean or a share, or name ε"
+            " instead (epsilon=, --epsilon). Nothing was spent"
+        )
+    step, bound = 1.0, 1.0
+    if not is_share:
+        statistic = plan.statistics[places[1]]
+        assert isinstance(statistic, Statistic)
+        (factor,) = statistic.factors
+        step = _value_step(plan, statistic)
+        ends = factor.high - factor.origin, factor.origin - factor.low
+        bound = float(max(*ends, 1))
+    sides = scales_for_ratio(within / step, rows, bound, ANSWER_DOUBT, law)
+    target = sides[1 if place == bottom else 0]
+    return needed_scale(target, known[place], law) if target else target
 
 
 def _value_step(plan: QueryPlan, statistic: AnyStatistic) -> float:

@@ -19,6 +19,11 @@ from understudy.accounting.pricing import NOISE_SCALE_DENOMINATOR
 from understudy.errors import LedgerError
 from understudy.queries.noise_intervals import NoiseScale, scale_within
 
+SMALL_GROUP_SHARE = 0.1
+"""Groups with a smaller part of the rows of the largest do not decide what a mean costs:
+one of a few rows would cost any amount.
+"""
+
 
 @dataclass(frozen=True)
 class NoisyValues:
@@ -97,6 +102,39 @@ def scale_for_half_width(
     if law is Law.DISCRETE_LAPLACE:
         target = grid_scale_below(scale_within(law, half_width, doubt))
     return needed_scale(target, usable, law) if target else target
+
+
+def fewest_rows(counted: Sequence[NoisyValues], doubt: float) -> float:
+    """The fewest rows that a group has by what was measured, of the groups that are not
+    small beside the largest; 0 if they may have none.
+
+    >>> before = [NoisyValues((900, 100, 2), Law.ROUNDED_GAUSSIAN, Fraction(5))]
+    >>> fewest_rows(before, 0.05)
+    90.0
+    """
+    values, noise = pool_values(counted)
+    largest = max(values, default=0.0)
+    counting = [value for value in values if value >= SMALL_GROUP_SHARE * largest]
+    return max(min(counting, default=0.0) - noise.half_width(doubt), 0.0)
+
+
+def scales_for_ratio(
+    half_width: float, rows: float, bound: float, doubt: float, law: Law
+) -> tuple[Fraction, Fraction]:
+    """The scales of noise on a sum and on a count of this many rows at which their
+    ratio, at most `bound` in size, is within a half-width; 0 if none is.
+
+    The sum S and the count N are off by less than z·√(σS² + r²σN²) from S = r·N, and
+    rounding, and r is at most the bound (estimates.py). One unit moves the sum by the
+    bound where it moves the count by 1, so the cost is least if both terms are equal.
+
+    >>> [round(s) for s in scales_for_ratio(1, 1000, 10, 0.05, Law.ROUNDED_GAUSSIAN)]
+    [359, 36]
+    """
+    tail = NoiseScale(law, Fraction(1)).tail_factor(doubt)
+    rounding = NoiseScale(law, Fraction(1)).rounding * (1 + bound)
+    room = max(half_width * rows - rounding, 0.0) / tail / math.sqrt(2)
+    return grid_scale_below(room), grid_scale_below(room / bound)
 
 
 def pooled_noise(scales: Sequence[Fraction], law: Law) -> NoiseScale:
