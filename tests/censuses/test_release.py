@@ -113,14 +113,14 @@ def test_bounds_hold():
 
 
 def test_least_squares_is_unbiased_and_its_errors_are_as_stated():
-    """Mean and mean square of 2,000 standardised errors: each fails by chance with
+    """Mean and mean square of 500 standardised errors: each fails by chance with
     probability below 1e-6 (five standard deviations).
     """
     design = make_design({"hierarchy": {"columns": ["state", "county"]}})
     rng = np.random.default_rng(7)
     truth = make_truth(design, rng, mean=1.0)
     scores = []
-    for _ in range(2000):
+    for _ in range(500):
         gls = estimate_census_gls(design, truth, rng)
         error = gls.estimate_table(2, ())[0] - count_query(design, truth[2], ())[0]
         scores.append(error / np.sqrt(gls.variances(2, ())[0]))

@@ -1,0 +1,116 @@
+"""Designs as files say them: shares, queries, invariants, and every refusal."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from kit.censuses import SCHEMA, make_design
+from understudy.accounting.neighbours import Neighbours
+from understudy.censuses.design import CensusDesign
+from understudy.censuses.invariants import refuse_contradictions
+from understudy.censuses.margins import check_program
+from understudy.censuses.release import bound_design
+from understudy.errors import Refused, SchemaError
+from understudy.schema import Schema
+
+GEOGRAPHY = {"hierarchy": {"columns": ["state", "county"]}}
+
+
+def test_shares_multiply_and_add_up_to_one():
+    plan = {
+        "levels": {"nation": 1, "county": "3"},
+        "queries": {"total": 1, "detail": 1},
+    }
+    design = make_design({**GEOGRAPHY, "plan": plan})
+    assert design.plan.share("county", ()) == Fraction(3, 8)
+    assert sum(share for *_, share in design.plan.steps()) == 1
+    assert design.plan.detail_share(design.columns) == Fraction(1, 2)
+
+
+def test_queries_may_differ_by_level():
+    queries = {"state": {"age": 1}, "total": 1}
+    design = make_design({**GEOGRAPHY, "plan": {"queries": queries}})
+    assert list(design.plan.queries["state"]) == [("age",)]
+    assert list(design.plan.queries["county"]) == [()]
+
+
+def test_units_come_from_a_file(tmp_path: Path):
+    (tmp_path / "units.csv").write_text("county,state\na,n\nb,s\n")
+    plain = {"hierarchy": {"columns": ["state", "county"], "units": "units.csv"}}
+    design = CensusDesign.of(Schema.parse(SCHEMA), plain, folder=tmp_path)
+    assert design.hierarchy.leaves == (("n", "a"), ("s", "b"))
+    for name, words in (
+        ("none.csv", "cannot be read"),
+        ("units.csv", "needs the columns"),
+    ):
+        (tmp_path / "units.csv").write_text("county\na\n")
+        plain["hierarchy"]["units"] = name
+        with pytest.raises(SchemaError, match=words):
+            CensusDesign.of(Schema.parse(SCHEMA), plain, folder=tmp_path)
+
+
+WRONG = [
+    ({}, SchemaError, "name the columns"),
+    ({"hierarchy": {"columns": ["state"], "trees": 1}}, SchemaError, "trees"),
+    ({**GEOGRAPHY, "plan": {"levels": {"nation": 0}}}, Refused, "above 0"),
+    ({**GEOGRAPHY, "plan": {"levels": {"nation": "x"}}}, Refused, "above 0"),
+    ({**GEOGRAPHY, "plan": {"queries": {"age * age": 1}}}, Refused, "twice"),
+    (
+        {**GEOGRAPHY, "plan": {"queries": {"age * sex": 1, "sex * age": 1}}},
+        Refused,
+        "twice",
+    ),
+    ({**GEOGRAPHY, "plan": []}, None, ""),
+    ({**GEOGRAPHY, "plan": [1]}, SchemaError, "mapping"),
+    ({**GEOGRAPHY, "invariants": ["x"]}, SchemaError, "needs a `level`"),
+    (
+        {**GEOGRAPHY, "invariants": [{"level": "state", "keep": "all"}]},
+        SchemaError,
+        "keeps",
+    ),
+    (
+        {**GEOGRAPHY, "invariants": [{"level": "state", "at_least": -1}]},
+        SchemaError,
+        "whole",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plain", "error", "words"), WRONG)
+def test_what_a_file_says_wrongly_is_refused(plain, error, words):
+    if error is None:
+        make_design(plain)
+        return
+    with pytest.raises(error, match=words):
+        make_design(plain)
+
+
+def contradict(*invariants, zeros=False):
+    """The refusals of a design's bounds, as a run makes them."""
+    design = make_design({**GEOGRAPHY, "invariants": list(invariants)}, zeros=zeros)
+    design.check(Neighbours.REPLACE)
+    bounds = bound_design(design, {})
+    refuse_contradictions(bounds, design.hierarchy)
+    check_program(design.hierarchy, design.lattice, bounds, design.impossible)
+
+
+def test_bounds_that_contradict_each_other_are_refused():
+    ten = {"level": "county", "query": "total", "at_least": 10}
+    contradict(ten)
+    with pytest.raises(Refused, match="contradict"):
+        contradict(ten, {"level": "state", "query": "total", "at_most": 39})
+    with pytest.raises(Refused, match="contradict"):
+        contradict({"level": "state", "query": "age * kind", "at_least": 1}, zeros=True)
+    with pytest.raises(Refused, match="no unit"):
+        contradict({"level": "state", "query": "total", "at_most": {"x": 1}})
+
+
+def test_bounds_on_crossing_marginals_that_no_table_keeps_are_refused():
+    """Each is possible alone; together the children would have to be in facilities."""
+    children = {"level": "nation", "query": "age", "at_least": 5}
+    contradict(children, {"level": "nation", "query": "kind", "at_most": 20})
+    with pytest.raises(Refused, match="at once"):
+        contradict(children, {"level": "nation", "query": "kind", "at_most": 7})
