@@ -275,3 +275,19 @@ def test_ratios_of_the_ablation_are_told_from_runs_of_the_same_commit() -> None:
     assert ratio == pytest.approx(np.log(0.3) - np.log(0.1 * 0.2) / 2)
     assert log_ratios(lines, "chance floor", 0) == {("few", "1"): (0.0, 0.0)}
     assert log_ratios(lines, "contrasts", 0) == {}
+
+
+def test_least_squares_of_a_made_country_beats_blocks_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a budget where the difference is a hundredfold, whatever the noise."""
+    import topdown
+
+    monkeypatch.setattr(sys, "argv", ["topdown.py", "--persons", "3000"])
+    topdown.main()
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    errors = {
+        (words[0], words[1]): float(words[3]) for words in lines if len(words) == 5
+    }
+    for level in ("nation", "county", "tract", "block"):
+        assert errors["gls", level] < errors["bottom-up", level] / 10
