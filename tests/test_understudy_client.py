@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -142,6 +143,34 @@ def test_a_day_has_its_cap_over_all_topics(tmp_path: Path) -> None:
     with pytest.raises(DonationRefused, match="today"):
         account.donate(replace(small_plan("krr"), topic="z"), "a", today=DAY)
     account.donate(replace(small_plan("krr"), topic="z"), "a", today=DAY + timedelta(1))
+
+
+def test_clients_that_race_for_one_account_are_charged_once(tmp_path: Path) -> None:
+    path = tmp_path / "own.db"
+    Account(path)
+    plan = small_plan("oue")
+    with ThreadPoolExecutor(8) as pool:
+        found = pool.map(
+            lambda _: Account(path).donate(plan, "a", today=DAY), range(16)
+        )
+        reports = set(found)
+    assert len(reports) == 1
+    assert Account(path).spent() == 1
+
+
+def test_a_client_that_dies_before_the_charge_sent_nothing(tmp_path: Path) -> None:
+    """A coin that never falls stands for a power cut: no charge, no stored answer."""
+
+    class Broken(Coins):
+        def flip(self, probability: Fraction) -> bool:
+            raise KeyboardInterrupt
+
+    account = Account(tmp_path / "own.db")
+    with pytest.raises(KeyboardInterrupt):
+        account.donate(small_plan("krr"), "a", today=DAY, coins=Broken())
+    assert account.spent() == 0
+    account.donate(small_plan("krr"), "a", today=DAY)
+    assert account.spent() == 1
 
 
 def test_the_account_is_durable_private_and_without_true_values(tmp_path: Path) -> None:

@@ -48,12 +48,12 @@ def test_the_variance_is_within_two_percent(mechanism: str) -> None:
     rng = np.random.default_rng(12)
     plan = replace(small_plan(mechanism), sizes={"rows": 8, "width": 4})
     squares = []
-    for run in range(30_000):
+    for run in range(10_000):
         seeded = replace(plan, seed=str(run))
         table = estimate_sketch(seeded, simulate_counts(seeded, rng), plan.values, 0.95)
         squares.append((table.shares - SHARES) ** 2)
     theory = sketch_variance(plan, SHARES, N)
-    # The relative error of each mean of squares is √(2/30,000) = 0.8 %, and less of
+    # The relative error of each mean of squares is √(2/10,000) = 1.4 %, and less of
     # their mean over four values; the seed is fixed.
     assert (np.mean(squares, axis=0) / theory).mean() == pytest.approx(1, abs=0.02)
 
