@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow check legibility hooks format capture compare screenshots bench bench-peers docs gallery studio clean
+.PHONY: help demo test test-fast test-slow test-spark check legibility hooks format capture compare screenshots bench bench-peers docs gallery studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -42,9 +42,21 @@ $(VENV)/.postgres: $(VENV)/.ready
 
 test: check $(VENV)/.browser $(VENV)/.postgres ## Everything that decides whether a change lands
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	@if command -v java >/dev/null; then $(MAKE) --no-print-directory test-spark; else \
+		echo; echo '!!! NOT RUN: the tests of Spark, because there is no Java here. `make test-spark` installs it.'; echo; fi
+
+# Spark, and Java from the system's packages where there is none.
+$(VENV)/.spark: $(VENV)/.ready
+	@command -v java >/dev/null || \
+		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null)
+	@$(PIP) --group spark
+	@touch $@
+
+test-spark: $(VENV)/.spark ## The tests of Spark, on a real session
+	@$(BIN)/python -m pytest -q -m spark tests/tables/streams/test_spark.py
 
 test-fast: $(VENV)/.ready $(VENV)/.postgres ## Most tests in two minutes: no browser, no long statistics
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long and not spark"
 
 test-slow: $(VENV)/.browser $(VENV)/.postgres ## The strong, long versions of the privacy checks
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow

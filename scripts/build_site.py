@@ -30,7 +30,14 @@ ROOT_PAGES = {
 
 NAVIGATION = {
     "Start": ["quickstart", "acs", "studio", "cli", "coming-from", "gallery/index"],
-    "Describe a table": ["schema", "rules", "numbers", "databases", "interoperate"],
+    "Describe a table": [
+        "schema",
+        "rules",
+        "numbers",
+        "databases",
+        "spark",
+        "interoperate",
+    ],
     "Spend a budget": ["plan", "accounting", "ledger", "workload"],
     "Synthesizers": ["synthesizers", "comparison", "synthesizers/*"],
     "What comes out": [

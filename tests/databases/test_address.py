@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.cli.paths import check_table_input
 from understudy.databases.address import is_address, parse_address
 from understudy.errors import TableError
+from understudy.workflow.open import open_source
 
 
 def test_the_parts_of_an_address() -> None:
@@ -74,3 +76,28 @@ def test_no_password_is_shown(word: str) -> None:
 def test_paths_are_no_addresses() -> None:
     for text in ("people.csv", "a::b.csv", "parts/*.csv", "-", "table.parquet"):
         assert not is_address(text)
+
+
+@pytest.mark.parametrize("text", ["s3://key:pw-canary@b/a.parquet", "gs://b/a.csv"])
+def test_a_place_on_the_network_is_refused_with_what_reads_it(text: str) -> None:
+    with pytest.raises(TableError, match="let Spark read") as refused:
+        open_source(text)
+    assert "pw-canary" not in str(refused.value)
+    with pytest.raises(TableError, match="let Spark read"):
+        check_table_input(Path(text))
+
+
+def test_a_lake_is_not_read_as_its_files(tmp_path: Path) -> None:
+    """They hold rows that were deleted from the table."""
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(TableError, match="delta_scan"):
+        open_source(tmp_path)
+
+
+def test_what_spark_reads() -> None:
+    address = parse_address("spark:s3a://key:pw-canary@bucket/people.parquet")
+    assert "pw-canary" not in f"{address} {address!r} {address.ledger_path}"
+    assert address.ledger_path == Path("people.parquet.ledger")
+    assert parse_address("spark:clinic.people").title == "clinic.people"
+    with pytest.raises(TableError):
+        parse_address("spark://master:7077")

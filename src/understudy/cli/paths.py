@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from understudy.databases.address import DatabaseAddress
+from understudy.databases.address import DatabaseAddress, refuse_remote
 from understudy.errors import Refused, TableError, UnderstudyError
 
 ROW_OUTPUT_SUFFIXES = (".csv", ".parquet")
@@ -23,6 +23,7 @@ def check_table_input(path: Path | DatabaseAddress) -> None:
         if path.path is not None:
             check_input(path.path)
         return
+    refuse_remote(str(path))
     if not list_inputs(path):
         check_input(path)
 

@@ -3,6 +3,7 @@
     postgresql://user@host/survey?table=public.people
     sqlite:///survey.db?table=people
     survey.duckdb::people
+    spark:clinic.people
 
 An address may hold a password. So whatever is shown of it, and the account of its table,
 are made of the names of the database and of the table alone.
@@ -23,7 +24,9 @@ SQLITE_ENDINGS = (".sqlite", ".sqlite3")
 TABLE_SEPARATOR = "::"
 """What stands between the file of a database and the name of a table in it."""
 
+SPARK_SCHEME = "spark:"
 _SCHEME_REGEX = re.compile(r"(postgresql|postgres|sqlite)://")
+_REMOTE_REGEX = re.compile(r"(?:s3[an]?|gs|gcs|az|abfss?|hdfs|https?):/{1,2}")
 _NAME_PATTERN = r'"(?:[^"]|"")+"|[^".]+'
 _TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
 
@@ -32,7 +35,7 @@ _TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
 class DatabaseAddress:
     """A table in a database.
 
-    `system` is postgresql, sqlite or duckdb; `path` the file of a database that is one;
+    `system` is postgresql, sqlite, duckdb or spark; `path` the file of a database that is one;
     `location` how to connect, which may hold a password and is never shown.
 
     >>> address = parse_address("postgresql://ann:secret@db/survey?table=people")
@@ -77,6 +80,8 @@ def is_address(text: object) -> bool:
     """
     if not isinstance(text, str):
         return False
+    if text.startswith(SPARK_SCHEME):
+        return True
     file, separator, _ = text.rpartition(TABLE_SEPARATOR)
     named = bool(separator) and _file_system(Path(file)) is not None
     bare = _file_system(Path(text)) is not None
@@ -85,6 +90,8 @@ def is_address(text: object) -> bool:
 
 def parse_address(text: str) -> DatabaseAddress:
     """The table that a text names; refused where it names none."""
+    if text.startswith(SPARK_SCHEME):
+        return _parse_spark_address(text.removeprefix(SPARK_SCHEME))
     if _SCHEME_REGEX.match(text) is None:
         return _parse_file_address(text)
     failed = False
@@ -114,6 +121,18 @@ def parse_address(text: str) -> DatabaseAddress:
         )
     _, table = _split_table(tables, database)
     return _file_address("sqlite", Path(database), table)
+
+
+def _parse_spark_address(location: str) -> DatabaseAddress:
+    """A table of Spark's catalogue, or a path of any file system that Spark reads."""
+    # The last part of a path alone: a key of a cloud's storage may stand in the others.
+    name = location.rstrip("/").rpartition("/")[2]
+    if not name or location.startswith("//"):
+        raise TableError(
+            "name a table or a path after spark:, such as spark:clinic.people. Where the"
+            " cluster is, Spark's own settings say. Nothing was read"
+        )
+    return DatabaseAddress(system="spark", database="", table=name, location=location)
 
 
 def _parse_file_address(text: str) -> DatabaseAddress:
@@ -157,3 +176,31 @@ def _split_table(tables: list[str], database: str) -> tuple[str | None, str]:
 
 def _unquote_name(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def refuse_remote(text: str) -> None:
+    """Refuse a place on the network, with what reads it.
+
+    >>> refuse_remote("people.csv")
+    """
+    scheme = _REMOTE_REGEX.match(text)
+    if scheme is None:
+        return
+    raise TableError(
+        f"a table at {scheme[0]} is not on this machine. Copy it here, give a DuckDB"
+        " relation that reads it (extensions httpfs, delta, iceberg), or let Spark read"
+        " it (spark:PATH). Nothing was read"
+    )
+
+
+def refuse_lake(path: Path) -> None:
+    """Refuse the folder of a Delta or Iceberg table: its files hold rows that the table
+    no longer has.
+    """
+    logs = (path / "_delta_log", path / "metadata" / "version-hint.text")
+    if any(log.exists() for log in logs):
+        raise TableError(
+            f"{path.name}: is a Delta or Iceberg table, whose files hold deleted rows too."
+            " Give a DuckDB relation of it (delta_scan or iceberg_scan), or let Spark read"
+            " it (spark:TABLE). Nothing was read"
+        )

@@ -30,6 +30,7 @@ from understudy.releases.file import archive
 from understudy.releases.output.batches import report_written
 from understudy.releases.output.database import refuse_existing_table
 from understudy.releases.output.frames import default_kind, to_frame
+from understudy.releases.output.spark import write_spark_table
 from understudy.releases.output.tidy import (
     count_noisy_cells,
     tidy_table_to_frame,
@@ -191,6 +192,8 @@ class Release(PopulationAnswers):
                     " out. Nothing was written."
                 )
             refuse_existing_table(path)
+            if path.system == "spark":
+                return self._write_spark_table(path, rows, seed=seed, given=given)
         rng = seeded_generator(seed)
         drawn = draw_batches(
             self, rows, given or {}, rng, max_batch_rows=partition_rows
@@ -215,6 +218,24 @@ class Release(PopulationAnswers):
                 guard_formulas=guard_formulas,
             )
         return drawn.count
+
+    def _write_spark_table(
+        self,
+        address: DatabaseAddress,
+        rows: int | None,
+        *,
+        seed: int | None,
+        given: Mapping[str, object] | None,
+    ) -> int:
+        """Have Spark's workers draw the rows."""
+        if given:
+            raise Refused(
+                f"{address}: rows with given values are not drawn by Spark. Write a"
+                " .parquet file. Nothing was written."
+            )
+        count = max(self.rows, 0) if rows is None else rows
+        write_spark_table(self.save, _sample_file, address, count, seed)
+        return count
 
     # -- measurements
 
@@ -359,3 +380,8 @@ def to_bytes(release: Release) -> bytes:
 def from_bytes(data: bytes) -> Release:
     """The release in the bytes of a file; see `Release.from_bytes`."""
     return Release.from_bytes(data)
+
+
+def _sample_file(path: str | os.PathLike[str], rows: int, seed: int) -> Any:
+    """Rows of a saved release, as a worker of Spark draws them."""
+    return load_release(path).sample(rows, seed=seed, kind="pyarrow")

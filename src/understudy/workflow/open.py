@@ -13,7 +13,13 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
-from understudy.databases.address import DatabaseAddress, is_address, parse_address
+from understudy.databases.address import (
+    DatabaseAddress,
+    is_address,
+    parse_address,
+    refuse_lake,
+    refuse_remote,
+)
 from understudy.databases.database_table import DatabaseTable
 from understudy.errors import Refused, SchemaError, TableError
 from understudy.notices import Notice, NoticeKind
@@ -36,6 +42,7 @@ from understudy.tables.sources.header import INDEX_NOTE
 from understudy.tables.sources.kind import table_kind
 from understudy.tables.streams.open_connected import open_connected
 from understudy.tables.streams.open_database import open_database
+from understudy.tables.streams.spark import is_spark_frame, open_spark_frame
 from understudy.text import join_first_names
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -50,11 +57,19 @@ class SupportsArrowStream(Protocol):
         """The table as a capsule of the Arrow C stream interface."""
 
 
+class SupportsArrowTable(Protocol):
+    """A table that gives a pyarrow table, as a DataFrame of Spark 4 does."""
+
+    def toArrow(self) -> Any:
+        """The rows as a pyarrow table."""
+
+
 TableLike = (
     str
     | Path
     | Sequence[str | Path]
     | SupportsArrowStream
+    | SupportsArrowTable
     | DatabaseTable
     | DatabaseAddress
     | TableSource
@@ -148,10 +163,16 @@ def find_database(data: object) -> TableSource | None:
     """The table of a database, opened; None where data are something else."""
     if isinstance(data, str) and is_address(data):
         data = parse_address(data)
+    if isinstance(data, str | Path):
+        refuse_remote(str(data))
+        refuse_lake(Path(data))
+        return None
     if isinstance(data, DatabaseAddress):
         return open_database(data)
     if isinstance(data, DatabaseTable):
         return open_connected(data)
+    if is_spark_frame(data):
+        return open_spark_frame(data)
     return None
 
 

@@ -17,7 +17,9 @@ import duckdb
 
 from understudy.databases.address import DatabaseAddress
 from understudy.databases.connection import ask_quietly, connect_database
+from understudy.databases.spark_session import find_spark_session
 from understudy.errors import ReleaseError
+from understudy.releases.output.spark import refuse_existing_spark_table
 from understudy.scratch import Scratch
 
 UNWRITTEN_OUTCOME = "Nothing was written"
@@ -44,6 +46,10 @@ def write_database_table(
 
 def refuse_existing_table(address: DatabaseAddress) -> None:
     """Refuse a database that cannot be reached, and a table that is there already."""
+    if address.system == "spark":
+        session = find_spark_session(address.title, UNWRITTEN_OUTCOME)
+        refuse_existing_spark_table(session, address)
+        return
     if address.path is not None and not address.path.parent.is_dir():
         raise ReleaseError(
             f"{address}: there is no directory {address.path.parent}. Make it first."

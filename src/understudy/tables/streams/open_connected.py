@@ -19,12 +19,8 @@ from understudy.tables.sources.frame import text_of_object
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql import quoting
 from understudy.tables.streams.database_stream import UNREAD_OUTCOME
-from understudy.tables.streams.open_database import (
-    BatchReader,
-    close_quietly,
-    open_stream,
-    read_adbc_header,
-)
+from understudy.tables.streams.open_database import close_quietly, read_adbc_header
+from understudy.tables.streams.open_stream import BatchReader, open_stream
 from understudy.tables.streams.sqlite import select_sqlite_bytes
 from understudy.version import install_command
 

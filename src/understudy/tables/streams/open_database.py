@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,25 +13,20 @@ import duckdb
 from understudy.databases.address import DatabaseAddress
 from understudy.databases.connection import ask_quietly, connect_database
 from understudy.errors import TableError
-from understudy.tables.sources.frame import check_names
 from understudy.tables.sources.open_table import open_table
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql import quoting
-from understudy.tables.sql.engine import Engine
 from understudy.tables.streams.database_stream import (
     UNREAD_OUTCOME,
-    DatabaseStream,
     DuckdbFileStream,
 )
+from understudy.tables.streams.open_stream import BatchReader, open_stream
 from understudy.tables.streams.postgres import (
     begin_postgres_reading,
     query_postgres_columns,
 )
-from understudy.tables.streams.spool import SPOOL_RELATION, ArrowSpool
+from understudy.tables.streams.spark import open_spark_address
 from understudy.tables.streams.sqlite import fetch_sqlite_batches, read_sqlite_names
-
-BatchReader = Callable[[], Iterator[Any]]
-"""Gives the rows of a table as pyarrow tables."""
 
 
 def open_database(address: DatabaseAddress) -> TableSource:
@@ -41,6 +35,8 @@ def open_database(address: DatabaseAddress) -> TableSource:
         raise TableError(f"{address.path}: there is no such file. {UNREAD_OUTCOME}")
     if address.system == "duckdb":
         return _open_duckdb_file(address)
+    if address.system == "spark":
+        return open_spark_address(address)
     connection = connect_database(address)
     cursor = connection.cursor()
     close = partial(close_quietly, cursor, connection)
@@ -101,37 +97,6 @@ def _empty_texts(names: list[str]) -> Any:
     import pyarrow as pa
 
     return pa.table({name: pa.array([], pa.string()) for name in names})
-
-
-def open_stream(
-    read_batches: BatchReader,
-    empty: Any,
-    *,
-    kind: str,
-    title: str,
-    path: Path | None,
-    ledger_path: Path,
-    release: Callable[[], None],
-) -> TableSource:
-    """A table whose rows come as pyarrow tables; `empty` is one without rows."""
-    names = check_names(list(empty.column_names), title)
-    engine = Engine()
-    engine.seal([])
-    spool = ArrowSpool(engine, empty)
-    return TableSource(
-        names=names,
-        types=spool.types,
-        kind=kind,
-        dtypes={},
-        zones=spool.zones,
-        title=title,
-        path=path,
-        ledger_path=ledger_path,
-        engine=engine,
-        _view=SPOOL_RELATION,
-        _stored_types=spool.stored_types,
-        _stream=DatabaseStream(read_batches, spool, title=title, release=release),
-    )
 
 
 def _fetch_batches(cursor: Any, query: str) -> Iterator[Any]:
