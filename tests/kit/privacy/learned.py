@@ -34,6 +34,7 @@ import understudy.curator.context
 import understudy.curator.discovery.bounds
 import understudy.curator.discovery.tree_histogram
 import understudy.curator.discovery.types
+import understudy.curator.discovery.vote_noise
 import understudy.curator.mechanisms.marginals
 import understudy.curator.mechanisms.sparse_histogram
 from kit.curator.contexts import Practice, allowance, no_noise
@@ -138,7 +139,8 @@ def swift() -> Iterator[None]:
         for module, names in (
             (mechanisms.sparse_histogram, ("threshold", "price")),
             (discovery.bounds, ("stand_out_count", "price", "noise_deviation")),
-            (discovery.types, ("price", "noise_deviation")),
+            (discovery.types, ("price",)),
+            (discovery.vote_noise, ("noise_deviation", "noise_half_width")),
             (discovery.tree_histogram, ("price", "noise_deviation")),
             (mechanisms.marginals, ("price",)),
             (understudy.curator.context, ("scale_for",)),
