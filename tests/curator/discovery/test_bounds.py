@@ -14,7 +14,6 @@ from kit.privacy.world import Remembered
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.bounds import (
-    ADJACENT_BIN_SIGMAS,
     FALSE_ALARM_CHANCE,
     MAGNITUDE_EDGES,
     BinPieces,
@@ -22,6 +21,7 @@ from understudy.curator.discovery.bounds import (
     _widen_range,
     learn_bounds,
 )
+from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 from understudy.schema import Integer, Schema
 
 OPEN = Schema(columns=(Integer(name="x"),))

@@ -3,11 +3,11 @@
 import numpy as np
 
 from understudy.curator.discovery.bounds import (
-    ADJACENT_BIN_SIGMAS,
     MAGNITUDE_EDGES,
     _widen_range,
 )
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
+from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 
 EDGES = np.array(MAGNITUDE_EDGES, np.float64)
 SIGMA = 30.0

@@ -32,6 +32,7 @@ from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
+from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS, count_run_bins
 from understudy.noise.tails import tails_of_law
 
 MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
@@ -53,11 +54,6 @@ bounds up to 64 times as wide.
 
 FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
-
-ADJACENT_BIN_SIGMAS = 2.5
-"""Standard deviations by which a run of bins next to those that stand out must exceed
-zero, together, to be taken too.
-"""
 
 MAX_RUN_BINS = 6
 """Bins that are judged together. Amounts beside many zeros spread over so many that
@@ -236,24 +232,9 @@ def _widen_range(
     >>> _widen_range(np.array([0, 9, 5, 40, 3, 3, 3, 3, 0]), 3, 3, 5.0)
     (1, 6)
     """
-    first -= _count_run_bins(counts[:first][::-1], enough)
-    last += _count_run_bins(counts[last + 1 :], enough)
+    first -= count_run_bins(counts[:first][::-1], enough, MAX_RUN_BINS)
+    last += count_run_bins(counts[last + 1 :], enough, MAX_RUN_BINS)
     return first, last
-
-
-def _count_run_bins(counts: NDArray[np.int64], enough: float) -> int:
-    """How many bins to take from the first on, by the shortest runs that hold enough.
-    The noise of a run's sum grows with the root of its length.
-    """
-    taken = 0
-    while taken < len(counts):
-        run = np.cumsum(counts[taken : taken + MAX_RUN_BINS])
-        needed = enough * np.sqrt(np.arange(1, len(run) + 1))
-        holding = np.flatnonzero(run > needed)
-        if holding.size == 0:
-            break
-        taken += int(holding[0]) + 1
-    return taken
 
 
 def _measure_histogram(

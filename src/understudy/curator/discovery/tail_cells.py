@@ -1,6 +1,8 @@
 """The far tails of a descent's cells. Post-processing: no row is read and nothing is
 paid.
 
+Where no tail reaches out, a column ends about where the outermost cells lie that hold
+something: fences there and beyond keep its bins from reaching far beyond.
 The cells of a descent are equally wide: the few that hold values are too wide to show
 how a tail decreases, and the many beyond are noise, which together seem to hold many
 rows. If a smooth law fits both (models/estimates/tail_shape.py), they are cut where the
@@ -30,6 +32,12 @@ FENCE_OCTAVES = 2
 noise of a descent may hide hundreds of rows.
 """
 
+END_FENCE_PARTS = 4
+"""The first bin beyond the end of a column has this part of its width."""
+
+MAX_END_FENCES = 8
+"""Fences beyond the end of a column: the last is thirty times its width away."""
+
 MIN_CELL_VARIANCE = 1e-12
 """Smallest variance of a cell's estimated count: weights divide by it."""
 
@@ -54,21 +62,38 @@ def shape_tails(tree: CountTree, most_fences: int) -> ShapedCells:
     ([0, 1, 2, 3, 4, 8, 16, 32, 44], (4, 16))
     """
     cells = tree.join_weak_cells()
-    upper = _shape_upper_tail(tree.smooth(), cells)
-    lower = _shape_upper_tail(_mirror_cells(upper.leaves), _mirror_cells(cells))
-    mirrored = tuple(-fence for fence in reversed(lower.fences[:most_fences]))
-    return ShapedCells(
-        _mirror_cells(lower.leaves), (*mirrored, *upper.fences[:most_fences])
+    low, high = tree.find_support()
+    upper = _shape_upper_tail(tree.smooth(), cells, most_fences, (low, high))
+    lower = _shape_upper_tail(
+        _mirror_cells(upper.leaves), _mirror_cells(cells), most_fences, (-high, -low)
     )
+    mirrored = tuple(-fence for fence in reversed(lower.fences))
+    return ShapedCells(_mirror_cells(lower.leaves), (*mirrored, *upper.fences))
 
 
-def _shape_upper_tail(smooth: TreeLeaves, cells: TreeLeaves) -> ShapedCells:
+def _shape_upper_tail(
+    smooth: TreeLeaves, cells: TreeLeaves, most_fences: int, support: tuple[int, int]
+) -> ShapedCells:
     tail = fit_upper_tail(cells.edges.astype(np.float64), cells.counts, cells.variance)
     if tail is None:
-        return ShapedCells(smooth)
+        return ShapedCells(smooth, _end_fences(support, int(smooth.edges[-1])))
     leaves = _spread_by_law(smooth, cells, tail)
     beyond = leaves.edges[leaves.edges >= cells.edges[tail.first]]
-    return ShapedCells(leaves, tuple(beyond[:-1:FENCE_OCTAVES].tolist()))
+    fences = beyond[:-1:FENCE_OCTAVES][:most_fences]
+    return ShapedCells(leaves, tuple(fences.tolist()))
+
+
+def _end_fences(support: tuple[int, int], last: int) -> tuple[int, ...]:
+    """Where values seem to end, and beyond it at distances that double: what a descent
+    does not show may lie there, and must not be spread over all of it.
+
+    >>> _end_fences((20, 60), 121)
+    (60, 70, 90)
+    """
+    low, end = support
+    unit = max((end - low) // END_FENCE_PARTS, 1)
+    places = [end + unit * (2**k - 1) for k in range(MAX_END_FENCES)]
+    return tuple(place for place in places if place < last)
 
 
 def _spread_by_law(

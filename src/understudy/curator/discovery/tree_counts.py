@@ -18,6 +18,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.models.estimates.support import find_supported_bins
 from understudy.models.estimates.tail_shape import STANDING_BIN_SIGMAS
 
 UNEVEN_RUN_SIGMAS = 3.0
@@ -131,6 +132,27 @@ class CountTree:
             gap = (joined[depth - 1] - sums)[parent]
             joined[depth] = joined[depth] + gap * spread[depth] / errors[parent]
         return joined, spread
+
+    def find_support(self) -> tuple[int, int]:
+        """The edges between which values lie, as far as the counts show."""
+        return self._find_end(forward=True), self._find_end(forward=False)
+
+    def _find_end(self, *, forward: bool) -> int:
+        """The edge at which values begin or end: that of the outermost cell that holds
+        something, then of the outermost of its parts, level by level.
+        """
+        noise = sqrt(self.variance)
+        parts = range(len(self.levels[0].starts))
+        for depth, level in enumerate(self.levels):
+            counts = level.counts[parts.start : parts.stop].astype(np.float64)
+            held = np.flatnonzero(find_supported_bins(counts, noise))
+            outermost = parts[int(held[0 if forward else -1])]
+            edges = level.starts if forward else level.ends
+            edge = int(edges[outermost])
+            parts = self._children[depth].get(outermost, range(0))
+            if not parts:
+                break
+        return edge
 
     def leaves(self) -> TreeLeaves:
         """The finest cells."""

@@ -9,6 +9,7 @@ of minus infinity from the start.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Question, Term
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
 from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.estimates.support import find_supported_codes
 from understudy.models.fitting.closed_form import (
     direct_marginals,
     direct_potentials,
@@ -35,7 +37,7 @@ from understudy.models.fitting.constants import (
 from understudy.models.fitting.marginal_strength import independent_counts
 from understudy.models.fitting.one_way_prior import denoise_one_ways
 from understudy.models.tree_potentials import with_zeros
-from understudy.schema import Schema
+from understudy.schema import Lattice, Schema
 
 Potentials = dict[Clique, Array]
 
@@ -147,9 +149,8 @@ def denoise_columns(
         mean_variance = max(float(variance.mean()), MIN_TERM_VARIANCE)
         maps = (Identity(variance.size),)
         term = Term((name,), maps, pooled.marginal((name,)), mean_variance)
-        possible = _possible_codes(schema, name, variance.size)
         tails[name] = estimate_tails(schema, name, term.values, variance)
-        is_body = possible * (tails[name] == 0)
+        is_body = _possible_codes(schema, name, term) * (tails[name] == 0)
         body_total = max(total - float(tails[name].sum()), 0.0)
         known[name] = term, body_total / is_body.sum() * is_body
     rest = [
@@ -164,12 +165,21 @@ def denoise_columns(
     return [*denoised, *rest]
 
 
-def _possible_codes(schema: Schema, name: str, size: int) -> Array:
-    """One for every code that may occur; for all of them if none may."""
+def _possible_codes(schema: Schema, name: str, term: Term) -> Array:
+    """One for every code that may occur and does by its counts; for all of them if none
+    may.
+    """
     zeros = schema.zeros((name,))
-    if zeros is None or zeros.all():
-        return np.ones(size)
-    return np.where(zeros, 0.0, 1.0)
+    if zeros is not None:
+        return np.ones(zeros.size) if zeros.all() else np.where(zeros, 0.0, 1.0)
+    codec = schema.codecs[name]
+    supported = find_supported_codes(
+        term.values,
+        math.sqrt(term.variance),
+        bins=len(codec.bins),
+        is_ordered=isinstance(codec.column, Lattice),
+    )
+    return supported.astype(np.float64)
 
 
 def column_counts(
