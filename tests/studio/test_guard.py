@@ -413,6 +413,17 @@ def test_what_cannot_be_read_is_refused_in_one_line(place: Place, body: bytes) -
     assert set(json.loads(answer)) == {"error"}
 
 
+def test_a_plan_takes_a_workload_and_refuses_a_wrong_one(place: Place) -> None:
+    body = {"table": "people.csv", "synthesizer": "independent", "workload": "pairs"}
+    status, _, answer = post(place, "/api/plan", json.dumps(body).encode())
+    assert status == 200, answer
+    assert json.loads(answer)["intervals"] == []
+    wrong = json.dumps(body | {"workload": "model=nobody~nothing"}).encode()
+    status, _, answer = post(place, "/api/plan", wrong)
+    assert status == 400
+    assert "takes no part" in json.loads(answer)["error"]
+
+
 def test_every_answer_carries_the_policy(place: Place) -> None:
     for path, cookie in (
         ("/", place.session),

@@ -218,3 +218,16 @@ def test_a_table_too_small_to_learn_from_stops_with_the_reason(tmp_path):
     assert job.state == "failed"
     assert "too small to learn its 20 open columns" in job.message
     assert "Counting the rows cost ε = 0.02" in job.message
+
+
+def test_a_run_is_good_at_what_the_page_says(tmp_path: Path) -> None:
+    job = job_of(tmp_path, workload=("columns", "pairs"), look=False)
+    job.run()
+    assert job.state == "done", job.message
+    assert job.release is not None
+    assert job.release.options["workload"] == "columns; pairs"
+    (tmp_path / "wrong").mkdir()
+    wrong = job_of(tmp_path / "wrong", workload=("model=nothing",), look=False)
+    wrong.run()
+    assert wrong.state == "failed"
+    assert "Nothing was spent" in wrong.message
