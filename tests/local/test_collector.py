@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kit.local.plans import LETTERS, small_plan
+from kit.local.plans import LETTERS, inputs_of, small_plan
 from understudy.errors import Refused
 from understudy.local.collector import Collector, simulate_reports
 from understudy_client import HASH_PRIME
@@ -55,6 +57,38 @@ def test_nothing_is_estimated_from_nothing() -> None:
         Collector(small_plan("krr")).estimate()
     with pytest.raises(Refused, match="between 0 and 1"):
         Collector(small_plan("krr")).estimate(level=95)
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["krr", "oue", "olh", "hadamard", "cms", "hcms", "duchi"]
+)
+def test_counts_that_contradict_their_reports_are_refused(
+    mechanism: str, tmp_path: Path
+) -> None:
+    plan = small_plan(mechanism)
+    collector = Collector(plan)
+    collector.add(simulate_reports(plan, inputs_of(plan)))
+    path = tmp_path / "counts.json"
+    collector.save(path)
+    Collector.load(path)
+    good = json.loads(path.read_text())
+    for change in (
+        {"reports": -1},
+        {"reports": 0},
+        {"counts": [-1 for _ in good["counts"]]},
+        {"counts": [10**6 for _ in good["counts"]]},
+        {"counts": [*good["counts"], 0]},
+        {"counts": ["x" for _ in good["counts"]]},
+    ):
+        path.write_text(json.dumps({**good, **change}))
+        with pytest.raises(Refused, match=r"counts\.json"):
+            Collector.load(path)
+
+
+def test_a_plan_whose_counts_fit_no_memory_is_refused() -> None:
+    plan = replace(small_plan("cms"), sizes={"rows": 1 << 20, "width": 1 << 20})
+    with pytest.raises(Refused, match="smaller width"):
+        Collector(plan)
 
 
 def test_a_damaged_file_of_counts_is_named(tmp_path: Path) -> None:

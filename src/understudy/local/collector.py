@@ -17,6 +17,7 @@ from understudy.atomic import write_file_atomically
 from understudy.errors import Refused
 from understudy.local.counting import (
     Counts,
+    check_counts,
     count_batch,
     count_shape,
     transform_hadamard,
@@ -184,6 +185,7 @@ class Collector:
             collector._counts = counts.reshape(collector._counts.shape)
             collector.reports = int(document["reports"])
             collector.refused = int(document["refused"])
+            check_counts(collector.plan, collector._counts, collector.reports)
         except (OSError, ValueError, KeyError, TypeError, OverflowError):
             raise Refused(
                 f"{path}: is no file of counts of a local collection"

@@ -11,23 +11,46 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import Refused
 from understudy.local.reports import Integers, ReportBatch, ReportShape
 from understudy_client import HASH_PRIME, CollectionPlan
 
 Counts = NDArray[np.int64]
+
+MAX_COUNT_CELLS = 1 << 27
+"""Cells of a table of counts: one gigabyte."""
 
 HASH_BLOCK_REPORTS = 1 << 15
 """Reports hashed at once: their intermediate results stay in the processor's cache."""
 
 
 def count_shape(plan: CollectionPlan, shape: ReportShape) -> tuple[int, ...]:
-    """The shape of a plan's table of counts."""
+    """The shape of a plan's table of counts; refuses one that fits no memory."""
+    sizes = shape.limits
     if plan.mechanism == "olh":
-        return (len(plan.values),)
-    if shape.width:
+        sizes = (len(plan.values),)
+    elif shape.width:
         # One more cell in each row: how many reports it has.
-        return (prod(shape.limits), shape.width + 1)
-    return shape.limits
+        sizes = (prod(shape.limits), shape.width + 1)
+    if prod(sizes) > MAX_COUNT_CELLS:
+        raise Refused(
+            f"the plan of {plan.topic} needs {prod(sizes):,} counts, more than"
+            f" {MAX_COUNT_CELLS:,}. Plan fewer rows or a smaller width"
+        )
+    return sizes
+
+
+def check_counts(plan: CollectionPlan, counts: Counts, reports: int) -> None:
+    """Refuse counts that no reports can have."""
+    if plan.mechanism == "olh":
+        agree = not counts.size or int(counts.max()) <= reports
+    elif counts.ndim == 2 and plan.mechanism != "hadamard":
+        agree = int(counts[:, -1].sum()) == reports
+        agree = agree and bool(np.all(counts <= counts[:, -1:]))
+    else:
+        agree = int(counts.sum()) == reports
+    if not agree or reports < 0 or bool(np.any(counts < 0)):
+        raise ValueError("counts and number of reports contradict each other")
 
 
 def count_batch(plan: CollectionPlan, shape: ReportShape, batch: ReportBatch) -> Counts:
