@@ -47,6 +47,7 @@ NAVIGATION = {
         "serve",
         "inference",
         "masking",
+        "masking-survey",
         "census",
         "report",
         "reading",

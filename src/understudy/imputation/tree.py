@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
@@ -67,9 +68,12 @@ class DonorTree:
         """A tree grown on a bootstrap sample of the rows."""
         return self._grow(rng.integers(len(self.y), size=len(self.y)))
 
-    def grow(self) -> DonorTree:
-        """The tree of all rows."""
-        return self._grow(np.arange(len(self.y)))
+    @cached_property
+    def _grown(self) -> DonorTree:
+        """The tree itself, or that of all rows: grown when it is drawn from, since
+        drawn parameters grow another one.
+        """
+        return self if self.tree is not None else self._grow(np.arange(len(self.y)))
 
     def _grow(self, rows: NDArray[np.int64]) -> DonorTree:
         sklearn = import_sklearn()
@@ -95,8 +99,12 @@ class DonorTree:
 
     def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[np.generic]:
         """One donor for each row of predictors."""
-        tree = self.tree
-        leaf = tree.tree_.apply(x.astype(np.float32))  # type: ignore[attr-defined]
+        return self._grown._draw_donors(x, rng)
+
+    def _draw_donors(
+        self, x: NDArray[np.float64], rng: Generator
+    ) -> NDArray[np.generic]:
+        leaf = self.tree.tree_.apply(x.astype(np.float32))  # type: ignore[attr-defined]
         chosen = rng.integers(self.counts[leaf])
         drawn: NDArray[np.generic] = self.donors[self.starts[leaf] + chosen]
         if self.is_number and self.leaves.smooth:
@@ -133,7 +141,7 @@ def fit_tree(
     leaves: DonorLeaves = DEFAULT_LEAVES,
 ) -> DonorTree:
     """The tree of a column given its predictors."""
-    return DonorTree(leaves=leaves, is_number=is_number, y=y, x=x).grow()
+    return DonorTree(leaves=leaves, is_number=is_number, y=y, x=x)
 
 
 @dataclass(frozen=True, eq=False)
