@@ -69,7 +69,7 @@ class DonorTree:
         return self._grow(rng.integers(len(self.y), size=len(self.y)))
 
     @cached_property
-    def _grown(self) -> DonorTree:
+    def _whole_tree(self) -> DonorTree:
         """The tree itself, or that of all rows: grown when it is drawn from, since
         drawn parameters grow another one.
         """
@@ -99,7 +99,7 @@ class DonorTree:
 
     def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[np.generic]:
         """One donor for each row of predictors."""
-        return self._grown._draw_donors(x, rng)
+        return self._whole_tree._draw_donors(x, rng)
 
     def _draw_donors(
         self, x: NDArray[np.float64], rng: Generator
