@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
+import polars as pl
 import pytest
 
 from kit.curator.listed import Listed
+from kit.queries.noiseless import table_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.questions import ExactStatistics
 from understudy.queries import (
@@ -21,6 +23,7 @@ from understudy.queries import (
     share,
     stddev,
     total,
+    variance,
 )
 from understudy.queries.plan import QueryPlan, plan_query
 from understudy.schema import Schema
@@ -169,3 +172,17 @@ def test_brute_force_notices_bounds_that_are_ignored() -> None:
     )
     ((l1, _),) = largest_moves(wide, Neighbours.ADD_REMOVE, 1)
     assert l1 > honest.l1
+
+
+@pytest.mark.parametrize("bound", [2**30, 2**31, 2**32, 2**42])
+def test_sums_of_wide_numbers_are_exact(bound: int) -> None:
+    """Squares from 2⁶⁰ to 2⁸⁴, below and beyond what 64 bits multiply out."""
+    schema = Schema.parse(
+        f"columns:\n  x: {{type: integer, min: {-bound}, max: {bound}, nullable: false}}"
+    )
+    values = [bound, bound - 1, -bound, 7, bound] * 3
+    rows = pl.DataFrame({"x": values})
+    plan = plan_query(variance("x"), schema)
+    exact = ExactStatistics(table_of(rows, schema), plan)
+    found = [exact.by_group(place)[0] for place in range(len(plan.statistics))]
+    assert found == [len(values), sum(values), sum(x * x for x in values)]

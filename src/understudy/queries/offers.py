@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -169,6 +170,7 @@ def question_digest(
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
+@lru_cache(maxsize=256)
 def amount_for_epsilon(budget: Budget, accounting: Accounting) -> Fraction:
     """What a question that is (ε, δ)-private by itself costs in a run's accounting."""
     if accounting is Accounting.PURE:

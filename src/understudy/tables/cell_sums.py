@@ -20,6 +20,9 @@ from understudy.tables.reading.grid import WholeGrid
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql.let_columns import QueryLayers
 
+MAX_NARROW_TERM = 2**62
+"""Largest contribution of a row that is multiplied out in 64 bits: half of what fits."""
+
 
 class CellSumQuery:
     """The query in the making."""
@@ -125,17 +128,30 @@ class CellSumQuery:
         )
 
     def _sum_sql(self, statistic: Statistic, indices: Mapping[str, str]) -> str:
-        terms = [_factor_sql(factor, indices) for factor in statistic.factors]
-        product = " * ".join(terms) or "1"
         present = [f"{indices[name]} IS NOT NULL" for name in statistic.value_columns]
-        if not present and not terms:
+        if not present and not statistic.factors:
             return "count(*)"
-        term = f"CASE WHEN {' AND '.join(present)} THEN {product} ELSE 0 END"
-        return f"COALESCE(sum(CAST({term} AS HUGEINT)), 0)"
+        if not statistic.factors:
+            return f"count(CASE WHEN {' AND '.join(present)} THEN 1 END)"
+        # A sum of BIGINT has 128 bits; only terms beyond 64 need them from the start.
+        kind = "HUGEINT" if _largest_term(statistic) > MAX_NARROW_TERM else "BIGINT"
+        terms = [_factor_sql(factor, indices, kind) for factor in statistic.factors]
+        term = f"CASE WHEN {' AND '.join(present)} THEN {' * '.join(terms)} ELSE 0 END"
+        return f"COALESCE(sum(CAST({term} AS {kind})), 0)"
 
 
-def _factor_sql(factor: ColumnFactor, indices: Mapping[str, str]) -> str:
-    index = f"CAST({indices[factor.column]} AS HUGEINT)"
+def _largest_term(statistic: Statistic) -> int:
+    """What one row adds at most, and each factor of it alone."""
+    largest = 1
+    for factor in statistic.factors:
+        ends = factor.low, factor.high, factor.origin
+        spread = max(max(ends) - min(ends), *(abs(end) for end in ends), 1)
+        largest *= spread**factor.power
+    return largest
+
+
+def _factor_sql(factor: ColumnFactor, indices: Mapping[str, str], kind: str) -> str:
+    index = f"CAST({indices[factor.column]} AS {kind})"
     clipped = f"(LEAST(GREATEST({index}, {factor.low}), {factor.high})"
     term = f"{clipped} - ({factor.origin}))"
     return " * ".join([term] * factor.power)
