@@ -22,10 +22,11 @@ START_SECONDS = 60.0
 
 
 class PostgresServer:
-    """Where a server listens."""
+    """Where a server listens, and its process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, process: int) -> None:
         self.folder = folder
+        self.process = process
 
     @property
     def location(self) -> str:
@@ -82,7 +83,7 @@ def run_postgres() -> Iterator[PostgresServer]:
         serve += ["-c", option]
     server = subprocess.Popen(serve, cwd=folder, stderr=subprocess.DEVNULL, **user)
     try:
-        running = PostgresServer(folder)
+        running = PostgresServer(folder, server.pid)
         _await_server(running)
         yield running
     finally:
