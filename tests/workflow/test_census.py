@@ -96,6 +96,35 @@ def test_a_run_that_is_resumed_says_the_same_at_no_new_cost(census_files):
         assert [e.kind for e in ledger.entries()].count("reserve") == 1
 
 
+def test_a_person_with_several_rows_is_protected_whole(tmp_path):
+    """Noise is twice as wide for two rows a person, and the third row is left out."""
+    people, schema = tmp_path / "people.csv", tmp_path / "people.yaml"
+    people.write_text("who,state,sex\n" + "1,n,f\n" * 3 + "2,s,m\n")
+    schema.write_text(
+        "unit: {id: who, max_rows: 2}\n"
+        "columns:\n"
+        "  who: identifier\n"
+        "  state: {type: categorical, values: [n, s], nullable: false}\n"
+        "  sex: {type: categorical, values: [f, m], nullable: false}\n"
+        "census: {hierarchy: {columns: [state]}}\n"
+    )
+    release = us.census(people, schema, rho=1)
+    errors = us.plan_census(schema, rho=1)
+    assert [m.scale for m in release.measurements] == [4.0] * 4
+    assert [e.noise_sd for e in errors] == pytest.approx([4.0] * 4)
+    assert release.guarantee.max_rows == 2
+    assert release.guarantee.invariants == ()
+
+
+@pytest.mark.parametrize("method", ["gls", "topdown"])
+def test_a_country_without_people_is_released(census_files, method):
+    people, schema = census_files
+    people.write_text("state,county,age,kind\n")
+    release = us.census(people, schema, rho=1, method=method)
+    assert release.counts("state").tolist() == [0, 0]
+    assert len(release.microdata()["age"]) == 0
+
+
 KILLED = """
 import os, signal, sys
 from understudy.curator.mechanisms import geounits
