@@ -78,6 +78,9 @@ PEERS = {
     "datasynthesizer": Peer(
         (("DataSynthesizer==0.1.13", "numpy<2", "pandas<3"),), ("network",)
     ),
+    # Questions and no tables: benchmarks/answers.py alone runs these two.
+    "smartnoise-sql": Peer((("smartnoise-sql==1.0.10", "pyarrow"),), ()),
+    "opendp": Peer((("opendp[polars]==0.16.0",),), ()),
     # Not private: benchmarks/strangers.py alone runs it, as a yardstick of looks.
     "sdv": Peer((("torch==2.13.0+cpu",), ("sdv==2.0.0", "torch==2.13.0+cpu")), ()),
 }

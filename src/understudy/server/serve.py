@@ -42,6 +42,8 @@ def serve_questions(
     release: Release | None = None,
     budget: Number | None = None,
     delta: Number | None = None,
+    accounting: str | None = None,
+    private_keys: bool = False,
     anchor: str | None = None,
     requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE,
 ) -> None:
@@ -67,6 +69,8 @@ def serve_questions(
             ledger=ledger,
             budget=budget,
             delta=delta,
+            accounting=accounting,
+            private_keys=private_keys,
             neighbours=account.neighbours,
             release=release,
         ) as questions,

@@ -60,7 +60,10 @@ class QuestionService:
         # Rows are counted for one question at a time, whoever asks.
         self._counting = threading.Lock()
         self._practice = PracticeTable(
-            session.schema, budget=session.budget, neighbours=ledger.neighbours
+            session.schema,
+            budget=session.budget,
+            accounting=session.accounting,
+            neighbours=ledger.neighbours,
         )
         # Made-up rows have a turn of their own: nobody who tries delays an answer.
         self._practicing = threading.Lock()

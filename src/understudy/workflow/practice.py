@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from understudy.accounting.budget import Budget, Number
-from understudy.accounting.cost import Cost
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.curator.questions import QuestionCurator
@@ -40,15 +40,22 @@ PRACTICE_BASIS = "made-up rows: the numbers mean nothing"
 
 
 class PracticeTable:
-    """Made-up rows of a schema, and questions to them. `budget` is that of the run that
-    real questions would be charged to: it decides the law of the noise.
+    """Made-up rows of a schema, and questions to them. `budget` and `accounting` are
+    those of the run that real questions would be charged to: they decide the law and
+    the scale of the noise.
     """
 
     def __init__(
-        self, schema: Schema, *, budget: Budget, neighbours: Neighbours
+        self,
+        schema: Schema,
+        *,
+        budget: Budget,
+        accounting: Accounting,
+        neighbours: Neighbours,
     ) -> None:
         self._schema = schema
         self._budget = budget
+        self._accounting = accounting
         self._neighbours = neighbours
         self._source = make_practice_rows(schema)
 
@@ -63,12 +70,13 @@ class PracticeTable:
         would have. Its numbers are about nobody.
         """
         plan = plan_question(question, self._schema)
+        kind = self._accounting
         offer = offer_answer(
             plan,
             neighbours=self._neighbours,
-            accounting=self._budget.accounting,
+            accounting=kind,
             within=within,
-            amount=read_amount_asked(within, epsilon, self._budget),
+            amount=read_amount_asked(within, epsilon, self._budget, kind),
         )
         table = Table(self._source, self._schema)
         measured = QuestionCurator(table=table, run=_FreeRun()).answer(offer)
@@ -155,7 +163,10 @@ def try_question(
     """
     relation = member_of(Neighbours, neighbours, "neighbour relation")
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
-    table = PracticeTable(known, budget=parse_budget(1, delta), neighbours=relation)
+    budget = parse_budget(1, delta)
+    table = PracticeTable(
+        known, budget=budget, accounting=budget.accounting, neighbours=relation
+    )
     try:
         return table.ask(question, within=within, epsilon=epsilon)
     finally:

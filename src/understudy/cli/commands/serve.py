@@ -23,6 +23,8 @@ from understudy.cli.terminal.stop import explain_interruption
 @options.answering_release
 @options.questions_budget
 @options.delta
+@options.accounting
+@options.private_keys
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -67,6 +69,8 @@ def serve(
     release: Path | None,
     budget: str | None,
     delta: str | None,
+    accounting: str | None,
+    private_keys: bool,
     host: str,
     port: int,
     socket_path: Path | None,
@@ -107,6 +111,8 @@ def serve(
             release=None if release is None else load_release(release),
             budget=budget,
             delta=delta,
+            accounting=accounting,
+            private_keys=private_keys,
             anchor=anchor,
             requests_per_minute=rate,
         )
