@@ -36,6 +36,7 @@ class RecordRisks:
 
     def write(self, path: str | Path) -> None:
         """Write the list as CSV, the most exposed first; only its owner can read it."""
+        # lexsort sorts by its last key first: found for certain, then by chance.
         order = np.lexsort((-self.chances, ~self.found))
         with (
             write_file_atomically(Path(path), private=True) as draft,

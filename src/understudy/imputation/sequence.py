@@ -82,6 +82,7 @@ class SampleModel:
 
     def draw_parameters(self, rng: Generator) -> SampleModel:
         """The values of a bootstrap sample."""
+        # A bootstrap approximates a draw of the distribution from its posterior.
         return SampleModel(rng.choice(self.values, len(self.values)))
 
     def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[Any]:
@@ -161,6 +162,7 @@ def plan_columns(
             name, numbers if is_number else _label_method(schema[name], labels)
         )
         _check_method(name, how, is_number=is_number)
+        # Columns replaced later still hold original values when this one is drawn.
         known = [*kept, *replaced[:place]]
         wanted = chosen.pop(name, known)
         _check_predictors(name, wanted, known)
@@ -238,6 +240,7 @@ def fit_part(
     leaves: DonorLeaves,
 ) -> FittedPart:
     """One model with its predictors, by the method that fits what is modelled."""
+    # A regression on a constant response is singular.
     is_constant = not len(y) or bool((y == y[0]).all())
     if plan.method == "sample" or not plan.predictors or is_constant:
         return FittedPart(SampleModel(y), Design(()))
@@ -273,6 +276,7 @@ def draw_copy(
     """
     copy = real
     for column in fitted:
+        # With fixed parameters, the spread between copies would lack their uncertainty.
         drawn = column.draw_parameters(rng) if proper else column
         copy = drawn.replace_in(copy, rng)
     return copy
@@ -281,6 +285,7 @@ def draw_copy(
 def _round_to_lattice(values: NDArray[Any], column: Lattice) -> NDArray[np.int64]:
     assert column.low is not None
     assert column.high is not None
+    # A normal draw has no bounds, but the schema has.
     clipped = np.clip(values.astype(np.float64), column.low, column.high)
     return np.rint(clipped).astype(np.int64)
 

@@ -75,6 +75,7 @@ class MeasuredSetting:
     @property
     def utility_rank(self) -> tuple[float, float]:
         """Sorts the more useful setting first."""
+        # A larger overlap is better and a larger U_p is worse: hence one sign.
         return -(self.overlap or 0.0), self.propensity
 
     def to_dict(self) -> dict[str, object]:
@@ -207,12 +208,15 @@ class SettingMeter:
         self._formulas = formulas
         self._radii = match_radii(original.schema, columns, radius)
         self._targets = QuasiIdentifiers.of(original, columns)
+        # Fitted first: a formula that does not fit is refused before any copy is drawn.
         self._fits = self._fit_formulas(original)
 
     def measure(
         self, table: MaskedTable, copies: Sequence[int]
     ) -> list[MeasuredSetting]:
         """A masked table at several numbers of copies, at most as many as it has."""
+        # Each copy is drawn once and kept only as figures: M copies may not fit into
+        # memory, and settings with fewer copies use the first ones.
         looked_at = [self._look_at(table.draw(i)) for i in range(max(copies))]
         return [self._sum_up(table, looked_at[:count]) for count in copies]
 
@@ -235,6 +239,8 @@ class SettingMeter:
     def _measure_propensity(self, copy: Records) -> float:
         """U_p of a copy. Kept columns enter too: relations with them count."""
         design = Design.of(list(copy.codes), self._original, copy)
+        # One design for both tables, since a level that only one of them has must have
+        # a column in both.
         matrix = np.vstack([design.matrix(self._original), design.matrix(copy)])
         is_synthetic = np.repeat([False, True], [self._original.rows, copy.rows])
         return logistic_propensity(matrix, is_synthetic).pmse
@@ -244,6 +250,8 @@ class SettingMeter:
     ) -> MeasuredSetting:
         quasi = [one.quasi for one in looked_at]
         found = match_targets(self._targets, quasi, self._radii)
+        # An intruder may match each copy, or average the copies first, which removes
+        # much of the randomness of a draw: the risk counts both.
         joint = match_targets(self._targets, [average_copies(quasi)], self._radii)
         parts = self._compare_estimates(table, looked_at)
         overlaps = np.array([part.value for part in parts], dtype=np.float64)
@@ -266,6 +274,8 @@ class SettingMeter:
         """The coefficients of all formulas that both sides have."""
         parts: list[FindingPart] = []
         for place, original in enumerate(self._fits):
+            # The rule belongs to how the copies were made: another gives wrong
+            # variances.
             combined = combine_copies(
                 [one.fits[place] for one in looked_at], table.rule
             )

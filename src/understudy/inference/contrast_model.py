@@ -85,6 +85,7 @@ class ContrastModel:
         # Measured contrasts follow the assumed ones, as what was measured stays as it is.
         shared = moved[:, is_assumed]
         block = self.covariance[np.ix_(is_assumed, is_assumed)]
+        # The variance that a regression on the assumed contrasts explains: c' B⁻¹ c.
         explained = (shared * np.linalg.solve(block, shared.T).T).sum(axis=1)
         return np.asarray(explained / np.maximum(total, np.finfo(float).tiny))
 
@@ -101,6 +102,7 @@ class ContrastModel:
 
     def _slope_of(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
         mean = self.shares @ self.found.matrix
+        # dp = p · (T − E T) dλ: shares sum to one, so they cannot all rise.
         slope: NDArray[np.float64] = (influence * self.shares[:, None]).T @ (
             self.found.matrix - mean
         )
@@ -117,6 +119,7 @@ class ContrastModel:
         weight = 0.0 if self.is_census else self.rows
         spread = weight * _spread_of(self.found, self.shares) + self.found.noise
         is_measured = ~self.found.is_assumed
+        # Assumed contrasts have no observation that could be drawn again.
         root = np.linalg.cholesky(spread[np.ix_(is_measured, is_measured)])
         expected = self.rows * (self.shares @ self.found.matrix)
         expected[is_measured] += root @ rng.standard_normal(len(root))
@@ -154,6 +157,7 @@ def fit_contrasts(
     schema = pooled.schema
     shape = schema.sizes(columns)
     refuse_large_formula(schema, columns)
+    # A noisy total may be negative, but a covariance needs a positive number of rows.
     rows = max(pooled.total, 1.0)
     found = collect_contrasts(pooled, columns, assumed, assumed_deviation, rows)
     possible = _possible_cells(schema, columns, shape)
@@ -170,6 +174,7 @@ def fit_contrasts(
         found=found,
         possible=possible,
         rates=rates,
+        # Rounding leaves the inverse slightly asymmetric.
         covariance=(covariance + covariance.T) / 2,
         rows=rows,
         is_census=is_census,
@@ -229,11 +234,13 @@ def _climb_step(
         return float(miss @ cho_solve(factor, miss)) + prior
 
     here = distance(rates)
+    # A full step overshoots where a share is near 0 and its logarithm is steep.
     for halving in range(MAX_STEP_HALVINGS):
         tried = rates + step / 2**halving
         if distance(tried) < here:
             length = math.sqrt(max(float(step @ information @ step), 0.0)) / 2**halving
             return np.asarray(tried), length
+    # No shorter step is better: this is the mode, up to rounding.
     return rates, 0.0
 
 
@@ -250,6 +257,7 @@ def _shares_of(
     found: ObservedContrasts, rates: NDArray[np.float64], possible: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     logs = np.where(possible, found.matrix @ rates, -np.inf)
+    # The largest is subtracted so that exp cannot overflow.
     weights = np.exp(logs - logs.max())
     shares: NDArray[np.float64] = weights / weights.sum()
     return shares
@@ -276,8 +284,10 @@ def _weigh_miss(
     slope = _spread_of(found, shares)
     factor = cho_factor(weight * slope + found.noise, lower=True)
     miss = found.observed - rows * (shares @ found.matrix)
+    # One factorisation serves both right-hand sides.
     solved = cho_solve(factor, np.column_stack([miss, rows * slope]))
     information = rows * slope @ solved[:, 1:]
+    # The prior keeps the matrix regular where noise drowns a contrast.
     information[np.diag_indices_from(information)] += found.prior_precision
     pull = rows * slope @ solved[:, 0] - found.prior_precision * (
         rates - found.prior_mean

@@ -69,6 +69,7 @@ def collect_contrasts(
 ) -> ObservedContrasts:
     """The contrasts of all sets of up to three columns that were measured or assumed."""
     schema = pooled.schema
+    # A column with one code has no contrast, so no set with it has one either.
     sets = [
         tau
         for order in range(1, 4)
@@ -89,6 +90,7 @@ def collect_contrasts(
             noises.append(own @ pooled.part_covariance(tau) @ own.T)
             deviation = PRIOR_DEVIATIONS[len(tau)]
         else:
+            # Nothing was observed: the variance is so large that only the prior counts.
             observed.append(np.zeros(len(own)))
             noises.append(np.eye(len(own)) * UNOBSERVED_VARIANCE_FACTOR * rows**2)
             deviation = assumed_deviation
@@ -130,6 +132,7 @@ class _ContrastBases:
         """
         sizes = schema.column_sizes
         cells = math.prod(sizes[name] for name in columns)
+        # Helmert rows are orthonormal and sum to 0; the factor makes the mean square 1.
         alone = {
             name: helmert(sizes[name]) * math.sqrt(sizes[name]) for name in columns
         }
@@ -153,6 +156,8 @@ class _ContrastBases:
     def over_set(self, tau: Clique) -> NDArray[np.float64]:
         """The contrasts of a set on its own cells."""
         bases = self.alone if len(tau) == 1 else self.joint
+        # A product of contrasts sums to 0 along every axis, so it is orthogonal to all
+        # that smaller sets say.
         return _join_bases(bases[name] for name in tau)
 
     def over_cells(self, tau: Clique) -> NDArray[np.float64]:
@@ -182,11 +187,13 @@ def _polynomial_basis(schema: Schema, name: str) -> NDArray[np.float64]:
     """
     codec = schema.codecs[name]
     full = helmert(codec.size) * math.sqrt(codec.size)
+    # Labels have no distances, so there is no polynomial of them.
     if not isinstance(schema[name], Lattice):
         return np.asarray(full)
     is_value = np.asarray(codec.is_value, np.bool_)
     middle = np.zeros(codec.size)
     middle[is_value] = (codec.first_indices + codec.last_indices)[is_value] / 2.0
+    # Powers of raw values differ by orders of magnitude and would lose digits in QR.
     scaled = middle / max(float(np.abs(middle).max()), 1.0)
     powers = [
         np.where(is_value, scaled**k, 0.0) for k in range(MAX_POLYNOMIAL_DEGREE + 1)

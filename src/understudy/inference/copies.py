@@ -131,6 +131,7 @@ def digest_file(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         digest = sha256()
+        # In blocks: a copy may be larger than memory.
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
@@ -138,6 +139,7 @@ def digest_file(path: Path) -> str:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / COPIES_MANIFEST_NAME
+    # The size first: a huge file must not be read only to be refused.
     if not path.is_file() or path.stat().st_size > MAX_MANIFEST_BYTES:
         raise ReleaseError(
             f"{folder}: holds no {COPIES_MANIFEST_NAME}. Give the folder that"

@@ -112,6 +112,7 @@ def model_columns(
     wanted = {name for clique in cliques for name in clique}
     columns = tuple(name for name in pooled.schema if name in wanted)
     unmeasured = tuple(list_unmeasured(pooled, cliques))
+    # An assumption can replace an association, but not the shares of a single column.
     alone = list_unmeasured(pooled, [(name,) for name in columns])
     if alone:
         raise Refused(
@@ -125,6 +126,7 @@ def model_columns(
         columns,
         is_census=settings.population == "census",
         assumed=unmeasured,
+        # Without an assumption `assumed` is empty, and this number is not used.
         assumed_deviation=settings.assume or 1.0,
     )
     return model, unmeasured
@@ -191,6 +193,8 @@ def make_cell_frame(
         held = list_cell_values(schema, name)
         values[name] = held[code]
         if held.dtype == object:
+            # −1 is the code of a missing category in pandas; those rows are dropped
+            # below.
             ranks = np.where(is_value[code], code, -1)
             values[name] = pandas.Categorical.from_codes(ranks, held[is_value])
     return pandas.DataFrame(values)[is_complete], is_complete
@@ -201,6 +205,7 @@ def list_cell_values(schema: Schema, name: str) -> NDArray[Any]:
     column, codec = schema[name], schema.codecs[name]
     if isinstance(column, Lattice):
         scale = float(scale_step_of(column))
+        # Nothing is known within a bin: its middle is right where rows lie evenly.
         middle = (codec.first_indices + codec.last_indices) / 2
         return np.asarray(middle * scale)
     if isinstance(column, Boolean):
@@ -242,9 +247,12 @@ class CellRegression:
     def influence(self) -> NDArray[np.float64]:
         """How the coefficients change with the share of each cell."""
         mean, spread = _INVERSE_LINKS[self.family](self.design @ self.estimates)
+        # The coefficients solve Σ p · score = 0, so by the implicit function theorem
+        # they change with p by information⁻¹ · score.
         scores = self.design * (self.response - mean)[:, None]
         information = (self.design * (self.weights * spread)[:, None]).T @ self.design
         found = np.zeros((len(self.is_complete), len(self.names)))
+        # Cells with a missing value are no part of the fit and have no influence.
         found[self.is_complete] = np.linalg.solve(information, scores.T).T
         return found
 

@@ -68,11 +68,14 @@ class PopulationEstimate:
     def _ends(
         self, error: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        # Two-sided: half of the error probability lies beyond each end.
         width = float(ndtri((1 + self.level) / 2)) * error
         low, high = self.estimates - width, self.estimates + width
         return self._to_scale(low), self._to_scale(high)
 
     def _to_scale(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        # exp is monotone, so the ends of an interval of logarithms are those of the
+        # ratio.
         return np.exp(numbers) if self.is_ratio else numbers
 
     def to_frame(self) -> Any:
@@ -130,6 +133,7 @@ class PopulationEstimate:
         def strike(text: str) -> str:
             return f"<s>{escape(text)}</s>"
 
+        # Names hold labels of a schema that others may have written: they are escaped.
         body = [
             f"<tr><th>{escape(name)}</th>"
             + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
@@ -177,6 +181,7 @@ def strike_text(text: str) -> str:
     >>> len(strike_text("0.1 to 0.2"))
     20
     """
+    # Combining characters survive in files and pipes, where escape codes do not.
     return "".join(sign + _STRIKE_SIGN for sign in text)
 
 

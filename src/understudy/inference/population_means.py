@@ -89,6 +89,7 @@ def estimate_difference(
     for name in names:
         if name not in means.names:
             raise Refused(f"difference: the group {name} has no rows")
+    # Both means come from one model, so their covariance enters the difference.
     contrast = np.zeros((1, len(means.names)))
     contrast[0, [means.names.index(name) for name in names]] = -1.0, 1.0
     # Groups have no rows in common, so what a sample would claim adds up.
@@ -128,6 +129,8 @@ def estimate_odds_ratio(
     is_value = _mark_value(schema, column, wanted)[cells.codes[column]]
     first, second = find_two_values(schema, by, between)
     signs = np.zeros(len(cells.is_complete))
+    # The logarithm of the ratio is estimated, because it is closer to normal: a signed
+    # sum of four logarithms, whose slope in a cell is ± 1 over the share of its group.
     estimate, shares = 0.0, cells.model.shares
     for label, group_sign in ((first, -1.0), (second, 1.0)):
         is_group = _mark_value(schema, by, label)[cells.codes[by]] > 0
@@ -206,6 +209,7 @@ class _GroupedCells:
             mean = float((shares * values)[inside].sum()) / share
             names.append(name)
             estimates.append(mean)
+            # The slope of Σpv / Σp in the share of a cell.
             influence.append(np.where(inside, (values - mean) / share, 0.0))
         return finish_estimate(
             self.model,
@@ -245,6 +249,7 @@ def _list_needed(schema: Schema, column: str, by: Clique) -> list[Clique]:
             " column itself"
         )
     ordered = tuple(name for name in schema if name in named)
+    # With a single grouping column the only pair is the whole, which is listed once.
     pairs: list[Clique] = list(combinations(ordered, 2))
     return list(dict.fromkeys([*pairs, ordered]))
 
@@ -277,8 +282,10 @@ def _find_code(schema: Schema, name: str, value: object) -> int:
     """The code of a value, by its label."""
     codec = schema.codecs[name]
     labels = list(codec.labels())
+    # Python spells a boolean True; labels are lower case.
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if text not in labels or not codec.is_value[labels.index(text)]:
+        # Labels are declared or were paid for, so an error may name them.
         known = ", ".join(np.array(labels)[codec.is_value][:5])
         raise Refused(
             f'column "{name}" has no such value or bin; it has {known}'

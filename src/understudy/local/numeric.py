@@ -98,6 +98,8 @@ class WindowLaw:
         cell = np.arange(self.cells)[:, None]
         first = np.arange(self.outside + 1)[None, :]
         within = (cell >= first) & (cell < first + self.window)
+        # near / far is the plan's ratio e^ε: the guarantee is that no quotient is
+        # larger.
         near, far = self.inside / self.window, (1 - self.inside) / self.outside
         return np.where(within, near, far)
 
@@ -117,12 +119,15 @@ def estimate_mean(plan: CollectionPlan, counts: Counts, level: float) -> MeanEst
     check_reports(reports)
     if plan.mechanism == "duchi":
         low, high = binomial_interval(counts[1:], reports, level)
+        # Decoding is linear and rising, so the ends of the interval are decoded like
+        # the mean.
         places = np.array([counts[1] / reports, low[0], high[0]])
         least = float(1 / (plan.ratio + 1))
         return _place_mean(plan, (places - least) / (1 - 2 * least), level, reports)
     law = window_law(plan)
     cells = np.arange(law.cells)
     middle = float(counts @ cells) / reports
+    # The observed variance of the reports, which holds whatever the numbers are.
     variance = float(counts @ (cells - middle) ** 2) / max(reports - 1, 1)
     reach = special.ndtri((1 + level) / 2) * sqrt(variance / reports)
     firsts = (np.array([middle, middle - reach, middle + reach]) - law.intercept) / (
@@ -159,6 +164,7 @@ def mean_variance(plan: CollectionPlan, place: float) -> float:
     law = window_law(plan)
     start, rest = divmod(place * law.outside, 1)
     first = int(min(start, law.outside))
+    # A place between two windows is rounded to one of them at random.
     columns = law.matrix()[:, [first, min(first + 1, law.outside)]]
     mixed = columns @ [1 - rest, rest]
     cells = np.arange(law.cells)
@@ -202,6 +208,7 @@ def maximise_likelihood(matrix: Floats, counts: Counts) -> Floats:
             break
         before = likelihood
         moved = shares * (matrix.T @ (counts / expected))
+        # Without smoothing, the likelihood is highest for spikes that fit the noise.
         shares = _smooth_neighbours(moved / moved.sum())
     return shares
 

@@ -86,6 +86,8 @@ class ProductModel:
             pooled = pool_column(schema, name, measurements)
             zeros = schema.zeros((name,))
             allowed = None if zeros is None else ~zeros
+            # Projecting keeps the total; setting negative counts to 0 would only add
+            # rows.
             shares[name] = (
                 uniform_shares(schema, (name,))
                 if pooled is None
@@ -132,6 +134,7 @@ class ProductModel:
             self._sample_columns(asked, rows, rng) | dict(given),
             rows,
             rng,
+            # Repairs of impossible rows must not change what was given.
             fixed=set(given),
         )
 

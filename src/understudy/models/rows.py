@@ -84,6 +84,7 @@ class RowsModel:
             for name in clique:
                 result = np.multiply.outer(result, uniform_shares(self.schema, (name,)))
             return result
+        # Mixed radix: one integer names a cell, so that one pass counts all of them.
         cells = np.zeros(self.rows, np.int64)
         for name, size in zip(clique, sizes, strict=True):
             cells = cells * size + self.table[name]
@@ -96,10 +97,12 @@ class RowsModel:
         """
         if not self.rows:
             return fill_columns(self.schema, {}, rows, rng)
+        # Drawing with replacement would add variance to counts that are known here.
         copies, rest = divmod(rows, self.rows)
         picked = np.concatenate(
             [np.tile(np.arange(self.rows), copies), rng.permutation(self.rows)[:rest]]
         )
+        # Otherwise copies of the table would follow each other in the same order.
         rng.shuffle(picked)
         return {name: codes[picked] for name, codes in self.table.items()}
 
@@ -141,6 +144,8 @@ def _read_column_codes(
     schema: Schema, name: str, part: str, arrays: Mapping[str, NDArray[np.generic]]
 ) -> NDArray[np.integer]:
     codec = schema.codecs[name]
+    # The file may be damaged or hostile: a wrong code would fail later, far from its
+    # cause.
     found = arrays[part]
     if (
         not isinstance(found, np.ndarray)

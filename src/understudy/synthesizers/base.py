@@ -134,6 +134,7 @@ def public_total(curator: CuratorProtocol) -> Measurements:
 
     To be asked before the budget is spent: a curator with nothing left answers nothing.
     """
+    # A declared number is in the schema already and needs no measurement.
     if curator.rows is None or curator.schema.rows is not None:
         return Measurements()
     return curator.measure([()], share=1)
@@ -161,6 +162,7 @@ class Workload:
         """All marginals of that many columns (of all columns, where there are fewer),
         weighed equally.
         """
+        # A table with fewer columns than the order still has one marginal: all of them.
         cliques = tuple(combinations(schema, min(order, len(schema))))
         return cls(cliques, (1.0,) * len(cliques))
 

@@ -56,6 +56,7 @@ def options_of(synthesizer: type[Synthesizer]) -> dict[str, Option]:
     >>> [option.kind for option in options_of(AIM).values()][:2]
     ['a whole number', 'a part between 0 and 1']
     """
+    # Annotations are text in modules with postponed evaluation; this resolves them.
     hints = get_type_hints(synthesizer)
     found = {}
     for each in fields(synthesizer):
@@ -100,6 +101,7 @@ def read_options(
             )
         try:
             settled[name] = known[name].read(value)
+        # What int, Fraction and json.loads raise on odd text, deep nesting included.
         except (
             ValueError,
             TypeError,
@@ -140,6 +142,7 @@ def option_text(value: object) -> str:
 def kind_of(hint: object) -> OptionKind:
     """How values of a type are called and read."""
     if get_origin(hint) in (Union, UnionType):
+        # Exactly one type beside None: two would make text ambiguous.
         (inner,) = (kind_of(part) for part in get_args(hint) if part is not NoneType)
         return OptionKind(
             f"{inner.words}, or none", lambda value: _read_optional(value, inner.read)
@@ -175,6 +178,7 @@ def _read_bool(value: object) -> bool:
 
 
 def _read_int(value: object) -> int:
+    # bool is a subclass of int: without this, True would be read as 1.
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError
     return int(value)
@@ -198,6 +202,8 @@ def _read_fraction(value: object) -> Fraction:
     """A float is taken for the decimal it is written as."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
         raise ValueError
+    # Fraction(0.1) is the binary number nearest to 0.1, and parts of a budget would no
+    # longer add up exactly.
     return Fraction(repr(value) if isinstance(value, float) else value)
 
 

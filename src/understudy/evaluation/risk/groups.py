@@ -52,6 +52,8 @@ def assess_risk_groups(
     if not targets.rows:
         raise Unavailable("the real table has no rows")
     radii = match_radii(targets.schema, quasi, radius)
+    # Look-alikes are counted in the population if there is one: in a sample people seem
+    # rarer than they are.
     everybody = None if population is None else QuasiIdentifiers.of(population, quasi)
     levels = assign_risk_groups(
         QuasiIdentifiers.of(targets, quasi), radii, least=least, population=everybody

@@ -83,6 +83,7 @@ def assess_utility(
         copies=copies,
         rule=rule,
         rows=rows,
+        # A seed is safe here: it chooses rows and queries, and no noise of a release.
         rng=np.random.default_rng(seed),
     )
     findings = compute_findings(tables.measures(), progress)
@@ -241,11 +242,13 @@ class _ComparedTables:
     @cached_property
     def copy_rows(self) -> list[Records]:
         """Samples of the further copies, where a rule combines them."""
+        # Without a rule nothing says how the fits of several copies combine.
         if self.rule is None:
             return []
         return [copy.records(most=self.rows, rng=self.rng) for copy in self.copies]
 
     def _run_tasks(self) -> Finding:
+        # Rows that the release was not made from are the fairer test.
         apart = None
         if self.holdout is not None:
             apart = self.holdout.records(most=self.rows, rng=self.rng)

@@ -34,6 +34,7 @@ def divide_or_zero(values: Array, by: Array) -> Array:
     >>> divide_or_zero(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
     [0.25, 0.0]
     """
+    # Where the divisor is 0, numpy leaves what `out` holds.
     return np.divide(
         values,
         by,
@@ -103,5 +104,6 @@ class Beliefs:
         if self.tree.parents[node] == NO_NODE:
             return joint
         shape = [self.tree.sizes[name] for name in separator]
+        # Sums of the same table, so that every conditional sums to one up to rounding.
         sums = joint.reshape(math.prod(shape), -1).sum(axis=1)
         return divide_or_zero(joint, sums.reshape(shape + [1] * len(clique)))

@@ -35,6 +35,8 @@ def elimination_order(
     (['a', 'b'], 12)
     """
     open_scopes = [frozenset(scope) for scope in scopes]
+    # Sorted, so that ties are broken alike in every run: sets of texts have no fixed
+    # order.
     gone = sorted(frozenset().union(*open_scopes) - kept)
     order: list[str] = []
     largest = 0
@@ -45,6 +47,8 @@ def elimination_order(
             touching = [scope for scope in open_scopes if name in scope]
             tables[name] = frozenset().union(*touching)
             cost[name] = math.prod(sizes[other] for other in tables[name])
+        # Greedy, because the best order is NP-hard to find (Arnborg, Corneil,
+        # Proskurowski 1987).
         first = min(gone, key=cost.__getitem__)
         largest = max(largest, cost[first])
         open_scopes = [s for s in open_scopes if first not in s] + [
@@ -74,6 +78,7 @@ def eliminate_columns(
     for name in order:
         near = [f for f in left if name in f.scope]
         others = tuple(dict.fromkeys(n for f in near for n in f.scope if n != name))
+        # The column's own axis last, where memory is contiguous and a sum is fastest.
         joint = Factor((*others, name), multiply_factors(near, (*others, name), sizes))
         kept.append(joint)
         left = [f for f in left if name not in f.scope] + [

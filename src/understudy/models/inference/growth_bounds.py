@@ -41,6 +41,8 @@ def bound_pair_growth(tree: JunctionTree) -> dict[frozenset[str], int]:
             tree, links, crossings, homes, together
         ).items():
             pair, cost = frozenset((column, name)), cells * tree.sizes[column]
+            # Either column can be carried to the other: both are bounds, so the smaller
+            # one is.
             found[pair] = min(cost, found.get(pair, cost))
     return found
 
@@ -80,6 +82,7 @@ def _walk_outwards(
     ]
     while waiting:
         before, node, shared, way = waiting.pop()
+        # The last separator on the way holds both columns.
         last = prod(tree.sizes[name] for name in shared)
         for name in tree.nodes[node]:
             if name not in together and name not in shared:

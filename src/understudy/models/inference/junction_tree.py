@@ -230,6 +230,8 @@ def _triangulate_graph(
             near[i] |= mask
     order, cliques, filled = _eliminate_smallest_first(near.copy(), weights)
     first = _link_nodes(order, cliques)
+    # Without an added edge the graph is chordal, and no order of elimination has
+    # smaller nodes.
     if not filled:
         return first
     second = _link_nodes(*_eliminate_least_fill_first(near, weights))
@@ -258,6 +260,7 @@ def _eliminate_smallest_first(
         for i in _bit_positions(rest):
             new = rest & ~near[i]
             near[i] = (near[i] | rest) ^ (1 << gone)
+            # Exact: the cost is a product of sizes, and this size is one of them.
             cost[i] //= weights[gone]
             if new:
                 filled = True
@@ -286,6 +289,7 @@ def _eliminate_least_fill_first(
             if not clean:
                 touched |= near[i]
         for i in _bit_positions(touched):
+            # If no edge was added, neighbourhoods only shrank and a fill of 0 stays 0.
             if fill[i] or not clean:
                 fill[i] = _fill_weight(i, near, weights)
     return order, cliques
@@ -328,7 +332,11 @@ def _link_nodes(
             within[at] = within[before]
             tops[within[at]] = at
         if rest:
+            # If the rest turns up as a clique of its own, it lies in this node and is
+            # not maximal.
             waiting.setdefault(rest, at)
+            # The neighbour that goes next holds the whole rest: this is where the node
+            # hangs.
             ahead[at] = min(position[i] for i in _bit_positions(rest))
     parents, separators = [], []
     loose = NO_NODE  # the last part's root, for the next part to hang on

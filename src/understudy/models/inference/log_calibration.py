@@ -28,7 +28,9 @@ def logsumexp_to_clique(values: Array, node: Clique, clique: Clique) -> Array:
     rest = tuple(i for i, name in enumerate(node) if name not in clique)
     kept = [name for name in node if name in clique]
     top = values.max(axis=rest, keepdims=True, initial=-np.inf)
+    # Where every cell is impossible, −inf − (−inf) would be NaN.
     top = np.where(np.isfinite(top), top, 0.0)
+    # log 0 = −inf is the right value of a cell that cannot be.
     with np.errstate(divide="ignore"):
         result = np.log(np.exp(values - top).sum(axis=rest)) + top.reshape(
             [values.shape[node.index(n)] for n in kept]
@@ -67,6 +69,7 @@ def log_beliefs(
             )
         return total
 
+    # Children before parents, then back: a message needs those that come before it.
     for node in reversed(tree.order):
         if tree.parents[node] != NO_NODE:
             up[node] = logsumexp_to_clique(
@@ -80,7 +83,9 @@ def log_beliefs(
                 gather_messages(node, child), tree.nodes[node], tree.separators[child]
             )
     return [
-        gather_messages(node, without=NO_NODE - 1) for node in range(len(tree.nodes))
+        # No neighbour has this number, so every message is counted.
+        gather_messages(node, without=NO_NODE - 1)
+        for node in range(len(tree.nodes))
     ]
 
 
@@ -104,6 +109,7 @@ def log_marginals(
             logsumexp_to_clique(beliefs[node], tree.nodes[node], clique)
             - (log_z if np.isfinite(log_z) else 0.0)
         )
+        # Rounding leaves the sum of the exponentials slightly off one.
         mass = share.sum()
         found[clique] = np.asarray(share / mass if mass > 0 else share, np.float64)
     return found, log_z

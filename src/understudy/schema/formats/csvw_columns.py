@@ -75,11 +75,13 @@ def read_column(
         is_key = name in keys or (words.text("name") or name) in keys
         nullable = False if words.flag("required") else None
         fixed_for = read_dependencies(words, name, draft)
+        # A key names people or rows, so its values are never released.
         if is_unit or is_key:
             mark = is_unit or None
             draft.column(name, node.line, type="identifier", note=note, privacyId=mark)
             return
         if isinstance(fields.get("values"), list):
+            # A missing code that is also a value would give one cell two codes.
             fields["values"] = [v for v in fields["values"] if v not in codes]
         draft.column(
             name,
@@ -171,6 +173,7 @@ def _column_of_datatype(
         words.note("the `format` of its datatype has no counterpart and is left out")
     values = _read_public_values(words)
     words.skip_keys(*CSVW_CONTRIBUTION_KEYS)
+    # A boolean's pattern is its two spellings with a bar between, such as Y|N.
     if base == "boolean":
         yes, _, no = (pattern or "").partition("|")
         return {
@@ -285,4 +288,5 @@ def _order_key(text: str, kind: str | None) -> Any:
     if kind is None:
         return parse_fraction(text)
     is_moment = moments.to_iso_text(text, kind, None) is not None
+    # With one separator, ISO texts sort as the moments they stand for.
     return text.replace("T", " ") if is_moment else None

@@ -110,6 +110,7 @@ class DataSynthesizer(Synthesizer):
             )
         self._mode_synthesizer(None)  # refuses what the mode's own module would refuse
         if self.mode == "random":
+            # The dataclass is frozen, and only this mode leaves the rows alone.
             object.__setattr__(self, "reads_rows", False)
 
     def measure(
@@ -122,6 +123,7 @@ class DataSynthesizer(Synthesizer):
         self, schema: Schema, measurements: Measurements, rng: Generator
     ) -> PortableModel:
         """The mode's model."""
+        # The score guides only what is measured, so estimating needs no number of rows.
         return self._mode_synthesizer(None).estimate(schema, measurements, rng)
 
     def _mode_synthesizer(self, rows: int | None) -> Synthesizer:
@@ -129,10 +131,13 @@ class DataSynthesizer(Synthesizer):
             case "random":
                 return Random(rows=self.rows)
             case "independent":
+                # The paper splits ε equally; the default there would split it by size.
                 return Independent(equal=True)
             case "correlated":
                 return PrivBayes(
                     k=self.k,
                     beta=STRUCTURE_BUDGET_PART,
+                    # The sensitivity of mutual information needs a public number of
+                    # rows.
                     score="l1" if rows is None else "I",
                 )

@@ -91,6 +91,7 @@ class Gaussian(Synthesizer):
         """One request for every marginal that fits."""
         schema = curator.schema
         progress("measuring", 0.0)
+        # Sizes and weights alone decide, so choosing has no privacy cost.
         wanted = holdable_workload(schema, workload, self.limit)
         sizes = [cell_count(schema, clique) for clique in wanted]
         weights = size_weights(
@@ -98,6 +99,7 @@ class Gaussian(Synthesizer):
         )
         found = (
             curator.discovered_measurements
+            # Before the request below: a curator with nothing left answers nothing.
             + public_total(curator)
             + curator.measure(list(wanted), share=1, weights=weights)
         )

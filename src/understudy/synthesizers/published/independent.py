@@ -102,4 +102,6 @@ class Independent(Synthesizer):
     def weight(curator: CuratorProtocol, clique: Clique) -> float:
         """The part of the budget that minimises the mean L1 error of all columns."""
         (size,) = curator.schema.sizes(clique)
+        # The minimum of Σ size · scale for a fixed Σ 1/scale, or Σ 1/scale² with
+        # Gaussian noise.
         return math.pow(size, 1 / 2 if curator.accounting is Accounting.PURE else 2 / 3)

@@ -74,6 +74,8 @@ class Random(Synthesizer):
         rng: Generator,  # noqa: ARG002
     ) -> ProductModel:
         """Every code of every column equally likely."""
+        # The caller counts before the schema: a test may want more rows than the table
+        # has.
         stated = [rows for rows in (self.rows, schema.rows) if rows is not None]
         return ProductModel.uniform(
             schema, total=float([*stated, DEFAULT_RANDOM_ROWS][0])

@@ -91,6 +91,8 @@ class Stability(Synthesizer):
         progress("measuring", 0.0)
         measured = curator.discovered_measurements + public_total(curator)
         if curator.rows is None:
+            # Shown cells hold only part of the rows, so their sum does not say the
+            # total.
             measured = measured + curator.measure([()], share=self.total_share)
         measured = measured + curator.sparse(
             tuple(curator.schema), share=curator.share_left
@@ -119,6 +121,7 @@ class Stability(Synthesizer):
         )
         cells, counts = cells[~never], counts[~never]
         shown = float(counts.sum())
+        # With noise, the shown counts may exceed the total.
         suppressed = max(0.0, 1 - shown / total) if total > 0 else float(not shown)
         return SparseModel(
             schema,
