@@ -73,25 +73,25 @@ if TYPE_CHECKING:
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.unit import Unit as Unit
     from understudy.server.client import connect as connect
+    from understudy.workflow.asking.practice import try_question as try_question
+    from understudy.workflow.asking.question_price import price as price
+    from understudy.workflow.asking.questions import ask as ask
+    from understudy.workflow.asking.questions import session as session
     from understudy.workflow.auditing.audit import audit as audit
-    from understudy.workflow.census import census as census
-    from understudy.workflow.census_plan import plan_census as plan_census
+    from understudy.workflow.censuses.census import census as census
+    from understudy.workflow.censuses.census_plan import plan_census as plan_census
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
-    from understudy.workflow.mask import mask as mask
+    from understudy.workflow.masking.mask import mask as mask
+    from understudy.workflow.masking.tune_mask import tune_mask as tune_mask
     from understudy.workflow.open import TableLike as TableLike
     from understudy.workflow.planning.plan import Plan as Plan
     from understudy.workflow.planning.plan import plan as plan
-    from understudy.workflow.practice import try_question as try_question
     from understudy.workflow.public_cliques import (
         select_public_cliques as select_public_cliques,
     )
-    from understudy.workflow.question_price import price as price
-    from understudy.workflow.questions import ask as ask
-    from understudy.workflow.questions import session as session
     from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
-    from understudy.workflow.tune_mask import tune_mask as tune_mask
 
 __version__ = PACKAGE_VERSION
 
@@ -144,23 +144,23 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.schema.unit": ("Unit",),
     "understudy.server.client": ("connect",),
     "understudy.workflow.auditing.audit": ("audit",),
-    "understudy.workflow.census": ("census",),
-    "understudy.workflow.census_plan": ("plan_census",),
+    "understudy.workflow.censuses.census": ("census",),
+    "understudy.workflow.censuses.census_plan": ("plan_census",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
-    "understudy.workflow.mask": ("mask",),
+    "understudy.workflow.masking.mask": ("mask",),
     "understudy.workflow.open": ("TableLike",),
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
     "understudy.reports.signoff": ("SignOff", "sign_off"),
     "understudy.workflow.planning.plan": ("Plan", "plan"),
-    "understudy.workflow.practice": ("try_question",),
+    "understudy.workflow.asking.practice": ("try_question",),
     "understudy.workflow.public_cliques": ("select_public_cliques",),
-    "understudy.workflow.question_price": ("price",),
-    "understudy.workflow.questions": ("ask", "session"),
+    "understudy.workflow.asking.question_price": ("price",),
+    "understudy.workflow.asking.questions": ("ask", "session"),
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
-    "understudy.workflow.tune_mask": ("tune_mask",),
+    "understudy.workflow.masking.tune_mask": ("tune_mask",),
 }
 _PUBLIC_MODULES = frozenset({"errors", "local", "synthesizers"})
 _MODULE_BY_PUBLIC_NAME = {

@@ -21,7 +21,7 @@ from understudy.errors import Refused
 from understudy.queries.lookups import PublicTable
 from understudy.queries.offers import offer_answer
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
-from understudy.workflow.question_price import plan_question
+from understudy.workflow.asking.question_price import plan_question
 
 TOWNS = PublicTable(
     "towns",

@@ -19,7 +19,7 @@ from understudy.server.messages import QuestionMessage
 from understudy.server.service import QuestionService
 from understudy.server.tokens import TokenFile
 from understudy.tables import TableSource, open_table
-from understudy.workflow.questions import session
+from understudy.workflow.asking.questions import session
 
 COUNT = QuestionMessage("SELECT COUNT(*) AS n FROM people", 50.0, None, "")
 OLD = QuestionMessage("SELECT COUNT(*) AS n FROM people WHERE age > 60", 50.0, None, "")

@@ -22,8 +22,8 @@ from understudy.server.addresses import UNIX_PREFIX, ServerAddress
 from understudy.server.service import DEFAULT_REQUESTS_PER_MINUTE, QuestionService
 from understudy.server.tokens import TokenFile
 from understudy.version import install_command
+from understudy.workflow.asking.questions import session
 from understudy.workflow.open import open_source
-from understudy.workflow.questions import session
 
 MAX_OPEN_CONNECTIONS = 256
 """Connections at once; further ones are turned away."""

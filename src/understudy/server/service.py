@@ -1,7 +1,7 @@
 """The service behind the addresses: who may ask, one question at a time, and what is
 written to the log.
 
-Charging is the session's (workflow/questions.py) and nobody else's: the service adds
+Charging is the session's (workflow/asking/questions.py) and nobody else's: the service adds
 names, turns and limits on requests, and chooses the words of errors. A question goes
 two steps. Its price is public, made from schema and ledger alone, and says what is
 wrong with the question. Behind it every error is one of two: no budget is left, or
@@ -25,9 +25,9 @@ from understudy.schema import schema_to_dict
 from understudy.server.catalogue import ServiceError
 from understudy.server.messages import QuestionMessage, draw_answer, write_answer
 from understudy.server.tokens import TokenFile
+from understudy.workflow.asking.practice import PracticeTable
+from understudy.workflow.asking.question_price import Price
 from understudy.workflow.asking.session import Session
-from understudy.workflow.practice import PracticeTable
-from understudy.workflow.question_price import Price
 
 DEFAULT_REQUESTS_PER_MINUTE = 120
 """Requests of one analyst: more than a person writes, fewer than a program tries."""

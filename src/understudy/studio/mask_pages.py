@@ -18,7 +18,7 @@ from understudy.releases.guarantee import Guarantee, GuaranteeKind
 from understudy.schema import Boolean, Categorical, Lattice, Role, Schema
 from understudy.studio.asking import read_body, run_in_thread, text_of
 from understudy.studio.rendering import PageRenderer
-from understudy.workflow.tune_mask import DEFAULT_RISK_TARGET, tune_mask
+from understudy.workflow.masking.tune_mask import DEFAULT_RISK_TARGET, tune_mask
 
 STUDIO_TUNED_COPIES = (3, 5)
 """Numbers of copies that the page tries: a person waits for it."""

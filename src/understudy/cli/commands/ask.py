@@ -67,7 +67,7 @@ def ask(
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.queries.lookups import PublicTable
     from understudy.releases.release import load_release
-    from understudy.workflow.questions import ask as ask_question
+    from understudy.workflow.asking.questions import ask as ask_question
 
     answer = ask_question(
         file,
@@ -135,8 +135,8 @@ def price(
     """
     _check_precision(within, epsilon)
     from understudy.queries.lookups import PublicTable
-    from understudy.workflow.practice import try_question
-    from understudy.workflow.question_price import price as price_question
+    from understudy.workflow.asking.practice import try_question
+    from understudy.workflow.asking.question_price import price as price_question
 
     priced = price_question(
         schema,

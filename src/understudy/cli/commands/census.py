@@ -124,7 +124,7 @@ def census(
 
     from understudy.accounting.aftermath import account_for_failure, describe_spending
     from understudy.censuses.files import write_census
-    from understudy.workflow.census import census as release_census
+    from understudy.workflow.censuses.census import census as release_census
     from understudy.workflow.open import open_source
     from understudy.workflow.preflight import check_seed
     from understudy.workflow.run_options import RunOptions
@@ -166,7 +166,7 @@ def census(
 
 
 def _print_plan(schema: Path, budget: dict[str, str | None], *, as_json: bool) -> None:
-    from understudy.workflow.census_plan import plan_census
+    from understudy.workflow.censuses.census_plan import plan_census
 
     errors = plan_census(schema, **budget)  # type: ignore[arg-type]
     if as_json:

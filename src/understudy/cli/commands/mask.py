@@ -238,8 +238,8 @@ class MaskWish:
 
     def make_copies(self, source: TableSource) -> MaskedTable:
         """Copies by one method."""
-        from understudy.workflow.mask import DEFAULT_MASKED_COPIES
-        from understudy.workflow.mask import mask as mask_table
+        from understudy.workflow.masking.mask import DEFAULT_MASKED_COPIES
+        from understudy.workflow.masking.mask import mask as mask_table
 
         return mask_table(
             source,
@@ -259,7 +259,7 @@ class MaskWish:
 
     def tune_masks(self, source: TableSource, screen: Screen) -> MaskTuning:
         """Settings measured on the table."""
-        from understudy.workflow.tune_mask import TUNED_COPIES, tune_mask
+        from understudy.workflow.masking.tune_mask import TUNED_COPIES, tune_mask
 
         with screen.progress():
             return tune_mask(

@@ -16,7 +16,10 @@ from understudy.queries.batches import AtomPlan, plan_atoms, scale_for_atoms
 from understudy.queries.offers import Offer
 from understudy.queries.plan import QueryPlan
 from understudy.queries.precision import grid_scale_below
-from understudy.workflow.question_price import offer_amount_on_run, read_amount_asked
+from understudy.workflow.asking.question_price import (
+    offer_amount_on_run,
+    read_amount_asked,
+)
 
 
 def offer_together(

@@ -35,7 +35,7 @@ from understudy.schema import Schema
 from understudy.tables import Table
 from understudy.workflow.asking.batch import offer_together
 from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, learn_key_plan
-from understudy.workflow.question_price import (
+from understudy.workflow.asking.question_price import (
     Price,
     make_price,
     offer_keyed_on_run,

@@ -39,7 +39,7 @@ from understudy.schema.disclosed import describe_declared
 from understudy.synthesizers import Progress, ignore_progress
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
-from understudy.workflow.census_check import (
+from understudy.workflow.censuses.census_check import (
     CheckedCensus,
     check_census,
     read_exact_counts,

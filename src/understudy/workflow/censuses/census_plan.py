@@ -12,7 +12,7 @@ from understudy.accounting.budget import Number
 from understudy.accounting.neighbours import Neighbours
 from understudy.censuses.expected_error import ExpectedError, expect_errors
 from understudy.schema import Schema
-from understudy.workflow.census_check import (
+from understudy.workflow.censuses.census_check import (
     check_design,
     read_census_budget,
     read_design,

@@ -11,7 +11,7 @@ from kit.queries.corpus import PEOPLE_SCHEMA
 from understudy.errors import Refused
 from understudy.queries.results import AnswerTable
 from understudy.schema import Schema
-from understudy.workflow.practice import PRACTICE_ROWS, make_practice_rows
+from understudy.workflow.asking.practice import PRACTICE_ROWS, make_practice_rows
 
 VISITS_SCHEMA = Schema.parse(
     """

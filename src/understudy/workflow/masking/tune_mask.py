@@ -16,7 +16,7 @@ from understudy.imputation.tree import DEFAULT_LEAF_ROWS, DonorLeaves
 from understudy.imputation.tuning import MaskTuning, SettingMeter, measure_settings
 from understudy.schema import Lattice, Schema
 from understudy.tables import Records
-from understudy.workflow.mask import choose_replaced, describe_rows, read_people
+from understudy.workflow.masking.mask import choose_replaced, describe_rows, read_people
 from understudy.workflow.open import TableLike, open_source
 
 TUNED_COPIES = (3, 5, 20)

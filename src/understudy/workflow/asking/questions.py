@@ -24,6 +24,10 @@ from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
+from understudy.workflow.asking.question_price import (
+    no_run_error,
+    open_question_run,
+)
 from understudy.workflow.asking.session import Session
 from understudy.workflow.open import (
     TableLike,
@@ -33,10 +37,6 @@ from understudy.workflow.open import (
     without_notes,
 )
 from understudy.workflow.preflight import parse_budget, refuse_dropping
-from understudy.workflow.question_price import (
-    no_run_error,
-    open_question_run,
-)
 from understudy.workflow.resuming import describe_table
 from understudy.workflow.rowcount import refuse_miscounted
 

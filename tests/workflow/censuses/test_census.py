@@ -17,7 +17,7 @@ import pytest
 import understudy as us
 from understudy.accounting.ledger import Ledger
 from understudy.errors import InvalidBudget, Refused, SchemaError
-from understudy.workflow.census_check import read_census_budget
+from understudy.workflow.censuses.census_check import read_census_budget
 from understudy.workflow.run_options import RunOptions
 
 SCHEMA = """
@@ -128,7 +128,7 @@ def test_a_country_without_people_is_released(census_files, method):
 KILLED = """
 import os, signal, sys
 from understudy.curator.mechanisms import geounits
-from understudy.workflow.census import census
+from understudy.workflow.censuses.census import census
 from understudy.workflow.run_options import RunOptions
 real, calls = geounits.UnitHistogram.measure_units, []
 def measure(self, level, clique, **options):

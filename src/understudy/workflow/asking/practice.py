@@ -26,9 +26,9 @@ from understudy.releases.output.frames import to_frame
 from understudy.schema import Schema
 from understudy.tables import Table, TableSource, open_table
 from understudy.tables.sql.quoting import quoted_identifier
+from understudy.workflow.asking.question_price import plan_question, read_amount_asked
 from understudy.workflow.open import member_of
 from understudy.workflow.preflight import parse_budget
-from understudy.workflow.question_price import plan_question, read_amount_asked
 
 PRACTICE_ROWS = 1_000
 """Made-up rows: enough for a few in every group of a usual question."""

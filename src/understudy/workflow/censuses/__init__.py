@@ -1,0 +1,1 @@
+"""A census: checked, planned and released."""

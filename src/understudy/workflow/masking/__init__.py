@@ -1,0 +1,1 @@
+"""Masked copies: made, and tuned under a risk target."""
