@@ -30,6 +30,7 @@ def back_up_ledger(file: LedgerFile, path: Path) -> str:
     """
     with draft_ledger(path) as copy:
         file.copy_to(copy)
+        # Marked in the file itself: a copy that is renamed still cannot be spent from.
         copy.execute(f"PRAGMA application_id={LEDGER_BACKUP_APPLICATION_ID}")
         audit_ledger_tables(copy, path.name)
         (head,) = copy.execute("SELECT head FROM account").fetchone()
@@ -57,6 +58,7 @@ def restore_ledger(backup: Path, path: Path, *, anchor: str | None = None) -> No
                 f"taken at entry {count}; what was spent after that is not in this"
                 " account"
             )
+            # Sealed in the chain, so that the gap cannot be denied later.
             append_entry(
                 copy,
                 kind="restore",
@@ -64,6 +66,8 @@ def restore_ledger(backup: Path, path: Path, *, anchor: str | None = None) -> No
                 detail={"text": text},
             )
             copy.execute("COMMIT")
+            # Checked before it appears under its name: a bad copy leaves no ledger
+            # behind.
             audit_ledger_tables(copy, path.name)
     finally:
         file.close()

@@ -109,6 +109,8 @@ class Ledger:
         """
         file = LedgerFile(Path(path))
         try:
+            # Before any use: a file that was changed or put back must not be spent
+            # from.
             audit_ledger(file, anchor=anchor)
             return cls(file)
         except BaseException:

@@ -71,6 +71,7 @@ class LedgerCap:
         """Raise BudgetExceeded where what was spent and what is asked for do not fit
         together; messages call the ledger `name`.
         """
+        # Each by itself: room in one never makes up for the other.
         _refuse_beyond("ε", EPSILON_UNITS, self.epsilon, spent[0], asked[0], name)
         _refuse_beyond("δ", DELTA_UNITS, self.delta, spent[1], asked[1], name)
 

@@ -96,6 +96,7 @@ def create_tables(connection: sqlite3.Connection, account: dict[str, object]) ->
     connection.execute(
         f"INSERT INTO account ({names}) VALUES ({places})", [*columns.values()]
     )
+    # The opening is an entry too, so that the chain seals what the account is about.
     append_entry(
         connection,
         kind="open",
@@ -120,6 +121,7 @@ def append_entry(
     """Write one entry, move the head and the totals with it; inside a writing
     transaction.
     """
+    # Read inside the writing transaction: no other process can take the same number.
     number, previous = connection.execute(
         "SELECT entries + 1, head FROM account"
     ).fetchone()
@@ -134,6 +136,7 @@ def append_entry(
         scope=scope,
         epsilon=epsilon,
         delta=delta,
+        # One spelling for each value, or the digest could not be computed again.
         detail=canonical_json(detail).decode("ascii"),
         previous=previous,
     )
@@ -154,6 +157,7 @@ def append_entry(
 
 def require_shared_format(connection: sqlite3.Connection) -> None:
     """Mark a file that earlier versions cannot check; inside a writing transaction."""
+    # Only ever raised: a file that has such entries keeps them.
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version < SHARED_LEDGER_FORMAT_VERSION:
         connection.execute(f"PRAGMA user_version={SHARED_LEDGER_FORMAT_VERSION}")

@@ -33,6 +33,7 @@ def takes_piped_table(name: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(*arguments: Any, **keywords: Any) -> Any:
+            # Rows are read several times, and a pipe gives them once.
             with _spool_stdin(keywords[name]) as table:
                 return command(*arguments, **keywords | {name: table})
 
@@ -79,6 +80,7 @@ def _spool_stdin(file: Path | None) -> Iterator[Path | None]:
         yield file
         return
     stdin = sys.stdin.buffer
+    # Otherwise the command would wait for a person to type a table.
     if stdin.isatty():
         raise Refused(
             "nothing is piped in: cat people.csv | understudy … -. Nothing was spent."
@@ -101,6 +103,8 @@ def _collect_rows(output: Path) -> Iterator[Path]:
         return
     with _private_folder() as folder:
         rows = folder / "stdout.csv"
+        # Nothing goes out before the command has succeeded: no half of a table is piped
+        # on.
         yield rows
         stdout = sys.stdout.buffer
         with rows.open("rb") as written:

@@ -106,6 +106,7 @@ class Curator:
         for `share` of what is left. Free where all is declared.
         """
         whole = self._context.payments.amount_left
+        # By the share of what is left now, before discovery itself makes it less.
         closed = close.close_schema(
             self._context,
             self._schema,
@@ -115,6 +116,7 @@ class Curator:
         )
         self._schema = closed.schema
         self._discovered = self._discovered + closed.measurements
+        # Rows encoded under the closed schema: they need not be read a second time.
         self._context = replace(self._context, table=closed.table)
         self._learn_extras(whole)
         return self._schema
@@ -150,6 +152,7 @@ class Curator:
             )
         days = list(extras.open_weekdays(self._schema))
         for column in days:
+            # Each has its share; many of them together stay below the share of all.
             part = whole * min(extras.WEEKDAY_SHARE, extras.WEEKDAYS_SHARE / len(days))
             self._schema = extras.learn_weekdays(
                 self._context,
@@ -335,6 +338,8 @@ class Curator:
             raise Refused(
                 "A share is an exact fraction above 0 and at most 1. Nothing was spent"
             )
+        # Of what was handed over, not of what is left: shares then add up to 1 in any
+        # order.
         amount = share * self._handed
         if amount > self._context.payments.amount_left:
             raise BudgetExceeded(
@@ -351,6 +356,7 @@ class Curator:
         """Refuse before anything is paid what a score would refuse after."""
         for clique, estimate in estimates.items():
             sizes = self._schema.sizes(clique)
+            # A schema is public by now, so its sizes are: comparing them reads no row.
             axes = (maps or {}).get(clique) or tuple(Identity(n) for n in sizes)
             fits = tuple(axis.size for axis in axes) == sizes
             if not fits or np.shape(estimate) != tuple(axis.out for axis in axes):

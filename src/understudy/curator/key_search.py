@@ -131,6 +131,7 @@ def key_sensitivity(neighbours: Neighbours, max_rows: int) -> Sensitivity:
     >>> key_sensitivity(Neighbours.REPLACE, 3).l2_squared
     Fraction(6, 1)
     """
+    # A replaced unit leaves its labels and enters others: twice as many counts move.
     tables = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     moved = tables * max_rows
     return Sensitivity(
@@ -205,6 +206,7 @@ def offer_keys(
     digest = _key_digest(schema, column, table)
     found = () if find_earlier is None else find_earlier(digest)
     earlier = tuple(LearnedKeys.of_bytes(payload) for payload in found)
+    # Noise as small as asked for was drawn already; a second draw would only cost more.
     usable = [each for each in earlier if each.law is law and each.scale <= scale]
     if usable:
         best = min(each.threshold for each in usable)
@@ -234,6 +236,8 @@ def learn_keys(
     if offer.scale is None:
         return tuple(sorted(known))
     step = run.charge(offer.cost, offer.digest, analyst=analyst, purpose=purpose)
+    # By unit: a person with many rows of one label counts once, as the sensitivity
+    # says.
     labels, counts = table.labels(offer.column, by_unit=True)
     law = default_law(offer.cost.accounting)
     with hold_signals():
@@ -257,6 +261,7 @@ def close_key_column(schema: Schema, name: str, labels: Sequence[str]) -> Schema
     column = schema[name]
     assert isinstance(column, Categorical)
     rest = column.other if column.other is not None else REST_LABEL
+    # Released labels are public: to avoid them tells nothing about the rows.
     while rest in labels or rest in column.missing:
         rest += "_"
     learned = tuple(part for part in column.learned if part != "values")
@@ -267,6 +272,7 @@ def close_key_column(schema: Schema, name: str, labels: Sequence[str]) -> Schema
 
 def _key_digest(schema: Schema, column: str, table: Mapping[str, str] | None) -> str:
     """A name for the keys of one column of one table's rows."""
+    # What does not change the counts must not make another question of it.
     plain = replace(schema[column], constant=False, note="")
     unit = schema.unit
     facts = [

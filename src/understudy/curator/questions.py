@@ -96,6 +96,7 @@ class QuestionCurator:
         exact: ExactStatistics | None = None
         measured = []
         for place, order in enumerate(offer.orders):
+            # Nothing new is measured: earlier answers are precise enough.
             if order.scale is None:
                 measured.append(order.earlier)
                 continue
@@ -109,6 +110,8 @@ class QuestionCurator:
             # Once for all statistics of the question, behind the first charge.
             if exact is None:
                 exact = ExactStatistics(self.table, offer.plan)
+            # A signal between drawing and storing would lose an answer that is paid
+            # for.
             with hold_signals():
                 noisy = self._draw_values(exact, place, order)
                 self.run.store(step, order.digest, noisy.to_bytes())
@@ -190,6 +193,8 @@ class ExactStatistics:
             self._plan.cells.clique, search.column
         )
         groups = self._groups_of(search)[cells]
+        # By the declared bounds, which the search's candidates span; nothing is left
+        # out.
         clipped = np.clip(values, search.low, search.high)
         order = np.lexsort((clipped, groups))
         ends = np.searchsorted(groups[order], np.arange(self._plan.cells.groups + 1))

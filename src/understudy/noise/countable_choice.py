@@ -128,6 +128,8 @@ def choose_countable(
         found = _locate_uniform(series, prefix, bits)
         if found is not None:
             return found
+        # More bits of the same U: a fresh one would favour candidates that are quick to
+        # find.
         prefix = prefix << bits | source.bits(bits)
         bits *= 2
 
@@ -157,6 +159,7 @@ def _locate_uniform(series: _WeightSeries, prefix: int, bits: int) -> int | None
     terms = series.count_terms(bits)
     lows, highs = series.running_sums(terms, bits)
     whole = highs[-1] + series.enclose_rest(terms, bits)
+    # Every rounding widens the enclosure, so that no wrong candidate can be certain.
     at_least = prefix * lows[-1] >> bits
     at_most = shift_rounding_up((prefix + 1) * whole, bits)
     index = bisect_right(highs, at_least) - 1

@@ -51,6 +51,7 @@ def draw_without_table(
     else:
         tails = tails_of_law(law, scale)
         draws = [_invert_cdf(law, tails, source) for _ in range(n)]
+    # Refused, not clipped: a cut tail would break the exact law.
     if any(abs(draw) >> 62 for draw in draws):
         raise Refused(
             "noise at this scale does not fit a 64-bit integer; use a coarser"
@@ -63,6 +64,7 @@ def _invert_cdf(law: Law, tails: Tails, source: BitSource) -> int:
     """min{k : U < F(k)}: a float says where to look first, exact comparisons decide."""
     prefix = source.bits(FIRST_DRAW_BITS)
     one = 1 << FIRST_DRAW_BITS
+    # From the nearer end: a float next to 1 has lost the digits of its tail.
     tail = max(min(prefix, one - prefix) / one, SMALLEST_GUESSED_TAIL)
     if law is Law.ROUNDED_GAUSSIAN:
         distance = -NormalDist().inv_cdf(tail)
@@ -80,6 +82,8 @@ def _draw_discrete_gaussian(scale: Fraction, source: BitSource) -> int:
     tails = tails_of_law(Law.DISCRETE_LAPLACE, proposal_scale)
     while True:
         proposal = _invert_cdf(Law.DISCRETE_LAPLACE, tails, source)
+        # Acceptance is certain where the ratio of the two laws is largest, at |y| =
+        # σ²/t.
         distance = abs(proposal) - scale**2 / proposal_scale
         if _accept_with_exp(distance**2 / (2 * scale**2), source):
             return proposal

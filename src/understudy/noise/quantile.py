@@ -79,6 +79,7 @@ def quantile(
         base=runs.lengths,
         source=source,
     )
+    # All points of a run have one score, so the mechanism is uniform among them.
     return int(runs.starts[chosen]) + draw_below(int(runs.lengths[chosen]), source)
 
 

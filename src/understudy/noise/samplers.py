@@ -123,6 +123,7 @@ def draw_noise(
             )
         flat = draw_reference(law, scale, n)
     elif scale <= MAX_TABLE_SCALE:
+        # Cached by the public scale: how long it takes depends on no row.
         flat = cached_cdf_table(law, scale).draw(n, source)
     else:
         flat = draw_without_table(law, scale, n, source)
@@ -151,6 +152,7 @@ def add_noise(
         )
     exact = values.astype(np.int64)
     noise = draw_noise(law, scale, exact.shape, source=source, backend=backend)
+    # Wrapping is found below; numpy's warning would go to a log.
     with np.errstate(over="ignore"):
         noisy = np.asarray(exact + noise, dtype=np.int64)
     # A sum wrapped around where its sign differs from that of both its parts.

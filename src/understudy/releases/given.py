@@ -72,9 +72,11 @@ def draw_given_codes(
             name: np.full(rows, code, codecs[name].dtype) for name, code in only.items()
         }
     cells = np.flatnonzero(expected)
+    # Rounded, not drawn one by one: shares are kept as closely as whole rows can.
     counts = round_groups(
         expected.reshape(-1)[cells], np.array([len(cells)]), np.array([rows]), rng
     )
+    # In random order, so that a row's place says nothing about its cell.
     drawn = rng.permutation(np.repeat(cells, counts))
     places = np.unravel_index(drawn, expected.shape)
     return {
@@ -192,6 +194,7 @@ def _merge_spans(spans: Iterable[tuple[int, int]]) -> PointSpans:
     """
     merged: list[tuple[int, int]] = []
     for low, high in sorted(spans):
+        # Whole numbers: spans that touch are one, and no point is weighed twice.
         if merged and low <= merged[-1][1] + 1:
             merged[-1] = merged[-1][0], max(high, merged[-1][1])
         else:
@@ -209,6 +212,7 @@ def _weigh_bins(
     assert isinstance(codec.bins, BinEdges)
     edges = np.array(codec.bins.edges, np.int64)
     density = densities.get(codec.column.name)
+    # From here on spans alone weigh bins: single values are spans of one point.
     weights[: len(codec.bins)] = 0.0
     for low, high in spans:
         first = int(np.searchsorted(edges, low, side="right")) - 1

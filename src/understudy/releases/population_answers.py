@@ -179,6 +179,8 @@ class PopulationAnswers(ReleaseContents):
         densities = self.evidence.bin_densities
 
         def load(i: int) -> Any:
+            # Its own stream for each copy, apart from the stream of its codes: any copy
+            # can be made again, alone and in any order.
             rng = np.random.default_rng([drawn.seed, i, 1])
             codes = drawn.draw_codes(i)
             return to_frame(held, codes, kind="pandas", rng=rng, densities=densities)

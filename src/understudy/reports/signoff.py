@@ -133,6 +133,8 @@ class SignOff:
                 f"The last day ({self.until}) lies before the release ({day}). Nothing"
                 " was written."
             )
+        # Columns that were left out of the release say nothing about what is handed
+        # over.
         listed = list_declared_domains(self.release.schema)
         released = tuple(d for d in listed if d.name in self.release.schema)
         object.__setattr__(self, "domains", released)
@@ -175,6 +177,7 @@ class SignOff:
         promise = self.release.guarantee
         listed = len(promise.public) + len(promise.learned)
         lines = promise.details()
+        # The guarantee lists what is public and learned last, one line each.
         shown = lines[: len(lines) - listed][:MAX_SHEET_DETAILS]
         return [shorten_text(line, MAX_SHEET_LETTERS) for line in shown]
 
@@ -222,6 +225,7 @@ class SignOff:
         or not at all.
         """
         where = Path(path)
+        # Both are made before either is written: an error leaves no half of the pair.
         page = self.to_html()
         twin = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
         for target, text in ((where, page), (where.with_suffix(".json"), twin)):
@@ -230,6 +234,7 @@ class SignOff:
 
     def _repr_html_(self) -> str:
         """In a notebook: a frame of its own, so that neither page touches the other."""
+        # The ampersand first, or those of the quotation marks would be escaped again.
         inside = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
         return (
             '<iframe sandbox="" style="width:100%;height:50rem;border:0"'
@@ -289,8 +294,10 @@ def _read_account(path: Path, release: Release) -> tuple[SignOffAccount, str, st
     its run names.
     """
     with Ledger.open(path) as ledger:
+        # From one open ledger, which checked its chain of digests when it was opened.
         account, entries = SignOffAccount.of(ledger), ledger.entries()
     for entry in entries:
+        # Only the reservation names them; charges of the same run repeat its number.
         if entry.kind == "reserve" and entry.run == release.statement.run:
             return account, entry.analyst, str(entry.facts.get("purpose", ""))
     raise Refused(

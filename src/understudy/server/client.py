@@ -90,6 +90,7 @@ class Connection:
                 connection.request(method, path, body, headers)
                 response = connection.getresponse()
                 received = json.loads(response.read())
+        # ValueError too: a proxy may answer with a page instead of JSON.
         except (OSError, HTTPException, ValueError) as error:
             raise Refused(
                 f"{self.url} did not answer ({type(error).__name__}). If the question"
@@ -97,6 +98,8 @@ class Connection:
             ) from None
         if response.status == 200:
             return received
+        # The same exceptions as in-process, so that a program need not know where it
+        # asks.
         kind = BudgetExceeded if received.get("error") == "limit" else Refused
         raise kind(str(received.get("message", "The server refused it")))
 
@@ -114,6 +117,7 @@ class UnixConnection(HTTPConnection):
     """HTTP over a socket file."""
 
     def __init__(self, path: str) -> None:
+        # The name goes into the Host header only; nothing is looked up.
         super().__init__("localhost", timeout=CLIENT_TIMEOUT_SECONDS)
         self._socket_path = path
 
@@ -143,6 +147,7 @@ def connect(url: str, token: str) -> Connection:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Refused("An address begins with https:, http: or unix:. Nothing was sent")
+    # Before anything is sent: a token that was sent in clear cannot be taken back.
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise Refused(
             f"{url} is not encrypted: whoever listens could ask in your name. Use"

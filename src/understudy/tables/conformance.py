@@ -92,4 +92,5 @@ def _are_equal(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         same_length = len(one) == len(other)
         return same_length and all(map(_are_equal, one, other))
+    # Exact: both read the same cells, so that no tolerance is due.
     return bool(np.array_equal(one, other))

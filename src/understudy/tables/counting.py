@@ -66,6 +66,7 @@ class Tally:
         lengths = {len(codes) for codes in columns.values()}
         if rows is not None:
             lengths.add(rows)
+        # numpy would broadcast a length of 1, and count rows that are not there.
         if len(lengths) > 1:
             raise ValueError("columns of different lengths are not rows")
         count = lengths.pop() if lengths else 0

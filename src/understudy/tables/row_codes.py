@@ -57,6 +57,7 @@ class RowCodes:
         codecs = self.find_codecs(names)
         rows = self._rows.count
         row_bytes = sum(codec.dtype.itemsize for codec in codecs.values())
+        # Known before anything is allocated, from the schema and the number of rows.
         if rows * row_bytes > MAX_CODES_BYTES:
             return False
         codes: CodesByColumn = {
@@ -94,6 +95,7 @@ class RowCodes:
         # Collected before the fresh ones are kept: not all of them may fit.
         counts = {**self._kept_marginals, **fresh}
         for clique, table in fresh.items():
+            # A caller that changed a table would change every later answer from it.
             table.flags.writeable = False
             if table.size <= self._free_cells:
                 self._free_cells -= table.size

@@ -53,6 +53,7 @@ def make_unit_source(
     for i, feature in enumerate(plan.features):
         kept = np.ones(len(units), np.bool_)
         if isinstance(feature.condition, Predicate):
+            # Decided once for each cell, not for each row.
             kept = plan.cells.holds_on_cells(feature.condition)[places]
         values, is_there = _derive_values(plan, feature, units, kept, numbers, size)
         arrays[f"v{i}"], arrays[f"h{i}"] = values, is_there
@@ -79,12 +80,14 @@ def _derive_values(
         return rows, everywhere
     low = plan.source_schema[feature.column].low  # type: ignore[attr-defined]
     given = numbers[feature.column]
+    # One below the least value marks a row without one.
     kept = kept & (given >= low)
     values = given[kept]
     found = np.zeros(size, np.int64)
     is_there = np.bincount(units[kept], minlength=size) > 0
     match feature.kind:
         case FeatureKind.SUM:
+            # Unbuffered: plain indexing would add only one of a unit's rows.
             np.add.at(found, units[kept], values)
         case FeatureKind.LEAST:
             found[:] = np.iinfo(np.int64).max
@@ -92,6 +95,7 @@ def _derive_values(
         case _:
             found[:] = np.iinfo(np.int64).min
             np.maximum.at(found, units[kept], values)
+    # The marker of an empty minimum must not reach arithmetic in SQL.
     found[~is_there] = 0
     return found, is_there
 

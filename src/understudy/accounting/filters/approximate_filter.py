@@ -71,6 +71,7 @@ class ApproximateFilter:
         """Whether a mechanism with this (ε, δ) would be answered."""
         if self.spent_delta + asked.delta > self.mechanism_delta:
             return False
+        # Plain composition is the better bound for few large questions.
         if self.spent + asked.epsilon <= self.epsilon:
             return True
         return self._composes(self.spent_squares + asked.epsilon**2)
@@ -82,6 +83,7 @@ class ApproximateFilter:
                 f"A question with {asked} does not compose with the others within ε ="
                 f" {float(self.epsilon):.4g}. Nothing was spent."
             )
+        # Rounded up, never down: long fractions would grow with every question.
         self.spent = round_up_long_amount(self.spent + asked.epsilon)
         self.spent_squares = round_up_long_amount(self.spent_squares + asked.epsilon**2)
         self.spent_delta = round_up_long_amount(self.spent_delta + asked.delta)
@@ -91,9 +93,11 @@ class ApproximateFilter:
         if self.composition_delta <= 0:
             return False
         rest = self.epsilon - squares / 2
+        # Both sides squared, which is only sound where the rest is not negative.
         return rest >= 0 and 2 * self._log_inverse_delta() * squares <= rest**2
 
     def _log_inverse_delta(self) -> Fraction:
         delta = self.composition_delta
+        # Of integers: Python takes logarithms of any size, a float δ could be 0.
         logarithm = math.log(delta.denominator) - math.log(delta.numerator)
         return Fraction(logarithm) * (1 + CONVERSION_MARGIN) + CONVERSION_MARGIN

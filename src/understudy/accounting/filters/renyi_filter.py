@@ -55,6 +55,7 @@ class RenyiFilter:
         cls, budget: Budget, orders: tuple[Fraction, ...] = ACCOUNTED_RENYI_ORDERS
     ) -> RenyiFilter:
         """The filter of a run on this budget, whose δ is shared by the orders."""
+        # Which order holds at the end depends on answers, so that their δ add up.
         share = Budget(budget.epsilon, budget.delta / len(orders))
         allowed = tuple(renyi_allowed(share, order) for order in orders)
         if max(allowed) <= 0:
@@ -73,6 +74,7 @@ class RenyiFilter:
     def admits(self, cost: RenyiCost) -> bool:
         """Whether a question at this cost would leave some order feasible."""
         rows = zip(self._after(cost).amounts, self.allowed, strict=True)
+        # One order is enough: each bounds the whole interaction by itself.
         return any(spent <= allowed for spent, allowed in rows)
 
     def admit(self, cost: RenyiCost) -> None:

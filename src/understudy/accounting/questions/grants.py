@@ -44,6 +44,7 @@ def append_grant(
             " analyst to set a limit. Nothing was granted."
         )
     limit = add_caps(before, granted)
+    # Earlier versions of the package cannot check a grant, and must refuse the file.
     require_shared_format(connection)
     append_entry(
         connection,
@@ -74,6 +75,7 @@ def add_caps(before: LedgerCap, granted: LedgerCap) -> LedgerCap:
     """
     epsilon = (before.epsilon or 0) + (granted.epsilon or 0)
     delta = (before.delta or 0) + (granted.delta or 0)
+    # SQLite's integers would overflow into floats, which do not add up exactly.
     if max(epsilon, delta) > MAX_LEDGER_UNITS:
         raise InvalidBudget(
             "This limit would be more than a ledger can count. Nothing was granted."
@@ -102,6 +104,7 @@ def follow_grant(before: LedgerCap, entry: LedgerEntry) -> LedgerCap:
     if not isinstance(epsilon, int) or not isinstance(delta, int):
         raise ValueError("a grant is whole units")
     limit = read_granted_limit(entry)
+    # Limits only rise: a negative grant would be a forgery.
     if min(epsilon, delta) < 0 or limit != add_caps(before, LedgerCap(epsilon, delta)):
         raise ValueError("a grant adds to what was there")
     return limit

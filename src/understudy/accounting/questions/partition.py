@@ -158,6 +158,7 @@ class ScopedSpending:
         before, before_delta = self.worst_unit(neighbours)
         tally = self.tallies.setdefault(scope.key, PartitionTally())
         tally.add(scope.cells, cost)
+        # Cells that paid less so far may catch up at no cost: parallel composition.
         after, after_delta = self.worst_unit(neighbours)
         return Cost(cost.accounting, after - before, after_delta - before_delta)
 
@@ -204,6 +205,7 @@ def charge_scope(
 
     `neighbours` and `unit` are those of the account, as its ledger has them.
     """
+    # A unit in several cells pays in each of them: their charges would add up.
     if scope is None or scope.is_whole or not has_single_row(unit):
         return cost
     return spending.charge(cost, scope, neighbours)

@@ -130,10 +130,12 @@ class QuestionRun:
         """What `recall` of these would take from the limit of an analyst: the cost of
         each stored answer that they have not seen. Nothing is spent.
         """
+        # The owner has no limit of their own; the run itself paid when it was measured.
         if analyst == OWNER_NAME:
             return ()
         costs = []
         with self._file.read_transaction() as connection:
+            # Each once: an answer that is recalled twice is handed out once.
             for digest in dict.fromkeys(digests):
                 for answer in _read_stored_answers(
                     connection, digest, self._file.path.name
@@ -165,6 +167,8 @@ class QuestionRun:
         if not found or analyst == OWNER_NAME:
             return found
         with self._file.write_transaction() as connection:
+            # Read again inside the transaction: another process may have handed it out
+            # since.
             found = _read_stored_answers(connection, digest, self._file.path.name)
             for answer in found:
                 if not _was_handed_out(connection, answer, analyst):
@@ -284,12 +288,14 @@ def _read_stored_answer(
 ) -> StoredAnswer:
     """An answer with what was paid for it; the chain seals a digest of it."""
     *charges, kept = entries
+    # The payload lies outside the chain of digests, so it is checked by itself.
     if kept.facts.get("payload") != hashlib.sha256(payload).hexdigest():
         raise LedgerTampered(
             f"{name}: the answer to step {kept.step} of run {kept.run} was changed."
             " Nothing was returned."
         )
     paid = charges[-1].facts
+    # Exact, as it was written: a float would make the limit drift from what was paid.
     cost = Cost(
         Accounting(str(paid["currency"])),
         read_amount(paid["amount"]),

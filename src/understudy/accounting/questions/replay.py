@@ -137,6 +137,7 @@ class ChainReplay:
         spent = self._analysts.get(entry.analyst, AnalystSpending())
         spent = spent.add_cost(_read_cost(entry.facts))
         stated = read_spending_facts(entry.facts["analyst_spent"])
+        # Computed again from the first entry on: what an entry states is not believed.
         if (stated.amounts, stated.delta) != (spent.amounts, spent.delta):
             return "charges its analyst other than it says"
         return self._spend(entry.analyst, spent)
@@ -144,6 +145,7 @@ class ChainReplay:
     def _spend(self, analyst: str, spent: AnalystSpending) -> str:
         self._analysts[analyst] = spent
         limited = self._limits.keys() - {OWNER_NAME}
+        # Without a single limit, analysts are names in the record and nothing more.
         if analyst == OWNER_NAME or not limited:
             return ""
         limit = self._limits.get(analyst)

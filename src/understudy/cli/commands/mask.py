@@ -168,6 +168,7 @@ def mask(
     models given the others. This is NOT differential privacy: nothing bounds what can be
     inferred, and kept columns are real cells.
     """
+    # All paths before the first row is read: masking may take minutes.
     check_table_input(file)
     if output.exists():
         raise Refused(f"{output}: is there already. Name another folder.")
@@ -187,9 +188,12 @@ def mask(
         tuned = wish.tune_masks(source, screen) if wish.tune else None
         if tuned is not None and picture is not None:
             _write_picture(tuned, picture)
+        # Tuning has made the copies it recommends: they are written, not drawn again.
         masked = wish.make_copies(source) if tuned is None else tuned.recommend_copies()
         masked.write(output)
         found = None
+        # Where every column is drawn, no row of a copy stands for a person: nothing to
+        # match.
         if wish.risk and masked.is_aligned:
             found = masked.match_copies(radius=wish.radii)
         if risk_list is not None:
@@ -333,5 +337,6 @@ def _read_strength(
         "variance": noise_variance,
         "keep": keep_labels,
     }
+    # What was not said is left to the defaults, which the class documents.
     said = {name: value for name, value in given.items() if value is not None}
     return MaskStrength(**said) if said else None  # type: ignore[arg-type]

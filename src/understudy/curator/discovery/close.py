@@ -59,6 +59,7 @@ def close_schema(
     open_share, bins_share = discovery_shares(schema)
     if not open_share + bins_share:
         return ClosedSchema(schema, Measurements(), context.table)
+    # Before anything is charged: bad input costs nothing.
     _refuse_zero_delta(schema, delta)
     run_amount = amount / (open_share + bins_share)
     bins_amount = bins_share * run_amount
@@ -73,6 +74,8 @@ def close_schema(
         with_bins = learn_bins(
             replace(context, table=closed.table),
             closed.schema,
+            # Capped: where few columns need bins, they are not given what many would
+            # share.
             column_amount=min(bins_amount / binned, most),
             progress=progress,
         )
@@ -124,6 +127,7 @@ class _Closing:
         ):
             self.schema = self.schema.with_column(elected.column)
             self.elected[elected.column.name] = elected
+        # The vote is charged whether or not it settles a type.
         self.amount *= 1 - VOTE_SHARE
         self._describe_context()
 
@@ -205,6 +209,7 @@ def _with_values(column: Categorical, labels: tuple[str, ...]) -> Column:
     of them has.
     """
     other = column.other if column.other is not None else OTHER_LABEL
+    # Learned labels are public by now, so that avoiding them tells nothing new.
     while other in labels or other in column.missing or other in column.unfold:
         other += "_"
     listed = replace(

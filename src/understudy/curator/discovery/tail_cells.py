@@ -67,6 +67,7 @@ def shape_tails(tree: CountTree, most_fences: int) -> ShapedCells:
     lower = _shape_upper_tail(
         _mirror_cells(upper.leaves), _mirror_cells(cells), most_fences, (-high, -low)
     )
+    # The lower tail is the upper one of the mirrored column.
     mirrored = tuple(-fence for fence in reversed(lower.fences))
     return ShapedCells(_mirror_cells(lower.leaves), (*mirrored, *upper.fences))
 
@@ -112,6 +113,7 @@ def _spread_by_law(
     noise = STANDING_BIN_SIGMAS * np.sqrt(cells.variance[own])
     factors = np.where(cells.counts[own] > noise, cells.counts[own] / law_sums, 1.0)
     counts[inside] *= factors[cell[inside]]
+    # The law is wrong by a share of its counts, however little noise there is.
     variance = (TAIL_MISFIT_SHARE * counts) ** 2 + MIN_CELL_VARIANCE
     body = smooth.cut_at([int(pieces[0])])
     kept_cells = int(np.searchsorted(body.edges, pieces[0]))

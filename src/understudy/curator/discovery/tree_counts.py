@@ -68,6 +68,7 @@ class TreeLeaves:
         edges = np.unique(np.concatenate([self.edges, np.array(inner, np.int64)]))
         if len(edges) == len(self.edges):
             return self
+        # Nothing is known within a cell, so that it is taken as even.
         cell = np.searchsorted(self.edges, edges[:-1], side="right") - 1
         part = np.diff(edges) / self.widths[cell]
         return TreeLeaves(edges, self.counts[cell] * part, self.variance[cell] * part)
@@ -113,6 +114,7 @@ class CountTree:
         spread: list[NDArray[np.float64]] = []
         for depth in range(len(self.levels) - 1, -1, -1):
             counts = self.levels[depth].counts.astype(np.float64)
+            # Every count was measured with the same noise, whatever its level.
             noise = np.full(len(counts), self.variance)
             if joined:
                 below = self.levels[depth + 1].parent
@@ -145,6 +147,8 @@ class CountTree:
         parts = range(len(self.levels[0].starts))
         for depth, level in enumerate(self.levels):
             counts = level.counts[parts.start : parts.stop].astype(np.float64)
+            # By the counts as measured: consistent ones have unequal and correlated
+            # noise.
             held = np.flatnonzero(find_supported_bins(counts, noise))
             outermost = parts[int(held[0 if forward else -1])]
             edges = level.starts if forward else level.ends
@@ -235,6 +239,7 @@ class CountTree:
         corrected = []
         for piece in pieces:
             share = min(piece.variance / parts_variance, 1.0)
+            # The variance of a part given the whole, and its share of the whole's own.
             variance = piece.variance * (1 - share) + whole * share**2
             corrected.append(replace(piece, variance=variance))
         return corrected

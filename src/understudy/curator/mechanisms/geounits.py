@@ -84,6 +84,7 @@ class UnitHistogram:
                 f"census: {level.name} has {math.prod(shape):,} cells in one query, more"
                 f" than {MAX_ANSWER_CELLS:,}. It was not asked"
             )
+        # A row lies in one unit of a level, so that all units together cost as one.
         sensitivity = self.context.unit_vector()
         scale = self.context.scale(amount, sensitivity)
         cost = price(self.context.law, scale, sensitivity, self.context.accounting)
@@ -111,6 +112,7 @@ class UnitHistogram:
         cells without and with persons.
         """
         exact = self._count_level(level, clique)
+        # Only the pattern was declared public, never how many persons a cell has.
         return np.minimum(exact, 1) if only_zeros else exact
 
     def _describe_level(self, level: UnitLevel, clique: Clique) -> dict[str, Any]:
@@ -146,6 +148,8 @@ class UnitHistogram:
         numbers = np.ravel_multi_index(tuple(self.leaf_codes.T), sizes)
         order = np.argsort(numbers)
         key = np.ravel_multi_index(tuple(codes[:, :depth].T), sizes)
+        # Kept inside the array, so that unknown places compare as different, not as an
+        # error.
         place = np.minimum(np.searchsorted(numbers[order], key), len(order) - 1)
         # Rows of places that are not in the hierarchy are nobody's.
         inside = numbers[order][place] == key

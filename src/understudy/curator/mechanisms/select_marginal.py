@@ -68,6 +68,7 @@ def choose_clique(
     rule = CHOICE_SCORES[score]
     candidates = _Candidates.of(estimates, weights, penalties)
     sensitivity = candidates.find_sensitivity(rule, context, rows)
+    # The cost below is that of this ε, not the amount: roots were rounded down.
     epsilon = choice_epsilon_for(amount, context.accounting)
     request = {
         "mechanism": "choice",
@@ -116,6 +117,7 @@ class _Candidates:
         grid_penalties = [0] * len(cliques)
         if penalties is not None:
             grid_penalties = to_grid(np.array(penalties)).tolist()
+        # Whole numbers of the grid: scores are then exact, and so is their sensitivity.
         rounded = [to_grid(estimates[clique]) for clique in cliques]
         return cls(cliques, rounded, grid_weights, grid_penalties)
 
@@ -134,6 +136,7 @@ class _Candidates:
                 rows=rows,
                 shape=estimate.shape,
             )
+            # The penalty is public and cancels in the difference of two scores.
             moves.append(weight * moved)
         return Fraction(max(moves))
 
@@ -200,6 +203,7 @@ def measure_distances(
     rounded = [to_grid(estimates[c]) for c in cliques]
     one = rule.sensitivity(context.neighbours, context.max_rows)
     many = len(cliques)
+    # One unit may move every distance at once, each by at most `one`.
     sensitivity = Sensitivity(
         l1=Fraction(many * one),
         l2_squared=Fraction(many * one * one),

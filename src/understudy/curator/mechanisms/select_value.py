@@ -47,6 +47,7 @@ def score_sensitivity(
     largest = int(np.abs(weights).max())
     if neighbours is Neighbours.ADD_REMOVE:
         return max_rows * largest
+    # A replaced row moves from one cell to another: by at most the range of a score.
     ranges = int((weights.max(axis=1) - weights.min(axis=1)).max())
     return max_rows * (ranges if max_rows == 1 else max(ranges, largest))
 
@@ -57,6 +58,7 @@ def are_scores_monotone(weights: NDArray[np.int64], neighbours: Neighbours) -> b
     >>> are_scores_monotone(np.eye(2, dtype=np.int64), Neighbours.REPLACE)
     False
     """
+    # Scores that all move one way do without the mechanism's factor 2.
     one_sign = bool((weights >= 0).all() or (weights <= 0).all())
     return neighbours is Neighbours.ADD_REMOVE and one_sign
 

@@ -184,6 +184,7 @@ class _SelectedRows:
     def bound_values(self, low: Weights, high: Weights) -> tuple[float, float]:
         """Bounds on the sum of values between low and high over the selected rows."""
         sure, possible = self.coverage.sure, self.coverage.possible
+        # A row that is perhaps not selected adds its value or nothing.
         least = np.where(sure, low, np.where(possible, np.minimum(low, 0.0), 0.0))
         most = np.where(sure, high, np.where(possible, np.maximum(high, 0.0), 0.0))
         return self.bounds.bound_sum(least, most, ANSWER_DOUBT)

@@ -103,7 +103,9 @@ class Card:
         noise = None
         if math.isfinite(bound.noise):
             smallest = min_noise_size(evidence.measurements, names, cells)
+            # Noise on counts is whole: where it is small, the best look alone has less.
             noise = min(bound.noise, smallest)
+        # No more than all rows can be in a wrong cell, whatever a loose bound says.
         error = min(error_share(bound, evidence), 1.0)
         is_lost = any(self._is_lost(name) for name in names)
         statistics = self.statistics.get(names[0]) if len(names) == 1 else None
@@ -117,6 +119,7 @@ class Card:
         ones first.
         """
         schema = self.evidence.schema
+        # One more than are listed: enough to see that there are too many.
         pairs: list[Clique] = list(islice(combinations(schema, 2), MAX_CARD_PAIRS + 1))
         if len(pairs) > MAX_CARD_PAIRS:
             pairs = self._first_pairs()

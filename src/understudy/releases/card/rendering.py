@@ -167,5 +167,6 @@ def _html_row(tag: str, cells: Sequence[str]) -> str:
     row = ""
     for place, cell in enumerate(cells):
         side = "right" if place in _NUMBER_COLUMNS else "left"
+        # Labels and names come from a file that may be a stranger's.
         row += f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
     return f"<tr>{row}</tr>"

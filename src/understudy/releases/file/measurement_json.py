@@ -72,6 +72,7 @@ def measurement_from_json(
     clique = clique_from_json(fields, schema)
     sizes = schema.sizes(clique)
     listed = fields.items("maps", limit=_MAX_CLIQUE_COLUMNS)
+    # A file may come from anyone: checked here, where its field can be named.
     if len(listed) != len(sizes):
         raise field_error(fields.path("maps"), "a list with one map per column")
     maps = tuple(

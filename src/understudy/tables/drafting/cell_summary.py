@@ -94,6 +94,7 @@ def elect_draft_type(ballots: dict[str, int]) -> str | None:
     skipped = {EMPTY_CANDIDATE, "truth", "zero", "bit"}
     if total - filled.get("zero", 0) < MIN_STEP_CELLS:
         skipped |= set(PLAIN_STEPS)
+    # From specific to general: the first that holds is the most specific.
     for candidate in ELECTED_TYPES:
         if candidate in skipped:
             continue
@@ -137,5 +138,6 @@ def summarise_cells(
         doing=doing,
     )
     frequent = {row[0] for row in rows}
+    # In the order of the list, not of the rows: a draft is the same each time.
     missing = tuple(code for code in codes if code in frequent)
     return CellSummary(filled, distinct, length or 0.0, spaced or 0.0, missing)

@@ -123,7 +123,10 @@ def draft_observed_schema(source: TableSource) -> Schema:
     inside, never for an owner.
     """
     columns = [
-        with_domain(source, column, rare_below=1) for column in _draft_columns(source)
+        # Also values that a single row holds, which is why no owner gets to see this
+        # schema.
+        with_domain(source, column, rare_below=1)
+        for column in _draft_columns(source)
     ]
     return Schema(columns=tuple(columns))
 
@@ -174,6 +177,7 @@ def _draft_from_floats(source: TableSource, column: Real) -> Integer | Real:
     floats as soon as a frame holds an empty cell.
     """
     elected = elect_draft_type(count_ballots(source, column.name))
+    # Zeros and ones elect truth, but a frame of floats means numbers by them.
     if elected == "boolean":
         return Integer(name=column.name)
     step = STEP_CANDIDATES.get(elected or "")
@@ -238,6 +242,7 @@ def _draft_number(
         return real.with_whole_point(has_whole_point(ballots))
     number = Integer(**common, step=int(step))
     number = number.with_whole_point(has_whole_point(ballots))
+    # Bounds of a code of two values are known; there is nothing to learn about them.
     if set(map(kind_of_vote, ballots)) <= {"zero", "bit", EMPTY_CANDIDATE}:
         return replace(number, min=0, max=1)
     return draft_number(source, number, look)
@@ -258,6 +263,7 @@ def _draft_time(
         return Date(**common)
     if elected == "time":
         return _with_resolution(source, Time(**common))
+    # Cells may differ in their offsets; only UTC orders all of them.
     if elected == "instant":
         note = "cells say how far they are from UTC"
         return _with_resolution(source, Datetime(**common, zone="UTC", note=note))
@@ -336,6 +342,7 @@ def _with_resolution(source: TableSource, column: Moment) -> Moment:
     reading = number_reading(layers, fine, source.stored_column(column.name))
     if reading is None:
         return column
+    # From coarse to fine: the first one that nearly all cells keep to is taken.
     spans = [
         timedelta(hours=1),
         timedelta(minutes=1),
@@ -365,6 +372,8 @@ def _in_zone(column: Datetime, zone: str | None) -> Datetime:
     if column.zone is None or zone is None:
         return column
     try:
+        # Names that the time zone database lacks, such as offsets, are refused by the
+        # schema.
         return replace(column, zone=zone)
     except SchemaError:
         return column

@@ -148,6 +148,7 @@ def _with_labels(
     counted = f"SELECT v, count(*) AS n FROM ({cells}) WHERE v IS NOT NULL GROUP BY v"
     doing = f'looking at column "{column.name}"'
     common = source.engine.run(
+        # Sorted by value: the order of counts would be a fact about the rows.
         f"SELECT v FROM ({counted}) WHERE n >= {rare_below} ORDER BY v LIMIT"
         f" {MAX_DRAFT_VALUES + 1}",
         doing=doing,

@@ -126,6 +126,8 @@ def measure_range(source: TableSource, column: Integer | Real) -> NumberRange | 
     """What the numbers of a column span; None where it has none."""
     index, cells = _query_index(source, column)
     ((low, high, distinct),) = source.engine.run(
+        # An estimate is enough: it is compared with round limits, and costs little
+        # memory.
         f"SELECT min({index}), max({index}), approx_count_distinct({index}) FROM {cells}",
         doing=f'looking at column "{column.name}"',
     )
@@ -168,10 +170,12 @@ def _are_compact_dates(
     source: TableSource, column: Integer, cells: NumberRange
 ) -> bool:
     """Whether all numbers are dates such as 20240229."""
+    # The range decides first: most columns are spared a pass over their cells.
     is_within = cells.low >= FIRST_COMPACT_DATE and cells.high <= LAST_COMPACT_DATE
     if not is_within or column.step != 1:
         return False
     index, query = _query_index(source, column)
+    # `try`: a number that is no date gives NULL and not an error that quotes it.
     day = f"try_strptime(CAST({index} AS VARCHAR), '%Y%m%d')"
     ((filled, days),) = source.engine.run(
         f"SELECT count({index}), count({day}) FROM {query}",

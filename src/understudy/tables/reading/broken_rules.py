@@ -47,6 +47,8 @@ def query_kept_rows(
     for i, cell in enumerate(width):
         if flags_of_cell.get(cell):
             broken = " OR ".join(flags_of_cell[cell])
+            # A rule does not say which of its cells is wrong, so all of them are
+            # emptied.
             select[i] = f"CASE WHEN {broken} THEN NULL ELSE {cell} END AS {cell}"
     return layers.query(relation, select)
 

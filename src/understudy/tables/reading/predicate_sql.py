@@ -71,6 +71,7 @@ class PredicateCompiler:
         if not predicate.columns <= set(self._cells):
             return FALSE_SQL
         condition = self._compile_predicate(predicate)
+        # NULL would be a third answer: WHERE drops it, and drops its negation too.
         return self._layers.read(f"COALESCE({condition}, false)")
 
     def _compile_predicate(self, predicate: Predicate) -> str:
@@ -128,6 +129,7 @@ class PredicateCompiler:
                 listed[f"({', '.join(str(constant) for constant in constants)})"] = None
         places = ", ".join(cell.place for cell in cells)
         present = " AND ".join(f"{cell.place} IS NOT NULL" for cell in cells)
+        # SQL has no empty list.
         member = f"(({places}) IN ({', '.join(listed)}))" if listed else FALSE_SQL
         return f"({present} AND {'NOT ' if negated else ''}{member})"
 
@@ -158,6 +160,8 @@ class PredicateCompiler:
         # Between two lattice points the comparison moves to the one that decides alike.
         floors = operator in (Operator.AT_MOST, Operator.MORE)
         whole = math.floor(index) if floors else math.ceil(index)
+        # No cell lies beyond this index, so clipping the constant changes no
+        # comparison.
         clipped = min(max(whole, -MAX_COMPARED_INDEX), MAX_COMPARED_INDEX)
         return _where_present(
             f"{cell.place} {operator} {quoting.whole_literal(clipped)}", cell.place
@@ -174,6 +178,8 @@ class PredicateCompiler:
         if family_of_column(here.column) != family_of_column(there.column):
             return FALSE_SQL
         if isinstance(here.column, Lattice):
+            # Columns may have different steps; their difference in whole numbers is
+            # exact.
             difference = [(Fraction(1), left), (Fraction(-1), right)]
             return self._compile_sum(difference, operator, Fraction(0))
         if operator.needs_order:
@@ -204,6 +210,8 @@ class PredicateCompiler:
         scale = math.lcm(constant.denominator, *(step.denominator for step in steps))
         factors = [int(step * scale) for step in steps]
         bound = int(constant * scale)
+        # Every index fits 64 bits; an overflow would stop the run, depending on the
+        # rows.
         largest = sum(abs(factor) for factor in factors) * 2**63 + abs(bound)
         if largest >= _MAX_SUM_MAGNITUDE:
             return FALSE_SQL

@@ -136,6 +136,8 @@ def _open_single_file(
 def _open_excel(path: Path, sheet: str | None) -> TableSource:
     """A sheet of a workbook, by way of a private CSV file."""
     engine = Engine()
+    # Inside the engine's own folder, which only this user can read and which is
+    # removed.
     copy = engine.directory / "sheet.csv"
     write_sheet(path, copy, sheet)
     dialect = detect_dialect(copy, delimiter=",", encoding="utf-8", header=True)
@@ -196,6 +198,7 @@ def _read_physical(
 ) -> dict[str, str]:
     """Read a frame's cells as they are stored; the types that they then have."""
     physical = engine.physical(frame.source)
+    # Under the same name: the view below must find the cells as they are stored.
     engine.register("frame", physical)
     stored = {}
     select = []
@@ -231,6 +234,7 @@ def _ledger_beside(path: Path) -> Path:
     """The account of a file: beside the file itself, also where the path is a symbolic
     link.
     """
+    # Two links to one file must share its account, or its budget could be spent twice.
     real = path.resolve() if path.is_symlink() else path
     return real.with_name(real.name + ".ledger")
 
@@ -254,6 +258,7 @@ def _open_csv(
     names = check_names(list(header), where)
     for other, its_dialect in zip(paths, dialects, strict=True):
         # Blank lines before a header make no difference.
+        # Columns are taken by place: another header would give cells another meaning.
         if replace(its_dialect, line=dialect.line) != dialect:
             raise TableError(
                 f"{other.name}:{its_dialect.line}: its header differs from that of"
@@ -282,6 +287,7 @@ def _open_parquet(paths: list[Path]) -> TableSource:
     for path in paths:
         check_magic_bytes(path)
     engine = Engine()
+    # Sealed before the first query: no SQL can reach a file other than these.
     engine.seal(paths)
     files = ParquetFiles(paths, engine)
     kinds = files.types

@@ -51,6 +51,7 @@ class _XzStream(io.RawIOBase):
                 packed = self._packed.read(XZ_STEP_BYTES)
                 if not packed:
                     raise EOFError("the packed data are cut short")
+            # Never more than is asked for: a small file may unpack to any size.
             data = self._decoder.decompress(packed, len(view))
             if data:
                 view[: len(data)] = data
@@ -64,10 +65,12 @@ class _XzStream(io.RawIOBase):
             if not more:
                 return False
             rest = more.lstrip(b"\0")
+        # Bytes of the next stream were read along: they go to its own decoder.
         self._packed.seek(-len(rest), io.SEEK_CUR)
         self._decoder = _new_decoder()
         return True
 
 
 def _new_decoder() -> lzma.LZMADecompressor:
+    # A header may ask for gigabytes; Python's own reader would grant them.
     return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY_BYTES)

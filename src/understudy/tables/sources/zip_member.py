@@ -29,6 +29,7 @@ def open_only_member(name: str, raw: str | BinaryIO) -> BinaryIO:
         for member in archive.infolist()
         if not member.is_dir() and not member.filename.startswith(SIDE_FOLDER)
     ]
+    # By the directory of the archive alone: nothing is unpacked before it is judged.
     problem = _find_problem(members)
     if problem:
         archive.close()

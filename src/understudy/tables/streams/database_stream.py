@@ -37,6 +37,7 @@ class DatabaseStream:
         """Read the rows to the end, once, and let go of the connection."""
         if not self._is_open:
             return
+        # A database's message may quote a cell, so it is not passed on.
         ask_quietly(self._copy_rows, self._title, UNREAD_OUTCOME)
         self.close()
 
@@ -65,6 +66,7 @@ class DuckdbFileStream:
         """Copy the rows, once, and let go of the file."""
         if not self._is_open:
             return
+        # A copy: while the file is open here, no other program could write to it.
         self._source.engine.run(
             f"CREATE TEMP TABLE {self.RELATION} AS SELECT * FROM {self._source.relation}",
             doing="reading rows",

@@ -42,6 +42,7 @@ def open_database(address: DatabaseAddress) -> TableSource:
     close = partial(close_quietly, cursor, connection)
     try:
         return _open_by_adbc(cursor, address, close)
+    # Also at Ctrl-C: an open transaction would make the database keep old rows.
     except BaseException:
         close()
         raise
@@ -79,6 +80,7 @@ def read_adbc_header(
     names = [name for name in (schema, table) if name is not None]
     relation = ".".join(map(quoting.quoted_identifier, names))
     if system == "sqlite":
+        # SQLite has types by cell, not by column: every cell is read as text.
         columns = read_sqlite_names(cursor, table)
         if not columns:
             raise TableError(
@@ -89,6 +91,7 @@ def read_adbc_header(
     query = f"SELECT * FROM {relation}"
     if system == "postgresql":
         query = query_postgres_columns(cursor, relation)
+    # No row crosses the connection: the header is all that is public.
     cursor.execute(f"{query} LIMIT 0")
     return cursor.fetch_arrow_table(), partial(_fetch_batches, cursor, query)
 
@@ -113,6 +116,7 @@ def close_quietly(*open_things: Any) -> None:
     was not committed is undone.
     """
     for each in open_things:
+        # A driver's message could quote a cell, so none is passed on.
         with suppress(Exception):
             each.close()
 
@@ -128,9 +132,12 @@ def _open_duckdb_file(address: DatabaseAddress) -> TableSource:
         connection = duckdb.connect(
             str(address.path),
             read_only=True,
+            # A view stored in the file could otherwise read other files of this
+            # machine.
             config={"enable_external_access": "false", "lock_configuration": "true"},
         )
         relation = connection.table(quoting.quoted_identifier(address.table))
+    # One message for all causes: DuckDB's own may show what the file holds.
     if relation is None:
         close_quietly(connection)
         raise TableError(

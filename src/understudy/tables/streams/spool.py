@@ -43,6 +43,7 @@ class ArrowSpool:
             for name, reading in zip(self.names, self._readings, strict=True)
         }
         self._register_batch(frame.data)
+        # Of no rows: types come from the schema alone, and no cell decides them.
         self._write_batch(f"CREATE TEMP TABLE {SPOOL_RELATION} AS")
 
     def append_batch(self, batch: Any) -> None:
