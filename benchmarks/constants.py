@@ -80,8 +80,10 @@ def run_round(
 ) -> None:
     """One run as it is, and one for every constant and factor."""
     table, epsilon = cell
-    variants: list[tuple[str, str, Any]] = [("", "1", None)]
+    variants: list[tuple[str, str, Any]] = []
     for constant in list_varied_constants():
+        # As many runs of the whole as of each change: all ratios share their noise.
+        variants.append(("", "1", None))
         for factor in FACTORS:
             variants.append(
                 (constant.name, str(factor), change_value(constant, factor))

@@ -1,5 +1,5 @@
-"""Writes the generated tables of docs/synthesizers/adaptive.md: constants, and the
-ablation from benchmarks/results/ablation.jsonl.
+"""Writes the generated tables of docs/synthesizers/adaptive.md: constants, how far
+the error moves with them, and the ablation (benchmarks/results/*.jsonl).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def replace_section(page: str, title: str, text: str) -> str:
 
 def main() -> None:
     import ablation
+    import constants
     import constants_table
 
     printed = io.StringIO()
@@ -31,6 +32,8 @@ def main() -> None:
         constants_table.main()
     path = ROOT / "docs" / "synthesizers" / "adaptive.md"
     page = replace_section(path.read_text(), "constants", printed.getvalue())
+    changes = ablation.Study(constants.LINES, "").lines()
+    page = replace_section(page, "changed constants", constants.report(changes))
     lines = ablation.Study(ablation.LINES, "").lines()
     path.write_text(replace_section(page, "ablation", ablation.report(lines)))
 
