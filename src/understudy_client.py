@@ -165,6 +165,8 @@ class CollectionPlan:
             document = json.loads(text)
             if document.pop("format") != PLAN_FORMAT:
                 raise DonationRefused("this is no plan of a local collection")
+            if not isinstance(document["topic"], str):
+                raise DonationRefused("the plan's topic is not a text")
             document["epsilon"] = Fraction(document["epsilon"])
             document["values"] = tuple(map(str, document["values"]))
             document["sizes"] = {k: int(n) for k, n in document["sizes"].items()}
@@ -497,8 +499,9 @@ class Account:
         self, db: sqlite3.Connection, topic: str | None, day: date | None
     ) -> Fraction:
         rows = db.execute(
-            "SELECT epsilon FROM donations WHERE topic = ifnull(?, topic)"
-            " AND day = ifnull(?, day)",
+            # IS, not =: what is charged to a topic of NULL would be left out.
+            "SELECT epsilon FROM donations WHERE (?1 IS NULL OR topic IS ?1)"
+            " AND (?2 IS NULL OR day IS ?2)",
             (topic, None if day is None else day.isoformat()),
         )
         return sum((Fraction(epsilon) for (epsilon,) in rows), Fraction(0))

@@ -136,6 +136,24 @@ def test_a_topic_has_its_donations_and_no_more(tmp_path: Path) -> None:
         account.donate(greedy, "a", today=DAY + timedelta(9))
 
 
+def test_a_topic_that_is_no_text_is_no_way_around_the_caps(tmp_path: Path) -> None:
+    """SQL finds nothing equal to NULL, so its charges could be left out of a sum."""
+    plan = small_plan("krr")
+    text = plan.to_json()
+    for other in ("null", "5", "[]"):
+        with pytest.raises(DonationRefused, match="topic"):
+            CollectionPlan.from_json(
+                text.replace('"topic": "topic"', f'"topic": {other}')
+            )
+    account = Account(tmp_path / "own.db", epsilon_per_day=2)
+    nameless = replace(plan, topic=None, max_donations=9)  # type: ignore[arg-type]
+    for seed in "xy":
+        account.donate(replace(nameless, seed=seed), "a", today=DAY)
+    assert account.spent() == 2
+    with pytest.raises(DonationRefused, match="today"):
+        account.donate(replace(nameless, seed="z"), "a", today=DAY)
+
+
 def test_a_day_has_its_cap_over_all_topics(tmp_path: Path) -> None:
     account = Account(tmp_path / "own.db", epsilon_per_day=2)
     for topic in "xy":

@@ -111,8 +111,13 @@ def offer_answer(
     amount: Fraction | None = None,
     table: Mapping[str, str] | None = None,
     find_earlier: FindEarlier = None,
+    find_seen: FindEarlier = None,
 ) -> Offer:
-    """The offer for a plan: for a ± at 95 %, or for an amount of the accounting."""
+    """The offer for a plan: for a ± at 95 %, or for an amount of the accounting.
+
+    `find_seen` finds what whoever asks was given of the earlier answers, by default all:
+    the price of a mean follows from the values of these.
+    """
     orders = []
     total = Cost(accounting, Fraction(0))
     part = None if amount is None else amount / len(plan.statistics)
@@ -120,6 +125,7 @@ def offer_answer(
     law = default_law(accounting)
     digests = [question_digest(plan, each, table) for each in plan.statistics]
     known = [() if find_earlier is None else tuple(find_earlier(d)) for d in digests]
+    seen = known if find_seen is None else [tuple(find_seen(d)) for d in digests]
     for place, statistic in enumerate(plan.statistics):
         sensitivity = plan.sensitivity(statistic, neighbours)
         digest, earlier = digests[place], known[place]
@@ -127,7 +133,7 @@ def offer_answer(
         # If all neighbours agree on it, it is public and needs no noise.
         if sensitivity.l1:
             if within is not None:
-                scale = _scale_for_width(plan, place, law, within, known)
+                scale = _scale_for_width(plan, place, law, within, known, seen)
             else:
                 assert part is not None
                 target = scale_for(law, part, sensitivity, accounting)
@@ -184,9 +190,10 @@ def _scale_for_width(
     law: Law,
     within: float,
     known: Sequence[Sequence[NoisyValues]],
+    seen: Sequence[Sequence[NoisyValues]],
 ) -> Fraction | None:
     """The scale of noise at which all numbers that need a statistic are within a
-    half-width, after what is `known` of each statistic.
+    half-width, after what is `known` of each statistic, and what was `seen` of that.
     """
     if not math.isfinite(within) or within <= 0:
         raise Refused("`within` is a number above 0. Nothing was spent")
@@ -198,7 +205,7 @@ def _scale_for_width(
             step = _value_step(plan, plan.statistics[place])
             own = scale_for_half_width(within / step, ANSWER_DOUBT, known[place], law)
         else:
-            own = _scale_for_ratio(plan, aggregate, place, law, within, known)
+            own = _scale_for_ratio(plan, aggregate, place, law, within, known, seen)
         scales.append(own)
     needed = [scale for scale in scales if scale is not None]
     if any(scale <= 0 for scale in needed):
@@ -215,12 +222,14 @@ def _scale_for_ratio(
     law: Law,
     within: float,
     known: Sequence[Sequence[NoisyValues]],
+    seen: Sequence[Sequence[NoisyValues]],
 ) -> Fraction | None:
-    """The same for a mean or a share: by the number of rows, if that was answered."""
+    """The same for a mean or a share: by the number of rows, if that was seen."""
     places = plan.parts[plan.query.aggregates.index(aggregate)]
     is_share = aggregate.kind is AggregateKind.SHARE
     bottom = places[1 if is_share else 0]
-    counted = [each for each in known[bottom] if each.law is law]
+    # A price is free: it must not tell what somebody else paid for.
+    counted = [each for each in seen[bottom] if each.law is law]
     is_ratio = aggregate.kind in _RATIO_KINDS and law is not Law.DISCRETE_LAPLACE
     rows = fewest_rows(counted, ANSWER_DOUBT) if is_ratio and counted else 0.0
     if not rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -12,6 +13,7 @@ import pytest
 import understudy as us
 from understudy.errors import TableError, UnderstudyError
 from understudy.tables import Table, open_table
+from understudy.tables.streams.open_stream import open_stream
 from understudy.testing.table_conformance import check_table
 from understudy.workflow.open import open_source
 
@@ -131,3 +133,28 @@ def test_what_is_not_there_is_refused_in_one_line(file: Path, data: str) -> None
     with pytest.raises(TableError, match="Nothing was read") as refused:
         open_source(data)
     assert "\n" not in str(refused.value)
+
+
+def test_rows_of_an_attempt_that_failed_are_not_counted_twice() -> None:
+    batch = pa.table({"age": pa.array(["34", "51"])})
+    attempts = []
+
+    def read_batches() -> Iterator[pa.Table]:
+        attempts.append(1)
+        yield batch
+        if len(attempts) == 1:
+            raise OSError("the connection is lost")
+
+    source = open_stream(
+        read_batches,
+        batch.slice(0, 0),
+        kind="database",
+        title="people",
+        path=None,
+        ledger_path=Path("people.ledger"),
+        release=lambda: None,
+    )
+    table = Table(source, us.Schema.parse("columns: {age: {type: integer}}"))
+    with pytest.raises(TableError, match="did not answer"):
+        table.rows()
+    assert table.rows() == 2

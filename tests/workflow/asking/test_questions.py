@@ -291,6 +291,25 @@ def test_a_mean_has_a_price_for_its_width_once_its_rows_were_counted(
         assert priced.offer.cost.amount < at_one.offer.cost.amount
 
 
+def test_a_price_tells_nothing_of_what_somebody_else_was_answered(book: Path) -> None:
+    """The price of a mean follows from a noisy count, which an analyst has to pay for."""
+    with open_session(book) as questions:
+        questions.ask(us.count("age"), within=30)
+        questions.price(us.mean("age"), within=2)
+    with us.Ledger.open(book) as ledger:
+        ledger.grant(us.Budget.of(3), analyst="team-a")
+    with open_session(book, analyst="team-a") as questions:
+        with pytest.raises(Refused, match="count of these rows first"):
+            questions.price(us.mean("age"), within=2)
+        with pytest.raises(Refused, match="count of these rows first"):
+            us.price(
+                PEOPLE_SCHEMA, us.mean("age"), within=2, ledger=book, analyst="team-a"
+            )
+        questions.ask(us.count("age"), within=30)
+        assert questions.price(us.mean("age"), within=2).offer.cost.amount > 0
+    assert spent_by_analyst(book)["team-a"] == spent(book)
+
+
 def test_refusals_are_the_same_for_every_table(tmp_path: Path) -> None:
     """A filter that divides by age - 93 fails nowhere: it is refused everywhere."""
     messages = []

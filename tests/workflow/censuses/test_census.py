@@ -96,6 +96,16 @@ def test_a_run_that_is_resumed_says_the_same_at_no_new_cost(census_files):
         assert [e.kind for e in ledger.entries()].count("reserve") == 1
 
 
+def test_what_is_exact_is_written_down_when_a_run_is_resumed_too(census_files):
+    people, schema = census_files
+    us.census(people, schema, rho=1, run=RunOptions(run_id="r"))
+    schema.write_text(SCHEMA + "    - {level: county, query: age, keep: counts}\n")
+    us.census(people, schema, rho=1, resume="r")
+    with Ledger.open(people.with_name("people.csv.ledger")) as ledger:
+        facts = [str(entry.facts) for entry in ledger.entries()]
+    assert any("age by county (counts)" in fact for fact in facts)
+
+
 def test_a_person_with_several_rows_is_protected_whole(tmp_path):
     """Noise is twice as wide for two rows a person, and the third row is left out."""
     people, schema = tmp_path / "people.csv", tmp_path / "people.yaml"

@@ -155,6 +155,22 @@ class QuestionRun:
         with self._file.read_transaction() as connection:
             return _read_stored_answers(connection, digest, self._file.path.name)
 
+    def find_seen_answers(
+        self, digest: str, *, analyst: str = OWNER_NAME
+    ) -> tuple[StoredAnswer, ...]:
+        """Those of the released answers to this question that were handed to an
+        analyst; all of them for the owner.
+        """
+        found = self.find_answers(digest)
+        if analyst == OWNER_NAME:
+            return found
+        with self._file.read_transaction() as connection:
+            return tuple(
+                answer
+                for answer in found
+                if _was_handed_out(connection, answer, analyst)
+            )
+
     def recall(
         self, digest: str, *, analyst: str = OWNER_NAME
     ) -> tuple[StoredAnswer, ...]:

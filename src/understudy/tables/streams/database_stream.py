@@ -42,6 +42,8 @@ class DatabaseStream:
         self.close()
 
     def _copy_rows(self) -> None:
+        # What an attempt that failed left behind would be counted twice.
+        self._spool.remove_rows()
         for batch in self._read_batches():
             self._spool.append_batch(batch)
 

@@ -51,6 +51,10 @@ class ArrowSpool:
         self._register_batch(frame_of_pyarrow(batch).data)
         self._write_batch(f"INSERT INTO {SPOOL_RELATION}")
 
+    def remove_rows(self) -> None:
+        """Begin anew, without rows."""
+        self.engine.run(f"DELETE FROM {SPOOL_RELATION}", doing="reading rows")
+
     def _read_formats(self, data: Any) -> list[CellReading]:
         formats = self.engine.physical(data.source).formats
         cells = zip(

@@ -173,7 +173,7 @@ def price(
     with Ledger.open(ledger) as account:
         run = open_question_run(account, None, QUESTIONS_EVENT, None)
         keyed = offer_keyed_on_run(
-            plan, known, run, account.neighbours, within, epsilon
+            plan, known, run, account.neighbours, within, epsilon, analyst
         )
         return make_price(keyed, run, analyst)
 
@@ -250,6 +250,7 @@ def offer_on_run(
     neighbours: Neighbours,
     within: float | None,
     epsilon: Number | None,
+    analyst: str,
     parts: int = 1,
 ) -> Offer:
     """The offer for a plan, after what the run and those before it answered; for one of
@@ -257,7 +258,9 @@ def offer_on_run(
     """
     amount = read_amount_asked(within, epsilon, run.budget, run.filter.accounting)
     own = None if amount is None else amount / parts
-    return offer_amount_on_run(plan, run, neighbours, within=within, amount=own)
+    return offer_amount_on_run(
+        plan, run, neighbours, within=within, amount=own, analyst=analyst
+    )
 
 
 def offer_amount_on_run(
@@ -267,11 +270,16 @@ def offer_amount_on_run(
     *,
     within: float | None = None,
     amount: Fraction | None = None,
+    analyst: str = OWNER_NAME,
 ) -> Offer:
     """The same for an amount of the run's accounting."""
 
     def find_earlier(digest: str) -> list[NoisyValues]:
         stored = run.find_answers(digest)
+        return [NoisyValues.of_bytes(answer.payload) for answer in stored]
+
+    def find_seen(digest: str) -> list[NoisyValues]:
+        stored = run.find_seen_answers(digest, analyst=analyst)
         return [NoisyValues.of_bytes(answer.payload) for answer in stored]
 
     return offer_answer(
@@ -282,6 +290,7 @@ def offer_amount_on_run(
         amount=amount,
         table=run.table,
         find_earlier=find_earlier,
+        find_seen=find_seen,
     )
 
 
@@ -292,11 +301,12 @@ def offer_keyed_on_run(
     neighbours: Neighbours,
     within: float | None,
     epsilon: Number | None,
+    analyst: str,
 ) -> KeyedOffer:
     """The offer for a plan and for its keys, where `schema` leaves some open."""
     accounting = run.filter.accounting
     parts = KEY_PARTS if find_open_keys(plan.query, schema) else 1
-    offer = offer_on_run(plan, run, neighbours, within, epsilon, parts)
+    offer = offer_on_run(plan, run, neighbours, within, epsilon, analyst, parts)
     amount = read_amount_asked(within, epsilon, run.budget, accounting)
 
     def find_earlier(digest: str) -> list[bytes]:

@@ -163,7 +163,15 @@ class Session:
         """All answers; whatever the run would refuse is refused before the first."""
         neighbours = self._ledger.neighbours
         offers = [
-            offer_on_run(plan, self._run, neighbours, within, epsilon, len(plans))
+            offer_on_run(
+                plan,
+                self._run,
+                neighbours,
+                within,
+                epsilon,
+                self._analyst,
+                len(plans),
+            )
             for plan in plans
         ]
         together = offer_together(plans, offers, self._run, neighbours, within, epsilon)
@@ -211,7 +219,9 @@ class Session:
             keyed, self.schema, self._curator, analyst=self._analyst, purpose=purpose
         )
         neighbours = self._ledger.neighbours
-        offer = offer_on_run(plan, self._run, neighbours, within, epsilon, KEY_PARTS)
+        offer = offer_on_run(
+            plan, self._run, neighbours, within, epsilon, self._analyst, KEY_PARTS
+        )
         answer = self._answer(offer, purpose)
         costs = [key.cost for key in keyed.keys if key.scale is not None]
         costs += [] if answer.cost is None else [answer.cost]
@@ -237,7 +247,7 @@ class Session:
     ) -> KeyedOffer:
         neighbours = self._ledger.neighbours
         return offer_keyed_on_run(
-            plan, self.schema, self._run, neighbours, within, epsilon
+            plan, self.schema, self._run, neighbours, within, epsilon, self._analyst
         )
 
     def close(self) -> None:

@@ -176,7 +176,6 @@ def _measure_census(
             run_id=name,
             table=describe_table(checked.source),
         )
-        _note_invariants(account, checked)
     else:
         run = resume_run(
             account,
@@ -186,6 +185,8 @@ def _measure_census(
             is_delta_given=delta is not None,
             accounting=Accounting.ZCDP,
         )
+    # Resumed too: it may be resumed with other invariants.
+    _note_invariants(account, checked)
     with account_for_failure(account.path, name):
         histogram = _open_histogram(checked, table, run)
         measurements = _measure_levels(checked, histogram, progress)
