@@ -74,12 +74,8 @@ def describe_reserved(path: Path, run: str) -> str | None:
     reserved = [entry for entry in entries if entry.kind == "reserve"]
     if not reserved:
         return None
-    # The rows may have been counted first, by a reservation apart.
-    epsilon = sum((entry.cost[0] for entry in reserved), Fraction(0))
-    delta = sum((entry.cost[1] for entry in reserved), Fraction(0))
     stays = (
-        f"What run {run} reserved (ε = {spell_value(epsilon)}, δ ="
-        f" {spell_value(delta)}) stays spent in {path}"
+        f"What run {run} reserved ({_spell_reserved(reserved)}) stays spent in {path}"
     )
     if reserved[0].event == QUESTIONS_EVENT:
         return f"{stays}; it stays open for questions."
@@ -89,6 +85,15 @@ def describe_reserved(path: Path, run: str) -> str | None:
         f"{stays}; --resume {run} takes it up at no new cost (in Python:"
         f" resume={run!r})."
     )
+
+
+def _spell_reserved(reserved: Sequence[LedgerEntry]) -> str:
+    """The (ε, δ) of the reservations of a run: the rows may have been counted first, by
+    one apart.
+    """
+    epsilon = sum((entry.cost[0] for entry in reserved), Fraction(0))
+    delta = sum((entry.cost[1] for entry in reserved), Fraction(0))
+    return f"ε = {spell_value(epsilon)}, δ = {spell_value(delta)}"
 
 
 @contextmanager

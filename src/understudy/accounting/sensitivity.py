@@ -32,7 +32,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Protocol
 
 from understudy.accounting.budget import Number, to_exact_fraction
@@ -222,14 +222,20 @@ def workload_sensitivity(
     )
     moves = alone = [[(abs(value), 1) for value in column] for column in columns]
     if neighbours is Neighbours.REPLACE:
-        pairs = [
-            [(abs(x - y), 1) for x, y in zip(columns[i], columns[j], strict=True)]
-            for i in range(len(columns))
-            for j in range(i)
-        ]
+        pairs = _list_differences(columns)
         moves = (pairs or [[(Fraction(0), 1)]]) if max_rows == 1 else pairs + alone
     reached = _count_reached_cells(moves, alone, neighbours, max_rows)
     return _worst_sensitivity(moves, max_rows, min(len(matrix), reached))
+
+
+def _list_differences(
+    columns: Sequence[tuple[Fraction, ...]],
+) -> list[list[tuple[Fraction, int]]]:
+    """By how much a row that moves from one cell to another moves each answer."""
+    return [
+        [(abs(x - y), 1) for x, y in zip(one, other, strict=True)]
+        for one, other in combinations(columns, 2)
+    ]
 
 
 def marginal_sensitivity(
@@ -250,22 +256,7 @@ def marginal_sensitivity(
     )
     moves = [alone]
     if neighbours is Neighbours.REPLACE:
-        same = [
-            {(m.own_entry, m.own_entry): 1, (m.other_entry, m.other_entry): m.out - 1}
-            for m in maps
-        ]
-        other = [
-            {
-                (m.own_entry, m.other_entry): 1,
-                (m.other_entry, m.own_entry): 1,
-                (m.other_entry, m.other_entry): m.out - 2,
-            }
-            for m in maps
-        ]
-        choices = [
-            (s, o) if m.out > 1 else (s,)
-            for m, s, o in zip(maps, same, other, strict=True)
-        ]
+        choices = [_tally_axis_pairs(axis) for axis in maps]
         # Every set of axes on which the two cells differ.
         moves = [_tally_changes(list(choice)) for choice in product(*choices)]
         if max_rows > 1:
@@ -274,6 +265,17 @@ def marginal_sensitivity(
     cells = math.prod(m.out for m in maps)
     reached = _count_reached_cells(moves, [alone], neighbours, max_rows)
     return _worst_sensitivity(moves, max_rows, min(cells, reached))
+
+
+def _tally_axis_pairs(axis: Axis) -> list[dict[tuple[int, int], int]]:
+    """How often each pair of entries occurs in the columns of two cells: of one place
+    on the axis, and of two where there are two.
+    """
+    own, other = axis.own_entry, axis.other_entry
+    same = {(own, own): 1, (other, other): axis.out - 1}
+    if axis.out == 1:
+        return [same]
+    return [same, {(own, other): 1, (other, own): 1, (other, other): axis.out - 2}]
 
 
 class _IdentityAxis:

@@ -120,14 +120,25 @@ def _check_chain(
         fault = replayed.follow(entry) if replayed else ""
         if fault:
             raise found(f"entry {expected} {fault}")
-    if not chain or len(chain) != account["entries"] or previous != account["head"]:
+    if replayed is None or previous != account["head"]:
         raise found(f"entry {len(chain)} is not the last one written")
-    stated_totals = (account["spent_epsilon"], account["spent_delta"])
-    if (spent_epsilon, spent_delta) != stated_totals:
-        raise found(f"the total does not equal the sum of entries 1 to {len(chain)}")
-    if replayed is None or not replayed.opens(account):
+    _check_totals(account, len(chain), (spent_epsilon, spent_delta), found)
+    if not replayed.opens(account):
         raise found("entry 1 opened another account than this one")
     return seen
+
+
+def _check_totals(
+    account: dict[str, object],
+    entries: int,
+    spent: tuple[int, int],
+    found: Callable[[str], LedgerTampered],
+) -> None:
+    """The account's own line says what its entries add up to."""
+    if entries != account["entries"]:
+        raise found(f"entry {entries} is not the last one written")
+    if spent != (account["spent_epsilon"], account["spent_delta"]):
+        raise found(f"the total does not equal the sum of entries 1 to {entries}")
 
 
 def _check_answers(
@@ -136,22 +147,7 @@ def _check_answers(
     found: Callable[[str], LedgerTampered],
 ) -> None:
     """Every stored answer is the one its entry describes, and was charged before."""
-    charged: set[tuple[str, int | None, object]] = set()
-    described: dict[tuple[str, int | None], tuple[int, object, object]] = {}
-    for entry in chain:
-        facts = entry.facts
-        if entry.kind == "charge":
-            charged.add((entry.run, entry.step, facts["request"]))
-        elif entry.kind == "answer":
-            if (entry.run, entry.step, facts["request"]) not in charged:
-                raise found(
-                    f"entry {entry.number} stores an answer that was never charged"
-                )
-            described[entry.run, entry.step] = (
-                entry.number,
-                facts["request"],
-                facts["payload"],
-            )
+    described = _list_described_answers(chain, found)
     for run, step, request, payload in connection.execute(
         "SELECT run, step, request, payload FROM answer"
     ):
@@ -167,3 +163,27 @@ def _check_answers(
             f"the answer of entry {min(number for number, _, _ in described.values())}"
             " is missing"
         )
+
+
+def _list_described_answers(
+    chain: list[LedgerEntry], found: Callable[[str], LedgerTampered]
+) -> dict[tuple[str, int | None], tuple[int, object, object]]:
+    """The entry, the request and the payload's digest of every answer, by its step."""
+    charged: set[tuple[str, int | None, object]] = set()
+    described: dict[tuple[str, int | None], tuple[int, object, object]] = {}
+    for entry in chain:
+        facts = entry.facts
+        if entry.kind == "charge":
+            charged.add((entry.run, entry.step, facts["request"]))
+        elif entry.kind == "answer":
+            # In the order of the chain: a charge that comes later pays for nothing.
+            if (entry.run, entry.step, facts["request"]) not in charged:
+                raise found(
+                    f"entry {entry.number} stores an answer that was never charged"
+                )
+            described[entry.run, entry.step] = (
+                entry.number,
+                facts["request"],
+                facts["payload"],
+            )
+    return described

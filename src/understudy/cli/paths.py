@@ -66,35 +66,39 @@ def check_outputs(
         )
     # By device and inode: two names may be one file.
     taken = {}
-    for source in inputs:
-        if source is None or isinstance(source, DatabaseAddress):
-            continue
+    for source in _keep_paths(inputs):
         # Of a folder or a pattern, the files in it too.
         for file in (source, *list_inputs(source)):
             taken[_identify_file(file)] = file
         if rows is not None:
             _refuse_rows_among(source, rows)
-    for path in outputs:
-        if path is None or isinstance(path, DatabaseAddress):
-            continue
+    for path in _keep_paths(outputs):
         if _identify_file(path) in taken:
             raise Refused(
                 f"{path}: this file is used for something else here. Name another."
                 " Nothing was spent."
             )
         taken[_identify_file(path)] = path
-        if path.exists() and not path.is_file():
-            raise Refused(f"{path}: is not a file. Nothing was spent.")
-        if not path.parent.is_dir():
-            raise Refused(
-                f"{path}: there is no directory {path.parent}. Make it first. Nothing"
-                " was spent."
-            )
-        # The folder, not the file: a new file replaces the old one whole.
-        if not os.access(path.parent, os.W_OK):
-            raise Refused(
-                f"{path}: {path.parent} cannot be written to. Nothing was spent."
-            )
+        _refuse_unwritable(path)
+
+
+def _keep_paths(files: Iterable[Path | DatabaseAddress | None]) -> list[Path]:
+    """The files among those that are named; addresses of databases are checked apart."""
+    return [file for file in files if isinstance(file, Path)]
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Refuse a path at which no file can be made or replaced."""
+    if path.exists() and not path.is_file():
+        raise Refused(f"{path}: is not a file. Nothing was spent.")
+    if not path.parent.is_dir():
+        raise Refused(
+            f"{path}: there is no directory {path.parent}. Make it first. Nothing was"
+            " spent."
+        )
+    # The folder, not the file: a new file replaces the old one whole.
+    if not os.access(path.parent, os.W_OK):
+        raise Refused(f"{path}: {path.parent} cannot be written to. Nothing was spent.")
 
 
 def _check_database_output(address: DatabaseAddress) -> None:

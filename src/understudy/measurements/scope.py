@@ -10,6 +10,7 @@ disjoint is seen from the schema and never assumed.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -49,12 +50,9 @@ def scope_of_predicate(
     sizes = {name: codecs[name].size for name in clique}
     if math.prod(sizes.values()) > MAX_SCOPE_TABLE_CELLS:
         return None
-    narrow = [name for name in clique if sizes[name] <= MAX_PARTITION_CELLS]
-    if column is not None:
-        narrow = [name for name in narrow if name == column]
-    if not narrow:
+    chosen = _choose_column(sizes, column)
+    if chosen is None:
         return None
-    chosen = min(narrow, key=sizes.__getitem__)
     possible = possibly_true_cells(predicate, codecs, clique)
     # One row for each cell of the chosen column, whatever the other columns hold.
     by_cell = np.moveaxis(possible, clique.index(chosen), 0).reshape(sizes[chosen], -1)
@@ -63,6 +61,16 @@ def scope_of_predicate(
     return PartitionScope(
         chosen, describe_domain(codec), codec.size, frozenset(cells.tolist())
     )
+
+
+def _choose_column(sizes: Mapping[str, int], column: str | None) -> str | None:
+    """The column with the fewest cells, or the one that is asked for; none if it has
+    more than charges are kept apart for.
+    """
+    narrow = [name for name in sizes if sizes[name] <= MAX_PARTITION_CELLS]
+    if column is not None:
+        return column if column in narrow else None
+    return min(narrow, key=sizes.__getitem__, default=None)
 
 
 def describe_domain(codec: Codec) -> str:

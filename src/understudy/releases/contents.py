@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -20,6 +20,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.accounting.cost import Cost
 from understudy.errors import ReleaseError
 from understudy.measurements import Measurements
 from understudy.models import PortableModel, default_rows
@@ -162,14 +163,17 @@ class ReleaseContents:
                 "The measurements were paid in another accounting than the guarantee"
                 " names. Nothing was released."
             )
-        # Costs are exact fractions, so that no rounding decides this.
-        amount = sum((c.amount for c in costs), Fraction(0))
-        delta = sum((c.delta for c in costs), Fraction(0))
-        if amount > promise.amount or delta > promise.delta:
-            raise ReleaseError(
-                "The measurements cost more than the guarantee says. Nothing was"
-                " released."
-            )
+        _refuse_larger_cost(costs, promise)
+
+
+def _refuse_larger_cost(costs: Sequence[Cost], promise: Guarantee) -> None:
+    # Costs are exact fractions, so that no rounding decides this.
+    amount = sum((c.amount for c in costs), Fraction(0))
+    delta = sum((c.delta for c in costs), Fraction(0))
+    if amount > promise.amount or delta > promise.delta:
+        raise ReleaseError(
+            "The measurements cost more than the guarantee says. Nothing was released."
+        )
 
 
 def _is_option_value(option: object) -> bool:

@@ -82,6 +82,10 @@ class Guarantee:
             )
         if self.max_rows < 1 or not self.unit:
             raise ReleaseError("guarantee: the unit needs a name and at least one row")
+        self._check_kind()
+
+    def _check_kind(self) -> None:
+        """A private release has an ε and its accounting, and no other one has."""
         is_private = self.kind is GuaranteeKind.PRIVATE
         if is_private and (self.accounting is None or self.epsilon == 0):
             raise ReleaseError(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.models import Codes
 from understudy.releases.evidence import Evidence
+from understudy.schema import Column
 
 MAX_GAP_SIGMAS = 2.0
 """Standard deviations of its noise up to which a count of empty cells is taken for
@@ -35,16 +36,19 @@ def gapless_columns(evidence: Evidence) -> ColumnShares:
     ruled = {name for rule in schema.rules for name in rule.columns}
     found: ColumnShares = {}
     for name in schema:
-        column = schema[name]
-        # Whoever declares all of a column knows whether it has gaps.
-        is_learned = bool(column.learned) and column.nullable
-        if not is_learned or column.is_lost or column.constant or name in ruled:
+        if name in ruled or not _may_close_gaps(schema[name]):
             continue
         if _is_gap_noise(evidence, name):
             shares = np.where(schema.codecs[name].is_value, evidence.shares(name), 0.0)
             if shares.sum() > 0:
                 found[name] = shares / shares.sum()
     return found
+
+
+def _may_close_gaps(column: Column) -> bool:
+    # Whoever declares all of a column knows whether it has gaps.
+    is_learned = bool(column.learned) and column.nullable
+    return is_learned and not column.is_lost and not column.constant
 
 
 def _is_gap_noise(evidence: Evidence, name: str) -> bool:

@@ -53,16 +53,21 @@ def equivalent_command(job: Job) -> str:
     words += ["--release", "release.understudy"]
     lines = [join_command(words)]
     if job.look:
-        words = ["understudy", "evaluate", job.table, "synthetic.csv"]
-        words += ["--release", "release.understudy", "--ledger", job.ledger.name]
-        if not job.risk:
-            words.append("--no-risk")
-        if job.control is not None:
-            words += ["--holdout", job.control.name]
-        if job.target is not None:
-            words += ["--target", job.target]
-        lines.append(join_command([*words, "-o", "report.html"]))
+        lines.append(_evaluate_command(job))
     return "\n".join(lines)
+
+
+def _evaluate_command(job: Job) -> str:
+    """The command line that compares the synthetic table with the real one."""
+    words = ["understudy", "evaluate", job.table, "synthetic.csv"]
+    words += ["--release", "release.understudy", "--ledger", job.ledger.name]
+    if not job.risk:
+        words.append("--no-risk")
+    if job.control is not None:
+        words += ["--holdout", job.control.name]
+    if job.target is not None:
+        words += ["--target", job.target]
+    return join_command([*words, "-o", "report.html"])
 
 
 def preview_rows(job: Job) -> list[list[str]]:

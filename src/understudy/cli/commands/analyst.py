@@ -130,17 +130,11 @@ def revoke(ledger: Path, name: str, as_json: bool) -> None:
 def list_analysts(ledger: Path, as_json: bool) -> None:
     """Who may ask: limit, what was spent of it, and until when tokens hold."""
     from understudy.accounting.ledger import Ledger
-    from understudy.server.tokens import TokenFile, read_clock
 
     check_ledger_exists(ledger)
     with Ledger.open(ledger) as account:
         statements = [one for one in account.statements() if one.analyst]
-    now = read_clock()
-    until: dict[str, str] = {}
-    for record in TokenFile(ledger).list_tokens():
-        # Those that expire last come last.
-        if record.is_valid_at(now):
-            until[record.analyst] = record.expires.date().isoformat()
+    until = _list_token_ends(ledger)
     if as_json:
         report_json(
             [
@@ -156,3 +150,16 @@ def list_analysts(ledger: Path, as_json: bool) -> None:
         for one in statements
     ]
     report(lines or ["No analyst has a limit yet."])
+
+
+def _list_token_ends(ledger: Path) -> dict[str, str]:
+    """The last day on which a token of each analyst holds."""
+    from understudy.server.tokens import TokenFile, read_clock
+
+    now = read_clock()
+    until: dict[str, str] = {}
+    for record in TokenFile(ledger).list_tokens():
+        # Those that expire last come last.
+        if record.is_valid_at(now):
+            until[record.analyst] = record.expires.date().isoformat()
+    return until

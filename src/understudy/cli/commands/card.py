@@ -41,17 +41,20 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     quality = load_release(release).card
     if cliques:
         asked = [[name.strip() for name in clique.split(",")] for clique in cliques]
-        entries = [quality.of(columns) for columns in asked]
-        if as_json:
-            report_json([entry.to_dict() for entry in entries])
-        else:
-            report([line for entry in entries for line in _entry_lines(entry)])
+        _report_entries([quality.of(columns) for columns in asked], as_json=as_json)
         return
     if as_json:
         report_json(quality.to_dict())
         return
     recoded = recoding_lines(quality.evidence)
     report([quality.sentence(), *recoded, "", *quality.lines()])
+
+
+def _report_entries(entries: list[CardEntry], *, as_json: bool) -> None:
+    if as_json:
+        report_json([entry.to_dict() for entry in entries])
+    else:
+        report([line for entry in entries for line in _entry_lines(entry)])
 
 
 def _entry_lines(entry: CardEntry) -> list[str]:

@@ -55,11 +55,8 @@ def synthesizers(name: str | None, as_json: bool) -> None:
     table = [["", *_AWARENESS_ASPECTS, ""]]
     for row in here:
         assert row.name is not None
-        marks = [
-            "yes" if getattr(row.aware, aspect) else "·"
-            for aspect in _AWARENESS_ASPECTS
-        ]
-        table.append([row.name, *marks, list_synthesizers()[row.name]])
+        about = list_synthesizers()[row.name]
+        table.append([row.name, *_awareness_marks(row.aware), about])
     report(
         [
             *align_columns(table),
@@ -67,6 +64,11 @@ def synthesizers(name: str | None, as_json: bool) -> None:
             "All about one of them, its options included: understudy synthesizers NAME",
         ]
     )
+
+
+def _awareness_marks(aware: object) -> list[str]:
+    """What an algorithm adapts to, a word for each aspect."""
+    return ["yes" if getattr(aware, aspect) else "·" for aspect in _AWARENESS_ASPECTS]
 
 
 def _overview_facts(kind: type[Synthesizer]) -> dict[str, object]:

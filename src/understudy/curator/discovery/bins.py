@@ -130,12 +130,8 @@ def _join_small_bins(
     alone = np.logical_or.reduceat(heavy, at).tolist()
     while len(starts) > 1:
         too_many = len(starts) > most
-        joinable = [
-            i
-            for i in range(1, len(starts))
-            if starts[i] not in walls
-            and (too_many or min(sizes[i - 1], sizes[i]) < least)
-        ]
+        inner = [i for i in range(1, len(starts)) if starts[i] not in walls]
+        joinable = inner if too_many else _find_small_pairs(inner, sizes, least)
         if not joinable:
             break
         # Bins of one heavy value come last, then the smallest pair.
@@ -150,6 +146,11 @@ def _join_small_bins(
         alone.pop(i)
         starts.pop(i)
     return np.array(starts, np.int64)
+
+
+def _find_small_pairs(places: list[int], sizes: list[float], least: float) -> list[int]:
+    """The places before which a bin, or behind which one, has too few rows."""
+    return [i for i in places if min(sizes[i - 1], sizes[i]) < least]
 
 
 def _halve_wide_bins(

@@ -20,7 +20,7 @@ times that. Every count is noised, the empty ones too.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from fractions import Fraction
@@ -132,12 +132,12 @@ class ElectedColumn:
         """
         if self.beside is None:
             return None
-        words = [
-            (label, count)
+        words = {
+            label: count
             for label, count in zip(labels, counts, strict=True)
             if not _is_value(self.beside, label)
-        ]
-        listed_words = sum(count for _, count in words)
+        }
+        listed_words = sum(words.values())
         left_out = self.words - listed_words
         unlisted = self.values - (sum(counts) - listed_words)
         # Both the vote and the sum of the words' counts are noisy.
@@ -146,15 +146,17 @@ class ElectedColumn:
         better = accounted or MIN_LOSS_RATIO * left_out < unlisted
         if len(words) > MAX_MISSING_CODES or not better:
             return None
-        codes = tuple(label for label, _ in words)
-        learned = (
-            (*self.beside.learned, "missing codes") if codes else self.beside.learned
-        )
-        return replace(
-            self.beside,
-            missing=(*self.beside.missing, *codes),
-            learned=learned,
-        )
+        return _add_missing_codes(self.beside, tuple(words))
+
+
+def _add_missing_codes(column: Lattice, codes: tuple[str, ...]) -> Lattice:
+    if not codes:
+        return column
+    return replace(
+        column,
+        missing=(*column.missing, *codes),
+        learned=(*column.learned, "missing codes"),
+    )
 
 
 def _is_value(column: Lattice, label: str) -> bool:
@@ -259,17 +261,14 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str | No
     ('text', 'integer')
     """
     votes = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
-    standing = _standing_candidates(ballots, noise)
-    family = max(
-        LATTICE_FAMILIES,
-        key=lambda kinds: sum(
-            votes[name] for name in standing if kind_of_vote(name) in kinds
-        ),
-    )
+    standing = {name: votes[name] for name in _standing_candidates(ballots, noise)}
+    family = max(LATTICE_FAMILIES, key=lambda kinds: _sum_votes(standing, kinds))
     inside = [name for name in standing if kind_of_vote(name) in family]
-    if not inside or {kind_of_vote(name) for name in inside} <= AMBIGUOUS_KINDS.keys():
+    kinds = set(map(kind_of_vote, inside))
+    # Of no votes, too, all kinds are ambiguous.
+    if kinds <= AMBIGUOUS_KINDS.keys():
         return None
-    if set(map(kind_of_vote, inside)) <= {"zero", "bit"}:
+    if kinds <= {"zero", "bit"}:
         return "bit"
     return next(
         name
@@ -277,6 +276,11 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str | No
         if name not in ("zero", "bit")
         and all(is_readable_as(vote, name) for vote in inside)
     )
+
+
+def _sum_votes(votes: Mapping[str, int], kinds: Container[str]) -> int:
+    """The votes for candidates of some kinds."""
+    return sum(count for name, count in votes.items() if kind_of_vote(name) in kinds)
 
 
 def _standing_candidates(ballots: NDArray[np.int64], noise: VoteNoise) -> list[str]:

@@ -96,6 +96,11 @@ class Score:
             )
         if shape is None:
             raise TypeError(f"{self.name}: its sensitivity depends on the shape")
+        self._refuse_unscored(rows, shape)
+        return self.replace(rows, shape)
+
+    def _refuse_unscored(self, rows: int, shape: TableShape) -> None:
+        """Refuse tables that the score, or the bound on its moves, is not made for."""
         if rows >= MAX_SCORE_ROWS:
             raise Refused(
                 f"{self.name}: this score takes fewer than {MAX_SCORE_ROWS:,} rows."
@@ -106,7 +111,6 @@ class Score:
                 f"{self.name}: this score needs columns with two codes each. Choose by"
                 " R, I or l1. Nothing was spent"
             )
-        return self.replace(rows, shape)
 
 
 def to_grid(estimate: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -56,9 +56,7 @@ def reconcile(
     rows = [_read_equation(text, names) for text in equations]
     if not names or not rows:
         raise Refused("Nothing to reconcile: give answers, and at least one equation")
-    pairs = np.array([answers[name] for name in names], float)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or (pairs[:, 1] < 0).any():
-        raise Refused("An answer is a value and the standard deviation of its noise")
+    pairs = _read_answers([answers[name] for name in names])
     found: ConsistentAnswers = project_answers(
         pairs[:, 0],
         np.diag(pairs[:, 1] ** 2),
@@ -71,6 +69,14 @@ def reconcile(
         dict(zip(names, found.deviations.tolist(), strict=True)),
         found.covariance,
     )
+
+
+def _read_answers(answers: Sequence[tuple[float, float]]) -> NDArray[np.float64]:
+    """A row for each answer: its value and the deviation of its noise."""
+    pairs = np.array(answers, float)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or (pairs[:, 1] < 0).any():
+        raise Refused("An answer is a value and the standard deviation of its noise")
+    return pairs
 
 
 def _read_equation(text: str, names: tuple[str, ...]) -> tuple[list[float], float]:

@@ -72,15 +72,7 @@ def array_from_npy(data: bytes, where: str) -> NDArray[np.generic]:
             f"{where}: not an array that Understudy writes. Nothing was loaded."
         )
     kind = np.dtype(header[1].decode())
-    shape = tuple(int(n) for n in header[2].split(b",") if n.strip())
-    # Checked before anything is allocated: a header may claim any size.
-    if (
-        len(shape) > _MAX_NPY_AXES
-        or math.prod(shape) * kind.itemsize != len(data) - end
-    ):
-        raise ReleaseError(
-            f"{where}: its shape does not account for its bytes. Nothing was loaded."
-        )
+    shape = _read_shape(header[2], kind.itemsize, len(data) - end, where)
     stored = np.frombuffer(data, kind, offset=end).reshape(shape)
     array = stored.astype(kind.newbyteorder("="))
     # No noisy count or share is infinite; NaN would pass every later comparison.
@@ -89,3 +81,14 @@ def array_from_npy(data: bytes, where: str) -> NDArray[np.generic]:
             f"{where}: holds a number that is not finite. Nothing was loaded."
         )
     return array
+
+
+def _read_shape(text: bytes, item: int, size: int, where: str) -> tuple[int, ...]:
+    """The shape that a header states, of as many items as the bytes hold."""
+    shape = tuple(int(n) for n in text.split(b",") if n.strip())
+    # Checked before anything is allocated: a header may claim any size.
+    if len(shape) > _MAX_NPY_AXES or math.prod(shape) * item != size:
+        raise ReleaseError(
+            f"{where}: its shape does not account for its bytes. Nothing was loaded."
+        )
+    return shape

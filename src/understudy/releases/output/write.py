@@ -244,10 +244,17 @@ def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) ->
     value = _point_whole_sql(column, sql_in_natural_type(session, cells))
     if isinstance(column, Datetime) and column.zone is not None:
         value = _zoned_sql(session, cells, column.zone, value)
+    return _spell_missing_sql(session, cells, value, spell)
+
+
+def _spell_missing_sql(
+    session: DuckdbSession, cells: ColumnCells, value: str, spell: TextSpelling
+) -> str:
+    """A value, or the missing code of cells that have one."""
     if not cells.spelled.any():
         return value
     spelled = session.add_array(cells.spelled)
-    missing = session.add_labels(tuple(map(spell, column.missing)))
+    missing = session.add_labels(tuple(map(spell, cells.column.missing)))
     words = f"list_extract({missing}, {spelled})"
     return f"CASE WHEN {spelled} > 0 THEN {words} ELSE CAST({value} AS VARCHAR) END"
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, takewhile
+from typing import Any
 
 from understudy.schema import Integer, Real
 from understudy.schema.name_words import split_name_words
@@ -183,15 +184,18 @@ def find_numeric_codes(source: TableSource, column: Integer | Real) -> tuple[str
     near = 2 * len(codes) + MAX_NEAR_VALUES
     ends = []
     for sign, order in ((1, "DESC"), (-1, "ASC")):
-        rows = source.engine.run(
-            f"SELECT v, n FROM ({counted}) ORDER BY v {order} LIMIT {near}", doing=doing
-        )
-        held = [HeldValue(sign * int(value), int(count)) for value, count in rows]
+        query = f"SELECT v, n FROM ({counted}) ORDER BY v {order} LIMIT {near}"
+        held = _hold_values(source.engine.run(query, doing=doing), sign)
         ends.append(ColumnEnd(held, unit, least))
     below, above = _choose_codes(*ends, total=int(total))
     if _PRICE_WORDS & set(split_name_words(column.name)):
         above = []
     return (*(str(-code) for code in below), *(str(code) for code in above))
+
+
+def _hold_values(rows: list[tuple[Any, ...]], sign: int) -> list[HeldValue]:
+    """Values and their rows, turned round where the lower end is looked at."""
+    return [HeldValue(sign * int(value), int(count)) for value, count in rows]
 
 
 def _choose_codes(

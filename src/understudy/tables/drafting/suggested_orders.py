@@ -116,14 +116,9 @@ class FamilyRules:
             if not copies & {column.name for column in pair}:
                 orders |= _find_order(pair, count)
         sums = self._find_sums([c for c in columns if c.name not in copies])
-        # Parts are at most their whole if none is negative: the sum says it already.
-        implied = {(part, whole) for whole, parts in sums for part in parts}
         return [
             *(_compare(left.name, Operator.EQUAL, right.name) for left, right in equal),
-            *(
-                _compare(low, Operator.AT_MOST, high)
-                for low, high in _drop_implied(set(orders) - implied)
-            ),
+            *_list_order_rules(set(orders), sums),
             *(_equate_sum(parts, whole) for whole, parts in sums),
         ]
 
@@ -256,6 +251,18 @@ def _share_of_breaks(low: ScaledColumn, high: ScaledColumn) -> float:
     """
     breaks = sum(one > two for one in low.quantiles for two in high.quantiles)
     return breaks / (len(low.quantiles) * len(high.quantiles))
+
+
+def _list_order_rules(
+    orders: set[tuple[str, str]], sums: list[tuple[str, tuple[str, ...]]]
+) -> list[AlwaysRule]:
+    """Rules for the orders that follow neither from two others nor from a sum."""
+    # Parts are at most their whole if none is negative: the sum says it already.
+    implied = {(part, whole) for whole, parts in sums for part in parts}
+    return [
+        _compare(low, Operator.AT_MOST, high)
+        for low, high in _drop_implied(orders - implied)
+    ]
 
 
 def _drop_implied(orders: set[tuple[str, str]]) -> list[tuple[str, str]]:

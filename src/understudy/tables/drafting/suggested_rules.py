@@ -206,9 +206,13 @@ def _find_constant(source: TableSource, schema: Schema, person: str) -> tuple[st
         " NULL GROUP BY t0)",
         doing="comparing rows of persons",
     )
-    names = []
-    for place, column in enumerate(columns):
-        changing, varies, several = found[3 * place : 3 * place + 3]
-        if changing == 0 and varies and several >= MIN_EXPECTED_BREAKS:
-            names.append(column.name)
-    return tuple(names)
+    return tuple(
+        column.name
+        for place, column in enumerate(columns)
+        if _is_constant(*found[3 * place : 3 * place + 3])
+    )
+
+
+def _is_constant(changing: int, varies: bool, several: int) -> bool:
+    """Whether no person changes, persons differ, and enough of them have several rows."""
+    return changing == 0 and bool(varies) and several >= MIN_EXPECTED_BREAKS

@@ -150,21 +150,23 @@ def _label_code_sql(
     # In the list the missing codes follow the labels; among the codes the empty cell
     # stands between. Aliases come last.
     known = len(listed) + len(column.missing)
-    others = [
-        f"WHEN {p} >= {known} THEN"
-        f" list_extract([{', '.join(map(str, aliases.values()))}], {p} - {known - 1})"
-        for p in places
-        if aliases
-    ]
-    missing = [
-        f"WHEN {p} >= {len(listed)} THEN {p} + {int(column.nullable)}"
-        for p in places
-        if column.missing
-    ]
+    whens = _alias_whens(list(aliases.values()), known, places)
+    if column.missing:
+        shift = int(column.nullable)
+        whens += [f"WHEN {p} >= {len(listed)} THEN {p} + {shift}" for p in places]
     first = f"COALESCE({', '.join([*places, str(codec.unlisted_code)])})"
-    if not others and not missing:
-        return first
-    return f"CASE {' '.join([*others, *missing])} ELSE {first} END"
+    return f"CASE {' '.join(whens)} ELSE {first} END" if whens else first
+
+
+def _alias_whens(codes: list[int], known: int, places: list[str]) -> list[str]:
+    """Branches for texts that stand in the list behind all that is known: aliases."""
+    if not codes:
+        return []
+    listed = ", ".join(map(str, codes))
+    return [
+        f"WHEN {p} >= {known} THEN list_extract([{listed}], {p} - {known - 1})"
+        for p in places
+    ]
 
 
 def _truth_code_sql(codec: Codec, column: Boolean, texts: list[str]) -> str:
@@ -201,12 +203,8 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
     edges = codec.bins.edges
     reading = number_reading(layers, column, stored)
     whens = []
-    if column.missing and (stored.type in TEXT_TYPES or reading is None):
-        whens = [
-            f"WHEN {text} = {quoting.text_literal(spelling)} THEN {codec.missing_code(j)}"
-            for text in texts_sql(layers, stored)
-            for j, spelling in enumerate(column.missing)
-        ]
+    if stored.type in TEXT_TYPES or reading is None:
+        whens = _missing_text_whens(layers, codec, stored)
     if reading is None:
         if not whens:
             return str(codec.default)
@@ -228,6 +226,21 @@ def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> st
         f"CASE {' '.join(whens)} WHEN {absent} THEN {codec.default} ELSE"
         f" {grid.bin_sql(value, edges)} END"
     )
+
+
+def _missing_text_whens(
+    layers: QueryLayers, codec: Codec, stored: StoredColumn
+) -> list[str]:
+    """Branches for cells that are spelled as a missing code."""
+    missing = codec.column.missing
+    # Without codes no text is read: reading one adds a layer to the query.
+    if not missing:
+        return []
+    return [
+        f"WHEN {text} = {quoting.text_literal(spelling)} THEN {codec.missing_code(j)}"
+        for text in texts_sql(layers, stored)
+        for j, spelling in enumerate(missing)
+    ]
 
 
 def _missing_code_conditions(

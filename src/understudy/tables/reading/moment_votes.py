@@ -215,13 +215,18 @@ def choose_spelling(
     for vote, spelling in own.items():
         counts[spelling.format] = counts.get(spelling.format, 0) + votes[vote]
     finest = min((s.resolution for s in own.values()), default=_SECOND)
-    showing = [format for format in counts if _shows(format, finest)] or [""]
-    # Hours from 10 on look alike, padded or not: one digit alone says that they are not.
-    short = [format for format in showing if format.startswith("%-H")]
-    format = max(short or showing, key=lambda each: counts.get(each, 0))
+    format = _choose_format(counts, finest)
     if not is_grain_clear:
         finest = min(finest, _format_unit(format))
     return MomentSpelling(kind, format, finest)
+
+
+def _choose_format(counts: Mapping[str, int], finest: timedelta) -> str:
+    """The most frequent of the formats that can show this grain."""
+    showing = [format for format in counts if _shows(format, finest)] or [""]
+    # Hours from 10 on look alike, padded or not: one digit alone says that they are not.
+    short = [format for format in showing if format.startswith("%-H")]
+    return max(short or showing, key=lambda each: counts.get(each, 0))
 
 
 def _format_unit(format: str) -> timedelta:

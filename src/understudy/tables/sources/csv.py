@@ -165,6 +165,12 @@ class _CleanScan:
         last_byte = self._held[-1:]
         if LONE_RETURN_PATTERN.search(last_byte + (chunk or b" ")):
             return False
+        return self._has_short_lines(chunk)
+
+    def _has_short_lines(self, chunk: bytes) -> bool:
+        """Whether the line that goes on in a chunk is short enough; a line within it
+        is no longer than the chunk.
+        """
         first_break = chunk.find(b"\n")
         self._line_bytes += len(chunk) if first_break < 0 else first_break
         if self._line_bytes > MAX_CSV_CELL_BYTES:

@@ -158,9 +158,13 @@ def _write_row(cells: list[bytes], delimiter: bytes) -> bytes:
     for cell in cells:
         size += len(cell)
         too_long = len(cell) > MAX_CSV_CELL_BYTES or size > MAX_CSV_ROW_BYTES // 2
-        kept = b"" if too_long else cell
-        marks = (b'"', b"\n", b"\r", delimiter)
-        odd = kept.startswith(b" ") or any(mark in kept for mark in marks)
-        written.append(b'"' + kept.replace(b'"', b'""') + b'"' if odd else kept)
+        written.append(b"" if too_long else _quote_cell(cell, delimiter))
     # A row of one empty cell would look like a blank line.
     return (delimiter.join(written) or b'""') + b"\n"
+
+
+def _quote_cell(cell: bytes, delimiter: bytes) -> bytes:
+    """The cell as a CSV file has it: in quotes where it could be read otherwise."""
+    marks = (b'"', b"\n", b"\r", delimiter)
+    odd = cell.startswith(b" ") or any(mark in cell for mark in marks)
+    return b'"' + cell.replace(b'"', b'""') + b'"' if odd else cell

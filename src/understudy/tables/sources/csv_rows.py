@@ -123,18 +123,21 @@ class RowSplitter:
             quoted, end = self._find_cell(more)
             if end is None:
                 return
-            cell = (
-                bytes(buffer[start:end])
-                if quoted is None
-                else quoted.replace(b'""', b'"')
-            )
-            self._cells.append(cell)
-            width = 2 if buffer[end : end + 2] == b"\r\n" else 1
-            self._position = self._searched = end + width
-            if buffer[end : end + 1] != self._delimiter:
+            if self._take_cell(quoted, end):
                 blank = self._cells == [b""] and quoted is None
                 yield [] if blank else self._cells
                 self._cells = []
+
+    def _take_cell(self, quoted: bytes | None, end: int) -> bool:
+        """Add the cell up to `end` to its row; whether the row ends with it."""
+        buffer = self._buffer
+        if quoted is None:
+            self._cells.append(bytes(buffer[self._position : end]))
+        else:
+            self._cells.append(quoted.replace(b'""', b'"'))
+        width = 2 if buffer[end : end + 2] == b"\r\n" else 1
+        self._position = self._searched = end + width
+        return buffer[end : end + 1] != self._delimiter
 
     def _find_cell(self, more: bool) -> tuple[bytes | None, int | None]:
         """What stands between the quotes of the next cell, None where it is bare, and

@@ -133,15 +133,20 @@ def _to_readable(series: Any, pd: Any) -> Any:
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     kind = series.dtype
-    opaque = isinstance(kind, pd.PeriodDtype | pd.IntervalDtype) or kind.kind == "c"
-    loose = isinstance(kind, pd.StringDtype) and kind.storage == "python"
-    if opaque or loose or kind == np.dtype(object):
+    if _is_read_as_text(kind, pd):
         return _to_texts(series, pd)
     if kind.kind == "M" and not _in_arrow(series, pd):
         return _clip_moments(series, pd)
     if kind.kind == "m" and not _in_arrow(series, pd):
         return _spans_to_seconds(series, pd)
     return series
+
+
+def _is_read_as_text(kind: Any, pd: Any) -> bool:
+    """Whether DuckDB has no type for a dtype, or would guess one from its cells."""
+    opaque = isinstance(kind, pd.PeriodDtype | pd.IntervalDtype) or kind.kind == "c"
+    loose = isinstance(kind, pd.StringDtype) and kind.storage == "python"
+    return bool(opaque or loose or kind == np.dtype(object))
 
 
 def _take_categories(series: Any, pd: Any) -> Any:

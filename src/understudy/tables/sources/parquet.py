@@ -279,8 +279,8 @@ def _refuse_other_types(
     that can decide whether they are whole numbers: then a single row would round, or
     stop, all the others.
     """
-    here = {column[0].name: [element.type for element in column] for column in columns}
-    there = {column[0].name: [element.type for element in column] for column in wanted}
+    here = _list_types(columns)
+    there = _list_types(wanted)
     plainer = [columns[i] for i in sorted(fragile) if i < len(columns)]
     differing = next((name for name in there if here.get(name) != there[name]), None)
     if differing is None and plainer == [wanted[i] for i in sorted(fragile)]:
@@ -290,6 +290,11 @@ def _refuse_other_types(
         f"{path.name}: its types differ from those of {first.name}{named}. "
         "Write the files with one schema, or as one file. Nothing was read"
     )
+
+
+def _list_types(columns: list[list[SchemaElement]]) -> dict[str, list[str]]:
+    """The types of the elements of every column."""
+    return {column[0].name: [element.type for element in column] for column in columns}
 
 
 def check_magic_bytes(path: Path) -> None:

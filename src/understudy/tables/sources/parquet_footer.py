@@ -109,7 +109,15 @@ def strip_meanings(footer: ThriftFields, columns: Collection[int]) -> None:
     """Take away what the footer says about the meaning of some columns, and every
     statistic.
     """
-    _, elements = footer[SCHEMA_FIELD][1]
+    _strip_elements(footer[SCHEMA_FIELD][1][1], columns)
+    footer.pop(COLUMN_ORDERS_FIELD, None)
+    for metadata in _iter_chunk_metadata(footer):
+        for field in STATISTICS_FIELDS:
+            metadata.pop(field, None)
+
+
+def _strip_elements(elements: list[ThriftFields], columns: Collection[int]) -> None:
+    """Take away the meaning of some columns' elements."""
     # The schema is a tree in one list, parents first, each with its number of children:
     # a new column begins where no parent waits for a child.
     awaited: list[int] = []
@@ -126,10 +134,6 @@ def strip_meanings(footer: ThriftFields, columns: Collection[int]) -> None:
             awaited.pop()
             if awaited:
                 awaited[-1] -= 1
-    footer.pop(COLUMN_ORDERS_FIELD, None)
-    for metadata in _iter_chunk_metadata(footer):
-        for field in STATISTICS_FIELDS:
-            metadata.pop(field, None)
 
 
 def _iter_chunk_metadata(footer: ThriftFields) -> Iterator[ThriftFields]:

@@ -93,28 +93,21 @@ def _arrow_types(
     zones: dict[str, str | None] = {}
     for field in pa.ipc.read_schema(pa.BufferReader(base64.b64decode(text))):
         kind = kinds.get(field.name)
-        if (
-            kind == "VARCHAR"
-            and pa.types.is_dictionary(field.type)
-            and _is_text(pa, field.type.value_type)
-        ):
+        is_moment = pa.types.is_timestamp(field.type)
+        if kind == "VARCHAR" and _is_text_dictionary(pa, field.type):
             # Whether categories have an order is the schema's to say.
             dtypes[field.name] = "dictionary<values=string, indices=int32, ordered=0>"
-        elif (
-            kind in INSTANT_TYPES
-            and pa.types.is_timestamp(field.type)
-            and field.type.tz is not None
-        ):
+        elif kind in INSTANT_TYPES and is_moment and field.type.tz is not None:
             zone = ZoneInfo(field.type.tz).key
             zones[field.name] = zone
             dtypes[field.name] = f"timestamp[{field.type.unit}, tz={zone}]"
-        elif (
-            kind == "TIMESTAMP"
-            and pa.types.is_timestamp(field.type)
-            and field.type.unit in ("s", "ms")
-        ):
+        elif kind == "TIMESTAMP" and is_moment and field.type.unit in ("s", "ms"):
             dtypes[field.name] = f"timestamp[{field.type.unit}]"
     return dtypes, zones
+
+
+def _is_text_dictionary(pa: Any, kind: Any) -> bool:
+    return pa.types.is_dictionary(kind) and _is_text(pa, kind.value_type)
 
 
 def _is_text(pa: Any, kind: Any) -> bool:

@@ -28,7 +28,7 @@ from understudy.releases.output.frames.cells import (
     spelling_point,
     unscaled_integers,
 )
-from understudy.schema import Boolean, Date, Datetime, Integer, Real, Time
+from understudy.schema import Boolean, Date, Datetime, Integer, Lattice, Real, Time
 
 _ANY_DECIMAL_TYPE = re.compile(
     r"decimal\d*\((?:precision=)?(\d{1,2}), ?(?:scale=)?(\d{1,2})\)", re.IGNORECASE
@@ -179,13 +179,7 @@ def _decimal_sql(session: DuckdbSession, cells: ColumnCells) -> str | None:
     column = cells.column
     if not isinstance(column, Real | Integer):
         return None
-    wanted = decimal_precision_scale(column.dtype)
-    if (
-        column.dtype == "DECIMAL"
-        and isinstance(column, Real)
-        and column.decimals is not None
-    ):
-        wanted = _DEFAULT_DECIMAL_PRECISION, column.decimals
+    wanted = _wanted_decimal(column)
     if wanted is None:
         return None
     precision, scale = wanted
@@ -197,6 +191,14 @@ def _decimal_sql(session: DuckdbSession, cells: ColumnCells) -> str | None:
     unit = f"CAST({unit} AS DECIMAL({scale + 1},{scale}))"
     whole = f"CAST({session.add_array(exact)} AS DECIMAL(19,0))"
     return f"CAST({whole} * {unit} AS DECIMAL({precision},{scale}))"
+
+
+def _wanted_decimal(column: Real | Integer) -> tuple[int, int] | None:
+    """Precision and scale of the column's type; None if that is no decimal."""
+    decimals = column.decimals if isinstance(column, Real) else None
+    if column.dtype == "DECIMAL" and decimals is not None:
+        return _DEFAULT_DECIMAL_PRECISION, decimals
+    return decimal_precision_scale(column.dtype)
 
 
 def decimal_precision_scale(dtype: str | None) -> tuple[int, int] | None:
@@ -264,9 +266,14 @@ def can_hold_cells(dtype: str, cells: ColumnCells) -> bool:
 
 def fits_nanoseconds(column: Date | Datetime) -> bool:
     """Whether 64 bits of nanoseconds hold every value: from 1678 to 2261."""
-    spelled = [spelling_point(column, spelling) for spelling in column.missing]
-    points = [p for p in (column.low, column.high, *spelled) if p is not None]
+    points = _list_end_points(column)
     return all(1678 <= column.value_at(point).year <= 2261 for point in points)
+
+
+def _list_end_points(column: Lattice) -> list[int]:
+    """The bounds of a column, and the points of missing codes that are values too."""
+    spelled = [spelling_point(column, spelling) for spelling in column.missing]
+    return [p for p in (column.low, column.high, *spelled) if p is not None]
 
 
 def _extreme_numbers(cells: ColumnCells) -> list[float]:
@@ -277,9 +284,7 @@ def _extreme_numbers(cells: ColumnCells) -> list[float]:
     if isinstance(column, Boolean):
         return [0, 1]
     if isinstance(column, Integer) and None not in (column.low, column.high):
-        spelled = [spelling_point(column, spelling) for spelling in column.missing]
-        points = [p for p in (column.low, column.high, *spelled) if p is not None]
-        return [column.value_at(point) for point in points]
+        return [column.value_at(point) for point in _list_end_points(column)]
     labels = cells.labels or ()
     if labels and all(_INTEGER_LABEL.fullmatch(label) for label in labels):
         return [int(label) for label in labels]
