@@ -177,8 +177,7 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
         )
         for i, item in enumerate(listed.items, 1)
     ]
-    names = [statement.name for statement in statements]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = _find_repeated([statement.name for statement in statements])
     if twice is not None:
         raise where.error(
             listed.line, f"statistics: two have the id {twice}. Give each its own"
@@ -202,6 +201,10 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
             f" {MAX_PUZZLE_PEOPLE}",
         )
     return puzzle
+
+
+def _find_repeated(names: list[str]) -> str | None:
+    return next((name for name in names if names.count(name) > 1), None)
 
 
 def census_block() -> Puzzle:

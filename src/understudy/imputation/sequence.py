@@ -253,14 +253,17 @@ def fit_part(
     design = Design.of(plan.predictors, real)
     x = design.matrix(real)
     if not is_number:
-        # Codes beyond the values are missing or unlisted cells, which have no place in
-        # the order.
-        is_ordered = plan.method == "polr" and labels > 2
-        if is_ordered and y.max() < len(real.codec(plan.name).bins):
-            return FittedPart(fit_ordered(y, x), design)
-        return FittedPart(fit_logistic(y, x), design)
+        is_ordered = labels > 2 and _has_ordered_labels(plan, real, y)
+        model = fit_ordered(y, x) if is_ordered else fit_logistic(y, x)
+        return FittedPart(model, design)
     fit = fit_normrank if plan.method == "normrank" else fit_norm
     return FittedPart(fit(y, x), design)
+
+
+def _has_ordered_labels(plan: ColumnPlan, real: Records, y: NDArray[Any]) -> bool:
+    # Codes beyond the values are missing or unlisted cells, which have no place in the
+    # order.
+    return plan.method == "polr" and y.max() < len(real.codec(plan.name).bins)
 
 
 def draw_copy(

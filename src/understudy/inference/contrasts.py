@@ -69,13 +69,7 @@ def collect_contrasts(
 ) -> ObservedContrasts:
     """The contrasts of all sets of up to three columns that were measured or assumed."""
     schema = pooled.schema
-    # A column with one code has no contrast, so no set with it has one either.
-    sets = [
-        tau
-        for order in range(1, 4)
-        for tau in combinations(columns, order)
-        if min(schema.sizes(tau)) > 1
-    ]
+    sets = _list_small_sets(schema, columns)
     measured = [tau for tau in sets if pooled.part_values(tau) is not None]
     unseen = [tau for tau in sets if tau in assumed and tau not in measured]
     bases = _ContrastBases.of(schema, columns, [*measured, *unseen])
@@ -83,17 +77,11 @@ def collect_contrasts(
     for tau in [*measured, *unseen]:
         matrices.append(bases.over_cells(tau).T)
         own = bases.over_set(tau)
-        if tau in measured:
-            values = pooled.part_values(tau)
-            assert values is not None
-            observed.append(own @ values.ravel())
-            noises.append(own @ pooled.part_covariance(tau) @ own.T)
-            deviation = PRIOR_DEVIATIONS[len(tau)]
-        else:
-            # Nothing was observed: the variance is so large that only the prior counts.
-            observed.append(np.zeros(len(own)))
-            noises.append(np.eye(len(own)) * UNOBSERVED_VARIANCE_FACTOR * rows**2)
-            deviation = assumed_deviation
+        values, noise = _observe_set(pooled, tau, own, rows)
+        observed.append(values)
+        noises.append(noise)
+        is_measured = tau in measured
+        deviation = PRIOR_DEVIATIONS[len(tau)] if is_measured else assumed_deviation
         priors.append(np.full(len(own), deviation**-2))
     seen = sum(len(part) for part in observed[: len(measured)])
     count = sum(len(part) for part in observed)
@@ -110,6 +98,25 @@ def collect_contrasts(
         sets=(*measured, *unseen),
         smoothed=bases.smoothed,
     )
+
+
+def _list_small_sets(schema: Schema, columns: Clique) -> list[Clique]:
+    """Sets of up to three columns that have contrasts."""
+    # A column with one code has no contrast, so no set with it has one either.
+    varied = [name for name in columns if min(schema.sizes((name,))) > 1]
+    return [tau for order in range(1, 4) for tau in combinations(varied, order)]
+
+
+def _observe_set(
+    pooled: PooledResiduals, tau: Clique, own: NDArray[np.float64], rows: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The contrasts of a set as observed, and the covariance of their noise."""
+    values = pooled.part_values(tau)
+    if values is None:
+        # Nothing was observed: the variance is so large that only the prior counts.
+        variance = UNOBSERVED_VARIANCE_FACTOR * rows**2
+        return np.zeros(len(own)), np.eye(len(own)) * variance
+    return own @ values.ravel(), own @ pooled.part_covariance(tau) @ own.T
 
 
 @dataclass(frozen=True, eq=False)

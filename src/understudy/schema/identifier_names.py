@@ -95,9 +95,12 @@ def guess_identifier(name: str) -> bool:
         return True
     if last == "name":
         return len(words) == 1 or words[-2] in _PERSON_WORDS
-    if last.endswith("id") and last[:-2] in _JOINED_ID_STEMS:
-        return True
-    return last in _IDENTIFIER_WORDS or words[0] in _LEADING_IDENTIFIER_WORDS
+    return _is_identifying_word(last) or words[0] in _LEADING_IDENTIFIER_WORDS
+
+
+def _is_identifying_word(word: str) -> bool:
+    is_joined_id = word.endswith("id") and word[:-2] in _JOINED_ID_STEMS
+    return is_joined_id or word in _IDENTIFIER_WORDS
 
 
 def names_person(name: str) -> bool:

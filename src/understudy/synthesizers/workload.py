@@ -103,13 +103,7 @@ def parse_target(text: str) -> WorkloadTarget:
         return _parse_model(form["columns"] or "", _parse_weight(form["weight"]))
     if form is not None:
         what = form["what"]
-        columns = tuple(
-            dict.fromkeys(
-                name.strip()
-                for name in (form["columns"] or "").split(",")
-                if name.strip()
-            )
-        )
+        columns = _split_names(form["columns"] or "")
         weight = _parse_weight(form["weight"])
         named = {
             "label": len(columns) == 1,
@@ -125,6 +119,12 @@ def parse_target(text: str) -> WorkloadTarget:
         ):
             return WorkloadTarget(what=what, columns=columns, weight=weight)
     raise Refused(_NO_TARGET)
+
+
+def _split_names(text: str) -> tuple[str, ...]:
+    """The names between commas, each once."""
+    names = [name.strip() for name in text.split(",")]
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _parse_model(formula: str, weight: float) -> WorkloadTarget:

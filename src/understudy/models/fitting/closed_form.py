@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
@@ -123,12 +124,7 @@ def direct_marginals(
     tables = {clique: pooled.marginal(clique) for clique in cliques}
     variances = {clique: _typical_variance(pooled, clique) for clique in cliques}
     zeros = {clique: schema.zeros(clique) for clique in cliques}
-    for clique, mask in zeros.items():
-        if mask is not None and mask.all():
-            raise Refused(
-                f"{', '.join(clique)}: everything is declared impossible. Loosen what"
-                " the schema says of it"
-            )
+    _refuse_empty_cliques(zeros)
     # What the last projection of each table took away; Dykstra's method gives it back.
     corrections = {clique: np.zeros_like(table) for clique, table in tables.items()}
     projected = tables
@@ -144,13 +140,31 @@ def direct_marginals(
         weighted = [(c, projected[c], variances[c]) for c in cliques]
         agreed = PooledResiduals.of_tables(schema, total, weighted)
         tables = {clique: agreed.marginal(clique) for clique in cliques}
-        moved = [
-            float(np.abs(tables[c] - projected[c]).max()) / math.sqrt(variances[c])
-            for c in cliques
-        ]
-        if max(moved, default=0.0) <= settled:
+        if _largest_move(tables, projected, variances) <= settled:
             break
     return projected
+
+
+def _refuse_empty_cliques(zeros: Mapping[Clique, NDArray[np.bool_] | None]) -> None:
+    for clique, mask in zeros.items():
+        if mask is not None and mask.all():
+            raise Refused(
+                f"{', '.join(clique)}: everything is declared impossible. Loosen what"
+                " the schema says of it"
+            )
+
+
+def _largest_move(
+    tables: Mapping[Clique, Array],
+    projected: Mapping[Clique, Array],
+    variances: Mapping[Clique, float],
+) -> float:
+    """The largest distance between two sets of tables, in deviations of their noise."""
+    moved = [
+        float(np.abs(table - projected[c]).max()) / math.sqrt(variances[c])
+        for c, table in tables.items()
+    ]
+    return max(moved, default=0.0)
 
 
 def _typical_variance(pooled: PooledResiduals, clique: Clique) -> float:

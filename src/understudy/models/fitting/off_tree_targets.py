@@ -48,19 +48,27 @@ def add_target_marginals(
     # Pairs first: larger marginals are shrunk towards what all pairs say, these included.
     for order in sorted({len(term.clique) for term in beyond}):
         same = [term for term in beyond if len(term.clique) == order]
-        expected = expected_counts(refined, [term.clique for term in same])
-        looks = [
-            (t, _match_known_columns(refined, t.clique, expected[t.clique]))
-            for t in same
-            if t.clique in expected
-        ]
-        targets = dict(refined.aims)
-        for tau, (term, around) in zip(prior_variances(looks), looks, strict=True):
-            targets[term.clique] = _shrink_marginal(
-                refined, term, around, float(tau) * around
-            )
-        refined = RefinedTreeModel(tree, targets)
+        targets = _shrink_marginals(refined, same)
+        refined = RefinedTreeModel(tree, {**refined.aims, **targets})
     return refined
+
+
+def _shrink_marginals(
+    model: RefinedTreeModel, terms: Sequence[Term]
+) -> dict[Clique, Array]:
+    """Measured marginals of one order, each shrunk towards what the model expects."""
+    expected = expected_counts(model, [term.clique for term in terms])
+    looks = [
+        (t, _match_known_columns(model, t.clique, expected[t.clique]))
+        for t in terms
+        if t.clique in expected
+    ]
+    targets = {}
+    # The prior variances are estimated from all marginals of the order together.
+    for tau, (term, around) in zip(prior_variances(looks), looks, strict=True):
+        spread = float(tau) * around
+        targets[term.clique] = _shrink_marginal(model, term, around, spread)
+    return targets
 
 
 def _is_beyond_tree(
@@ -91,15 +99,18 @@ def expected_counts(
     known = _known_marginals(model, tree, [*near, *pairs])
     expected = {c: known[c] for c in near if c in known}
     for clique in larger:
-        sums: dict[Clique, Array] = {
-            pair: known[pair] for pair in combinations(clique, 2) if pair in known
-        }
         # Without all its pairs a larger marginal is not determined well enough.
-        if len(sums) == math.comb(len(clique), 2):
+        if all(pair in known for pair in combinations(clique, 2)):
             shape = [tree.sizes[name] for name in clique]
             even = np.full(shape, model.total / math.prod(shape))
-            expected[clique] = _fit_proportionally(even, clique, sums)
+            expected[clique] = _fit_to_pairs(even, clique, known)
     return expected
+
+
+def _fit_to_pairs(table: Array, clique: Clique, known: Mapping[Clique, Array]) -> Array:
+    """The table nearest to this one, in relative entropy, that has the known pairs."""
+    sums: dict[Clique, Array] = {p: known[p] for p in combinations(clique, 2)}
+    return _fit_proportionally(table, clique, sums)
 
 
 def _known_marginals(

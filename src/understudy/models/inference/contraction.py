@@ -75,18 +75,12 @@ def split_axes(
     whole = (1 << len(lengths)) - 1
     if math.prod(lengths) <= MAX_WHOLE_NODE_CELLS or whole in scopes:
         return 0, whole, 0, 0
-    units = [1 << i for i in range(len(lengths))]
-    weights = [float(n) for n in lengths]
-    while len(units) > MAX_SEARCHED_AXES:
-        first, second = sorted(np.argsort(weights, kind="stable")[:2].tolist())
-        units[first] |= units.pop(second)
-        weights[first] *= weights.pop(second)
+    units, weights = _merge_small_axes(lengths)
     groups, labels = _enumerate_splits(len(units))
     coarse = {_touched_units(units, scope) for scope in scopes}
     fits = np.ones(len(groups), bool)
-    for scope in coarse:
-        if not any(scope != other and scope & other == scope for other in coarse):
-            fits &= ((groups[:, 1:] & scope) == 0).any(axis=1)
+    for scope in _keep_maximal(coarse):
+        fits &= ((groups[:, 1:] & scope) == 0).any(axis=1)
     groups, labels = groups[fits], labels[fits]
     z, i, j, c = (
         np.exp(np.where(labels == g, np.log(weights), 0.0).sum(axis=1))
@@ -105,6 +99,27 @@ def split_axes(
         key=lambda group: math.prod(lengths[axis] for axis in axes_of_mask(group)),
     )
     return chosen[0], i, j, c
+
+
+def _merge_small_axes(lengths: Sequence[int]) -> tuple[list[int], list[float]]:
+    """Units of axes, as bits, and their cells: few enough to try every split of them."""
+    units = [1 << i for i in range(len(lengths))]
+    weights = [float(n) for n in lengths]
+    # The shortest axes are merged, because where they go matters least.
+    while len(units) > MAX_SEARCHED_AXES:
+        first, second = sorted(np.argsort(weights, kind="stable")[:2].tolist())
+        units[first] |= units.pop(second)
+        weights[first] *= weights.pop(second)
+    return units, weights
+
+
+def _keep_maximal(scopes: set[int]) -> list[int]:
+    """The scopes that lie in no other: a split that fits these fits the rest."""
+    return [
+        scope
+        for scope in scopes
+        if not any(scope != other and scope & other == scope for other in scopes)
+    ]
 
 
 def _touched_units(units: Sequence[int], scope: int) -> int:

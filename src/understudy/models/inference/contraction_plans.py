@@ -105,25 +105,10 @@ class ProductPlan:
         stack: list[tuple[Array, bool]] = []
         for i in plan:
             if i >= 0:
-                factor, own = factors[i], spare[i]
-                assert factor is not None
-                order, shape = self.laid[i]
-                if order is not None:
-                    factor = factor.transpose(order)
-                # A product takes over the layout of its factors, so all are laid out
-                # row by row: they are small, it is not.
-                if not factor.flags.c_contiguous:
-                    factor, own = np.ascontiguousarray(factor), True
-                stack.append((factor.reshape(shape), own))
-                continue
-            right, right_own = stack.pop()
-            left, left_own = stack.pop()
-            if i == _INTO_LEFT and left_own:
-                stack.append((np.multiply(left, right, left), True))
-            elif i == _INTO_RIGHT and right_own:
-                stack.append((np.multiply(left, right, right), True))
+                stack.append(self._lay_factor(i, factors[i], spare[i]))
             else:
-                stack.append((left * right, True))
+                right, left = stack.pop(), stack.pop()
+                stack.append((_multiply_pair(left, right, i), True))
         result, mine = stack.pop()
         if result.shape != self.table.lengths:
             spread = np.empty(self.table.lengths)
@@ -134,6 +119,20 @@ class ProductPlan:
             if mine and result.flags.c_contiguous
             else np.array(result, order="C")
         )
+
+    def _lay_factor(
+        self, number: int, factor: Array | None, own: bool
+    ) -> tuple[Array, bool]:
+        """A factor in the shape of the table, and whether it may be written over."""
+        assert factor is not None
+        order, shape = self.laid[number]
+        if order is not None:
+            factor = factor.transpose(order)
+        # A product takes over the layout of its factors, so all are laid out row by
+        # row: they are small, it is not.
+        if not factor.flags.c_contiguous:
+            factor, own = np.ascontiguousarray(factor), True
+        return factor.reshape(shape), own
 
     def _plan_steps(self, there: tuple[int, ...]) -> list[int]:
         """Numbers push a factor, negative ones multiply the two on top: always the two
@@ -169,6 +168,18 @@ class ProductPlan:
                 )
             scopes[n] = both
         return next(iter(steps.values()))
+
+
+def _multiply_pair(
+    left: tuple[Array, bool], right: tuple[Array, bool], where: int
+) -> Array:
+    """The product of two factors, in the place of one of them if that is spare."""
+    # Writing in place saves the memory traffic of a new table.
+    if where == _INTO_LEFT and left[1]:
+        return np.multiply(left[0], right[0], left[0])
+    if where == _INTO_RIGHT and right[1]:
+        return np.multiply(left[0], right[0], right[0])
+    return left[0] * right[0]
 
 
 class SumPlan:

@@ -11,7 +11,7 @@ multiplied.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -94,10 +94,7 @@ def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
         ]
         if not mine and not branches:
             continue
-        # What is still asked for before each branch is multiplied in, from the last on.
-        asked = [{*separator, *mine}]
-        for _, branch_columns in reversed(branches):
-            asked.insert(0, asked[0] | set(branch_columns))
+        asked = _list_asked({*separator, *mine}, branches)
         start = tuple(name for name in beliefs.new_columns(node) if name in asked[0])
         table, names = beliefs.conditional(node, start), (*separator, *start)
         for at, (branch, branch_names) in enumerate(branches):
@@ -107,6 +104,16 @@ def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
         gathered[node] = table, names
     table, names = gathered[tree.root]
     return sum_to_clique(table, names, clique)
+
+
+def _list_asked(
+    last: set[str], branches: Sequence[tuple[Array, Clique]]
+) -> list[set[str]]:
+    """What is still asked for before each branch is multiplied in, and `last` of all."""
+    asked = [last]
+    for _, branch_columns in reversed(branches):
+        asked.insert(0, asked[0] | set(branch_columns))
+    return asked
 
 
 def pair_marginals(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Array]:

@@ -260,13 +260,7 @@ class CombinationCondition(Condition):
         if not live:
             raise DomainConflict
         for k, place in enumerate(self.places):
-            codes = 0
-            for code in {row[k][0] for row in live}:
-                codes |= 1 << code
-            store.restrict_codes(place, codes)
-            if store.columns[place].edges is not None:
-                values = [row[k][1] for row in live]
-                store.restrict_values(place, min(values), max(values))
+            _restrict_to_entries(store, place, [row[k] for row in live])
 
     def _require_unlisted(self, store: DomainStore) -> None:
         if not all(map(store.must_have_value, self.places)):
@@ -289,3 +283,16 @@ class CombinationCondition(Condition):
         for row in live:
             codes |= 1 << row[k][0]
         store.restrict_codes(place, ~codes)
+
+
+def _restrict_to_entries(
+    store: DomainStore, place: int, entries: Sequence[Entry]
+) -> None:
+    """Leave a column only the codes, and the range of values, of these entries."""
+    codes = 0
+    for code in {entry[0] for entry in entries}:
+        codes |= 1 << code
+    store.restrict_codes(place, codes)
+    if store.columns[place].edges is not None:
+        values = [entry[1] for entry in entries]
+        store.restrict_values(place, min(values), max(values))

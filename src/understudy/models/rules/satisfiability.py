@@ -16,7 +16,7 @@ from understudy.errors import Refused, SchemaError
 from understudy.models.rules.domains import OutOfSteps
 from understudy.models.rules.row_finder import RowFinder, all_rules
 from understudy.models.rules.row_search import SearchAnswer
-from understudy.schema import DecodedCells, NeverRule, Rule, Schema
+from understudy.schema import DecodedCells, NeverRule, Predicate, Rule, Schema
 
 # How many rules a message names, and how much of each it quotes.
 MAX_NAMED_RULES, MAX_TITLE_CHARACTERS = 6, 120
@@ -74,14 +74,7 @@ def refuse_contradictions(schema: Schema) -> None:
         return
     # A single rule that no row can keep is named by itself: it is the likelier slip.
     finder.refill()
-    for number in numbers:
-        if finder.decide([number], valued=True) is SearchAnswer.IMPOSSIBLE:
-            rule = finder.rules[number]
-            where = ", ".join(sorted(rule.columns))
-            raise SchemaError(
-                f"rule {_short_title(rule)}: no row can keep it. Loosen the rule, or"
-                f" the bounds of {where}. Nothing was spent"
-            )
+    _refuse_single_rules(finder)
     finder.refill()
     answer = finder.decide(numbers, valued=False)
     if answer is SearchAnswer.FOUND:
@@ -94,6 +87,17 @@ def refuse_contradictions(schema: Schema) -> None:
         f"rule {_short_title(last)}: no row can keep it together with"
         f" {_name_rules(others)}. Loosen one. Nothing was spent"
     )
+
+
+def _refuse_single_rules(finder: RowFinder) -> None:
+    """Refuse the first rule that no row can keep even alone."""
+    for number, rule in enumerate(finder.rules):
+        if finder.decide([number], valued=True) is SearchAnswer.IMPOSSIBLE:
+            where = ", ".join(sorted(rule.columns))
+            raise SchemaError(
+                f"rule {_short_title(rule)}: no row can keep it. Loosen the rule, or"
+                f" the bounds of {where}. Nothing was spent"
+            )
 
 
 def _find_contradiction(finder: RowFinder) -> list[int]:
@@ -156,12 +160,18 @@ def drop_unsatisfiable_rules(schema: Schema) -> tuple[Schema, list[str]]:
     ]
     if not (judged or never) or find_row(schema) is not None:
         return schema, []
-    kept = replace(
+    kept = _remove_rules(schema, judged, never)
+    return kept, [*(f"never {p}" for p in never), *(rule.title for rule in judged)]
+
+
+def _remove_rules(
+    schema: Schema, rules: Sequence[Rule], never: Sequence[Predicate]
+) -> Schema:
+    return replace(
         schema,
-        rules=tuple(rule for rule in schema.rules if rule not in judged),
+        rules=tuple(rule for rule in schema.rules if rule not in rules),
         impossible=tuple(p for p in schema.impossible if p not in never),
     )
-    return kept, [*(f"never {p}" for p in never), *(rule.title for rule in judged)]
 
 
 def _is_learned_rule(schema: Schema, rule: Rule) -> bool:

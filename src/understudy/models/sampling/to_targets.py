@@ -11,7 +11,7 @@ holds (models/refined_tree.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -70,25 +70,26 @@ def target_shares(
     of the tree, and pairs as far as there is room.
     """
     nodes = [set(node) for node in beliefs.tree.nodes]
-
-    def is_inside_node(clique: Clique) -> bool:
-        return any(set(clique) <= node for node in nodes)
-
     taken = {frozenset(aim) for aim in aims}
     triples = [clique for clique in parts if _is_small_triple(schema, clique)]
     names = [name for name in schema if schema.codecs[name].size > 1]
     pairs = [pair for pair in combinations(names, 2) if frozenset(pair) not in taken]
-    pairs.sort(key=lambda pair: not is_inside_node(pair))
+    # The tree is exact within a node, so those pairs are the surest targets.
+    pairs.sort(key=lambda pair: not _is_inside_node(pair, nodes))
     chosen = _fill_room(schema, [*aims, *triples, *pairs])
     try:
         tables = marginals(chosen)
     except Refused:  # columns too far apart in a wide tree to be brought together
-        near = [c for c in chosen if frozenset(c) in taken or is_inside_node(c)]
+        near = [c for c in chosen if frozenset(c) in taken or _is_inside_node(c, nodes)]
         tables = marginals(near)
     return {
         clique: table / max(float(table.sum()), 1e-300)
         for clique, table in tables.items()
     }
+
+
+def _is_inside_node(clique: Clique, nodes: Sequence[set[str]]) -> bool:
+    return any(set(clique) <= node for node in nodes)
 
 
 def _is_small_triple(schema: Schema, clique: Clique) -> bool:

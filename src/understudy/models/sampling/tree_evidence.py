@@ -67,17 +67,12 @@ def complete_tree(
             0, bool
         )
     inside = {name: np.asarray(given[name]) for name in tree.sizes if name in given}
-    root = max(
-        range(len(tree.nodes)),
-        key=lambda i: sum(name in inside for name in tree.nodes[i]),
-    )
+    root = max(range(len(tree.nodes)), key=lambda i: len({*tree.nodes[i]} & {*inside}))
     beliefs = beliefs.reroot_at(root)
-    largest = max(tree.size(separator) for separator in beliefs.tree.separators)
-    step = (
-        rows
-        if set(inside) <= set(tree.nodes[root])
-        else max(MIN_COMPLETED_ROWS, MAX_LIKELIHOOD_CELLS // largest)
-    )
+    step = rows
+    if not set(inside) <= set(tree.nodes[root]):
+        largest = max(map(tree.size, beliefs.tree.separators))
+        step = max(MIN_COMPLETED_ROWS, MAX_LIKELIHOOD_CELLS // largest)
     if rows <= step:
         return _complete_rows(beliefs, inside, rows, rng, types)
     # Rows that share all given codes stay together, so that they share one rounding.
@@ -154,17 +149,18 @@ def _collect_likelihoods(
             product = _multiply_likelihoods(
                 table[cells[part]], shared + hidden, below, [e[part] for e in evidence]
             )
-            likelihood = product.reshape(*product.shape[: 1 + len(shared)], -1).sum(
-                axis=-1
-            )
-            tops = (
-                likelihood.reshape(len(likelihood), -1)
-                .max(axis=1)
-                .reshape(-1, *[1] * len(shared))
-            )
-            made.append(likelihood / np.where(tops > 0, tops, 1.0))
+            made.append(_sum_hidden(product, len(shared)))
         said[node] = _Likelihood(shared, np.concatenate(made), member)
     return said
+
+
+def _sum_hidden(product: Array, shared: int) -> Array:
+    """A product summed over all axes behind the shared ones, its largest entry 1."""
+    likelihood = product.reshape(*product.shape[: 1 + shared], -1).sum(axis=-1)
+    tops = likelihood.reshape(len(likelihood), -1).max(axis=1)
+    # Only ratios count; without this, long chains of evidence would underflow.
+    scale = np.where(tops > 0, tops, 1.0).reshape(-1, *[1] * shared)
+    return np.asarray(likelihood / scale)
 
 
 def _conditional_table(

@@ -15,6 +15,8 @@ from understudy.schema.formats.draft import (
     MAX_QUOTED_CHARACTERS,
     SchemaDraft,
     TrackedSection,
+    drop_empty_codes,
+    drop_missing_values,
     label_column,
     real_column,
 )
@@ -68,8 +70,7 @@ def read_column(
         _skip_unused_keys(words)
         note = words.text("dc:description") or words.text("rdfs:comment")
         own_missing = words.texts("null")
-        listed_codes = missing if own_missing is None else own_missing
-        codes = [code for code in listed_codes if code != ""]
+        codes = drop_empty_codes(missing if own_missing is None else own_missing)
         fields = _read_datatype(words, name)
         is_unit = words.flag("privacyId")
         is_key = name in keys or (words.text("name") or name) in keys
@@ -80,9 +81,7 @@ def read_column(
             mark = is_unit or None
             draft.column(name, node.line, type="identifier", note=note, privacyId=mark)
             return
-        if isinstance(fields.get("values"), list):
-            # A missing code that is also a value would give one cell two codes.
-            fields["values"] = [v for v in fields["values"] if v not in codes]
+        drop_missing_values(fields, codes)
         draft.column(
             name,
             node.line,
@@ -173,14 +172,8 @@ def _column_of_datatype(
         words.note("the `format` of its datatype has no counterpart and is left out")
     values = _read_public_values(words)
     words.skip_keys(*CSVW_CONTRIBUTION_KEYS)
-    # A boolean's pattern is its two spellings with a bar between, such as Y|N.
     if base == "boolean":
-        yes, _, no = (pattern or "").partition("|")
-        return {
-            "type": "boolean",
-            "true": [yes] if no else None,
-            "false": [no] if no else None,
-        }
+        return _boolean_column(pattern or "")
     if values is not None:
         return values
     if base in _CSVW_MOMENT_TYPES:
@@ -194,6 +187,13 @@ def _column_of_datatype(
         words.note(f"datatype {shown} cannot be released, so it is left out")
         return {"type": "text"}
     return label_column(words, name)
+
+
+def _boolean_column(pattern: str) -> dict[str, Any]:
+    # A boolean's pattern is its two spellings with a bar between, such as Y|N.
+    yes, _, no = pattern.partition("|")
+    spelled = {"true": [yes], "false": [no]} if no else {"true": None, "false": None}
+    return {"type": "boolean", **spelled}
 
 
 def _number_column(words: TrackedSection, datatype: _CsvwDatatype) -> dict[str, Any]:

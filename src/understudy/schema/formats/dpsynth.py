@@ -114,7 +114,7 @@ def _read_categories(words: TrackedSection) -> dict[str, Any]:
     """
     items = words.items_of("possible_values")
     values = [item.written for item in items if item.kind != "nothing"]
-    if any(item.items is not None or item.entries is not None for item in items):
+    if any(map(_is_nested, items)):
         raise words.error(
             "possible_values", "`possible_values` must be a list of single values"
         )
@@ -139,6 +139,10 @@ def _read_categories(words: TrackedSection) -> dict[str, Any]:
             "values that are not listed go to the first one, so it becomes `other`"
         )
     return fields | {"other": catch_all.written}
+
+
+def _is_nested(node: DocumentNode) -> bool:
+    return node.items is not None or node.entries is not None
 
 
 def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:

@@ -161,6 +161,22 @@ class SchemaDraft:
         return DocumentNode(line, entries=tuple(entries))
 
 
+def drop_empty_codes(listed: tuple[str, ...]) -> list[str]:
+    """Missing codes without the empty text, which is missing in every column.
+
+    >>> drop_empty_codes(("", "-7"))
+    ['-7']
+    """
+    return [code for code in listed if code != ""]
+
+
+def drop_missing_values(fields: dict[str, Any], codes: list[str]) -> None:
+    """Leave missing codes out of a column's values."""
+    # A text that is both would give one cell two codes.
+    if isinstance(fields.get("values"), list):
+        fields["values"] = [v for v in fields["values"] if v not in codes]
+
+
 def label_column(words: TrackedSection, name: str) -> dict[str, Any]:
     """A column of texts without a list of values: labels to be learned, unless its name
     suggests that it identifies people.

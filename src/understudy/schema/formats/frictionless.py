@@ -14,6 +14,8 @@ from understudy.schema.formats.draft import (
     ExportSection,
     SchemaDraft,
     TrackedSection,
+    drop_empty_codes,
+    drop_missing_values,
     export_bounds,
     label_column,
     real_column,
@@ -119,11 +121,8 @@ def _read_field(
             words.note("it is a key, so it is left out of releases")
             fields = {"type": "identifier"}
         own_missing = _read_missing_codes(words)
-        listed_codes = missing if own_missing is None else own_missing
-        codes = [code for code in listed_codes if code != ""]
-        # A missing code may be listed among the values too; here it is one or the other.
-        if isinstance(fields.get("values"), list):
-            fields["values"] = [v for v in fields["values"] if v not in codes]
+        codes = drop_empty_codes(missing if own_missing is None else own_missing)
+        drop_missing_values(fields, codes)
         if required and fields.get("type") != "identifier":
             fields["nullable"] = False
         draft.column(name, node.line, **fields, missing=codes or None, note=note)

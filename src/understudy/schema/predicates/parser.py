@@ -223,17 +223,10 @@ class _PredicateParser:
             operator = _MIRRORED_OPERATORS.get(operator, operator)
         if isinstance(first, ColumnName) and second is not None:
             return ColumnComparison(first, operator, second)
-        # Everything goes to the left: columns with their weights, the constant apart.
-        weights: dict[ColumnName, Fraction] = {}
-        constant = Fraction(0)
-        for sign, side in ((1, left), (-1, right)):
-            for weight, operand in side:
-                if isinstance(operand, ColumnName):
-                    weights[operand] = weights.get(operand, Fraction(0)) + sign * weight
-                elif isinstance(operand.value, Fraction):
-                    constant -= sign * weight * operand.value
-                elif first is None or second is None:
-                    raise self.error("a sum adds columns and numbers", at=start)
+        has_sum = first is None or second is None
+        if has_sum and any(map(_is_odd_term, [*left, *right])):
+            raise self.error("a sum adds columns and numbers", at=start)
+        weights, constant = _move_to_left(left, right)
         if not weights:
             raise self.error(
                 "a comparison needs a column. Columns stand bare or in double quotes,"
@@ -301,6 +294,28 @@ def _single_operand(terms: WeightedTerms) -> Operand | None:
     """The operand of a side that is no sum."""
     weight, operand = terms[0]
     return operand if len(terms) == 1 and weight == 1 else None
+
+
+def _is_odd_term(term: tuple[Fraction, Operand]) -> bool:
+    """Whether a term is neither a column nor a number."""
+    operand = term[1]
+    return isinstance(operand, Literal) and not isinstance(operand.value, Fraction)
+
+
+def _move_to_left(
+    left: WeightedTerms, right: WeightedTerms
+) -> tuple[dict[ColumnName, Fraction], Fraction]:
+    """The columns of both sides with their weights on the left, and the constant that
+    is left over on the right.
+    """
+    weights: dict[ColumnName, Fraction] = {}
+    constant = Fraction(0)
+    for weight, operand in [*left, *((-weight, operand) for weight, operand in right)]:
+        if isinstance(operand, ColumnName):
+            weights[operand] = weights.get(operand, Fraction(0)) + weight
+        elif isinstance(operand.value, Fraction):
+            constant -= weight * operand.value
+    return weights, constant
 
 
 def _simplest_comparison(

@@ -113,8 +113,7 @@ class FewColumnsPlan:
         orders = sorted({len(r) for r in targets})
         for order in orders:
             same = [r for r in targets if len(r) == order]
-            if all(r in expected for r in same):
-                yield self._split_by_size(same)
+            yield from self._list_size_plans(same, expected)
         # Counted at once, the whole table informs every marginal without overlap.
         table = tuple(self.single)
         if self.cells(table) <= self.largest:
@@ -125,6 +124,13 @@ class FewColumnsPlan:
         for distances in scenarios:
             for order in dict.fromkeys(highest):
                 yield self._split_by_gain(expected, distances, order)
+
+    def _list_size_plans(
+        self, cliques: Sequence[Clique], expected: Mapping[Clique, Array]
+    ) -> Iterator[Parts]:
+        """The split by size, if the error of every clique can be predicted."""
+        if all(r in expected for r in cliques):
+            yield self._split_by_size(cliques)
 
     def _split_by_size(self, cliques: Sequence[Clique]) -> Parts:
         """Parts that minimise the total noise of these marginals."""

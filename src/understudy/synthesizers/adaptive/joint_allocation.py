@@ -116,6 +116,25 @@ def residual_problem(
     one for each candidate.
     """
     index = {tau: i for i, tau in enumerate(candidates)}
+    targets = [r for r in index if weights.get(r, 0.0) > 0]
+    # A target without any distance would divide by zero.
+    distances = np.array([c.distance for c in candidates.values()])
+    return AllocationProblem(
+        informs=Incidence.of(_list_informed(queries, candidates, index)),
+        composes=Incidence.of(_list_composed(targets, index)),
+        questions=len(queries),
+        target_weights=np.array([weights[r] for r in targets]),
+        distances=np.maximum(distances, 1e-9),
+        gains=np.stack([c.gains for c in candidates.values()]),
+    )
+
+
+def _list_informed(
+    queries: Sequence[MarginalQuery],
+    candidates: Candidates,
+    index: Mapping[Clique, int],
+) -> list[tuple[int, int, float]]:
+    """Which question informs which residual, and with what precision."""
     informs: list[tuple[int, int, float]] = []
     for i, query in enumerate(queries):
         needed = contrast_columns(query.clique, query.maps)
@@ -124,21 +143,18 @@ def residual_problem(
                 # The gains of a candidate with contrasts count what they save already.
                 saved = contrast_noise_ratio(candidates[tau].maps) ** 2
                 informs.append((i, index[tau], precision_ratio(query, tau) * saved))
-    targets = [r for r in index if weights.get(r, 0.0) > 0]
+    return informs
+
+
+def _list_composed(
+    targets: Sequence[Clique], index: Mapping[Clique, int]
+) -> list[tuple[int, int, float]]:
+    """Which target is composed of which residuals."""
     composes: list[tuple[int, int, float]] = []
     for k, target in enumerate(targets):
         inside = [tau for tau in _nonempty_subsets(target) if tau in index]
         composes += [(k, index[tau], 1.0) for tau in inside]
-    # A target without any distance would divide by zero.
-    distances = np.array([c.distance for c in candidates.values()])
-    return AllocationProblem(
-        informs=Incidence.of(informs),
-        composes=Incidence.of(composes),
-        questions=len(queries),
-        target_weights=np.array([weights[r] for r in targets]),
-        distances=np.maximum(distances, 1e-9),
-        gains=np.stack([c.gains for c in candidates.values()]),
-    )
+    return composes
 
 
 def precision_ratio(query: MarginalQuery, tau: Clique) -> float:

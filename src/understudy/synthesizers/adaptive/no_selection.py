@@ -60,22 +60,38 @@ def binary_pair_parts(
 
     `had` is the share that columns were measured with before.
     """
-    columns = dict.fromkeys(name for pair in pairs for name in pair)
-    are_binary = all(curator.schema.sizes((name,)) == (2,) for name in columns)
-    have_contrasts = all(pair in maps for pair in pairs)
-    if not (are_binary and have_contrasts and 1 < len(pairs) <= MAX_UNSELECTED_PAIRS):
+    are_few = 1 < len(pairs) <= MAX_UNSELECTED_PAIRS
+    if not (are_few and _are_single_numbers(curator, pairs, maps)):
         return {}
-    plan = ResidualPlan.of(
-        curator.schema, pairs, set(pairs), curator.neighbours, curator.accounting
-    ).minimise_l1_error(REWEIGHTING_SWEEPS)
-    planned = {
-        question.clique: float(part)
-        for question, part in zip(plan.questions, plan.parts, strict=True)
-        if question.clique and part > 0
-    }
+    planned = _plan_parts(curator, pairs)
     column_part = sum(part for r, part in planned.items() if len(r) == 1)
     # Columns have a part of what the plan gives them already.
     rest = max(1 - float(had) / column_part, 0.0) if column_part else 0.0
     factors = {1: rest, 2: SHRUNK_PAIR_NOISE_WEIGHT}
     parts = {r: part * factors[len(r)] for r, part in planned.items()}
     return {r: part for r, part in parts.items() if part > 0}
+
+
+def _are_single_numbers(
+    curator: CuratorProtocol,
+    pairs: Mapping[Clique, float],
+    maps: Mapping[Clique, AxisMaps],
+) -> bool:
+    """Whether every pair is of two binary columns, and so has one contrast."""
+    columns = dict.fromkeys(name for pair in pairs for name in pair)
+    are_binary = all(curator.schema.sizes((name,)) == (2,) for name in columns)
+    return are_binary and all(pair in maps for pair in pairs)
+
+
+def _plan_parts(
+    curator: CuratorProtocol, pairs: Mapping[Clique, float]
+) -> dict[Clique, float]:
+    """The parts of the budget by which the L1 error of the pairs is smallest."""
+    plan = ResidualPlan.of(
+        curator.schema, pairs, set(pairs), curator.neighbours, curator.accounting
+    ).minimise_l1_error(REWEIGHTING_SWEEPS)
+    return {
+        question.clique: float(part)
+        for question, part in zip(plan.questions, plan.parts, strict=True)
+        if question.clique and part > 0
+    }

@@ -8,7 +8,7 @@ curator and holds no row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -118,13 +118,8 @@ class NetworkBuilder:
         for turn in range(1, d):
             self.progress(f"measuring round {turn}", turn / d)
             self._sample_column(crowd, pair)
-            estimates: dict[Clique, NDArray[np.float64]] = {}
-            for clique in self._candidate_pairs(list(crowd), k, cells):
-                parents = self._shares_of_parents(crowd, clique[1:])
-                # What independence of child and parents would give.
-                estimates[clique] = total * np.multiply.outer(
-                    shares[clique[0]], parents
-                )
+            candidates = self._candidate_pairs(list(crowd), k, cells)
+            estimates = self._assume_independence(candidates, crowd, shares, total)
             pair = self._choose_pair(estimates, "l1", beta * 2 / 3 / (d - 1))
             reserved = beta * 2 / 3 * (d - 1 - turn) / (d - 1)
             if len(pair) > 1:
@@ -140,6 +135,20 @@ class NetworkBuilder:
             )
         self.progress("measuring", 1.0)
         return self.found
+
+    def _assume_independence(
+        self,
+        candidates: Iterable[Clique],
+        crowd: Codes,
+        shares: Mapping[str, NDArray[np.float64]],
+        total: float,
+    ) -> dict[Clique, NDArray[np.float64]]:
+        """The counts of each candidate if child and parents were independent."""
+        estimates: dict[Clique, NDArray[np.float64]] = {}
+        for clique in candidates:
+            parents = self._shares_of_parents(crowd, clique[1:])
+            estimates[clique] = total * np.multiply.outer(shares[clique[0]], parents)
+        return estimates
 
     def _choose_pair(
         self,
@@ -271,20 +280,22 @@ def largest_sets(
         if steps > MAX_PARENT_SET_STEPS:
             yield None
             return
-        outside = next(
-            (i for i in range(len(order)) if i >= len(chosen) or chosen[i] != i), None
-        )
-        if (
-            len(chosen) == most
-            or outside is None
-            or cells * sizes[order[outside]] > room
-        ):
+        outside = _find_first_outside(chosen, len(order))
+        # Columns stand by size: if the smallest one outside does not fit, none does.
+        has_room = outside is not None and cells * sizes[order[outside]] <= room
+        if len(chosen) == most or not has_room:
             yield tuple(order[i] for i in chosen)
         if len(chosen) < most:
             start = chosen[-1] + 1 if chosen else 0
             for i in range(len(order) - 1, start - 1, -1):
                 if cells * sizes[order[i]] <= room:
                     open_sets.append(((*chosen, i), cells * sizes[order[i]]))
+
+
+def _find_first_outside(chosen: tuple[int, ...], count: int) -> int | None:
+    """The smallest number below `count` that was not chosen; `chosen` is sorted."""
+    places = (i for i in range(count) if i >= len(chosen) or chosen[i] != i)
+    return next(places, None)
 
 
 def mean_noise_at_cost(

@@ -346,16 +346,27 @@ def cover_pairs(
         members[candidate] = [p for p in combinations(candidate, 2) if p in open_pairs]
     chosen: list[Clique] = []
     while True:
-        gains: dict[Clique, float] = {}
-        for r in candidates:
-            held = sum(open_pairs.get(p, 0.0) for p in members[r])
-            gains[r] = held - noise * _clique_cells(r, sizes)
+        gains = _compute_gains(members, open_pairs, sizes, noise)
         best = max(candidates, key=gains.__getitem__)
         if gains[best] <= 0 or not any(p in open_pairs for p in members[best]):
             return chosen or [best]
         chosen.append(best)
         for pair in members[best]:
             open_pairs.pop(pair, None)
+
+
+def _compute_gains(
+    members: Mapping[Clique, Sequence[Clique]],
+    scores: Mapping[Clique, float],
+    sizes: Mapping[str, int],
+    noise: float,
+) -> dict[Clique, float]:
+    """The scores of each candidate's pairs that are still open, less its noise."""
+    gains: dict[Clique, float] = {}
+    for candidate, pairs in members.items():
+        held = sum(scores.get(pair, 0.0) for pair in pairs)
+        gains[candidate] = held - noise * _clique_cells(candidate, sizes)
+    return gains
 
 
 def _clique_cells(clique: Clique, sizes: Mapping[str, int]) -> int:

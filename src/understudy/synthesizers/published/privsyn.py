@@ -171,13 +171,9 @@ class PrivSyn(Synthesizer):
         """One-ways, InDif of every pair, and the marginals that are worth their noise."""
         schema = curator.schema
         every = _list_columns(curator)
-        counted = {m.clique for m in curator.discovered_measurements if m.plain}
-        wanted = [clique for clique in every if clique not in counted] or every
-        several = [name for name, size in schema.column_sizes.items() if size > 1]
-        pairs, huge = split_by_cells(schema, combinations(several, 2), MAX_PAIR_CELLS)
+        wanted = _list_uncounted(curator, every)
         progress("measuring", 0.0)
-        if huge:
-            post_notice(too_large_notice(MAX_PAIR_CELLS, huge))
+        pairs = _list_pairs(schema)
         noise = NoiseLevel(
             1.0, 1 / 2 if curator.accounting is Accounting.PURE else 2 / 3
         )
@@ -292,6 +288,21 @@ def _list_columns(curator: CuratorProtocol) -> list[Clique]:
     schema = curator.schema
     names = list(schema) if curator.rows is None else varying_columns(schema)
     return [(name,) for name in names or schema]
+
+
+def _list_uncounted(curator: CuratorProtocol, every: list[Clique]) -> list[Clique]:
+    """The one-ways that discovery did not count; all where it counted all."""
+    counted = {m.clique for m in curator.discovered_measurements if m.plain}
+    return [clique for clique in every if clique not in counted] or every
+
+
+def _list_pairs(schema: Schema) -> list[Clique]:
+    """The pairs of columns that are small enough; a notice names the others."""
+    several = [name for name, size in schema.column_sizes.items() if size > 1]
+    pairs, huge = split_by_cells(schema, combinations(several, 2), MAX_PAIR_CELLS)
+    if huge:
+        post_notice(too_large_notice(MAX_PAIR_CELLS, huge))
+    return pairs
 
 
 def _omission_loss(distance: Distance, rows: float) -> float:

@@ -106,14 +106,7 @@ class CandidatePool:
         One whose noise exceeds the largest distance there can be has nothing to gain.
         Where there are more than `most`, every few are left out, others in each round.
         """
-        position = {name: i for i, name in enumerate(self.columns)}
-        longest = max(map(len, self.weights))
-        inside = {
-            r
-            for node in model.beliefs.tree.nodes
-            for order in range(2, min(longest, len(node)) + 1)
-            for r in combinations(sorted(node, key=position.__getitem__), order)
-        }
+        inside = self._list_node_subsets(model.beliefs.tree)
         gaining = [
             r
             for r in self.weights
@@ -125,7 +118,20 @@ class CandidatePool:
                 (r for r in gaining if len(r) == 2 and r not in near), room
             )
         )
-        worth_asking = [r for r in gaining if r in near]
-        # Every `step`-th, from another start each round, so that all get their turn.
-        step = -(-len(worth_asking) // most)
-        return worth_asking[len(self.held) % step :: step] if step > 1 else worth_asking
+        return self._take_turns([r for r in gaining if r in near], most)
+
+    def _list_node_subsets(self, tree: JunctionTree) -> set[Clique]:
+        """Sets of two columns and more that a node holds, in the table's order."""
+        position = {name: i for i, name in enumerate(self.columns)}
+        longest = max(map(len, self.weights))
+        found: set[Clique] = set()
+        for node in tree.nodes:
+            ordered = sorted(node, key=position.__getitem__)
+            for order in range(2, min(longest, len(node)) + 1):
+                found.update(combinations(ordered, order))
+        return found
+
+    def _take_turns(self, cliques: list[Clique], most: int) -> list[Clique]:
+        """Every `step`-th, from another start each round, so that all get their turn."""
+        step = -(-len(cliques) // most)
+        return cliques[len(self.held) % step :: step] if step > 1 else cliques
