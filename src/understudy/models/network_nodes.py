@@ -66,10 +66,7 @@ def estimate_nodes(
                     schema, column, measurements, total, clip=clip
                 )
                 continue
-            scope = (*parents, column)
-            joint = sum_factor(Factor(clique, table), scope)
-            shares = _conditional_shares(schema, scope, joint)
-            nodes[column] = NetworkNode(column, parents, shares)
+            nodes[column] = _child_node(schema, column, parents, Factor(clique, table))
     for name in schema:
         if name not in nodes:
             nodes[name] = _root_node(schema, name, measurements, total, clip=clip)
@@ -121,6 +118,15 @@ def _conditional_shares(schema: Schema, scope: Clique, joint: Array) -> Array:
             break
         shares = np.where(bare, fallback, shares)
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float64)
+
+
+def _child_node(
+    schema: Schema, column: str, parents: Clique, joint: Factor
+) -> NetworkNode:
+    """A column given its parents, from a table that holds them all."""
+    scope = (*parents, column)
+    shares = _conditional_shares(schema, scope, sum_factor(joint, scope))
+    return NetworkNode(column, parents, shares)
 
 
 def _root_node(

@@ -187,22 +187,9 @@ class RefinedTreeModel:
         aims: dict[Clique, Array] = {}
         for i, names in enumerate(listed):
             clique = _read_target_clique(names, schema)
-            table = own[f"aim{i}"]
-            if (
-                not isinstance(table, np.ndarray)
-                or table.dtype != np.float64
-                or table.shape != schema.sizes(clique)
-            ):
-                raise ReleaseError(
-                    f'model: array "aim{i}" has another type or shape than the schema'
-                    " says. The file is damaged"
-                )
-            values = np.asarray(table, np.float64)
-            if (
-                not np.all(np.isfinite(values))
-                or values.min(initial=0.0) < 0
-                or clique in aims
-            ):
+            values = _read_target_table(own, f"aim{i}", schema.sizes(clique))
+            are_counts = np.all(np.isfinite(values)) and values.min(initial=0.0) >= 0
+            if not are_counts or clique in aims:
                 raise ReleaseError(
                     f'model: array "aim{i}" holds no counts, or is there twice. The'
                     " file is damaged"
@@ -384,3 +371,16 @@ def _read_target_clique(names: object, schema: Schema) -> Clique:
             "model: an aim is about one column, or names one twice. The file is damaged"
         )
     return tuple(names)
+
+
+def _read_target_table(
+    arrays: Mapping[str, NDArray[np.generic]], part: str, shape: tuple[int, ...]
+) -> Array:
+    table = arrays[part]
+    is_array = isinstance(table, np.ndarray) and table.dtype == np.float64
+    if not is_array or table.shape != shape:
+        raise ReleaseError(
+            f'model: array "{part}" has another type or shape than the schema says. The'
+            " file is damaged"
+        )
+    return np.asarray(table, np.float64)

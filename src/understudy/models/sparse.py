@@ -94,13 +94,11 @@ class SparseModel:
         )
         outside = tuple(name for name in clique if name not in inside)
         sizes = self.schema.sizes(inside)
-        codes = [self.cells[:, self.clique.index(name)] for name in inside]
-        flat = (
-            np.ravel_multi_index(tuple(codes), sizes)
-            if inside
-            else np.zeros(max(self.shares.size, 1), np.int64)
-        )
+        # A model without cells has all its mass in one cell of no columns.
         shares = self.shares if self.shares.size else np.ones(1)
+        flat = (
+            self._flatten_cells(inside) if inside else np.zeros(shares.size, np.int64)
+        )
         mass = np.bincount(flat, weights=shares, minlength=math.prod(sizes))
         result = np.asarray(mass, np.float64).reshape(sizes) * self.total
         for name in outside:
@@ -109,6 +107,11 @@ class SparseModel:
             )
         order = (*inside, *outside)
         return result.transpose([order.index(name) for name in clique])
+
+    def _flatten_cells(self, clique: Clique) -> NDArray[np.int64]:
+        """The number of each listed cell in the table of a clique."""
+        codes = [self.cells[:, self.clique.index(name)] for name in clique]
+        return np.asarray(np.ravel_multi_index(tuple(codes), self.schema.sizes(clique)))
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Every cell's count by rounding, the rows in random order."""

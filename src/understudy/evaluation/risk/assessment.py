@@ -61,14 +61,19 @@ def resolve_roles(
     # A guess is better than no number, but the report has to say that it is one.
     guessed = not chosen or not secrets
     if not chosen:
-        free = [name for name in names if name not in secrets]
-        # One column is kept back to be the secret, if there is none yet.
-        spare = len(free) - (0 if secrets else 1)
-        chosen = free[: min(DEFAULT_QUASI_COLUMNS, max(1, spare))]
+        chosen = _guess_quasi(names, secrets)
     if not secrets:
         secrets = [name for name in names if name not in chosen]
         secrets = secrets[-DEFAULT_SENSITIVE_COLUMNS:]
     return chosen, secrets, guessed
+
+
+def _guess_quasi(names: Sequence[str], secrets: Sequence[str]) -> list[str]:
+    """The first few columns that are no secrets."""
+    free = [name for name in names if name not in secrets]
+    # One column is kept back to be the secret, if there is none yet.
+    spare = len(free) - (0 if secrets else 1)
+    return free[: min(DEFAULT_QUASI_COLUMNS, max(1, spare))]
 
 
 def assess_risk(

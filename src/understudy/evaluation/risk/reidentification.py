@@ -44,12 +44,7 @@ def assess_reidentification(
     Copies whose keys are the real table's are aligned by them; then the value is the
     mean of I_i. Otherwise it is the mean belief 1/s.
     """
-    if not quasi:
-        raise Unavailable(
-            "no column is a quasi-identifier; give one the role “quasi_identifier”"
-        )
-    if not real.rows or any(not copy.rows for copy in copies):
-        raise Unavailable("one of the tables has no rows")
+    _refuse_unmatchable([real, *copies], quasi)
     used, aligned = _align_copies(real, copies)
     radii = match_radii(real.schema, quasi, radius)
     targets = QuasiIdentifiers.of(real, quasi)
@@ -83,6 +78,15 @@ def assess_reidentification(
             "least": least,
         },
     )
+
+
+def _refuse_unmatchable(tables: Sequence[Records], quasi: Sequence[str]) -> None:
+    if not quasi:
+        raise Unavailable(
+            "no column is a quasi-identifier; give one the role “quasi_identifier”"
+        )
+    if any(not table.rows for table in tables):
+        raise Unavailable("one of the tables has no rows")
 
 
 def _align_copies(

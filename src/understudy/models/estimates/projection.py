@@ -77,6 +77,24 @@ def _refuse_misfits(
     equations: NDArray[np.float64],
     totals: NDArray[np.float64],
 ) -> None:
+    _refuse_wrong_shapes(values, covariance, equations, totals)
+    numbers = (values, covariance, equations, totals)
+    if not all(np.isfinite(part).all() for part in numbers):
+        raise Refused("Answers, covariance and equations have to be finite numbers")
+    symmetric = np.allclose(covariance, covariance.T)
+    smallest = np.linalg.eigvalsh(covariance).min() if symmetric else -np.inf
+    if smallest < -RELATIVE_RESIDUAL * np.abs(covariance).max(initial=1.0):
+        raise Refused("A covariance is symmetric, and no variance is negative")
+    if not np.abs(equations).max(axis=1).all():
+        raise Refused("An equation names no answer")
+
+
+def _refuse_wrong_shapes(
+    values: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    equations: NDArray[np.float64],
+    totals: NDArray[np.float64],
+) -> None:
     count = len(values)
     fits = (
         covariance.shape == (count, count)
@@ -89,12 +107,3 @@ def _refuse_misfits(
             "Answers, covariance and equations have to be of one size, and at least one"
             " equation is needed"
         )
-    numbers = (values, covariance, equations, totals)
-    if not all(np.isfinite(part).all() for part in numbers):
-        raise Refused("Answers, covariance and equations have to be finite numbers")
-    symmetric = np.allclose(covariance, covariance.T)
-    smallest = np.linalg.eigvalsh(covariance).min() if symmetric else -np.inf
-    if smallest < -RELATIVE_RESIDUAL * np.abs(covariance).max(initial=1.0):
-        raise Refused("A covariance is symmetric, and no variance is negative")
-    if not np.abs(equations).max(axis=1).all():
-        raise Refused("An equation names no answer")

@@ -66,12 +66,21 @@ def base_potentials(
         # Smoothed, since an empty cell of a tree model could never be filled again.
         tables = direct_marginals(schema, pooled, list(tree), total)
         for clique in tree:
-            doubt = BASE_DOUBT_DEVIATIONS * np.sqrt(pooled.variance(clique).mean())
-            independent = independent_counts(clique, columns, total)
-            smoothing = BASE_SMOOTHING_SHARE * np.minimum(independent, doubt)
+            smoothing = _smooth_cells(pooled, clique, columns, total)
             tables[clique] = tables[clique] + smoothing
         potentials |= direct_potentials(tables, tree)
     return _add_zeros(schema, kept, potentials, limit)
+
+
+def _smooth_cells(
+    pooled: PooledResiduals, clique: Clique, columns: Mapping[str, Array], total: float
+) -> Array:
+    """Counts that a table gets in addition: a share of independence, where that is
+    within the doubt that noise leaves.
+    """
+    doubt = BASE_DOUBT_DEVIATIONS * np.sqrt(pooled.variance(clique).mean())
+    independent = independent_counts(clique, columns, total)
+    return np.asarray(BASE_SMOOTHING_SHARE * np.minimum(independent, doubt))
 
 
 def independent_potentials(

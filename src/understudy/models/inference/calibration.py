@@ -244,15 +244,7 @@ class _MessagePass:
                     if s >= parts.own:
                         self._send_message(parts.children[s - parts.own], values)
                         continue
-                    kept = (
-                        values
-                        if parts.alone[s] and values.flags.writeable
-                        else values.copy()
-                    )
-                    back = parts.backs[s]
-                    found[parts.cliques[s]] = (
-                        kept if back is None else kept.transpose(back)
-                    )
+                    found[parts.cliques[s]] = _take_marginal(parts, s, values)
         return found, math.log(mass) + self.log_scale
 
     def _normalise_root(self) -> float:
@@ -345,3 +337,12 @@ def _refuse_impossible(log_z: float) -> None:
             "What is declared impossible leaves no row possible. Loosen it in the"
             " schema"
         )
+
+
+def _take_marginal(parts: NodePlan, scope: int, values: Array) -> Array:
+    """A marginal that is the caller's to keep, axes in the order of its clique."""
+    # A view would hold on to, and change with, the table of the node.
+    is_own = parts.alone[scope] and values.flags.writeable
+    kept = values if is_own else values.copy()
+    back = parts.backs[scope]
+    return kept if back is None else kept.transpose(back)

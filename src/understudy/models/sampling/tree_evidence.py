@@ -138,20 +138,33 @@ def _collect_likelihoods(
         below = [said[child] for child in beliefs.tree.children[node] if child in said]
         if not below and not any(name in given for name in beliefs.new_columns(node)):
             continue
-        separator = beliefs.tree.separators[node]
-        shared = tuple(name for name in separator if name not in given)
-        hidden = tuple(name for name in beliefs.new_columns(node) if name not in given)
-        known = tuple(name for name in beliefs.tree.nodes[node] if name in given)
-        cells, evidence, member = _distinct_evidence(beliefs, given, known, below, rows)
-        table = _conditional_table(beliefs, node, known, shared + hidden)
-        made = []
-        for part in _block_slices(len(cells), math.prod(table.shape[1:])):
-            product = _multiply_likelihoods(
-                table[cells[part]], shared + hidden, below, [e[part] for e in evidence]
-            )
-            made.append(_sum_hidden(product, len(shared)))
-        said[node] = _Likelihood(shared, np.concatenate(made), member)
+        said[node] = _collect_likelihood(beliefs, node, given, below, rows)
     return said
+
+
+def _collect_likelihood(
+    beliefs: Beliefs,
+    node: int,
+    given: GivenCodes,
+    below: Sequence[_Likelihood],
+    rows: int,
+) -> _Likelihood:
+    """What the evidence in and below a node says of the columns it shares with its
+    parent.
+    """
+    separator = beliefs.tree.separators[node]
+    shared = tuple(name for name in separator if name not in given)
+    hidden = tuple(name for name in beliefs.new_columns(node) if name not in given)
+    known = tuple(name for name in beliefs.tree.nodes[node] if name in given)
+    cells, evidence, member = _distinct_evidence(beliefs, given, known, below, rows)
+    table = _conditional_table(beliefs, node, known, shared + hidden)
+    made = []
+    for part in _block_slices(len(cells), math.prod(table.shape[1:])):
+        product = _multiply_likelihoods(
+            table[cells[part]], shared + hidden, below, [e[part] for e in evidence]
+        )
+        made.append(_sum_hidden(product, len(shared)))
+    return _Likelihood(shared, np.concatenate(made), member)
 
 
 def _sum_hidden(product: Array, shared: int) -> Array:

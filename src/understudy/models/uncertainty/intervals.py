@@ -215,11 +215,7 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     )  # what one row more in the total adds to the answer
     spread = 0.0
     for tau in nonempty_subsets(clique):
-        others = tuple(i for i, name in enumerate(clique) if name not in tau)
-        rest = math.prod(sizes[i] for i in others)
-        inside = np.asarray(weights.sum(axis=others)) / rest
-        for axis in range(inside.ndim):
-            inside = inside - inside.mean(axis=axis, keepdims=True)
+        inside = _center_weights(weights, clique, tau)
         if np.abs(inside).max(initial=0.0) <= 1e-12 * max(
             float(np.abs(weights).max(initial=0.0)), 1e-300
         ):
@@ -238,3 +234,14 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     if lean != 0:
         spread += pooled.total_variance * lean**2
     return math.sqrt(spread)
+
+
+def _center_weights(weights: Array, clique: Clique, tau: Clique) -> Array:
+    """The part of weights that belongs to the residual of τ: averaged over the other
+    columns, and centred along its own.
+    """
+    others = tuple(i for i, name in enumerate(clique) if name not in tau)
+    inside = np.asarray(weights.mean(axis=others))
+    for axis in range(inside.ndim):
+        inside = inside - inside.mean(axis=axis, keepdims=True)
+    return inside

@@ -72,10 +72,7 @@ def cliques_in_tree(
     A large tree holds pairs alone, unless it has room for everything.
     """
     sizes = schema.column_sizes
-    place = {name: i for i, name in enumerate(schema)}
-    joint = [m.clique for m in measurements if len(m.clique) > 1]
-    ordered = [tuple(sorted(names, key=place.__getitem__)) for names in joint]
-    cliques = list(dict.fromkeys(ordered))
+    cliques = _list_joint_cliques(measurements, schema)
     if fits_one_tree(cliques, sizes, cells):
         return cliques
     growth = TreeGrowth(sizes)
@@ -93,6 +90,14 @@ def cliques_in_tree(
             growth.add(clique)
             kept.append(clique)
     return kept
+
+
+def _list_joint_cliques(measurements: Measurements, schema: Schema) -> list[Clique]:
+    """The measured cliques of several columns, each once, in the table's order."""
+    place = {name: i for i, name in enumerate(schema)}
+    joint = [m.clique for m in measurements if len(m.clique) > 1]
+    ordered = [tuple(sorted(names, key=place.__getitem__)) for names in joint]
+    return list(dict.fromkeys(ordered))
 
 
 def fits_one_tree(

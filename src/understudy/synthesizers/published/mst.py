@@ -164,16 +164,7 @@ class MST(Synthesizer):
         """
         super().check(schema, delta=delta)
         for clique in self.public or ():
-            unknown = [name for name in clique if name not in schema]
-            if unknown or len(set(clique)) != len(clique) or not clique:
-                what = (
-                    f'"{unknown[0]}" is no column of the schema'
-                    if unknown
-                    else "a clique names each column once"
-                )
-                raise Refused(
-                    f"mst: `public`: {what}. Correct the list. Nothing was spent"
-                )
+            _refuse_misnamed(clique, schema)
         if self.public and schema.is_closed:
             size = forecast_cells(self.public, schema.column_sizes)
             if size > self.limit:
@@ -347,3 +338,14 @@ def _merge_rare_codes(schema: Schema, found: Measurements, name: str) -> AxisMap
     bins = np.cumsum(~rare) - 1
     bins[rare] = (~rare).sum()
     return Partition(tuple(int(b) for b in bins))
+
+
+def _refuse_misnamed(clique: Clique, schema: Schema) -> None:
+    unknown = [name for name in clique if name not in schema]
+    if unknown:
+        what = f'"{unknown[0]}" is no column of the schema'
+    elif len(set(clique)) != len(clique) or not clique:
+        what = "a clique names each column once"
+    else:
+        return
+    raise Refused(f"mst: `public`: {what}. Correct the list. Nothing was spent")

@@ -40,13 +40,14 @@ sensitivity of its integer map.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from numpy.random import Generator
 
 from understudy.errors import Refused
-from understudy.measurements import Measurements
+from understudy.measurements import Clique, Measurements
 from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
@@ -123,22 +124,7 @@ class Residual(Synthesizer):
             # One cell and a public number of rows: no two neighbours differ.
             return curator.discovered_measurements + public_total(curator)
         wanted = holdable_workload(schema, workload, self.limit)
-        # What is impossible carries no noise in a plain marginal, and a centred one
-        # knows nothing of it.
-        plain = {clique for clique in wanted if schema.zeros(clique) is not None}
-        tops = sorted({0, min(MIDDLE_CELL_THRESHOLD, self.largest), self.largest})
-        plans = []
-        for top in tops:
-            centred = {
-                clique for clique in wanted if cell_count(schema, clique) <= top
-            } - plain
-            plan = ResidualPlan.of(
-                schema, wanted, centred, curator.neighbours, curator.accounting
-            )
-            plans.append(
-                plan.minimise_l1_error(REWEIGHTING_SWEEPS) if self.absolute else plan
-            )
-        best = min(plans, key=lambda p: p.error(absolute=self.absolute))
+        best = self._choose_plan(curator, wanted)
         found = curator.discovered_measurements + public_total(curator)
         questions = [
             q for q, part in zip(best.questions, best.parts, strict=True) if part > 0
@@ -152,6 +138,27 @@ class Residual(Synthesizer):
         )
         progress("measuring", 1.0)
         return found
+
+    def _choose_plan(
+        self, curator: CuratorProtocol, wanted: Mapping[Clique, float]
+    ) -> ResidualPlan:
+        """The plan with the least error, of three limits for what is centred."""
+        schema = curator.schema
+        # What is impossible carries no noise in a plain marginal, and a centred one
+        # knows nothing of it.
+        plain = {clique for clique in wanted if schema.zeros(clique) is not None}
+        tops = sorted({0, min(MIDDLE_CELL_THRESHOLD, self.largest), self.largest})
+        plans = []
+        for top in tops:
+            small = {clique for clique in wanted if cell_count(schema, clique) <= top}
+            plan = ResidualPlan.of(
+                schema, wanted, small - plain, curator.neighbours, curator.accounting
+            )
+            plans.append(
+                plan.minimise_l1_error(REWEIGHTING_SWEEPS) if self.absolute else plan
+            )
+        # Errors follow from sizes and noise alone, so the choice costs nothing.
+        return min(plans, key=lambda p: p.error(absolute=self.absolute))
 
     def estimate(
         self,
