@@ -177,6 +177,7 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
         )
         for i, item in enumerate(listed.items, 1)
     ]
+    # Findings name statistics by their id, so an id must name one.
     twice = _find_repeated([statement.name for statement in statements])
     if twice is not None:
         raise where.error(

@@ -82,11 +82,15 @@ class DonorTree:
             if self.is_number
             else sklearn.tree.DecisionTreeClassifier
         )
+        # Trees of scikit-learn compare in single precision: rows must be cut as they
+        # will be looked up.
         y, x = self.y[rows], self.x[rows].astype(np.float32)
         tree = kind(
             min_samples_leaf=self.leaves.rows,
             min_samples_split=SPLIT_TO_LEAF_ROWS * self.leaves.rows,
             max_depth=MAX_TREE_DEPTH,
+            # Ties between splits are broken alike each time; chance comes from the
+            # bootstrap.
             random_state=0,
         )
         with skip_sklearn_checks():
@@ -105,6 +109,7 @@ class DonorTree:
         self, x: NDArray[np.float64], rng: Generator
     ) -> NDArray[np.generic]:
         leaf = self.tree.tree_.apply(x.astype(np.float32))  # type: ignore[attr-defined]
+        # Each donor of a leaf is equally likely: the leaf's rows are the estimate.
         chosen = rng.integers(self.counts[leaf])
         drawn: NDArray[np.generic] = self.donors[self.starts[leaf] + chosen]
         if self.is_number and self.leaves.smooth:
@@ -128,6 +133,8 @@ class DonorTree:
         noise = share * spread[leaf] * rng.standard_normal(len(leaf))
         shrunk = (drawn - mean[leaf] + noise) / np.sqrt(1 + share**2)
         values, counts = np.unique(donors, return_counts=True)
+        # A value such as 0 hours is an answer of its own: smoothed, it would exist no
+        # more.
         is_spike = drawn == values[counts.argmax()]
         has_spike = counts.max() > MAX_SPIKE_SHARE * len(donors)
         return np.where(is_spike & has_spike, drawn, mean[leaf] + shrunk)

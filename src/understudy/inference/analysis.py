@@ -188,6 +188,7 @@ def _take_coefficients(fit: CopyFit, names: Sequence[str]) -> CopyFit:
 
 def _refuse_diverged(names: Sequence[str], fits: Sequence[CopyFit]) -> None:
     errors = np.sqrt([np.diag(fit.covariance) for fit in fits])
+    # Separation sends a coefficient and its error to infinity; the fit does not say so.
     limit = MAX_ERROR_OVER_MEDIAN * np.median(errors, axis=0)
     diverged = ~np.isfinite(errors) | (errors > limit)
     if diverged.any():
@@ -219,6 +220,7 @@ def read_fit(result: Any) -> CopyFit:
             "combine: a fit is a pair of an estimate and its variance, or a fitted"
             " statsmodels model"
         ) from None
+    # A single variance, or one for each estimate, is the diagonal of a covariance.
     if variances.ndim < 2:
         variances = np.diag(np.atleast_1d(variances))
     if variances.shape != (len(estimates), len(estimates)):

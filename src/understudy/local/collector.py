@@ -88,6 +88,8 @@ class Collector:
 
     def merge(self, other: Collector) -> None:
         """Add what another collector of the same plan has counted."""
+        # Counts of another ε or other values would be decoded with the wrong
+        # probabilities.
         if other.plan != self.plan:
             raise Refused("only counts of the same plan can be added")
         self.reports += other.reports
@@ -170,6 +172,7 @@ class Collector:
             "refused": self.refused,
             "counts": self._counts.ravel().tolist(),
         }
+        # Reports are private before they arrive, so their counts may be public.
         with write_file_atomically(Path(path), private=False) as draft:
             draft.write_text(json.dumps(document, ensure_ascii=False))
 
@@ -185,6 +188,7 @@ class Collector:
             collector._counts = counts.reshape(collector._counts.shape)
             collector.reports = int(document["reports"])
             collector.refused = int(document["refused"])
+            # A file that was changed could hold more counts than reports.
             check_counts(collector.plan, collector._counts, collector.reports)
         except (OSError, ValueError, KeyError, TypeError, OverflowError):
             raise Refused(

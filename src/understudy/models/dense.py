@@ -200,6 +200,7 @@ class DenseModel:
             if zeros is None
             else (~zeros).reshape(joint.shape)[picked].astype(np.float64)
         )
+        # First the overall distribution where possible, then every possible cell alike.
         for fallback in (joint.sum(axis=0) * possible, possible):
             table[bare] = fallback[bare]
             bare = table.sum(axis=1) <= 0

@@ -175,6 +175,7 @@ class RefinedTreeModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total", "cliques", "aims"}, "facts")
         listed = facts["aims"]
+        # The tree's own reader refuses arrays that it does not know.
         own = {name: array for name, array in arrays.items() if name.startswith("aim")}
         tree = TreeModel.from_parts(
             schema,

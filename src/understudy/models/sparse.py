@@ -189,6 +189,7 @@ class SparseModel:
         """Rows of cells in random order; nothing where there are no cells."""
         if not self.shares.size:
             return {}
+        # In random order, so that rounding favours no cell by its place in the list.
         order = rng.permutation(self.shares.size)
         counts = round_groups(
             self.shares[order], np.array([order.size]), np.array([rows]), rng
@@ -207,6 +208,7 @@ class SparseModel:
         useful = rng.permutation(
             np.flatnonzero(np.isin(theirs, wanted) & (self.shares > 0))
         )
+        # A stable sort keeps the random order within each group.
         useful = useful[np.argsort(theirs[useful], kind="stable")]
         sizes = np.bincount(
             np.searchsorted(wanted, theirs[useful]), minlength=wanted.size

@@ -192,6 +192,8 @@ def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Worklo
     for target in wanted:
         cliques = target.cliques(list(schema))
         for clique in cliques:
+            # A target's weight is split over its marginals: many of them do not make it
+            # heavier.
             weights[clique] = weights.get(clique, 0.0) + target.weight / len(cliques)
     return Workload(tuple(weights), tuple(weights.values()))
 
@@ -223,6 +225,7 @@ def range_partitions(
     found: list[tuple[Clique, tuple[AxisMap, ...]]] = [
         ((name,), (level,)) for name in names for level in levels[name]
     ]
+    # Two small columns have few enough cells to be measured as they are.
     large = [name for name in names if len(levels[name]) > 1]
     return [
         *found,

@@ -50,6 +50,7 @@ def assess_reidentification(
     targets = QuasiIdentifiers.of(real, quasi)
     tables = [QuasiIdentifiers.of(copy, quasi) for copy in used]
     matches = match_targets(targets, tables, radii, aligned=aligned)
+    # Without keys nobody can say which match is right, only what an intruder believes.
     risk = matches.own if aligned else matches.belief
     others = None if population is None else QuasiIdentifiers.of(population, quasi)
     levels = assign_risk_groups(targets, radii, least=least, population=others)

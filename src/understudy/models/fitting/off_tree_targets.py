@@ -123,6 +123,7 @@ def _known_marginals(
         return model.marginals(cliques)
     except Refused:
         inside = [c for c in cliques if len(c) < 2 or tree.home(c) is not None]
+        # A target less is better than no model: the budget is spent by now.
         return model.marginals(inside)
 
 

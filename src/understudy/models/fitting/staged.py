@@ -144,6 +144,7 @@ def split_into_stages(
     pairs = [t for t in terms if len(t.clique) == 2]
     larger = [t for t in terms if len(t.clique) > 2]
     signal_share = interaction_signal_share([*pairs, *larger], columns, total)
+    # Where noise hides most interactions, ranking pairs would rank their noise.
     if signal_share <= MIN_FOREST_SIGNAL_SHARE:
         stages = [[*singles, *pairs], larger]
     else:
@@ -198,6 +199,7 @@ def _distance_beyond_noise(
 ) -> float:
     """The L1 distance of a noisy pair from independence, less what noise contributes."""
     expected = independent_counts(term.clique, columns, total)
+    # A count cannot fall below 0, so noise moves a small one by no more than itself.
     noise = np.minimum(np.sqrt(term.row_variance), expected)
     if term.plain:
         counts = np.maximum(term.values, 0)

@@ -82,6 +82,7 @@ def split_axes(
     for scope in _keep_maximal(coarse):
         fits &= ((groups[:, 1:] & scope) == 0).any(axis=1)
     groups, labels = groups[fits], labels[fits]
+    # Sums of logarithms: products of many lengths could overflow.
     z, i, j, c = (
         np.exp(np.where(labels == g, np.log(weights), 0.0).sum(axis=1))
         for g in range(4)

@@ -73,6 +73,7 @@ class ConditionCompiler:
                     [self.compile(part) for part in parts], every=every
                 )
             case IfThen(premise, conclusion):
+                # Material implication: a row outside the premise keeps the rule.
                 return self.compile(Or(Not(premise), conclusion))
             case Not(part):
                 return NegatedCondition(self.compile(part))
@@ -119,6 +120,7 @@ class ConditionCompiler:
         operator: Operator,
         bound: Fraction,
     ) -> SumCondition:
+        # Over a common denominator all arithmetic is in whole numbers, and exact.
         unit = math.lcm(bound.denominator, *(step.denominator for step in steps))
         terms = [
             (int(step * unit), self.places[name])
@@ -131,6 +133,8 @@ class ConditionCompiler:
     ) -> Condition:
         names = left, right
         columns = [self.codecs[name].column for name in names]
+        # A learned type may not fit the other column: such a rule is judged on whole
+        # rows only.
         if family_of_column(columns[0]) != family_of_column(columns[1]):
             return UnknownCondition()
         if all(isinstance(column, Lattice) for column in columns):

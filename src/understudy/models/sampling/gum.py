@@ -160,6 +160,7 @@ def run_gum(
         away = [_target_error(goal, table) for goal in goals]
         errors.append(float(np.mean(away)) / rows)
         since = 0 if errors[-1] < lowest * (1 - pace.least) else since + 1
+        # Random moves may worsen a table again, so the best one is kept.
         if errors[-1] < lowest:
             best, lowest = table.copy(), errors[-1]
         if since > pace.patience or lowest == 0 or iteration == pace.iterations:

@@ -68,6 +68,8 @@ def complete_tree(
         )
     inside = {name: np.asarray(given[name]) for name in tree.sizes if name in given}
     root = max(range(len(tree.nodes)), key=lambda i: len({*tree.nodes[i]} & {*inside}))
+    # Evidence in the root needs no messages, so the root holds as much of it as
+    # possible.
     beliefs = beliefs.reroot_at(root)
     step = rows
     if not set(inside) <= set(tree.nodes[root]):

@@ -151,6 +151,7 @@ def write_format(schema: Schema, format: str) -> ExportedSchema:
             f"{known.title}: is only read here, not written. Choose one of"
             f" {', '.join(writable)}"
         )
+    # What a format cannot express is noted, never dropped in silence.
     notes: list[str] = []
     document = known.write(schema_to_dict(schema), notes)
     return ExportedSchema(document=document, notes=tuple(notes))
@@ -186,6 +187,7 @@ def detect_format(tree: DocumentNode) -> str | None:
     for known in FOREIGN_FORMATS.values():
         if known.matches(tree):
             return known.name
+    # Last: other tools' files have `columns` too.
     return OWN_FORMAT if tree.child("columns") is not None else None
 
 

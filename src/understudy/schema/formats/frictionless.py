@@ -115,6 +115,7 @@ def _read_field(
         with words.within("constraints") or no_limits as limits:
             fields = _column_of_field(words, limits, name, kind)
             required = limits.flag("required")
+            # Read inside the section, or it would be noted as unknown when that closes.
             unique = limits.flag("unique")
         # Values that are all different tell rows apart, so they identify.
         if (name in keys or unique) and fields.get("type") != "identifier":

@@ -118,6 +118,7 @@ def _read_step(section: Section) -> Fraction | None:
         raise section.error(
             "decimals", f"`decimals` must be between 0 and {MAX_STEP_DECIMALS}"
         )
+    # Exact: a float step such as 0.1 would put values off the lattice.
     return Fraction(1, 10**decimals)
 
 
@@ -206,6 +207,7 @@ def _read_bin_starts(
         raise section.error(
             "bins", "`bins` must rise from min, and the last must not lie beyond max"
         )
+    # Edges are half-open, so the last one lies one step beyond max.
     return (*starts, high + 1)
 
 

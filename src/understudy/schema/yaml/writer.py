@@ -132,6 +132,7 @@ def _group_values(
 ) -> dict[str, list[str]]:
     members: dict[str, list[str]] = {}
     for value, group in zip(values, groups, strict=True):
+        # Groups in the order of their first value, so that a file reads back the same.
         members.setdefault(group, []).append(value)
     return members
 
@@ -207,6 +208,7 @@ def _step_to_dict(column: Lattice) -> dict[str, Any]:
 
 def _real_step_to_dict(column: Real) -> dict[str, Any]:
     decimals = column.decimals
+    # A step of 1/10^n is written as n decimals, as people declare it.
     if decimals is not None and column.step == Fraction(1, 10**decimals):
         return {"decimals": decimals}
     return {"step": _scalar_to_plain(column.step)}

@@ -193,6 +193,7 @@ class MST(Synthesizer):
         names = varying_columns(schema)
         found = curator.discovered_measurements + public_total(curator)
         pairs, huge = split_by_cells(schema, combinations(names, 2), self.limit)
+        # Declared cliques replace the choice, so nothing is spent on it.
         edges = pairs if self.public is None else []
         # The number of choices is known before any is made: a forest's edges.
         count = len(names) - len(components(names, edges))

@@ -120,6 +120,8 @@ class NetworkBuilder:
             self._sample_column(crowd, pair)
             candidates = self._candidate_pairs(list(crowd), k, cells)
             estimates = self._assume_independence(candidates, crowd, shares, total)
+            # Every choice has the same share, set before the first one: it depends on
+            # no answer.
             pair = self._choose_pair(estimates, "l1", beta * 2 / 3 / (d - 1))
             reserved = beta * 2 / 3 * (d - 1 - turn) / (d - 1)
             if len(pair) > 1:
