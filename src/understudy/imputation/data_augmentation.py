@@ -83,7 +83,11 @@ def _draw_mask(
         return None
     codes = original.codes[name].astype(np.int64)
     return LabelMask.draw(
-        np.searchsorted(model.labels, codes), len(model.labels), strength, rng
+        # Models know only the labels that occur, in sorted order.
+        np.searchsorted(model.labels, codes),
+        len(model.labels),
+        strength,
+        rng,
     )
 
 
@@ -104,6 +108,7 @@ def draw_augmented(
 ) -> Records:
     """One copy: parameters and replaced cells drawn given the masks."""
     drawn = [column.fitted.draw_parameters(rng) for column in columns]
+    # The parameters are drawn already; drawing them again would mix two models.
     copy = draw_copy(drawn, original, rng, proper=False)
     for _ in range(AUGMENTATION_SWEEPS):
         for place, column in enumerate(columns):
@@ -136,6 +141,8 @@ def _visit_number(
     values = mean + np.sqrt(variance) * rng.standard_normal(copy.rows)
     proposed = put_numbers(copy, column.name, values)
     gain = _sum_likelihoods(later, proposed) - _sum_likelihoods(later, copy)
+    # Metropolis: the proposal holds the model and the mask already, so that only the
+    # later columns enter the ratio.
     is_accepted = np.log(rng.random(copy.rows)) < gain
     here, there = copy.places[column.name], proposed.places[column.name]
     chosen = np.where(is_accepted, there, here).astype(np.float64)

@@ -30,6 +30,8 @@ class NormModel:
 
     def draw_parameters(self, rng: Generator) -> NormModel:
         """The same model with parameters drawn from their posterior."""
+        # σ² is scaled inverse chi-square under the usual flat prior; b is normal given
+        # σ.
         deviation = np.sqrt(self.residual_squares / rng.chisquare(self.degrees))
         shift = deviation * (self.root @ rng.standard_normal(len(self.center)))
         return replace(
@@ -90,6 +92,7 @@ class RankModel:
     def draw(self, x: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:
         """One value for each row of predictors."""
         count = len(self.values)
+        # Ranks over n + 1, so that no score is infinite.
         rank = np.rint(ndtr(self.scores.draw(x, rng)) * (count + 1)).astype(np.int64)
         return self.values[np.clip(rank, 1, count) - 1]
 

@@ -46,6 +46,7 @@ class MaskGrid:
         for copies, variance in product(self.copies, self.variance):
             for label_mask in self._list_label_masks():
                 strength = MaskStrength(copies=copies, variance=variance, **label_mask)
+                # The posterior precision of a number depends on K/σ² alone.
                 near = copies / variance if has_numbers else 0.0
                 shown = tuple(label_mask.items()) if has_labels else ()
                 found.setdefault((near, shown), strength)

@@ -51,6 +51,7 @@ def impute_cells(
                 f'mask: column "{name}" has no value at all, so none can be imputed.'
                 " Leave it out"
             )
+        # A first guess from the column alone, since predictors must be complete.
         known = _column_values(records, name)[~cells]
         filled = _put_cells(filled, name, cells, rng.choice(known, int(cells.sum())))
     for _ in range(IMPUTATION_SWEEPS):
@@ -75,6 +76,7 @@ def _draw_cells(
     plan = ColumnPlan(
         name=name, method=numbers if is_number else labels, predictors=others
     )
+    # Imputed cells must not teach the model that imputes them.
     known = filled.take(~cells)
     values = _column_values(known, name)
     part = fit_part(plan, known, values, is_number=is_number, leaves=leaves)

@@ -188,6 +188,7 @@ class NetworkModel:
         codes: Codes = {
             name: np.asarray(column).astype(np.int64) for name, column in given.items()
         }
+        # Backwards: what was summed out last depends only on what is known by then.
         for factor in reversed(kept):
             *others, column = factor.scope
             codes[column] = self._draw(
@@ -286,6 +287,7 @@ class NetworkModel:
             weights = weights[used]
         bare = weights.sum(axis=1) <= 0
         if np.any(bare):
+            # Noise can leave parents' cells without mass; rows may still have them.
             weights = np.where(bare[:, None], self.shares((column,)), weights)
         in_group = np.bincount(member, minlength=len(weights))
         counts = round_groups(
@@ -311,6 +313,7 @@ def shuffle_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.in
     low = max(1, (rows - 1).bit_length())
     high = max(1, int(member.max(initial=0)).bit_length())
     spare = 63 - low - high
+    # With few random bits, ties would be broken by the index and so favour early rows.
     if spare < MIN_SHUFFLE_BITS:
         order = rng.permutation(rows)
         return np.asarray(order[np.argsort(member[order], kind="stable")], np.int64)

@@ -56,6 +56,7 @@ def estimate_nodes(
             continue
         values = pooled.marginal(clique)
         table = _nonnegative_counts(schema, clique, values, total, clip=clip)
+        # Parents stand behind the child in a marginal, so they are placed first.
         for column in reversed(clique):
             if column in nodes:
                 continue

@@ -23,6 +23,7 @@ def check_part_names(found: Mapping[str, object], wanted: set[str], what: str) -
 
     >>> check_part_names({"kind": "dense"}, {"kind"}, "facts")
     """
+    # An unknown part may come from a later version, whose meaning cannot be guessed.
     if set(found) != wanted:
         raise ReleaseError(
             f"model: its {what} are not those of its kind. The file is damaged or was"
@@ -57,6 +58,7 @@ def read_clique(facts: Mapping[str, object], schema: Schema) -> Clique:
     >>> read_clique({"clique": ["smoker"]}, Schema(columns=(Boolean(name="smoker"),)))
     ('smoker',)
     """
+    # A file may come from anybody, so nothing in it is trusted to have its type.
     names = facts.get("clique")
     if not isinstance(names, list | tuple) or not all(
         isinstance(n, str) and n in schema for n in names
@@ -123,6 +125,7 @@ def read_codes(
             f'model: array "{name}" has another type or shape than the schema says. The'
             " file is damaged"
         )
+    # Checked here once: numpy takes a negative code for one from the end.
     codes = np.asarray(found, np.int64)
     if codes.size and (np.any(codes < 0) or np.any(codes >= np.array(sizes))):
         raise ReleaseError(

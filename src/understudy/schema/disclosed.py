@@ -144,6 +144,7 @@ def describe_learned(schema: Schema) -> tuple[str, ...]:
     >>> describe_learned(Schema(columns=(sex,)))
     ('the values of sex',)
     """
+    # What was learned was paid for; it is listed apart from what the owner declared.
     names_by_fact: dict[str, list[str]] = {}
     for column in schema.columns:
         for fact in column.learned:

@@ -151,6 +151,7 @@ def _explain_unusable(
 def _coefficient_part(
     name: str, real: CoefficientEstimate, synthetic: CoefficientEstimate
 ) -> FindingPart:
+    # In errors of the real fit alone: a noisy synthetic one must not excuse itself.
     difference = standardised_difference(real.value, synthetic.value, real.error)
     return FindingPart(
         name=name,

@@ -153,6 +153,8 @@ def cart_propensity(
     if matrix.shape[1] == 0:
         raise Unavailable("no column varies")
     with skip_sklearn_checks():
+        # Shuffled labels show what a tree finds by chance, for which there is no
+        # formula.
         shuffled = [score_labels(rng.permutation(synthetic)) for _ in range(shuffles)]
         observed = score_labels(synthetic)
     chance = np.array(shuffled)

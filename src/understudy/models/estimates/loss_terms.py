@@ -175,6 +175,7 @@ def merge_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
     top: dict[Question, Array] = {}
     bottom: dict[Question, float] = {}
     for term in terms:
+        # Weights by precision give the average of least variance.
         pull = term.values / term.variance
         top[term.question] = top[term.question] + pull if term.question in top else pull
         bottom[term.question] = bottom.get(term.question, 0.0) + 1 / term.variance
@@ -190,6 +191,8 @@ def single_column_terms(term: Term) -> Iterator[Term]:
     """
     for i, (name, axis) in enumerate(zip(term.clique, term.maps, strict=True)):
         others = tuple(j for j in range(len(term.maps)) if j != i)
+        # Along a centred axis everything sums to 0, so such a term knows no column
+        # sums.
         if not any(isinstance(term.maps[j], Centring) for j in others):
             cells = prod(term.maps[j].out for j in others)
             yield Term(

@@ -33,6 +33,8 @@ def shrink_counts(
     mass = float(expected.sum())
     if mass <= 0:
         return noisy
+    # The method of moments: what the squares exceed the noise by is prior variance, in
+    # proportion to the expected counts.
     spread = max(
         0.0, (float(np.sum(away**2)) - away.size * variance) / mass
     ) * np.maximum(expected, 0.0)

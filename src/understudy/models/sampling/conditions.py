@@ -38,6 +38,7 @@ def check_given(schema: Schema, given: GivenCodes) -> int:
             raise SchemaError(
                 f'column "{name}" takes no part in this model, so it cannot be given'
             )
+        # Errors name the column and never the code, which is somebody's cell.
         codes = np.asarray(codes)
         if codes.ndim != 1 or not np.issubdtype(codes.dtype, np.integer):
             raise SchemaError(
@@ -117,5 +118,6 @@ def deal_cells(
     member = groups.member.astype(np.min_scalar_type(len(groups.keys)))
     order = order[np.argsort(member[order], kind="stable")]
     cells = np.empty(groups.member.size, np.int64)
+    # Counts are exact for the group; only who gets which cell is random.
     cells[order] = np.repeat(np.arange(expected.size), counts)
     return cells

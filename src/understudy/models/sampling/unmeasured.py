@@ -61,6 +61,7 @@ def fill_columns(
     >>> rows["cough"].tolist(), sorted(rows["smoker"].tolist())
     ([1, 1], [0, 1])
     """
+    # A column that nothing was measured of must not depend on the rows: it is uniform.
     whole: Codes = {
         name: (
             np.asarray(codes[name]).astype(codec.dtype)
@@ -71,4 +72,5 @@ def fill_columns(
         )
         for name, codec in schema.codecs.items()
     }
+    # Repaired last, since only whole rows can be judged by all rules.
     return keep_possible(schema, whole, rows, rng, fixed)

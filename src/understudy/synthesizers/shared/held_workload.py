@@ -33,6 +33,7 @@ def holdable_workload(
     if left_out:
         post_notice(too_large_notice(limit, left_out))
     covered = {name for clique in kept for name in clique}
+    # A column that was not asked for gets the least weight, not none: rows need it.
     least = min(wanted.values(), default=1.0)
     alone: dict[Clique, float] = {
         (name,): least for name in names if name not in covered
