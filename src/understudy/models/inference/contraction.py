@@ -116,11 +116,11 @@ def _merge_small_axes(lengths: Sequence[int]) -> tuple[list[int], list[float]]:
 
 def _keep_maximal(scopes: set[int]) -> list[int]:
     """The scopes that lie in no other: a split that fits these fits the rest."""
-    return [
-        scope
-        for scope in scopes
-        if not any(scope != other and scope & other == scope for other in scopes)
-    ]
+    maximal = []
+    for scope in scopes:
+        if not any(scope != other and scope & other == scope for other in scopes):
+            maximal.append(scope)
+    return maximal
 
 
 def _touched_units(units: Sequence[int], scope: int) -> int:
