@@ -39,6 +39,18 @@ def test_files_of_databases() -> None:
     assert parse_address("a.sqlite::t").system == "sqlite"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("shop.duckdb::visits", "shop.duckdb::VISITS"),
+        ("sqlite:///shop.db?table=visits", "sqlite:///shop.db?table=Visits"),
+        ("postgresql:///d?table=visits", "postgresql:///d?table=public.visits"),
+    ],
+)
+def test_a_table_has_one_account_however_it_is_named(one: str, other: str) -> None:
+    assert parse_address(one).ledger_path == parse_address(other).ledger_path
+
+
 def test_a_quoted_name_may_hold_a_dot() -> None:
     address = parse_address('postgresql:///d?table="odd.schema"."a""b"')
     assert (address.schema, address.table) == ("odd.schema", 'a"b')

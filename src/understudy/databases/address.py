@@ -12,7 +12,7 @@ are made of the names of the database and of the table alone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -23,6 +23,9 @@ DUCKDB_ENDINGS = (".duckdb", ".ddb")
 SQLITE_ENDINGS = (".sqlite", ".sqlite3")
 TABLE_SEPARATOR = "::"
 """What stands between the file of a database and the name of a table in it."""
+
+DEFAULT_SCHEMA_NAME = "public"
+"""The schema in which PostgreSQL looks for a table that is named without one."""
 
 SPARK_SCHEME = "spark:"
 _SCHEME_REGEX = re.compile(r"(postgresql|postgres|sqlite)://")
@@ -64,12 +67,16 @@ class DatabaseAddress:
     @property
     def ledger_path(self) -> Path:
         """The account of the table: beside the database where that is a file, else in
-        the current folder.
+        the current folder. However a table is named, it has one account.
         """
         if self.path is None:
-            return Path(f"{quote(self.title, safe=' ')}.ledger")
+            schema = None if self.schema == DEFAULT_SCHEMA_NAME else self.schema
+            named = replace(self, schema=schema)
+            return Path(f"{quote(named.title, safe=' ')}.ledger")
         real = self.path.resolve() if self.path.is_symlink() else self.path
-        return real.with_name(f"{real.name}.{quote(self.table, safe=' ')}.ledger")
+        # To SQLite and DuckDB, `People` and `people` are the same table.
+        table = quote(self.table.casefold(), safe=" ")
+        return real.with_name(f"{real.name}.{table}.ledger")
 
 
 def is_address(text: object) -> bool:
