@@ -44,6 +44,7 @@ def test_files_of_databases() -> None:
     [
         ("shop.duckdb::visits", "shop.duckdb::VISITS"),
         ("sqlite:///shop.db?table=visits", "sqlite:///shop.db?table=Visits"),
+        ("spark:clinic.visits", "spark:Clinic.Visits"),
         ("postgresql:///d?table=visits", "postgresql:///d?table=public.visits"),
     ],
 )

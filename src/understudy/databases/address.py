@@ -71,10 +71,12 @@ class DatabaseAddress:
         """
         if self.path is None:
             schema = None if self.schema == DEFAULT_SCHEMA_NAME else self.schema
-            named = replace(self, schema=schema)
-            return Path(f"{quote(named.title, safe=' ')}.ledger")
+            title = replace(self, schema=schema).title
+            if self.system == "spark":
+                title = title.casefold()
+            return Path(f"{quote(title, safe=' ')}.ledger")
         real = self.path.resolve() if self.path.is_symlink() else self.path
-        # To SQLite and DuckDB, `People` and `people` are the same table.
+        # To SQLite, DuckDB and Spark, `People` and `people` are the same table.
         table = quote(self.table.casefold(), safe=" ")
         return real.with_name(f"{real.name}.{table}.ledger")
 
