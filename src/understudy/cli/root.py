@@ -140,20 +140,23 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
             # Only now: an interruption is no error that debugging explains.
             if debug or isinstance(error, SystemExit | GeneratorExit):
                 raise
-            if isinstance(error, UnderstudyError):
-                write_last_line(str(error))
-            else:
-                # An unforeseen message may quote a cell, so only its kind is shown.
-                from understudy.accounting.aftermath import find_spent_note
-
-                kind = type(error).__name__
-                write_last_line(
-                    f"stopped by an unexpected {kind}. {find_spent_note(error)}"
-                    " UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
-                )
+            write_last_line(_failure_message(error))
             return EXIT_FAILED
         finally:
             shown.close()
+
+
+def _failure_message(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, UnderstudyError):
+        return str(error)
+    # An unforeseen message may quote a cell, so only its kind is shown.
+    from understudy.accounting.aftermath import find_spent_note
+
+    return (
+        f"stopped by an unexpected {type(error).__name__}. {find_spent_note(error)}"
+        " UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
+    )
 
 
 def _usage_message(error: click.UsageError) -> str:

@@ -268,10 +268,7 @@ def _key_groups(codec: Codec, key: GroupKey) -> KeyGroups:
     elif key.mapping:
         return _map_labels(column, key, group_of_code)
     else:
-        assert isinstance(column, Categorical)
-        values = list(column.values or ())
-        if column.other is not None:
-            values.append(column.other)
+        values = _list_labels(column)
         group_of_code[: len(values)] = np.arange(len(values))
     is_missing = ~codec.is_value
     # Bins leave out what lies outside of them, and so they leave out what is missing.
@@ -281,6 +278,13 @@ def _key_groups(codec: Codec, key: GroupKey) -> KeyGroups:
     if len(values) > MAX_QUERY_GROUPS:
         raise Refused(f"{column.name}: too many groups. Nothing was spent")
     return KeyGroups(tuple(values), group_of_code)
+
+
+def _list_labels(column: Column) -> list[KeyValue]:
+    """The labels of a column in the order of their codes, `other` last."""
+    assert isinstance(column, Categorical)
+    labels: list[KeyValue] = list(column.values or ())
+    return labels if column.other is None else [*labels, column.other]
 
 
 def _map_labels(

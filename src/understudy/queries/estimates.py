@@ -282,14 +282,18 @@ def _moment_interval(
         return -math.inf, math.inf
     mean_product = _divide_intervals(product.interval(part), rows)
     means = [_divide_intervals(side.interval(part), rows) for side in sides]
-    if one is other:
-        ends = [end * end for end in means[0]]
-        has_zero = means[0][0] <= 0 <= means[0][1]
-        of_means = (0.0 if has_zero else min(ends), max(ends))
-    else:
-        corners = [a * b for a in means[0] for b in means[1]]
-        of_means = (min(corners), max(corners))
+    of_means = _multiply_intervals(means[0], means[-1], is_square=one is other)
     low, high = mean_product[0] - of_means[1], mean_product[1] - of_means[0]
     factors = [row / (row - 1) for row in rows]
     corners = [low * f for f in factors] + [high * f for f in factors]
+    return min(corners), max(corners)
+
+
+def _multiply_intervals(one: Interval, other: Interval, *, is_square: bool) -> Interval:
+    """The interval of a product, or of the square of one number."""
+    if is_square:
+        ends = [end * end for end in one]
+        # A square is never negative, though the product of two ends may be.
+        return 0.0 if one[0] <= 0 <= one[1] else min(ends), max(ends)
+    corners = [a * b for a in one for b in other]
     return min(corners), max(corners)

@@ -137,16 +137,26 @@ def offer_answer(
             else:
                 assert part is not None
                 target = scale_for(law, part, sensitivity, accounting)
-                # A search cannot be refined by a second one: it is made anew.
-                is_search = isinstance(statistic, QuantileSearch)
-                pooled = [e for e in earlier if not is_search or e.scale <= target]
-                scale = needed_scale(target, pooled, law)
+                scale = _scale_after(statistic, target, earlier, law)
         order = _order_statistic(
             statistic, digest, scale, sensitivity, earlier, accounting, scope
         )
         orders.append(order)
         total = total + order.cost
     return Offer(plan, tuple(orders), total)
+
+
+def _scale_after(
+    statistic: AnyStatistic,
+    target: Fraction,
+    earlier: Sequence[NoisyValues],
+    law: Law,
+) -> Fraction | None:
+    """The scale that reaches a target together with what was measured earlier."""
+    # A search cannot be refined by a second one: it is made anew.
+    is_search = isinstance(statistic, QuantileSearch)
+    pooled = [e for e in earlier if not is_search or e.scale <= target]
+    return needed_scale(target, pooled, law)
 
 
 def _order_statistic(
@@ -240,15 +250,18 @@ def _scale_for_ratio(
         )
     step, bound = 1.0, 1.0
     if not is_share:
-        statistic = plan.statistics[places[1]]
-        assert isinstance(statistic, Statistic)
-        (factor,) = statistic.factors
-        step = _value_step(plan, statistic)
-        ends = factor.high - factor.origin, factor.origin - factor.low
-        bound = float(max(*ends, 1))
+        step, bound = _bound_values(plan, plan.statistics[places[1]])
     sides = scales_for_ratio(within / step, rows, bound, ANSWER_DOUBT, law)
     target = sides[1 if place == bottom else 0]
     return needed_scale(target, known[place], law) if target else target
+
+
+def _bound_values(plan: QueryPlan, statistic: AnyStatistic) -> tuple[float, float]:
+    """The step of a sum's column, and the most that one row adds, in steps."""
+    assert isinstance(statistic, Statistic)
+    (factor,) = statistic.factors
+    ends = factor.high - factor.origin, factor.origin - factor.low
+    return _value_step(plan, statistic), float(max(*ends, 1))
 
 
 def _value_step(plan: QueryPlan, statistic: AnyStatistic) -> float:

@@ -119,13 +119,7 @@ class QueryPlan:
         """A name for a statistic of these groups: the same for all questions that need
         it.
         """
-        named = set(statistic.value_columns).union(
-            key.column for key in self.query.keys
-        )
-        if isinstance(statistic, DistinctCount) and not statistic.is_unit:
-            named.add(statistic.column)
-        for condition in (self.condition, statistic.condition):
-            named.update(() if condition is None else condition.columns)
+        named = self._name_columns(statistic)
         columns = [c for c in self.source_schema.columns if c.name in named]
         # As declared: the bins of the cells depend on what else is asked.
         plain = tuple(replace(c, constant=False, note="") for c in columns)
@@ -146,6 +140,17 @@ class QueryPlan:
             facts["features"] = describe_features(self.features)
         text = json.dumps(facts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _name_columns(self, statistic: AnyStatistic) -> set[str]:
+        """The columns on which a statistic of these groups depends."""
+        named = set(statistic.value_columns).union(
+            key.column for key in self.query.keys
+        )
+        if isinstance(statistic, DistinctCount) and not statistic.is_unit:
+            named.add(statistic.column)
+        for condition in (self.condition, statistic.condition):
+            named.update(() if condition is None else condition.columns)
+        return named
 
 
 def plan_query(query: Query, schema: Schema) -> QueryPlan:
@@ -264,16 +269,24 @@ def list_statistics(aggregate: Aggregate, schema: Schema) -> Sequence[AnyStatist
             is_unit = columns[0] == schema.unit.id
             return [DistinctCount(columns[0], is_unit, condition)]
     centred = [column_factor(schema, name) for name in columns]
+    products = _list_products(aggregate.kind, centred)
+    return [Statistic(columns, product, condition) for product in products]
+
+
+def _list_products(
+    kind: AggregateKind, centred: Sequence[ColumnFactor]
+) -> list[tuple[ColumnFactor, ...]]:
+    """The products whose sums moments are computed from; the first, 1, counts rows."""
     products: list[tuple[ColumnFactor, ...]] = [(), *((factor,) for factor in centred)]
     squares = [(replace(factor, power=2),) for factor in centred]
-    match aggregate.kind:
+    match kind:
         case AggregateKind.VARIANCE | AggregateKind.DEVIATION:
             products += squares
         case AggregateKind.COVARIANCE:
             products.append(tuple(centred))
         case AggregateKind.CORRELATION:
             products += [tuple(centred), *squares]
-    return [Statistic(columns, product, condition) for product in products]
+    return products
 
 
 def column_factor(

@@ -252,16 +252,9 @@ def finish_answer(
     """The rows that are shown, in their order, and the columns that are shown."""
     keys = tuple(key.title for key in query.keys)
     numbers = tuple(aggregate.title for aggregate in query.aggregates)
-    kept = list(rows)
-    if query.having is not None:
-        kept = [
-            row for row in kept if _holds(query.having, _cells_of(row, keys, numbers))
-        ]
-    for sort in reversed(query.order):
-        kept = _sort_rows(kept, sort.title, sort.is_descending, keys, numbers)
-    kept = kept[: query.most_rows]
-    shown_keys = [i for i, title in enumerate(keys) if _is_shown(query, title)]
-    shown_numbers = [i for i, title in enumerate(numbers) if _is_shown(query, title)]
+    kept = _keep_rows(query, rows, keys, numbers)
+    shown_keys = _find_shown(query, keys)
+    shown_numbers = _find_shown(query, numbers)
     shown = [
         AnswerRow(
             tuple(row.keys[i] for i in shown_keys),
@@ -279,8 +272,29 @@ def finish_answer(
     )
 
 
-def _is_shown(query: Query, title: str) -> bool:
-    return not query.shown or title in query.shown
+def _keep_rows(
+    query: Query,
+    rows: Sequence[AnswerRow],
+    keys: Sequence[str],
+    numbers: Sequence[str],
+) -> list[AnswerRow]:
+    """The rows that HAVING and LIMIT keep, in the order that is asked for."""
+    kept = list(rows)
+    if query.having is not None:
+        kept = [
+            row for row in kept if _holds(query.having, _cells_of(row, keys, numbers))
+        ]
+    # Sorting is stable: sorted by the last key first, ties keep to the others.
+    for sort in reversed(query.order):
+        kept = _sort_rows(kept, sort.title, sort.is_descending, keys, numbers)
+    return kept[: query.most_rows]
+
+
+def _find_shown(query: Query, titles: Sequence[str]) -> list[int]:
+    """The places of the columns that are shown: all where none is named."""
+    return [
+        i for i, title in enumerate(titles) if not query.shown or title in query.shown
+    ]
 
 
 def _cells_of(

@@ -127,14 +127,17 @@ class ConditionReader:
                 return self._spell_is(node, negated=negated)
             case "Like" | "ILike":
                 return self._spell_like(node, negated=negated)
-            case kind if kind in _SIGN_BY_NODE and year_column(node.this) is not None:
-                return self._spell_year(node, _SIGN_BY_NODE[kind], negated=negated)
             case kind if kind in _SIGN_BY_NODE:
-                sign = _SIGN_BY_NODE[kind]
-                sign = _OPPOSITE_SIGN[sign] if negated else sign
-                left = self._spell_operand(node.this)
-                return f"{left} {sign} {self._spell_operand(node.expression)}"
+                return self._spell_comparison(node, negated=negated)
         raise refuse_node(node)
+
+    def _spell_comparison(self, node: Any, *, negated: bool) -> str:
+        sign = _SIGN_BY_NODE[type(node).__name__]
+        if year_column(node.this) is not None:
+            return self._spell_year(node, sign, negated=negated)
+        sign = _OPPOSITE_SIGN[sign] if negated else sign
+        left = self._spell_operand(node.this)
+        return f"{left} {sign} {self._spell_operand(node.expression)}"
 
     def _spell_between(self, node: Any, *, negated: bool) -> str:
         value = self._spell_operand(node.this)
@@ -164,11 +167,7 @@ class ConditionReader:
         assert isinstance(column, Categorical)
         # NOT LIKE is a part of the node.
         negated = negated != bool(node.args.get("negate"))
-        flags = re.DOTALL
-        if type(node).__name__ == "ILike":
-            flags |= re.IGNORECASE
-        expression = _like_expression(str(pattern.this))
-        labels = [v for v in column.values or () if re.fullmatch(expression, v, flags)]
+        labels = _match_labels(column, node)
         text = str(ColumnName(name))
         if not labels:
             # Nothing fits: all values, or none.
@@ -240,6 +239,15 @@ def year_column(node: Any) -> Any | None:
     if kind == "Extract" and str(node.this.this).upper() == "YEAR":
         return node.expression if type(node.expression).__name__ == "Column" else None
     return None
+
+
+def _match_labels(column: Categorical, node: Any) -> list[str]:
+    """The labels of a column that the pattern of LIKE or ILIKE fits."""
+    flags = re.DOTALL
+    if type(node).__name__ == "ILike":
+        flags |= re.IGNORECASE
+    expression = _like_expression(str(node.expression.this))
+    return [v for v in column.values or () if re.fullmatch(expression, v, flags)]
 
 
 def _like_expression(pattern: str) -> str:

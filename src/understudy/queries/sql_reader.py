@@ -10,7 +10,7 @@ anything else is refused with the remedy. What is read is the dialect of DuckDB.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -124,10 +124,7 @@ class _SqlReader:
     features: tuple[UnitFeature, ...] = ()
 
     def read(self, select: Any, text: str) -> Query:
-        for part, value in select.args.items():
-            if value and part not in _SELECT_PARTS:
-                node = value[0] if isinstance(value, list) else value
-                raise refuse_node(node)
+        _refuse_other_parts(select, _SELECT_PARTS)
         source = select.args.get("from_")
         if source is not None and type(source.this).__name__ == "Subquery":
             self._read_features(source.this)
@@ -178,10 +175,7 @@ class _SqlReader:
         table = source.this
         if type(table).__name__ != "Table" or type(table.this).__name__ != "Identifier":
             raise refuse_node(table)
-        known = {"this", "alias", "db", "catalog"}
-        for part, value in table.args.items():
-            if value and part not in known:
-                raise refuse_node(value[0] if isinstance(value, list) else value)
+        _refuse_other_parts(table, {"this", "alias", "db", "catalog"})
 
     def _read_where(self, where: Any) -> Predicate | None:
         return None if where is None else ConditionReader(self.schema).read(where.this)
@@ -291,7 +285,7 @@ class _SqlReader:
             raise refuse_node(case)
         condition = ConditionReader(self.schema).read(branches[0].this)
         value, default = branches[0].args["true"], case.args.get("default")
-        is_else_null = default is None or type(default).__name__ == "Null"
+        is_else_null = _is_null(default)
         is_else_zero = _is_number(default, 0)
         if kind is AggregateKind.COUNT and is_else_null and not _is_column(value):
             return Aggregate(AggregateKind.COUNT, condition=condition)
@@ -339,6 +333,13 @@ class _SqlReader:
         return tuple(keys)
 
 
+def _refuse_other_parts(node: Any, known: Container[str]) -> None:
+    """Refuse a node with a part that is not read: it would change what is meant."""
+    for part, value in node.args.items():
+        if value and part not in known:
+            raise refuse_node(value[0] if isinstance(value, list) else value)
+
+
 def _split_alias(node: Any) -> tuple[Any, str]:
     if type(node).__name__ != "Alias":
         return node, ""
@@ -362,6 +363,10 @@ def _resolve_item(node: Any, items: list[tuple[Any, str]]) -> tuple[Any, str]:
 
 def _is_column(node: Any) -> bool:
     return type(node).__name__ == "Column"
+
+
+def _is_null(node: Any) -> bool:
+    return node is None or type(node).__name__ == "Null"
 
 
 def _is_number(node: Any, number: int) -> bool:

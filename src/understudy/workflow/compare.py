@@ -65,12 +65,7 @@ def common_schema(
     """A closed schema of what both tables have, rows as units; and what had to be left
     out, with the reason.
     """
-    if schema is not None:
-        known = schema if isinstance(schema, Schema) else Schema.load(schema)
-    else:
-        drafted = _draft_schema(real, holdout)
-        columns = [_allow_other_labels(column) for column in drafted.columns]
-        known = replace(drafted, columns=tuple(columns))
+    known = _load_or_draft(schema, real, holdout)
     # A schema of the owner may leave domains open, that of a release never does.
     if not known.is_closed:
         known = _close_schema(known, _draft_schema(real, holdout))
@@ -91,6 +86,17 @@ def common_schema(
         )
     # Each table has its own number of rows.
     return replace(known, columns=tuple(kept), rows=None), tuple(left_out)
+
+
+def _load_or_draft(
+    schema: Schema | str | Path | None, real: TableSource, holdout: TableSource | None
+) -> Schema:
+    """The schema given, or one of what the real rows look like."""
+    if schema is not None:
+        return schema if isinstance(schema, Schema) else Schema.load(schema)
+    drafted = _draft_schema(real, holdout)
+    columns = [_allow_other_labels(column) for column in drafted.columns]
+    return replace(drafted, columns=tuple(columns))
 
 
 def _why_incomparable(column: Column, real: TableSource, synthetic: TableSource) -> str:
@@ -171,13 +177,18 @@ def _close_column(column: Column, drafted: Column | None) -> Column:
         labels = [v for v in drafted.values or () if v not in column.missing]
         return replace(column, values=tuple(labels))
     if isinstance(column, Lattice) and type(drafted) is type(column):
-        bounds = {}
-        for side in ("min", "max"):
-            own = getattr(column, side)
-            bounds[side] = getattr(drafted, side) if own is None else own
-        return replace(column, **bounds)
+        return _fill_bounds(column, drafted)
     # A type that was to be learned is that of the draft.
     return replace(drafted, role=column.role, note="")
+
+
+def _fill_bounds(column: Lattice, drafted: Lattice) -> Lattice:
+    """The column with bounds of its draft where it has none of its own."""
+    bounds = {}
+    for side in ("min", "max"):
+        own = getattr(column, side)
+        bounds[side] = getattr(drafted, side) if own is None else own
+    return replace(column, **bounds)
 
 
 def note_comparison(

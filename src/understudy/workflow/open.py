@@ -212,6 +212,18 @@ def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schem
     known = (
         check_readable(schema) if isinstance(schema, Schema) else Schema.load(schema)
     )
+    _refuse_absent_columns(known, source)
+    place = {name: at for at, name in enumerate(source.names)}
+    # In the table's order, so that synthetic rows look like real ones. The header is
+    # public, so its order is.
+    columns = sorted(
+        known.columns, key=lambda column: place.get(column.name, len(place))
+    )
+    return replace(known, columns=_with_number_marks(source, columns))
+
+
+def _refuse_absent_columns(known: Schema, source: TableSource) -> None:
+    """Refuse a table without a column that the schema needs."""
     for column in known.columns:
         # A column that takes no part may be missing.
         is_needed = column.is_modelled or column.name == known.unit.id
@@ -220,13 +232,6 @@ def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schem
                 f'{source.title}: column "{column.name}" is in the schema and not'
                 " in the table. Nothing was spent"
             )
-    place = {name: at for at, name in enumerate(source.names)}
-    # In the table's order, so that synthetic rows look like real ones. The header is
-    # public, so its order is.
-    columns = sorted(
-        known.columns, key=lambda column: place.get(column.name, len(place))
-    )
-    return replace(known, columns=_with_number_marks(source, columns))
 
 
 def _with_number_marks(

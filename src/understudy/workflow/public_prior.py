@@ -11,6 +11,7 @@ measurements they start from, and a fit weighs the public table by these distanc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -117,10 +118,7 @@ def public_marginals(
     # Columns alone: the unit and the rules are about the private rows.
     columns_only = Schema(columns=tuple(columns))
     sizes = columns_only.column_sizes
-    pairs = []
-    for first, second in combinations(names, 2):
-        if sizes[first] * sizes[second] <= MAX_PUBLIC_PAIR_CELLS:
-            pairs.append((first, second))
+    pairs = _list_small_pairs(names, sizes)
     singles: list[Clique] = [(name,) for name in names]
     cliques = [*singles, *pairs]
     counted = Table(public, columns_only).counts(cliques)
@@ -136,6 +134,15 @@ def public_marginals(
         clique: _without_impossible(counts[clique], schema, clique)
         for clique in [*singles, *kept]
     }
+
+
+def _list_small_pairs(names: list[str], sizes: Mapping[str, int]) -> list[Clique]:
+    """The pairs of columns whose tables are small enough to count."""
+    return [
+        (first, second)
+        for first, second in combinations(names, 2)
+        if sizes[first] * sizes[second] <= MAX_PUBLIC_PAIR_CELLS
+    ]
 
 
 def _without_impossible(

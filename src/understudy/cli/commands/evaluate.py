@@ -220,6 +220,11 @@ def evaluate(
                 )
         if output is not None:
             made.save(output)
+    _show_report(made, output, as_json=as_json)
+
+
+def _show_report(made: Report, output: Path | None, *, as_json: bool) -> None:
+    """The report on stdout, and where its page is."""
     if as_json:
         report_json(made.to_dict())
         return

@@ -231,15 +231,22 @@ def synthesize(
                 )
     files = WrittenFiles(output=output, rows=written, release=release, ledger=account)
     if as_json:
-        facts = run_facts(made, files, early_warnings=screen.early_warnings)
-        facts["left_out"] = screen.notes
-        if is_explained:
-            facts["explanation"] = made.explanation.to_dict()
-        report_json(facts)
+        _report_facts(screen, made, files, is_explained=is_explained)
         return
     show_run(screen, made, files)
     if is_explained:
         report(made.explanation.lines())
+
+
+def _report_facts(
+    screen: Screen, made: Release, files: WrittenFiles, *, is_explained: bool
+) -> None:
+    """What a run did as JSON, why it measured what it did too if that is asked for."""
+    facts = run_facts(made, files, early_warnings=screen.early_warnings)
+    facts["left_out"] = screen.notes
+    if is_explained:
+        facts["explanation"] = made.explanation.to_dict()
+    report_json(facts)
 
 
 def _load_declared(schema: Path | None, rows: int | None) -> Schema | None:

@@ -142,15 +142,20 @@ def _marginal_lines(plan: Plan) -> list[str]:
     if left > 0:
         text.append(f"and {left} smaller")
     if plan.rows:
-        hidden = ""
-        if "100 %" in {row[-1] for row in rows}:
-            hidden = "; at 100 % noise hides the table, and only its sums are of use"
-        text.append(
-            "moved by noise: the share of rows that noise alone puts into a wrong cell"
-            f" of the table as measured{hidden}. A fit shrinks a noisy table towards"
-            " what is known already, so what is released is closer, as said below."
-        )
+        text.append(_explain_noise(hides_tables="100 %" in {row[-1] for row in rows}))
     return text
+
+
+def _explain_noise(*, hides_tables: bool) -> str:
+    """What the last column of the marginals means."""
+    hidden = ""
+    if hides_tables:
+        hidden = "; at 100 % noise hides the table, and only its sums are of use"
+    return (
+        "moved by noise: the share of rows that noise alone puts into a wrong cell"
+        f" of the table as measured{hidden}. A fit shrinks a noisy table towards"
+        " what is known already, so what is released is closer, as said below."
+    )
 
 
 def interval_lines(plan: Plan) -> list[str]:
