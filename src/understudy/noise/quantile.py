@@ -147,32 +147,12 @@ def score_runs(
     >>> runs.starts.tolist(), runs.lengths.tolist(), runs.scores.tolist()
     ([0, 2, 3, 5, 6], [2, 1, 2, 1, 4], [-3, -1, -1, -2, -3])
     """
-    if not isinstance(alpha, Fraction) or not 0 <= alpha <= 1:
-        raise Refused(
-            "a quantile is an exact Fraction between 0 and 1. Nothing was chosen."
-        )
-    if not -(2**61) <= lo <= hi <= 2**61:
-        raise Refused(
-            "a quantile needs a lattice lo..hi of integers within ±2^61. Nothing was"
-            " chosen."
-        )
+    _refuse_bad_lattice(alpha, lo, hi)
     values = np.asarray(values)
     counts = (
         np.ones(values.shape, dtype=np.int64) if counts is None else np.asarray(counts)
     )
-    if values.ndim != 1 or values.dtype.kind != "i":
-        raise Refused(
-            "a quantile is taken of integers on the column's lattice. Nothing was"
-            " chosen."
-        )
-    if (
-        counts.shape != values.shape
-        or counts.dtype.kind not in "iu"
-        or counts.min(initial=0) < 0
-    ):
-        raise Refused(
-            "counts are one non-negative integer for each value. Nothing was chosen."
-        )
+    _refuse_bad_values(values, counts)
     p = alpha.numerator
     q = alpha.denominator
     n = exact_sum(counts)
@@ -202,6 +182,32 @@ def score_runs(
     # Neighbouring values leave no point between them.
     kept = lengths > 0
     return ScoreRuns(starts=starts[kept], lengths=lengths[kept], scores=scores[kept])
+
+
+def _refuse_bad_lattice(alpha: Fraction, lo: int, hi: int) -> None:
+    if not isinstance(alpha, Fraction) or not 0 <= alpha <= 1:
+        raise Refused(
+            "a quantile is an exact Fraction between 0 and 1. Nothing was chosen."
+        )
+    # Differences of two points, and one more, must fit 64 bits.
+    if not -(2**61) <= lo <= hi <= 2**61:
+        raise Refused(
+            "a quantile needs a lattice lo..hi of integers within ±2^61. Nothing was"
+            " chosen."
+        )
+
+
+def _refuse_bad_values(values: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    if values.ndim != 1 or values.dtype.kind != "i":
+        raise Refused(
+            "a quantile is taken of integers on the column's lattice. Nothing was"
+            " chosen."
+        )
+    is_whole = counts.shape == values.shape and counts.dtype.kind in "iu"
+    if not is_whole or counts.min(initial=0) < 0:
+        raise Refused(
+            "counts are one non-negative integer for each value. Nothing was chosen."
+        )
 
 
 def _tally_values(

@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Sensitivity
+from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.pricing import choice_epsilon_for, price, price_choice
 from understudy.curator.context import MechanismContext
 from understudy.curator.mechanisms.scores import (
@@ -193,11 +193,7 @@ def measure_distances(
     if not estimates:
         return {}
     coarser = maps or {}
-    if any(isinstance(m, Centring) for axes in coarser.values() for m in axes):
-        raise Refused(
-            "A distance is asked of counts or of coarser bins, not of centred counts."
-            " Nothing was spent"
-        )
+    _refuse_centred(coarser)
     rule = CHOICE_SCORES["l1"]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
@@ -236,17 +232,25 @@ def measure_distances(
         return {"distances": context.add_noise(exact, scale)}
 
     answer = context.payments.pay(request, cost, compute_distances, draw_distances)
-    # What one distance costs by itself: several may be used apart from each other.
-    each = price(
-        context.law,
-        scale,
-        Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)),
-        context.accounting,
-    )
+    each = _price_distance(context, scale, one)
     return {
         c: Distance(c, int(d), SCORE_GRID, context.law, scale, each)
         for c, d in zip(cliques, answer["distances"], strict=True)
     }
+
+
+def _refuse_centred(maps: Mapping[Clique, tuple[AxisMap, ...]]) -> None:
+    if any(isinstance(m, Centring) for axes in maps.values() for m in axes):
+        raise Refused(
+            "A distance is asked of counts or of coarser bins, not of centred counts."
+            " Nothing was spent"
+        )
+
+
+def _price_distance(context: MechanismContext, scale: Fraction, move: int) -> Cost:
+    """What one distance costs by itself: several may be used apart from each other."""
+    alone = Sensitivity(l1=Fraction(move), l2_squared=Fraction(move * move))
+    return price(context.law, scale, alone, context.accounting)
 
 
 def _apply_maps(
