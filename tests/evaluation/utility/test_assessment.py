@@ -4,8 +4,8 @@ table, a missing extra.
 
 from __future__ import annotations
 
-import builtins
 import json
+import sys
 
 import pytest
 
@@ -69,14 +69,11 @@ def test_an_empty_table_is_no_reason_to_stop() -> None:
 def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real_import = builtins.__import__
-
-    def without(name: str, *args: object, **kwargs: object) -> object:
-        if name.split(".")[0] in ("sklearn", "statsmodels"):
-            raise ImportError(name)
-        return real_import(name, *args, **kwargs)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    # None in the place of a module makes every way to import it fail.
+    hidden = ("sklearn", "statsmodels")
+    loaded = [name for name in sys.modules if name.split(".")[0] in hidden]
+    for name in {*hidden, *loaded}:
+        monkeypatch.setitem(sys.modules, name, None)
     found = assess_utility(
         table(made(100, 1)), table(made(100, 2)), SCHEMA, formulas=["income ~ age"]
     )
