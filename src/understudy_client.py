@@ -116,6 +116,8 @@ class CollectionPlan:
             raise DonationRefused(
                 "two coins have epsilon = ln 3, and the plan says less"
             )
+        if self.bounds is None and self.mechanism in NUMERIC_MECHANISMS:
+            raise DonationRefused("the plan does not say: bounds")
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise DonationRefused("the lower bound must be below the upper one")
         if len(set(self.values)) < len(self.values) or len(self.values) > MAX_SIZE:
@@ -128,6 +130,8 @@ class CollectionPlan:
             raise DonationRefused(
                 f"the plan does not say: {', '.join(sorted(missing))}"
             )
+        if self.mechanism == "subset" and self.sizes["size"] > len(self.values):
+            raise DonationRefused("a subset has at most as many values as the plan")
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -409,6 +413,9 @@ MECHANISMS: dict[str, Mechanism] = {
     "square_wave": Mechanism(draw_square_wave, ("levels", "reach")),
     "prefix": Mechanism(draw_prefix, ("groups", "max_bytes", "buckets")),
 }
+
+NUMERIC_MECHANISMS = ("duchi", "piecewise", "square_wave")
+"""They place a number between the plan's bounds."""
 
 TWO_COIN_EPSILON = Fraction("1.09861228866811")
 """Just above ln 3."""

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import mpmath
 import pytest
@@ -294,3 +295,17 @@ def test_the_client_runs_alone(tmp_path: Path) -> None:
     assert (
         refused.stderr == "the value is not in the plan of 'topic'. Nothing was sent.\n"
     )
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"mechanism": "subset", "values": ("a", "b"), "sizes": {"size": 3}},
+        {"mechanism": "duchi"},
+        {"mechanism": "piecewise", "sizes": {"window": 1, "outside": 1}},
+        {"mechanism": "square_wave", "sizes": {"levels": 4, "reach": 1}},
+    ],
+)
+def test_a_plan_that_no_answer_fits_is_refused(plan: dict[str, Any]) -> None:
+    with pytest.raises(DonationRefused):
+        CollectionPlan("topic", epsilon=Fraction(1), **plan)

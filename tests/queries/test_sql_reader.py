@@ -191,3 +191,11 @@ def test_a_part_that_is_not_known_is_refused() -> None:
         broken.find(sqlglot.exp.In).set(part, value)
         with pytest.raises(UnderstudyError, match="not answered"):
             check_nodes(broken)
+
+
+def test_parentheses_around_an_aggregate_change_nothing() -> None:
+    plain, wrapped = (
+        read_sql(f"SELECT {text} AS pay FROM p", PEOPLE_SCHEMA)
+        for text in ("AVG(income)", "((AVG(income)))")
+    )
+    assert wrapped.aggregates == plain.aggregates

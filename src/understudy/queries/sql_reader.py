@@ -240,6 +240,8 @@ class _SqlReader:
 
     def _read_aggregate(self, node: Any) -> Aggregate:
         name = type(node).__name__
+        if name == "Paren":
+            return self._read_aggregate(node.this)
         if name == "Filter":
             inner = self._read_aggregate(node.this)
             if inner.condition is not None:
