@@ -98,7 +98,8 @@ def test_masks_keep_what_a_model_that_does_not_fit_loses():
             matches = masked.match_copies(radius={"x1": 0.1})
             found[way].append(matches.true_rate)
     rmse = {way: np.sqrt(np.mean(np.square(e))) for way, e in errors.items()}
-    # The published figures rest on 40 data sets: three errors of ±.02 for both sides.
+    # The published figures rest on 40 data sets and these on 30, each with an error of
+    # about .02: .07 is two and a half errors of a difference.
     assert rmse["norm+logit"] == pytest.approx(0.199, abs=0.07)
     assert rmse["da-mi"] == pytest.approx(0.091, abs=0.07)
     assert rmse["da-mi"] < 0.75 * rmse["norm+logit"]

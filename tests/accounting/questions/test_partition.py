@@ -32,7 +32,7 @@ def pure(amount):
     return Cost(Accounting.PURE, Fraction(amount))
 
 
-def deck(tmp_path, neighbours, unit="row"):
+def spend_in_regions(tmp_path, neighbours, unit="row"):
     """Four questions: two about the whole table, one about each of two regions."""
     with Ledger.create(
         tmp_path / "people.ledger", dataset="people", neighbours=neighbours, unit=unit
@@ -50,10 +50,12 @@ def test_the_account_charges_the_dearest_part_or_the_two_dearest(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "c").mkdir()
-    assert deck(tmp_path / "a", Neighbours.ADD_REMOVE) == 1
-    assert deck(tmp_path / "b", Neighbours.REPLACE) == Fraction("1.2")
+    assert spend_in_regions(tmp_path / "a", Neighbours.ADD_REMOVE) == 1
+    assert spend_in_regions(tmp_path / "b", Neighbours.REPLACE) == Fraction("1.2")
     several = "person, at most 3 rows"
-    assert deck(tmp_path / "c", Neighbours.ADD_REMOVE, several) == Fraction("1.2")
+    assert spend_in_regions(tmp_path / "c", Neighbours.ADD_REMOVE, several) == Fraction(
+        "1.2"
+    )
 
 
 def worst_pair(charges, neighbours, sizes):

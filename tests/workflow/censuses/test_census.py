@@ -213,7 +213,7 @@ def test_what_is_no_budget_is_refused(census_files, budget):
         us.census(people, schema, **budget)
 
 
-def test_the_deck_figure_of_the_production_budget():
+def test_the_published_figure_of_the_production_budget():
     budget, _ = read_census_budget("2.5562", None, "1e-10")
     assert float(budget.epsilon) == pytest.approx(17.14, abs=0.01)
 
