@@ -122,11 +122,11 @@ class CandidatePool:
 
     def _list_node_subsets(self, tree: JunctionTree) -> set[Clique]:
         """Sets of two columns and more that a node holds, in the table's order."""
-        position = {name: i for i, name in enumerate(self.columns)}
         longest = max(map(len, self.weights))
         found: set[Clique] = set()
         for node in tree.nodes:
-            ordered = sorted(node, key=position.__getitem__)
+            # The tree also holds columns of a single code, which no marginal needs.
+            ordered = [name for name in self.columns if name in node]
             for order in range(2, min(longest, len(node)) + 1):
                 found.update(combinations(ordered, order))
         return found
