@@ -24,6 +24,8 @@ NAMES = {
     # questions under a budget
     "ask", "price", "try_question", "session", "connect", "Query", "PublicTable", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",
+    # algorithms as questions
+    "regress",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     )
     from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
+    from understudy.workflow.toolbox.regress import regress as regress
 
 __version__ = PACKAGE_VERSION
 
@@ -161,6 +162,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
     "understudy.workflow.masking.tune_mask": ("tune_mask",),
+    "understudy.workflow.toolbox.regress": ("regress",),
 }
 _PUBLIC_MODULES = frozenset({"errors", "local", "synthesizers"})
 _MODULE_BY_PUBLIC_NAME = {
@@ -229,6 +231,7 @@ __all__ = [
     "price",
     "quantile",
     "reconcile",
+    "regress",
     "select",
     "select_public_cliques",
     "session",

@@ -36,6 +36,7 @@ from understudy.cli.commands.signoff import signoff
 from understudy.cli.commands.studio import studio
 from understudy.cli.commands.synthesize import synthesize
 from understudy.cli.commands.synthesizers import synthesizers
+from understudy.cli.commands.toolbox import toolbox
 from understudy.cli.terminal.layout import report
 from understudy.cli.terminal.screen import Screen
 from understudy.cli.terminal.stop import (
@@ -83,6 +84,7 @@ for command in (
     census,
     price,
     ask,
+    toolbox,
     serve,
     analyst,
     evaluate,

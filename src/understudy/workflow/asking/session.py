@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self, overload
 
 from understudy.accounting.budget import Budget, Number
-from understudy.accounting.cost import Accounting
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.questions.question_run import (
     QuestionRun,
@@ -24,6 +24,7 @@ from understudy.errors import Refused, UnderstudyError
 from understudy.noise import draw_noise
 from understudy.queries.batches import AtomPlan, answer_members
 from understudy.queries.lookups import PublicTable
+from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.offers import Offer, list_recalled
 from understudy.queries.plan import QueryPlan, find_open_keys
 from understudy.queries.precision import NoisyValues, pool_values
@@ -192,6 +193,29 @@ class Session:
             recalled=list_recalled(offers),
         )
         return [self._answer(offer, purpose) for offer in offers]
+
+    def measure_plan(
+        self,
+        plan: QueryPlan,
+        *,
+        epsilon: Number,
+        parts: int = 1,
+        purpose: str = "",
+    ) -> tuple[list[tuple[list[float], NoiseScale]], Cost]:
+        """The statistics of a plan of the toolbox, pooled with what was measured before,
+        for one of several equal parts of an ε; and what was charged.
+        """
+        offer = offer_on_run(
+            plan,
+            self._run,
+            self._ledger.neighbours,
+            None,
+            epsilon,
+            self._analyst,
+            parts,
+        )
+        measured = self._measure(offer, purpose)
+        return [pool_values(each) for each in measured], offer.cost
 
     def _measure(self, offer: Offer, purpose: str) -> list[tuple[NoisyValues, ...]]:
         """Every statistic of an offer, charged where it is new."""

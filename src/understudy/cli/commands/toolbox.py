@@ -1,0 +1,138 @@
+"""`understudy toolbox`: algorithms on private rows, charged to a ledger's run of
+questions like `understudy ask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from understudy.cli import options
+from understudy.cli.terminal.layout import report, report_json
+
+if TYPE_CHECKING:
+    from understudy.accounting.cost import Cost
+    from understudy.workflow.asking.session import Session
+
+
+@click.group(short_help="Algorithms on private rows, paid from a budget.")
+def toolbox() -> None:
+    """Algorithms on private rows: regressions and more, each charged to the ledger's run
+    of questions before a row is read.
+    """
+
+
+_ASKING_OPTIONS = (
+    options.as_json,
+    options.neighbours,
+    options.purpose,
+    options.analyst,
+    options.accounting,
+    options.delta,
+    options.questions_budget,
+    options.ledger_option("Ledger to charge. Default: FILE.ledger beside the file."),
+    click.option("--epsilon", metavar="E", required=True, help="What it may cost."),
+    options.schema_option("Schema of the table.", required=True),
+)
+"""The last is listed first in a command's help."""
+
+
+def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a question, and the session that they open as `session`."""
+
+    @wraps(command)
+    def run(
+        file: Path,
+        schema: Path,
+        ledger: Path | None,
+        budget: str | None,
+        delta: str | None,
+        accounting: str | None,
+        analyst: str,
+        neighbours: str,
+        **keywords: Any,
+    ) -> Any:
+        # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+        from understudy.workflow.asking.questions import session
+
+        with session(
+            file,
+            schema,
+            ledger=ledger,
+            budget=budget,
+            delta=delta,
+            accounting=accounting,
+            analyst=analyst,
+            neighbours=neighbours,
+        ) as opened:
+            return command(session=opened, **keywords)
+
+    for option in _ASKING_OPTIONS:
+        run = option(run)
+    return run
+
+
+@toolbox.command(short_help="Least squares with intervals that hold.")
+@click.argument("file", type=options.TABLE_TYPE)
+@click.argument("formula")
+@asking_options
+@click.option("--where", metavar="CONDITION", help="Only rows that meet it.")
+@click.option(
+    "--population",
+    default="sample",
+    show_default=True,
+    metavar="KIND",
+    help="The people in the table are a sample of it, or all of it (census).",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="How often intervals are to hold.",
+)
+def regress(
+    session: Session,
+    formula: str,
+    epsilon: str,
+    where: str | None,
+    population: str,
+    level: float,
+    purpose: str,
+    as_json: bool,
+) -> None:
+    """Fit FORMULA ("visits ~ age + sex") to the rows of FILE by noisy moments."""
+    from understudy.workflow.toolbox.regress import regress as fit
+
+    found = fit(
+        session,
+        formula,
+        epsilon=epsilon,
+        where=where,
+        population=population,
+        level=level,
+        purpose=purpose,
+    )
+    _show(found.to_dict(), found.lines(), found.cost, as_json)
+
+
+def _show(
+    facts: dict[str, object], lines: list[str], cost: Cost | None, as_json: bool
+) -> None:
+    """A result, and what was charged for it."""
+    from understudy.accounting.budget import spell_value
+    from understudy.accounting.filter import ACCOUNTING_SYMBOLS
+
+    if as_json:
+        paid = None if cost is None else float(cost.amount)
+        report_json({**facts, "cost": paid})
+        return
+    account = "Free (stored: it was answered before)."
+    if cost is not None:
+        symbol = ACCOUNTING_SYMBOLS[cost.accounting]
+        account = f"Charged: {symbol} = {spell_value(cost.amount)} (measured)."
+    report([*lines, account])
