@@ -1,6 +1,6 @@
 """The toolbox beside theory and diffprivlib, on made-up rows.
 
-    python benchmarks/toolbox.py regression [--peer PYTHON]
+    python benchmarks/toolbox.py regression|clusters|itemsets [--peer PYTHON]
 
 PYTHON is one that has diffprivlib. Noise is drawn from the operating system, so figures
 differ from run to run within the standard errors of their number of runs.
@@ -22,6 +22,7 @@ import polars as pl
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
+from understudy.curator.mechanisms.select_itemsets import ItemsetChoice
 from understudy.curator.questions import QuestionCurator
 from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.offers import amount_for_epsilon, offer_answer
@@ -29,8 +30,11 @@ from understudy.queries.plan import QueryPlan
 from understudy.queries.precision import pool_values
 from understudy.schema import Schema
 from understudy.tables import Table, open_table
+from understudy.toolbox.clusters import fit_weighted_points
+from understudy.toolbox.itemsets import plan_itemsets
 from understudy.toolbox.moments import plan_moments
 from understudy.toolbox.regression import fit_moments
+from understudy.workflow.toolbox.cluster import cluster
 
 DELTA = Fraction(1, 10**9)
 PEER = Path(__file__).parent / "peers" / "toolbox_with_diffprivlib.py"
@@ -60,7 +64,12 @@ class FreeRun:
 
 
 def measure_plan(
-    plan: QueryPlan, frame: pl.DataFrame, schema: Schema, epsilon: float, pure: bool
+    plan: QueryPlan,
+    frame: pl.DataFrame,
+    schema: Schema,
+    epsilon: float,
+    pure: bool,
+    share: Fraction = Fraction(1),
 ) -> tuple[list[tuple[list[float], NoiseScale]], Cost]:
     """The statistics of a plan at an ε, by the real curator on real rows."""
     accounting = Accounting.PURE if pure else Accounting.GDP
@@ -69,7 +78,7 @@ def measure_plan(
         plan,
         neighbours=Neighbours.ADD_REMOVE,
         accounting=accounting,
-        amount=amount_for_epsilon(budget, accounting),
+        amount=amount_for_epsilon(budget, accounting) * share,
     )
     table = Table(open_table(frame), schema)
     measured = QuestionCurator(table=table, run=FreeRun()).answer(offer)
@@ -159,8 +168,140 @@ def _print_row(
     print(f"| {rows:,} | {accounting} | {silent} | {coverage} | {rmse} |", flush=True)
 
 
+class BenchSession:
+    """Questions to one frame without a ledger."""
+
+    def __init__(self, frame: pl.DataFrame, schema: Schema, *, pure: bool) -> None:
+        self.schema = schema
+        self._frame = frame
+        self._pure = pure
+
+    def refuse_unaffordable(self, epsilon: Any) -> None: ...
+
+    def measure_plan(
+        self,
+        plan: QueryPlan,
+        *,
+        epsilon: Any,
+        share: Fraction = Fraction(1),
+        purpose: str = "",
+    ) -> tuple[list[tuple[list[float], NoiseScale]], Cost]:
+        del purpose
+        return measure_plan(plan, self._frame, self.schema, epsilon, self._pure, share)
+
+
+def make_blobs(rows: int, columns: int, rng: np.random.Generator) -> np.ndarray:
+    """Five normal clusters of different sizes in a box from 0 to 100."""
+    middles = np.random.default_rng(11).uniform(15, 85, (5, columns))
+    chosen = rng.choice(5, rows, p=[0.35, 0.25, 0.2, 0.1, 0.1])
+    points = middles[chosen] + rng.normal(0, 5, (rows, columns))
+    return np.clip(np.rint(points), 0, 100)
+
+
+def mean_loss(points: np.ndarray, centres: np.ndarray) -> float:
+    """Mean squared distance of a point from its nearest centre."""
+    distances = ((points[:, None, :] - centres[None]) ** 2).sum(axis=2)
+    return float(distances.min(axis=1).mean())
+
+
+def compare_clusters(peer: str | None, runs: int) -> None:
+    rng = np.random.default_rng(1)
+    print(
+        "| rows | columns | ε | without noise | auto | hybrid | grid | lloyd | diffprivlib |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for rows, columns, epsilon in (
+        (2_000, 2, 0.5),
+        (2_000, 2, 2),
+        (50_000, 2, 1),
+        (10_000, 4, 1),
+        (50_000, 4, 1),
+    ):
+        points = make_blobs(rows, columns, rng)
+        names = [f"x{i}" for i in range(columns)]
+        box = dict.fromkeys(names, "{type: integer, min: 0, max: 100, nullable: false}")
+        lines = [f"  {name}: {text}" for name, text in box.items()]
+        schema = Schema.parse("\n".join(["columns:", *lines]) + "\n")
+        frame = pl.DataFrame(points.astype(int), schema=names)
+        ideal = fit_weighted_points(points / 100, np.ones(rows), 5, rng) * 100
+        cells = [
+            f"{rows:,}",
+            str(columns),
+            str(epsilon),
+            f"{mean_loss(points, ideal):.1f}",
+        ]
+        for method in ("auto", "hybrid", "grid", "lloyd"):
+            asked = BenchSession(frame, schema, pure=True)
+            losses = [
+                mean_loss(
+                    points,
+                    cluster(
+                        asked, names, clusters=5, epsilon=epsilon, method=method
+                    ).centres,
+                )
+                for _ in range(runs)
+            ]
+            cells.append(f"{np.mean(losses):.1f}")
+        cells.append("–" if peer is None else _peer_loss(peer, points, epsilon, runs))
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _peer_loss(peer: str, points: np.ndarray, epsilon: float, runs: int) -> str:
+    job = {
+        "task": "clusters",
+        "x": points.tolist(),
+        "bounds_x": [[0, 100]] * points.shape[1],
+        "clusters": 5,
+        "epsilon": epsilon,
+        "runs": runs,
+    }
+    losses = [mean_loss(points, np.array(found)) for found in ask_peer(peer, job)]
+    return f"{np.mean(losses):.1f}"
+
+
+def compare_itemsets(peer: str | None, runs: int) -> None:
+    """Recall of the ten most frequent itemsets of baskets with three habits."""
+    del peer
+    rng = np.random.default_rng(1)
+    names = [f"i{i}" for i in range(20)]
+    lines = [f"  {name}: {{type: boolean, nullable: false}}" for name in names]
+    schema = Schema.parse("\n".join(["columns:", *lines]) + "\n")
+    space = plan_itemsets(names, schema, top=10, most_items=3, least_items=2)
+    print("| rows | ε = 0.2 | ε = 1 | ε = 4 |")
+    print("|---|---|---|---|")
+    for rows in (1_000, 10_000, 100_000):
+        table = Table(open_table(make_baskets(rows, names, rng)), schema)
+        cells = [f"{rows:,}"]
+        for epsilon in (Fraction(1, 5), Fraction(1), Fraction(4)):
+            choice = ItemsetChoice(
+                space=space,
+                top=10,
+                amount=epsilon / 2,
+                accounting=Accounting.PURE,
+                neighbours=Neighbours.ADD_REMOVE,
+            )
+            supports = choice.count_supports(table)
+            best = set(np.argsort(-supports, kind="stable")[:10].tolist())
+            found = [set(json.loads(choice.draw(table))) for _ in range(runs)]
+            recall = np.mean([len(best & each) / 10 for each in found])
+            cells.append(f"{recall:.2f}")
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def make_baskets(rows: int, names: list[str], rng: np.random.Generator) -> pl.DataFrame:
+    """Each item by itself with a chance of 2 to 30 %, and three habits of three items."""
+    chances = np.linspace(0.3, 0.02, len(names))
+    has_item = rng.random((rows, len(names))) < chances
+    for habit, chance in (([0, 3, 7], 0.3), ([2, 9, 12], 0.2), ([5, 14, 17], 0.15)):
+        who = rng.random(rows) < chance
+        has_item[np.ix_(who, habit)] = True
+    return pl.DataFrame(has_item, schema=names)
+
+
 TASKS: dict[str, tuple[Callable[[str | None, int], None], int]] = {
     "regression": (compare_regression, 200),
+    "clusters": (compare_clusters, 20),
+    "itemsets": (compare_itemsets, 20),
 }
 
 

@@ -137,7 +137,7 @@ API_GROUPS = {
         "analyse",
         "combine",
     ],
-    "Toolbox": ["regress"],
+    "Toolbox": ["regress", "cluster", "find_itemsets"],
     "Local privacy": ["local"],
     "Sign-off": ["sign_off", "SignOff"],
     "Budget": ["Budget", "Accounting", "Neighbours", "Ledger"],

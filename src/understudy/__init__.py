@@ -92,6 +92,8 @@ if TYPE_CHECKING:
     )
     from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
+    from understudy.workflow.toolbox.cluster import cluster as cluster
+    from understudy.workflow.toolbox.find_itemsets import find_itemsets as find_itemsets
     from understudy.workflow.toolbox.regress import regress as regress
 
 __version__ = PACKAGE_VERSION
@@ -162,6 +164,8 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
     "understudy.workflow.masking.tune_mask": ("tune_mask",),
+    "understudy.workflow.toolbox.cluster": ("cluster",),
+    "understudy.workflow.toolbox.find_itemsets": ("find_itemsets",),
     "understudy.workflow.toolbox.regress": ("regress",),
 }
 _PUBLIC_MODULES = frozenset({"errors", "local", "synthesizers"})
@@ -209,6 +213,7 @@ __all__ = [
     "audit",
     "bins",
     "census",
+    "cluster",
     "combine",
     "compare",
     "connect",
@@ -219,6 +224,7 @@ __all__ = [
     "describe",
     "errors",
     "evaluate",
+    "find_itemsets",
     "histogram",
     "load_copies",
     "load_release",

@@ -120,6 +120,84 @@ def regress(
     _show(found.to_dict(), found.lines(), found.cost, as_json)
 
 
+@toolbox.command(short_help="Centres of clusters by k-means.")
+@click.argument("file", type=options.TABLE_TYPE)
+@click.argument("columns")
+@click.option("--clusters", type=int, required=True, metavar="K", help="How many.")
+@asking_options
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="grid, lloyd, hybrid (a grid, then one round) or auto.",
+)
+@click.option(
+    "--rounds", type=int, default=5, show_default=True, help="Rounds of lloyd."
+)
+def cluster(
+    session: Session,
+    columns: str,
+    clusters: int,
+    epsilon: str,
+    method: str,
+    rounds: int,
+    purpose: str,
+    as_json: bool,
+) -> None:
+    """Find K clusters of the rows of FILE in COLUMNS of numbers (age,visits)."""
+    from understudy.workflow.toolbox.cluster import cluster as find
+
+    found = find(
+        session,
+        [name.strip() for name in columns.split(",")],
+        clusters=clusters,
+        epsilon=epsilon,
+        method=method,
+        rounds=rounds,
+        purpose=purpose,
+    )
+    _show(found.to_dict(), found.lines(), found.cost, as_json)
+
+
+@toolbox.command(short_help="The most frequent combinations of items.")
+@click.argument("file", type=options.TABLE_TYPE)
+@click.argument("columns")
+@click.option("--top", type=int, required=True, metavar="K", help="How many itemsets.")
+@asking_options
+@click.option(
+    "--most-items", type=int, default=3, show_default=True, help="Items of a set."
+)
+@click.option(
+    "--least-items", type=int, default=1, show_default=True, help="Items of a set."
+)
+def itemsets(
+    session: Session,
+    columns: str,
+    top: int,
+    epsilon: str,
+    most_items: int,
+    least_items: int,
+    purpose: str,
+    as_json: bool,
+) -> None:
+    """Find the K most frequent itemsets of the rows of FILE in COLUMNS of labels, or of
+    yes and no (bread,milk,tea), with their supports.
+    """
+    from understudy.workflow.toolbox.find_itemsets import find_itemsets
+
+    found = find_itemsets(
+        session,
+        [name.strip() for name in columns.split(",")],
+        top=top,
+        epsilon=epsilon,
+        most_items=most_items,
+        least_items=least_items,
+        purpose=purpose,
+    )
+    _show(found.to_dict(), found.lines(), found.cost, as_json)
+
+
 def _show(
     facts: dict[str, object], lines: list[str], cost: Cost | None, as_json: bool
 ) -> None:

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from fractions import Fraction
 from types import TracebackType
 from typing import Self, overload
 
 from understudy.accounting.budget import Budget, Number
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.question_run import (
     QuestionRun,
 )
 from understudy.curator.context import Draw
 from understudy.curator.questions import QuestionCurator
+from understudy.curator.single_answers import SingleMechanism, draw_single_answer
 from understudy.errors import Refused, UnderstudyError
 from understudy.noise import draw_noise
 from understudy.queries.batches import AtomPlan, answer_members
@@ -39,9 +42,11 @@ from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, learn_key_pla
 from understudy.workflow.asking.question_price import (
     Price,
     make_price,
+    offer_amount_on_run,
     offer_keyed_on_run,
     offer_on_run,
     plan_question,
+    read_amount_asked,
 )
 
 BASIS_MEASURED_NOW = "measured"
@@ -76,6 +81,11 @@ class Session:
     def accounting(self) -> Accounting:
         """The privacy accounting in which questions are charged."""
         return self._run.filter.accounting
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation that the ledger's account is about."""
+        return self._ledger.neighbours
 
     @property
     def budget(self) -> Budget:
@@ -199,23 +209,54 @@ class Session:
         plan: QueryPlan,
         *,
         epsilon: Number,
-        parts: int = 1,
+        share: Fraction = Fraction(1),
         purpose: str = "",
     ) -> tuple[list[tuple[list[float], NoiseScale]], Cost]:
         """The statistics of a plan of the toolbox, pooled with what was measured before,
-        for one of several equal parts of an ε; and what was charged.
+        for a share of what an ε is in the run's accounting; and what was charged.
         """
-        offer = offer_on_run(
+        offer = offer_amount_on_run(
             plan,
             self._run,
             self._ledger.neighbours,
-            None,
-            epsilon,
-            self._analyst,
-            parts,
+            amount=self.amount_of(epsilon) * share,
+            analyst=self._analyst,
         )
         measured = self._measure(offer, purpose)
         return [pool_values(each) for each in measured], offer.cost
+
+    def draw_single(
+        self,
+        mechanism: SingleMechanism,
+        *,
+        following: Cost | None = None,
+        purpose: str = "",
+    ) -> tuple[bytes, Cost | None]:
+        """The answer of a mechanism of its own, and what was charged; if it was drawn
+        before, that answer, for nothing. Refused if `following` would find no room.
+        """
+        return draw_single_answer(
+            mechanism,
+            table=self._curator.table,
+            run=self._run,
+            facts=self._run.table,
+            following=following,
+            analyst=self._analyst,
+            purpose=purpose,
+        )
+
+    def refuse_unaffordable(self, epsilon: Number) -> None:
+        """Raise BudgetExceeded where what an ε is in the run's accounting has no room:
+        for algorithms of several charges, all of which are wanted or none.
+        """
+        cost = Cost(self.accounting, self.amount_of(epsilon))
+        self._run.refuse_unaffordable(cost, analyst=self._analyst)
+
+    def amount_of(self, epsilon: Number) -> Fraction:
+        """What a question that is ε-private by itself costs in the run's accounting."""
+        amount = read_amount_asked(None, epsilon, self.budget, self.accounting)
+        assert amount is not None
+        return amount
 
     def _measure(self, offer: Offer, purpose: str) -> list[tuple[NoisyValues, ...]]:
         """Every statistic of an offer, charged where it is new."""

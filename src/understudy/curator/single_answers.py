@@ -1,0 +1,77 @@
+"""Answers of mechanisms that are no noisy sums: charge, then count and draw, then store,
+then answer. What was drawn before is handed out again and not drawn anew.
+
+The order is that of questions.py, for the same reason: an analyst must not be able to
+repeat what failed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from understudy.accounting.cost import Cost
+from understudy.curator.context import TableProtocol
+from understudy.curator.interrupts import hold_signals
+from understudy.curator.questions import QuestionRunProtocol
+
+
+class SingleMechanism(Protocol):
+    """A mechanism with a price that answers once."""
+
+    @property
+    def cost(self) -> Cost:
+        """What an answer costs."""
+
+    def describe(self) -> Mapping[str, object]:
+        """Everything that the answer depends on but the rows and the noise."""
+
+    def draw(self, table: TableProtocol) -> bytes:
+        """An answer, as it is stored."""
+
+
+class StoredPayload(Protocol):
+    """An answer that a run has kept."""
+
+    @property
+    def payload(self) -> bytes:
+        """As it was stored."""
+
+
+class RecallingRun(QuestionRunProtocol, Protocol):
+    """A run that says what it has kept."""
+
+    def find_answers(self, digest: str) -> Sequence[StoredPayload]:
+        """Every released answer to a question."""
+
+
+def draw_single_answer(
+    mechanism: SingleMechanism,
+    *,
+    table: TableProtocol,
+    run: RecallingRun,
+    facts: Mapping[str, str] | None,
+    following: Cost | None = None,
+    analyst: str = "",
+    purpose: str = "",
+) -> tuple[bytes, Cost | None]:
+    """The answer, and what was charged for it; `facts` name the table. Refused before
+    the charge if what is to follow it would find no room.
+    """
+    described = [dict(mechanism.describe()), dict(facts or {})]
+    text = json.dumps(described, sort_keys=True, default=str)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    stored = run.find_answers(digest)
+    if stored:
+        run.recall(digest, analyst=analyst)
+        return stored[-1].payload, None
+    whole = mechanism.cost if following is None else mechanism.cost + following
+    run.refuse_unaffordable(whole, analyst=analyst)
+    step = run.charge(mechanism.cost, digest, analyst=analyst, purpose=purpose)
+    # A signal between drawing and storing would lose an answer that is paid for.
+    with hold_signals():
+        payload = mechanism.draw(table)
+        run.store(step, digest, payload)
+    return payload, mechanism.cost
