@@ -29,7 +29,8 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.censuses.design import CensusDesign
 from understudy.censuses.expected_error import plan_scale
 from understudy.censuses.lattice import sum_to_marginal
-from understudy.censuses.release import LevelMeasurement, estimate_census
+from understudy.censuses.level_measurement import LevelMeasurement
+from understudy.censuses.release import estimate_census
 from understudy.noise import draw_noise
 from understudy.schema import Categorical, Schema
 

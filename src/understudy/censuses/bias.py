@@ -20,11 +20,8 @@ from numpy.random import Generator
 
 from understudy.censuses.controlled_rounding import Integers
 from understudy.censuses.lattice import Floats, sum_to_marginal
-from understudy.censuses.release import (
-    CensusRelease,
-    LevelMeasurement,
-    estimate_census,
-)
+from understudy.censuses.level_measurement import LevelMeasurement
+from understudy.censuses.release import CensusRelease, estimate_census
 
 SIZE_EDGES = (0, 10, 50, 100, 200, 400, 800, 3000)
 """Lower ends of the sizes of places, in persons."""
@@ -139,7 +136,9 @@ def _simulate_release(release: CensusRelease, rng: Generator) -> CensusRelease:
         exact = sum_to_marginal(table, whole, design.axes(each.query)).astype(np.int64)
         noise = np.rint(rng.normal(0.0, each.scale, exact.shape)).astype(np.int64)
         measurements.append(
-            LevelMeasurement(each.level, each.query, exact + noise, each.scale)
+            LevelMeasurement(
+                each.level, each.query, exact + noise, each.scale, each.law
+            )
         )
     estimate = estimate_census(
         design, tuple(measurements), release.exact, method=release.method

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from understudy.accounting.neighbours import Neighbours
 from understudy.censuses.controlled_rounding import UNBOUNDED_COUNT
 from understudy.censuses.hierarchy import DEFAULT_ROOT_NAME, Hierarchy
+from understudy.censuses.household_design import HouseholdDesign
 from understudy.censuses.invariants import (
     Invariant,
     InvariantKind,
@@ -33,9 +35,17 @@ from understudy.schema import Schema
 MAX_PERSON_CELLS = 1_000_000
 """Cells of the persons' table of one unit."""
 
-_DESIGN_KEYS = ("hierarchy", "plan", "invariants")
+_DESIGN_KEYS = ("hierarchy", "plan", "invariants", "households")
 _HIERARCHY_KEYS = ("columns", "root", "units", "tree")
 _PLAN_KEYS = ("levels", "queries")
+_HOUSEHOLD_KEYS = (
+    "key",
+    "max_persons",
+    "columns",
+    "householder",
+    "share",
+    "plan",
+)
 _INVARIANT_KEYS = ("level", "query", "keep", "at_least", "at_most")
 
 
@@ -58,6 +68,7 @@ class CensusDesign:
     hierarchy: Hierarchy
     plan: MeasurementPlan
     invariants: tuple[Invariant, ...] = ()
+    households: HouseholdDesign | None = None
 
     @classmethod
     def of(
@@ -74,7 +85,16 @@ class CensusDesign:
         plan = MeasurementPlan.of(hierarchy.levels, columns, **shares)
         listed = plain.get("invariants") or []
         invariants = tuple(_read_invariant(each, columns) for each in listed)
-        return cls(schema, hierarchy, plan, invariants)
+        households = None
+        if plain.get("households") is not None:
+            _check_keys(plain["households"], _HOUSEHOLD_KEYS, "census: households")
+            households = HouseholdDesign.of(
+                plain["households"], hierarchy.levels, columns
+            )
+            # Margins over the household's columns are fixed first, in every unit.
+            fixed = Invariant(hierarchy.levels[-1], households.columns)
+            invariants = (*invariants, fixed)
+        return cls(schema, hierarchy, plan, invariants, households)
 
     @property
     def columns(self) -> Clique:
@@ -120,6 +140,34 @@ class CensusDesign:
         if self.impossible.all():
             raise Refused("census: the rules leave no cell possible. Nothing was spent")
         check_invariants(self.invariants, self.hierarchy, neighbours)
+        if self.households is not None:
+            self._check_households(self.households)
+
+    def _check_households(self, households: HouseholdDesign) -> None:
+        households.check(self.schema, self.columns)
+        for each in self.invariants:
+            if not set(each.query) <= set(households.columns):
+                raise Refused(
+                    f"census: {each}: with households an invariant is about their"
+                    f" columns alone ({', '.join(households.columns) or 'the total'})."
+                    " Add the column to them, or leave the invariant out. Nothing was"
+                    " spent"
+                )
+
+    @property
+    def person_share(self) -> Fraction:
+        """The part of the budget that the persons' queries get."""
+        share = Fraction(0) if self.households is None else self.households.share
+        return 1 - share
+
+    @cached_property
+    def household_lattice(self) -> MarginalLattice:
+        """The lattice of the queries about households."""
+        households = self.households
+        assert households is not None
+        asked = [*households.plan.cliques(), ()]
+        shape = households.find_shape(self.schema)
+        return MarginalLattice(shape, [households.find_axes(q) for q in asked])
 
     def with_schema(self, schema: Schema) -> CensusDesign:
         """The same design of a schema in another order."""
@@ -132,7 +180,10 @@ class CensusDesign:
             for level, shares in self.plan.queries.items()
         }
         plan = replace(self.plan, queries=queries)
-        return CensusDesign(schema, self.hierarchy, plan, tuple(moved))
+        households = self.households
+        if households is not None:
+            households = households.with_order(schema)
+        return CensusDesign(schema, self.hierarchy, plan, tuple(moved), households)
 
 
 def _in_order(query: Clique, schema: Schema) -> Clique:

@@ -11,17 +11,19 @@ from fractions import Fraction
 import numpy as np
 
 from understudy.accounting.cost import Accounting, Sensitivity
-from understudy.accounting.law import Law
+from understudy.accounting.household_sensitivity import find_household_sensitivity
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.pricing import scale_for
+from understudy.accounting.pricing import default_law, scale_for
 from understudy.censuses.design import CensusDesign
+from understudy.censuses.hierarchy import Hierarchy
+from understudy.censuses.lattice import AxisSet, MarginalLattice
 from understudy.censuses.least_squares import (
     EXACT_ANSWER_VARIANCE,
-    HierarchyEstimate,
     LevelAnswer,
     estimate_tree,
 )
 from understudy.censuses.measurement_plan import spell_query
+from understudy.measurements import Clique
 from understudy.models.estimates.noise_moments import noise_variance
 
 
@@ -39,8 +41,14 @@ class ExpectedError:
     standard_error: float
 
 
-def plan_scale(amount: Fraction, neighbours: Neighbours, max_rows: int = 1) -> Fraction:
-    """σ of a query that costs this part of ρ: σ² = 1/amount under replace.
+def plan_scale(
+    amount: Fraction,
+    neighbours: Neighbours,
+    max_rows: int = 1,
+    accounting: Accounting = Accounting.ZCDP,
+) -> Fraction:
+    """σ of a query that costs this part of ρ: σ² = 1/amount under replace; of μ² = 2ρ
+    it is the same σ.
 
     >>> float(plan_scale(Fraction(1, 4), Neighbours.REPLACE))
     2.0
@@ -53,57 +61,119 @@ def plan_scale(amount: Fraction, neighbours: Neighbours, max_rows: int = 1) -> F
         l0=touched * max_rows,
         linf=rows,
     )
-    return scale_for(Law.DISCRETE_GAUSSIAN, amount, moved, Accounting.ZCDP)
+    return scale_for(default_law(accounting), amount, moved, accounting)
 
 
 def expect_errors(
-    design: CensusDesign, rho: Fraction, neighbours: Neighbours
+    design: CensusDesign,
+    total: Fraction,
+    neighbours: Neighbours,
+    accounting: Accounting = Accounting.ZCDP,
 ) -> tuple[ExpectedError, ...]:
-    """The expected error of every query of the plan, for this ρ."""
-    levels = design.hierarchy.levels
+    """The expected error of every query of the plan, for this ρ or μ² in all."""
+    law = default_law(accounting)
     max_rows = design.schema.unit.max_rows
-    deviations, answers = [], []
+    queries = []
     for level, query, share in design.plan.steps():
-        scale = plan_scale(share * rho, neighbours, max_rows)
-        variance = noise_variance(Law.DISCRETE_GAUSSIAN, scale)
-        deviations.append(float(np.sqrt(variance)))
-        answers.append(_empty_answer(design, levels.index(level), query, variance))
-    for each in design.invariants:
-        if each.keep == "counts":
-            place = levels.index(each.level)
-            answers.append(
-                _empty_answer(design, place, each.query, EXACT_ANSWER_VARIANCE)
-            )
-    gls = estimate_tree(design.hierarchy, design.lattice, answers)
-    return _list_errors(design, gls, deviations)
+        part = share * design.person_share
+        scale = plan_scale(part * total, neighbours, max_rows, accounting)
+        sizes = design.schema.sizes(query)
+        asked = _Asked(level, query, design.axes(query), sizes, part)
+        queries.append((asked, noise_variance(law, scale)))
+    exact = [
+        _Asked(each.level, each.query, design.axes(each.query), sizes, Fraction(0))
+        for each in design.invariants
+        if each.keep == "counts"
+        for sizes in [design.schema.sizes(each.query)]
+    ]
+    errors = _list_errors(design.hierarchy, design.lattice, queries, exact)
+    named = [
+        each.to_error(spell_query(each.asked.query, design.columns)) for each in errors
+    ]
+    return (*named, *_expect_household_errors(design, total, neighbours, accounting))
 
 
-def _empty_answer(
-    design: CensusDesign, level: int, query: tuple[str, ...], variance: float
-) -> LevelAnswer:
-    # Variances do not depend on values: zeros that take no memory stand for them.
-    shape = (design.hierarchy.count_units(level), *design.schema.sizes(query))
-    return LevelAnswer(level, design.axes(query), np.broadcast_to(0.0, shape), variance)
+def _expect_household_errors(
+    design: CensusDesign,
+    total: Fraction,
+    neighbours: Neighbours,
+    accounting: Accounting,
+) -> list[ExpectedError]:
+    """The same of the tables of households, where there are any."""
+    households = design.households
+    if households is None:
+        return []
+    law = default_law(accounting)
+    is_unit = design.schema.unit.id == households.key
+    moved = find_household_sensitivity(neighbours, is_unit=is_unit)
+    queries = []
+    for level, query, share in households.plan.steps():
+        part = share * households.share
+        scale = scale_for(law, part * total, moved, accounting)
+        sizes = households.find_sizes(query, design.schema)
+        asked = _Asked(level, query, households.find_axes(query), sizes, part)
+        queries.append((asked, noise_variance(law, scale)))
+    errors = _list_errors(design.hierarchy, design.household_lattice, queries, [])
+    return [
+        each.to_error(
+            f"households: {spell_query(each.asked.query, households.table_columns)}"
+        )
+        for each in errors
+    ]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A query of a level, where it stands in its table, and its part of the budget."""
+
+    level: str
+    query: Clique
+    axes: AxisSet
+    sizes: tuple[int, ...]
+    share: Fraction
+
+
+@dataclass(frozen=True)
+class _QueryError:
+    asked: _Asked
+    units: int
+    noise_sd: float
+    standard_error: float
+
+    def to_error(self, query: str) -> ExpectedError:
+        return ExpectedError(
+            self.asked.level,
+            query,
+            self.units,
+            self.asked.share,
+            self.noise_sd,
+            self.standard_error,
+        )
 
 
 def _list_errors(
-    design: CensusDesign, gls: HierarchyEstimate, deviations: Sequence[float]
-) -> tuple[ExpectedError, ...]:
-    levels = design.hierarchy.levels
+    hierarchy: Hierarchy,
+    lattice: MarginalLattice,
+    queries: Sequence[tuple[_Asked, float]],
+    exact: Sequence[_Asked],
+) -> list[_QueryError]:
+    """Standard errors after least squares over all levels."""
+    known = [*queries, *((each, EXACT_ANSWER_VARIANCE) for each in exact)]
+    answers = [_empty_answer(hierarchy, each, variance) for each, variance in known]
+    gls = estimate_tree(hierarchy, lattice, answers)
     errors = []
-    for (level, query, share), deviation in zip(
-        design.plan.steps(), deviations, strict=True
-    ):
-        place = levels.index(level)
-        variance = gls.variances(place, design.axes(query)).mean()
+    for asked, variance in queries:
+        place = hierarchy.levels.index(asked.level)
+        after = gls.variances(place, asked.axes).mean()
+        units = hierarchy.count_units(place)
         errors.append(
-            ExpectedError(
-                level,
-                spell_query(query, design.columns),
-                design.hierarchy.count_units(place),
-                share,
-                deviation,
-                float(np.sqrt(variance)),
-            )
+            _QueryError(asked, units, float(np.sqrt(variance)), float(np.sqrt(after)))
         )
-    return tuple(errors)
+    return errors
+
+
+def _empty_answer(hierarchy: Hierarchy, asked: _Asked, variance: float) -> LevelAnswer:
+    # Variances do not depend on values: zeros that take no memory stand for them.
+    level = hierarchy.levels.index(asked.level)
+    shape = (hierarchy.count_units(level), *asked.sizes)
+    return LevelAnswer(level, asked.axes, np.broadcast_to(0.0, shape), variance)

@@ -4,8 +4,8 @@ folder that appears whole or not at all.
 
 from __future__ import annotations
 
-import csv
 import json
+import math
 import re
 from collections.abc import Sequence
 from html import escape
@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from understudy.accounting.cost import Accounting
 from understudy.atomic import write_file_atomically, write_folder_atomically
 from understudy.censuses.bias import BiasFigures, SizeError, simulate_bias
 from understudy.censuses.expected_error import ExpectedError, expect_errors
 from understudy.censuses.figure import draw_error_by_size
+from understudy.censuses.linked_rows import write_linked_rows
 from understudy.censuses.measurement_plan import spell_query
 from understudy.censuses.release import CensusRelease
+from understudy.censuses.table_files import TableColumns, write_table
 from understudy.releases.output.write import write_rows
-from understudy.schema.formula import guard_formula
 
 MAX_TABLE_ROWS = 2_000_000
 """Lines of one CSV table; what is larger is in the microdata and measurements alone."""
@@ -43,16 +45,26 @@ def write_census(
     """Write all products, and give back the names of the files."""
     design = release.design
     with write_folder_atomically(folder) as folder_draft:
-        write_rows(
-            design.schema, release.microdata(), folder_draft / "persons.csv", rng
-        )
+        if design.households is None:
+            write_rows(
+                design.schema, release.microdata(), folder_draft / "persons.csv", rng
+            )
+        else:
+            write_linked_rows(release, design.households, folder_draft, rng)
         for level in design.hierarchy.levels:
             for query in _list_queries(release, level):
-                _write_table(release, level, query, folder_draft)
+                table = release.table(level, query)
+                _write_table(table, f"table-{level}-{query}", folder_draft)
+            for query in _list_household_queries(release, level):
+                table = release.household_table(level, query)
+                _write_table(table, f"households-{level}-{query}", folder_draft)
         _write_measurements(release, folder_draft / "measurements.npz")
         bias = _simulate_small(release, rng)
         errors = expect_errors(
-            design, release.guarantee.amount, release.guarantee.neighbours
+            design,
+            release.guarantee.amount,
+            release.guarantee.neighbours,
+            release.guarantee.accounting or Accounting.ZCDP,
         )
         facts = describe_census(release, errors, bias)
         written = json.dumps(facts, indent=1, ensure_ascii=False)
@@ -75,7 +87,8 @@ def describe_census(
     facts: dict[str, Any] = {
         "guarantee": release.sentence(),
         "details": list(guarantee.details()),
-        "rho": float(guarantee.amount),
+        "accounting": str(guarantee.accounting),
+        "amount": float(guarantee.amount),
         "epsilon": float(guarantee.epsilon),
         "delta": float(guarantee.delta),
         "neighbours": guarantee.neighbours.value,
@@ -83,6 +96,7 @@ def describe_census(
         "run": release.statement.run,
         "method": release.method,
         "persons": release.persons,
+        "households": release.household_count,
         "levels": {
             name: design.hierarchy.count_units(i)
             for i, name in enumerate(design.hierarchy.levels)
@@ -112,27 +126,24 @@ def _list_queries(release: CensusRelease, level: str) -> list[str]:
     return [spell_query(query, release.design.columns) for query in kept]
 
 
-def _write_table(release: CensusRelease, level: str, query: str, folder: Path) -> None:
-    table = release.table(level, query)
-    name = re.sub(r"[^\w-]+", "_", f"{level}-{query}")
-    columns = [_spell_column(values) for values in table.values()]
-    place = folder / f"table-{name}.csv"
-    with (
-        write_file_atomically(place, private=False) as draft,
-        draft.open("w", newline="", encoding="utf-8") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow([guard_formula(title) for title in table])
-        writer.writerows(zip(*columns, strict=True))
+def _list_household_queries(release: CensusRelease, level: str) -> list[str]:
+    """The queries about households whose tables are written."""
+    households = release.design.households
+    if households is None:
+        return []
+    place = release.design.hierarchy.levels.index(level)
+    units = release.design.hierarchy.count_units(place)
+    return [
+        spell_query(query, households.table_columns)
+        for query in dict.fromkeys([(), *households.plan.cliques()])
+        if units * math.prod(households.find_sizes(query, release.design.schema))
+        <= MAX_TABLE_ROWS
+    ]
 
 
-def _spell_column(values: np.ndarray[Any, Any]) -> list[Any]:
-    """The cells of a column: labels guarded, numbers with three decimals at most."""
-    if values.dtype == object:
-        return [guard_formula(str(label)) for label in values]
-    if values.dtype.kind == "f":
-        return ["" if not np.isfinite(v) else f"{v:.3f}" for v in values]
-    return list(values.tolist())
+def _write_table(table: TableColumns, title: str, folder: Path) -> None:
+    name = re.sub(r"[^\w-]+", "_", title)
+    write_table(table, folder / f"{name}.csv")
 
 
 def _write_measurements(release: CensusRelease, path: Path) -> None:
@@ -140,6 +151,12 @@ def _write_measurements(release: CensusRelease, path: Path) -> None:
     arrays: dict[str, Any] = {}
     for each in release.measurements:
         name = f"{each.level}/{spell_query(each.query, release.design.columns)}"
+        arrays[name] = each.values
+        arrays[f"{name}/noise_sd"] = np.sqrt(each.variance)
+    for each in release.household_measurements:
+        assert release.design.households is not None
+        columns = release.design.households.table_columns
+        name = f"{each.level}/households: {spell_query(each.query, columns)}"
         arrays[name] = each.values
         arrays[f"{name}/noise_sd"] = np.sqrt(each.variance)
     np.savez_compressed(path, **arrays)
@@ -182,7 +199,7 @@ def _write_page(
     share = float(release.design.plan.detail_share(release.design.columns))
     parts = [
         f"<h1>Census release</h1><p>{escape(release.sentence())}</p><ul>{details}</ul>",
-        f"<p>{release.persons:,} persons; {share:.0%} of the budget measures the finest"
+        f"<p>{_count_products(release)}; {share:.0%} of the budget measures the finest"
         " detail.</p><h2>Expected error</h2>",
         _write_html_table(
             ["level", "query", "share", "noise sd", "standard error"],
@@ -212,6 +229,13 @@ def _write_page(
         )
     head = '<!doctype html><meta charset="utf-8"><title>Census release</title>'
     return f"{head}<style>{_CENSUS_PAGE_STYLE}</style>{''.join(parts)}"
+
+
+def _count_products(release: CensusRelease) -> str:
+    words = f"{release.persons:,} persons"
+    if release.design.households is None:
+        return words
+    return f"{words} in {release.household_count:,} households or outside of them"
 
 
 def _write_bias_table(by_level: dict[str, list[SizeError]]) -> str:

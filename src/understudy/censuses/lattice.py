@@ -123,6 +123,19 @@ def sum_to_marginal(table: NDArray[Any], have: AxisSet, want: AxisSet) -> NDArra
     return table.sum(axis=gone) if gone else table
 
 
+def number_parts(shape: tuple[int, ...], axes: AxisSet) -> NDArray[np.int64]:
+    """For each cell of a table, the number of the marginal's cell that it lies in.
+
+    >>> number_parts((2, 2), (1,)).tolist()
+    [0, 1, 0, 1]
+    """
+    number = np.zeros(shape, np.int64)
+    for axis in axes:
+        sizes = [shape[axis] if i == axis else 1 for i in range(len(shape))]
+        number = number * shape[axis] + np.arange(shape[axis]).reshape(sizes)
+    return number.reshape(-1)
+
+
 def _intersect(a: AxisSet, b: AxisSet) -> AxisSet:
     return tuple(sorted(set(a) & set(b)))
 

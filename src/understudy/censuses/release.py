@@ -14,13 +14,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.accounting.law import Law
 from understudy.censuses.controlled_rounding import Integers
 from understudy.censuses.design import CensusDesign
+from understudy.censuses.household_design import SIZE_COLUMN, HouseholdDesign
+from understudy.censuses.household_estimate import (
+    HouseholdEstimate,
+    estimate_households,
+    find_needs,
+)
+from understudy.censuses.household_sizes import deal_households
 from understudy.censuses.invariants import LevelBounds, bound_levels
-from understudy.censuses.lattice import Floats, sum_to_marginal
+from understudy.censuses.lattice import Floats, number_parts, sum_to_marginal
 from understudy.censuses.least_squares import (
     EXACT_ANSWER_VARIANCE,
     HierarchyEstimate,
@@ -28,33 +35,16 @@ from understudy.censuses.least_squares import (
     estimate_tree,
     estimate_units,
 )
+from understudy.censuses.level_measurement import LevelMeasurement, to_answers
 from understudy.censuses.margins import fix_margins
 from understudy.censuses.measurement_plan import parse_query
 from understudy.censuses.top_down import FittedTables, fit_tables
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.models.estimates.noise_moments import noise_variance
 from understudy.releases import BudgetStatement, Guarantee
 
 ESTIMATE_METHODS = ("gls", "topdown")
 """How detail is estimated: from all levels at once, or each unit from its own answers."""
-
-
-@dataclass(frozen=True, eq=False)
-class LevelMeasurement:
-    """The noisy marginals of all units of a level, exactly as they were drawn."""
-
-    level: str
-    query: Clique
-    values: Integers
-    scale: float
-
-    @property
-    def variance(self) -> float:
-        """The variance of the noise on each cell."""
-        if not self.scale:
-            return EXACT_ANSWER_VARIANCE
-        return noise_variance(Law.DISCRETE_GAUSSIAN, self.scale)
 
 
 ExactCounts = Mapping[int, Integers]
@@ -67,6 +57,7 @@ class CensusEstimate:
 
     gls: HierarchyEstimate
     fitted: FittedTables
+    households: HouseholdEstimate | None = None
 
 
 def estimate_census(
@@ -74,10 +65,13 @@ def estimate_census(
     measurements: tuple[LevelMeasurement, ...],
     exact: ExactCounts,
     *,
+    households: tuple[LevelMeasurement, ...] = (),
     method: str = "gls",
     workers: int = 1,
 ) -> CensusEstimate:
-    """Estimates of every table: unbiased ones, then whole and non-negative ones."""
+    """Estimates of every table: unbiased ones, then whole and non-negative ones.
+    `households` are the noisy tables of households, if there are any.
+    """
     hierarchy, lattice = design.hierarchy, design.lattice
     answers = _list_answers(design, measurements, exact)
     gls = estimate_tree(hierarchy, lattice, answers)
@@ -86,8 +80,20 @@ def estimate_census(
         basis = estimate_units(hierarchy, lattice, answers)
     bounds = bound_design(design, exact)
     margins = fix_margins(hierarchy, basis, bounds, design.impossible)
-    fitted = fit_tables(hierarchy, basis, margins, design.impossible, workers=workers)
-    return CensusEstimate(gls, fitted)
+    fitted = fit_tables(
+        hierarchy,
+        basis,
+        margins,
+        design.impossible,
+        householders=find_needs(design, margins),
+        workers=workers,
+    )
+    if design.households is None or not households:
+        return CensusEstimate(gls, fitted)
+    linked = estimate_households(
+        design, design.households, households, fitted.tables[-1]
+    )
+    return CensusEstimate(gls, fitted, linked)
 
 
 def bound_design(design: CensusDesign, exact: ExactCounts) -> list[LevelBounds]:
@@ -107,15 +113,7 @@ def _list_answers(
 ) -> list[LevelAnswer]:
     """Noisy answers and invariant counts, as least squares takes them."""
     levels = design.hierarchy.levels
-    answers = [
-        LevelAnswer(
-            levels.index(each.level),
-            design.axes(each.query),
-            each.values.astype(float),
-            each.variance,
-        )
-        for each in measurements
-    ]
+    answers = to_answers(measurements, levels, design.axes)
     for place, invariant in enumerate(design.invariants):
         # A zero pattern is a bound, not an answer.
         if place in exact and invariant.keep == "counts":
@@ -154,6 +152,7 @@ class CensusRelease:
     exact: ExactCounts
     estimate: CensusEstimate
     method: str
+    household_measurements: tuple[LevelMeasurement, ...] = ()
 
     def sentence(self) -> str:
         """The guarantee in one sentence, with what it leaves out."""
@@ -201,16 +200,9 @@ class CensusRelease:
         place, clique = self._find(level, query)
         count = self.counts(level, query)
         estimate, error = self.estimates(level, query)
-        columns = self._label_cells(place, clique, count.shape)
-        cells = count[0].size
-        columns["count"] = count.ravel()
-        columns["estimate"] = estimate.ravel()
-        columns["standard_error"] = np.repeat(error, cells)
+        labels = self._label_cells(place, clique, count.shape)
         measured = self.find_measurement(level, query)
-        if measured is not None:
-            columns["measured"] = measured.values.ravel()
-            columns["noise_sd"] = np.full(count.size, np.sqrt(measured.variance))
-        return columns
+        return _join_columns(labels, count, estimate, error, measured)
 
     def microdata(self) -> dict[str, NDArray[np.int64]]:
         """One row a person, as codes of the schema's columns."""
@@ -225,6 +217,75 @@ class CensusRelease:
         for axis, name in enumerate(self.design.columns):
             rows[name] = np.repeat(places[1 + axis], times)
         return rows
+
+    @property
+    def household_count(self) -> int:
+        """How many households the microdata have; 0 where none are declared."""
+        linked = self.estimate.households
+        return 0 if linked is None else int(linked.tables[0].sum())
+
+    def household_counts(self, level: str, query: str = "total") -> Integers:
+        """The consistent numbers of households for the units of a level, by `size` and
+        the household's columns.
+        """
+        place, clique, design, linked = self._find_households(level, query)
+        whole = tuple(range(len(design.table_columns)))
+        axes = design.find_axes(clique)
+        return sum_to_marginal(linked.tables[place], whole, axes).astype(np.int64)
+
+    def household_table(
+        self, level: str, query: str = "total"
+    ) -> dict[str, NDArray[Any]]:
+        """One query about households as columns: labels, `count`, `estimate`,
+        `standard_error`, and `measured` with `noise_sd` where it was measured.
+        """
+        place, clique, design, linked = self._find_households(level, query)
+        axes = design.find_axes(clique)
+        count = self.household_counts(level, query)
+        measured = next(
+            (
+                each
+                for each in self.household_measurements
+                if (each.level, each.query) == (level, clique)
+            ),
+            None,
+        )
+        labels = self._label_cells(place, clique, count.shape)
+        error = np.sqrt(linked.gls.variances(place, axes))
+        estimate = linked.gls.estimate_table(place, axes)
+        return _join_columns(labels, count, estimate, error, measured)
+
+    def number_households(self, rng: Generator) -> Integers:
+        """The number of each person's household in the rows of `microdata`, counted
+        from 1; 0 outside of households. Every household has one householder and the
+        size that tables of households say; who else lives in it is drawn at random
+        among the persons of its place and kind.
+        """
+        linked, design = self.estimate.households, self.design.households
+        if linked is None or design is None:
+            raise Refused("census: the design declares no households")
+        leaves = self.estimate.fitted.tables[-1]
+        places = np.nonzero(leaves)
+        times = leaves[places]
+        kinds = number_parts(self.design.shape, self.design.axes(design.columns))
+        marked = design.mark_householders(self.design.schema, self.design.columns)
+        cells = np.ravel_multi_index(places[1:], self.design.shape)
+        return deal_households(
+            np.repeat(places[0], times),
+            np.repeat(kinds[cells], times),
+            np.repeat(marked.reshape(-1)[cells], times),
+            linked.tables[-1].reshape(len(leaves), design.max_persons, -1),
+            rng,
+        )
+
+    def _find_households(
+        self, level: str, query: str
+    ) -> tuple[int, Clique, HouseholdDesign, HouseholdEstimate]:
+        linked, design = self.estimate.households, self.design.households
+        if linked is None or design is None:
+            raise Refused("census: the design declares no households")
+        place, _ = self._find(level, "total")
+        return place, parse_query(query, design.table_columns), design, linked
 
     def _find(self, level: str, query: str) -> tuple[int, Clique]:
         levels = self.design.hierarchy.levels
@@ -245,6 +306,29 @@ class CensusRelease:
             labels = np.array([path[depth] for path in hierarchy.paths(level)], object)
             columns[name] = labels[grid[0]]
         for axis, name in enumerate(clique):
+            if name == SIZE_COLUMN and name not in self.design.columns:
+                columns[name] = 1 + grid[1 + axis]
+                continue
             labels = np.array(self.design.schema.codecs[name].labels(), object)
             columns[name] = labels[grid[1 + axis]]
         return columns
+
+
+def _join_columns(
+    labels: dict[str, NDArray[Any]],
+    count: Integers,
+    estimate: Floats,
+    error: Floats,
+    measured: LevelMeasurement | None,
+) -> dict[str, NDArray[Any]]:
+    """A table's columns; every cell of a unit has the unit's standard error."""
+    columns = {
+        **labels,
+        "count": count.ravel(),
+        "estimate": estimate.ravel(),
+        "standard_error": np.repeat(error, count[0].size),
+    }
+    if measured is not None:
+        columns["measured"] = measured.values.ravel()
+        columns["noise_sd"] = np.full(count.size, np.sqrt(measured.variance))
+    return columns

@@ -21,7 +21,8 @@ from understudy.censuses.controlled_rounding import (
     round_columns,
 )
 from understudy.censuses.hierarchy import Hierarchy
-from understudy.censuses.lattice import AxisSet, Floats, MarginalLattice
+from understudy.censuses.householders import HouseholderNeeds
+from understudy.censuses.lattice import Floats, MarginalLattice, number_parts
 from understudy.censuses.least_squares import HierarchyEstimate, average_precisions
 from understudy.censuses.margins import LevelMargin
 from understudy.censuses.nonnegative_fit import (
@@ -48,10 +49,13 @@ def fit_tables(
     margins: Sequence[LevelMargin],
     impossible: NDArray[np.bool_],
     *,
+    householders: HouseholderNeeds | None = None,
     workers: int = 1,
     progress: Callable[[float], None] = lambda _: None,
 ) -> FittedTables:
-    """The tables of every unit, from estimates and margins alone."""
+    """The tables of every unit, from estimates and margins alone; `householders` says
+    how many householders each needs.
+    """
     lattice = estimate.lattice
     whole = tuple(range(len(lattice.shape)))
     tables: list[Integers] = []
@@ -59,7 +63,9 @@ def fit_tables(
     for level, margin in enumerate(margins):
         metric = FitMetric.of(lattice, average_precisions(estimate, level), margin.axes)
         target = estimate.estimate_table(level, whole)
-        family = _Family(metric, target, margin.counts, ~impossible)
+        family = _Family(
+            metric, target, margin.counts, ~impossible, level, householders
+        )
         if level == 0:
             table, taken = family.fit_root()
             tables.append(table)
@@ -96,6 +102,8 @@ class _Family:
     target: Floats
     margins: Integers
     possible: NDArray[np.bool_]
+    level: int
+    householders: HouseholderNeeds | None
 
     @property
     def lattice(self) -> MarginalLattice:
@@ -111,7 +119,10 @@ class _Family:
             if len(cells):
                 column = fitted.reshape(-1)[cells][:, None]
                 result[cells] = round_columns(column, sums)[:, 0]
-        return result.reshape(fitted.shape), steps
+        table = result.reshape(fitted.shape)
+        if self.householders is not None:
+            table = self.householders.mend_root(table, fitted, self.possible)
+        return table, steps
 
     def fit_parent(self, parent: Integers, here: slice) -> tuple[Integers, int]:
         """The tables of one parent's children."""
@@ -131,7 +142,12 @@ class _Family:
                 table = flat[:, cells]
                 rounded = round_columns(table, sums[cells])
                 result[:, cells] = exchange_rows(rounded, table, rows)
-        return result.reshape(fitted.shape), steps
+        tables = result.reshape(fitted.shape)
+        if self.householders is not None:
+            tables = self.householders.exchange_persons(
+                tables, fitted, self.level, here
+            )
+        return tables, steps
 
     def _split_parts(
         self, live: NDArray[np.bool_], margin: Integers
@@ -139,17 +155,8 @@ class _Family:
         """For each cell of the margin, the live cells of the table inside it, and every
         child's number of persons there.
         """
-        part = _part_numbers(self.lattice.shape, self.metric.margin_axes)
+        part = number_parts(self.lattice.shape, self.metric.margin_axes)
         sums = margin.reshape(len(margin), -1)
         places = np.flatnonzero(live.reshape(-1))
         parts = part[places]
         return [(places[parts == i], sums[:, i]) for i in range(sums.shape[1])]
-
-
-def _part_numbers(shape: tuple[int, ...], axes: AxisSet) -> Integers:
-    """For each cell of the table, the cell of the margin that it lies in."""
-    number = np.zeros(shape, np.int64)
-    for axis in axes:
-        sizes = [shape[axis] if i == axis else 1 for i in range(len(shape))]
-        number = number * shape[axis] + np.arange(shape[axis]).reshape(sizes)
-    return number.reshape(-1)

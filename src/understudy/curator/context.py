@@ -71,6 +71,13 @@ class TableProtocol(Protocol):
     def unit_cells(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """A number for each unit, and the cells that each has rows in."""
 
+    def group_sizes(
+        self, key: str, clique: Clique, most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Groups of rows that share a key: cells, numbers of rows up to `most`, and how
+        many groups have both.
+        """
+
     def derive_units(self, plan: FeaturePlan) -> TableProtocol:
         """The table of units: one row for each, with columns per unit."""
 

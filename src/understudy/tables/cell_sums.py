@@ -73,6 +73,26 @@ class CellSumQuery:
         query = self._layers.query(relation, [*codes, f"{unit} AS unit_number"])
         return query.replace("SELECT ", "SELECT DISTINCT ", 1)
 
+    def groups_sql(self, relation: str, key: str, most: int) -> str:
+        """One row for each cell and size of groups that occur: the place of the cell
+        among all cells, the size up to `most`, and how many groups have both.
+
+        A group whose rows differ lies in the first of their cells: that depends on its
+        own rows alone, and not on their order.
+        """
+        place = "CAST(0 AS BIGINT)"
+        for name, codec in self._codecs.items():
+            place = f"({place} * {codec.size} + {self._code_sql(name, codec, None)})"
+        named = self._layers.read(key)
+        rows = self._layers.query(
+            relation, [f"{named} AS group_key", f"{place} AS place"]
+        )
+        groups = (
+            f"SELECT min(place) AS place, least(count(*), {most}) AS size FROM ({rows})"
+            " WHERE group_key IS NOT NULL GROUP BY group_key"
+        )
+        return f"SELECT place, size, count(*) AS times FROM ({groups}) GROUP BY ALL"
+
     def unit_rows_sql(self, relation: str, columns: Sequence[str]) -> str:
         """One row for each row: the codes, the clipped index of each column, one below
         the least where it has none, and the number of the row's unit.

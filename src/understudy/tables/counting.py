@@ -12,11 +12,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
+from understudy.schema import Codec
 from understudy.tables.clique_cover import Clique, count_cells, cover_cliques
 
 CodedColumns = Mapping[str, NDArray[np.unsignedinteger]]
@@ -281,3 +283,26 @@ def _merge_counts(
     if not len(keys):
         return keys, counts
     return keys[new], np.add.reduceat(counts[order], np.flatnonzero(new))
+
+
+def bin_values(
+    positions: NDArray[np.int64],
+    times: NDArray[np.int64],
+    edges: Sequence[int],
+) -> NDArray[np.int64]:
+    """Counts of values, added up in bins."""
+    bins = np.searchsorted(np.array(edges, np.int64), positions, side="right") - 1
+    inside = (bins >= 0) & (bins < len(edges) - 1)
+    counts = np.zeros(len(edges) - 1, np.int64)
+    np.add.at(counts, bins[inside], times[inside])
+    return counts
+
+
+def fuse_places(
+    codes: Sequence[NDArray[Any]], codecs: Mapping[str, Codec], rows: int
+) -> NDArray[np.int64]:
+    """The place of each row's cell among all cells."""
+    places = np.zeros(rows, np.int64)
+    for code, codec in zip(codes, codecs.values(), strict=True):
+        places = places * codec.size + code.astype(np.int64)
+    return places

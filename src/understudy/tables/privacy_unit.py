@@ -48,11 +48,7 @@ def bound_units(
     # so that no two rows are spelled alike.
     spelled = [_spell_cell_sql(cell, salt) for cell in cells]
     row = f"concat({', '.join([quoting.text_literal(salt), *spelled])})"
-    id_text = f"CAST({id.cell} AS VARCHAR)"
-    absent = is_empty_sql(id)
-    if column.missing:
-        absent += f" OR {id_text} IN ({quoting.text_literals(column.missing)})"
-    named = f"CASE WHEN {absent} THEN NULL ELSE {id_text} END"
+    named = name_id_sql(id, column)
     kept = ", ".join(f"x{i}" for i in keep)
     hashed = (
         f"SELECT {kept}, {named} AS unit, md5_number({row}) AS draw FROM {relation}"
@@ -67,6 +63,15 @@ def bound_units(
         doing=f"bounding the rows of each {unit.noun}",
     )
     return "bounded"
+
+
+def name_id_sql(id: StoredColumn, column: Column) -> str:
+    """The text of an id, NULL where it is missing."""
+    id_text = f"CAST({id.cell} AS VARCHAR)"
+    absent = is_empty_sql(id)
+    if column.missing:
+        absent += f" OR {id_text} IN ({quoting.text_literals(column.missing)})"
+    return f"CASE WHEN {absent} THEN NULL ELSE {id_text} END"
 
 
 def _spell_cell_sql(stored: StoredColumn, salt: str) -> str:

@@ -8,7 +8,7 @@ moves a marginal by at most `max_rows` in all. Marginals are counted from codes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from understudy.errors import TableError
 from understudy.queries.features import FeaturePlan
 from understudy.queries.statistics import Statistic
-from understudy.schema import Categorical, Codec, Lattice, Schema
+from understudy.schema import Categorical, Lattice, Schema
 from understudy.tables.bounded_rows import BoundedRows
 from understudy.tables.cell_sums import CellSumQuery
 from understudy.tables.clique_cover import Clique
-from understudy.tables.counting import Tally, count_sparse
+from understudy.tables.counting import Tally, bin_values, count_sparse, fuse_places
+from understudy.tables.privacy_unit import name_id_sql
 from understudy.tables.reading.encode import (
     code_sql,
     index_sql,
@@ -200,7 +201,7 @@ class Table:
         outside are not counted.
         """
         if len(edges) > MAX_QUERY_EDGES:
-            return _bin_values(*self.lattice(column), edges)
+            return bin_values(*self.lattice(column), edges)
         layers, index = self._index(column)
         # A bin per whole number needs no comparisons; others go through a tree of them.
         grid = WholeGrid(unit=Fraction(1), nearest=False)
@@ -247,7 +248,7 @@ class Table:
         )
         rows = self._run(query, "adding up")
         codes = [np.array([row[i] for row in rows]) for i in range(len(clique))]
-        places = _fuse_places(codes, codecs, len(rows))
+        places = fuse_places(codes, codecs, len(rows))
         first = len(clique)
         sums = [[int(row[first + i]) for row in rows] for i in range(len(statistics))]
         return places, sums
@@ -265,7 +266,7 @@ class Table:
         *codes, values, times = self._rows.source.engine.arrays(
             query, doing="counting values"
         )
-        places = _fuse_places(codes, codecs, len(values))
+        places = fuse_places(codes, codecs, len(values))
         return places, values.astype(np.int64), times.astype(np.int64)
 
     def unit_cells(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -275,7 +276,22 @@ class Table:
             self._rows.relation
         )
         *codes, units = self._rows.source.engine.arrays(query, doing="counting units")
-        return units.astype(np.int64), _fuse_places(codes, codecs, len(units))
+        return units.astype(np.int64), fuse_places(codes, codecs, len(units))
+
+    def group_sizes(
+        self, key: str, clique: Clique, most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Groups of rows that share a key: cells, numbers of rows up to `most`, and how
+        many groups have both.
+        """
+        codecs = self._codes.find_codecs(clique)
+        named = name_id_sql(self._stored_column(key), self.schema[key])
+        query = CellSumQuery(self.schema, codecs, self._rows.source).groups_sql(
+            self._rows.relation, named, most
+        )
+        found = self._rows.source.engine.arrays(query, doing="counting groups")
+        places, sizes, times = (column.astype(np.int64) for column in found)
+        return places, sizes, times
 
     def derive_units(self, plan: FeaturePlan) -> Table:
         """The table of units: one row for each, with columns per unit."""
@@ -375,26 +391,3 @@ class Table:
 
     def _run(self, query: str, doing: str) -> list[tuple[Any, ...]]:
         return self._rows.source.engine.run(query, doing=doing)
-
-
-def _fuse_places(
-    codes: Sequence[NDArray[Any]], codecs: Mapping[str, Codec], rows: int
-) -> NDArray[np.int64]:
-    """The place of each row's cell among all cells."""
-    places = np.zeros(rows, np.int64)
-    for code, codec in zip(codes, codecs.values(), strict=True):
-        places = places * codec.size + code.astype(np.int64)
-    return places
-
-
-def _bin_values(
-    positions: NDArray[np.int64],
-    times: NDArray[np.int64],
-    edges: Sequence[int],
-) -> NDArray[np.int64]:
-    """Counts of values, added up in bins."""
-    bins = np.searchsorted(np.array(edges, np.int64), positions, side="right") - 1
-    inside = (bins >= 0) & (bins < len(edges) - 1)
-    counts = np.zeros(len(edges) - 1, np.int64)
-    np.add.at(counts, bins[inside], times[inside])
-    return counts

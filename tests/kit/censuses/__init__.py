@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from understudy.censuses.design import CensusDesign
 from understudy.censuses.lattice import sum_to_marginal
-from understudy.censuses.release import LevelMeasurement
+from understudy.censuses.level_measurement import LevelMeasurement
 from understudy.schema import Schema
 
 SCHEMA = """

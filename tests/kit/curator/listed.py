@@ -210,6 +210,20 @@ class Listed:
         units = [pair[0] for pair in pairs]
         return np.array(units, np.int64), np.array([p[1] for p in pairs], np.int64)
 
+    def group_sizes(
+        self, key: str, clique: Sequence[str], most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        groups: dict[object, list[int]] = {}
+        for row in self._rows:
+            if row[key] not in (None, ""):
+                groups.setdefault(row[key], []).append(self._place(clique, row))
+        seen = Counter(
+            (min(places), min(len(places), most)) for places in groups.values()
+        )
+        cells = np.array([cell for cell, _ in seen], np.int64)
+        sizes = np.array([size for _, size in seen], np.int64)
+        return cells, sizes, np.array(list(seen.values()), np.int64)
+
     def derive_units(self, plan: FeaturePlan) -> Listed:
         unit, codecs = self._schema.unit.id, plan.cells.codecs
         assert unit is not None

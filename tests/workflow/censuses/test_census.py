@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import understudy as us
+from understudy.accounting.cost import Accounting
+from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger
 from understudy.errors import InvalidBudget, Refused, SchemaError
 from understudy.workflow.censuses.census_check import read_census_budget
@@ -229,3 +231,29 @@ def test_a_plan_costs_nothing_and_keeps_its_word(census_files):
             np.sqrt(np.mean(stated**2)), rel=1e-6
         )
     assert sum(error.share for error in errors) == 1
+
+
+def test_the_rounded_gaussian_is_accounted_in_gdp(census_files):
+    """A little less noise for the same ε and δ: the conversion of μ is exact."""
+    people, schema = census_files
+    release = us.census(people, schema, epsilon=1, accounting="gdp")
+    assert release.guarantee.accounting is Accounting.GDP
+    assert {m.law for m in release.measurements} == {Law.ROUNDED_GAUSSIAN}
+    spent = sum(step.cost.amount for step in release.statement.steps)
+    assert spent <= release.guarantee.amount
+    assert release.counts("county").sum() == 600
+    errors = us.plan_census(schema, epsilon=1, accounting="gdp")
+    for error, measured in zip(errors, release.measurements, strict=True):
+        assert error.noise_sd == pytest.approx(measured.variance**0.5, rel=1e-6)
+    zcdp = us.plan_census(schema, epsilon=1)
+    for narrow, wide in zip(errors, zcdp, strict=True):
+        assert 0.94 < narrow.noise_sd / wide.noise_sd < 0.97  # docs/census.md
+
+
+@pytest.mark.parametrize(
+    "budget", [{"rho": 1, "accounting": "gdp"}, {"epsilon": 1, "accounting": "pure"}]
+)
+def test_an_accounting_that_does_not_fit_is_refused(census_files, budget):
+    people, schema = census_files
+    with pytest.raises(InvalidBudget, match="gdp with an epsilon"):
+        us.census(people, schema, **budget)

@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     help="Neighbouring tables; invariant counts need replace.",
 )
 @click.option(
+    "--accounting",
+    type=click.Choice(["zcdp", "gdp"]),
+    default="zcdp",
+    show_default=True,
+    help="Discrete Gaussian noise by ρ, or rounded Gaussian noise by μ (with --epsilon).",
+)
+@click.option(
     "--method",
     type=click.Choice(["gls", "topdown"]),
     default="gls",
@@ -97,6 +104,7 @@ def census(
     epsilon: str | None,
     delta: str | None,
     neighbours: str,
+    accounting: str,
     method: str,
     only_plan: bool,
     ledger: Path | None,
@@ -114,7 +122,8 @@ def census(
     """
     if only_plan:
         budget = {"rho": rho, "epsilon": epsilon, "delta": delta}
-        _print_plan(schema, {**budget, "neighbours": neighbours}, as_json=as_json)
+        terms = {"neighbours": neighbours, "accounting": accounting}
+        _print_plan(schema, {**budget, **terms}, as_json=as_json)
         return
     check_table_input(file)
     if output is None or output.exists():
@@ -146,6 +155,7 @@ def census(
             epsilon=epsilon,
             delta=delta,
             neighbours=neighbours,
+            accounting=accounting,
             method=method,
             ledger=ledger,
             resume=resume,

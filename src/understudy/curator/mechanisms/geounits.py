@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Cost
+from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.curator.mechanisms.marginals import MAX_ANSWER_CELLS
@@ -78,18 +78,17 @@ class UnitHistogram:
         self, level: UnitLevel, clique: Clique, *, amount: Fraction
     ) -> UnitCounts:
         """The noisy marginal of every unit of a level, for at most `amount`."""
-        shape = (level.units, *self.schema.sizes(clique))
+        shape = (level.units, *self.find_sizes(clique))
         if math.prod(shape) > MAX_ANSWER_CELLS:
             raise Refused(
                 f"census: {level.name} has {math.prod(shape):,} cells in one query, more"
                 f" than {MAX_ANSWER_CELLS:,}. It was not asked"
             )
-        # A row lies in one unit of a level, so that all units together cost as one.
-        sensitivity = self.context.unit_vector()
+        sensitivity = self.find_sensitivity()
         scale = self.context.scale(amount, sensitivity)
         cost = price(self.context.law, scale, sensitivity, self.context.accounting)
         request = {
-            "mechanism": f"{level.name}: {' × '.join(clique) or 'total'}",
+            "mechanism": f"{level.name}: {self._spell_clique(clique)}",
             "law": self.context.law,
             "scale": scale,
             **self._describe_level(level, clique),
@@ -115,6 +114,19 @@ class UnitHistogram:
         # Only the pattern was declared public, never how many persons a cell has.
         return np.minimum(exact, 1) if only_zeros else exact
 
+    def find_sizes(self, clique: Clique) -> tuple[int, ...]:
+        """The shape of a marginal."""
+        return self.schema.sizes(clique)
+
+    def find_sensitivity(self) -> Sensitivity:
+        """How far one privacy unit moves a level. A row lies in one unit of a level, so
+        that all units together cost as one.
+        """
+        return self.context.unit_vector()
+
+    def _spell_clique(self, clique: Clique) -> str:
+        return " × ".join(clique) or "total"
+
     def _describe_level(self, level: UnitLevel, clique: Clique) -> dict[str, Any]:
         """What an answer depends on besides rows and noise."""
         return {
@@ -127,7 +139,7 @@ class UnitHistogram:
 
     def _count_level(self, level: UnitLevel, clique: Clique) -> NDArray[np.int64]:
         leaf, codes, counts = self._count_leaves()
-        sizes = self.schema.sizes(clique)
+        sizes = self.find_sizes(clique)
         table = np.zeros((level.units, *sizes), np.int64)
         places = [codes[:, self.columns.index(name)] for name in clique]
         np.add.at(table, (level.unit_of_leaf[leaf], *places), counts)
@@ -144,16 +156,22 @@ class UnitHistogram:
             (*self.geography, *self.columns)
         )
         depth = len(self.geography)
+        leaf, inside = self._find_leaves(codes[:, :depth])
+        zeros = self.schema.zeros(self.columns)
+        if zeros is not None:
+            inside &= ~zeros[tuple(codes[:, depth:].T)]
+        return leaf[inside], codes[inside, depth:], counts[inside]
+
+    def _find_leaves(
+        self, codes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The lowest unit of each place, and whether there is one."""
         sizes = self.schema.sizes(self.geography)
         numbers = np.ravel_multi_index(tuple(self.leaf_codes.T), sizes)
         order = np.argsort(numbers)
-        key = np.ravel_multi_index(tuple(codes[:, :depth].T), sizes)
+        key = np.ravel_multi_index(tuple(codes.T), sizes)
         # Kept inside the array, so that unknown places compare as different, not as an
         # error.
         place = np.minimum(np.searchsorted(numbers[order], key), len(order) - 1)
         # Rows of places that are not in the hierarchy are nobody's.
-        inside = numbers[order][place] == key
-        zeros = self.schema.zeros(self.columns)
-        if zeros is not None:
-            inside &= ~zeros[tuple(codes[:, depth:].T)]
-        return order[place][inside], codes[inside, depth:], counts[inside]
+        return order[place], numbers[order][place] == key

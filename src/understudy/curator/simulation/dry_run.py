@@ -124,6 +124,13 @@ class DryRunTable:
         """No unit has rows."""
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
+    def group_sizes(
+        self, key: str, clique: Clique, most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """No group has rows."""
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, nothing
+
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Every column is taken for a list of labels."""
         ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)

@@ -102,8 +102,18 @@ def write_rows(
     if suffix == ".parquet":
         _refuse_case_twins(schema, path)
     chunks = decode_chunks(schema, codes, rng, pins, densities)
+    write_chunks(chunks, path, guard_formulas=guard_formulas)
+
+
+def write_chunks(
+    chunks: Iterator[dict[str, ColumnCells]],
+    path: str | os.PathLike[str],
+    *,
+    guard_formulas: bool = True,
+) -> None:
+    """Write chunks of cells as a CSV or Parquet file, by what its name ends in."""
     with write_file_atomically(path, private=False) as draft, _report_failure(path):
-        if suffix == ".csv":
+        if Path(path).suffix.lower() == ".csv":
             _write_csv(chunks, draft, guard_formula if guard_formulas else str)
         else:
             _write_parquet(chunks, draft)

@@ -24,15 +24,13 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
+from understudy.censuses.household_estimate import mark_kinds
 from understudy.censuses.invariants import describe_invariants
-from understudy.censuses.release import (
-    CensusRelease,
-    ExactCounts,
-    LevelMeasurement,
-    estimate_census,
-)
+from understudy.censuses.level_measurement import LevelMeasurement
+from understudy.censuses.release import CensusRelease, ExactCounts, estimate_census
 from understudy.curator import MechanismContext, Payments
-from understudy.curator.mechanisms.geounits import UnitHistogram
+from understudy.curator.mechanisms.geounits import UnitCounts, UnitHistogram
+from understudy.curator.mechanisms.households import HouseholdHistogram
 from understudy.releases import BudgetStatement, BudgetStep, Guarantee
 from understudy.schema import Schema
 from understudy.schema.disclosed import describe_declared
@@ -58,6 +56,7 @@ def census(
     epsilon: Number | None = None,
     delta: Number | None = None,
     neighbours: Neighbours | str = Neighbours.REPLACE,
+    accounting: Accounting | str = Accounting.ZCDP,
     method: str = "gls",
     ledger: str | Path | None = None,
     resume: str | None = None,
@@ -70,7 +69,9 @@ def census(
     `design` says what the part `census` of a schema file says: the hierarchy, the
     measurement plan and the invariants; without it, it is read from the schema file.
     The budget is a `rho` of zero-concentrated differential privacy or an `epsilon`, at
-    this `delta`; all of it is charged to the ledger before noise is drawn. `method` is
+    this `delta`; all of it is charged to the ledger before noise is drawn. An `epsilon`
+    can be accounted in Gaussian differential privacy (`accounting="gdp"`), whose noise
+    is the rounded Gaussian and a little narrower. `method` is
     `gls`, which estimates from all levels at once, or `topdown`, which estimates each
     unit from its own answers. `resume` takes up a run that was cut off; `workers` fit
     parents side by side.
@@ -107,6 +108,7 @@ def census(
         delta=delta,
         neighbours=neighbours,
         method=method,
+        accounting=accounting,
     )
     name = resume or run.run_id or secrets.token_hex(8)
     path = Path(ledger) if ledger is not None else checked.source.ledger_path
@@ -127,6 +129,7 @@ def census(
         checked.design,
         measured.measurements,
         measured.exact,
+        households=measured.households,
         method=method,
         workers=workers,
     )
@@ -139,6 +142,7 @@ def census(
         exact=measured.exact,
         estimate=estimate,
         method=method,
+        household_measurements=measured.households,
     )
 
 
@@ -147,6 +151,7 @@ class _MeasuredCensus:
     """What left the curator, and what it cost."""
 
     measurements: tuple[LevelMeasurement, ...]
+    households: tuple[LevelMeasurement, ...]
     exact: ExactCounts
     statement: BudgetStatement
 
@@ -183,16 +188,17 @@ def _measure_census(
             checked.source,
             budget=checked.budget,
             is_delta_given=delta is not None,
-            accounting=Accounting.ZCDP,
+            accounting=checked.accounting,
         )
     # Resumed too: it may be resumed with other invariants.
     _note_invariants(account, checked)
     with account_for_failure(account.path, name):
         histogram = _open_histogram(checked, table, run)
         measurements = _measure_levels(checked, histogram, progress)
+        linked = _measure_households(checked, histogram.context)
         run.finish()
         statement = _make_statement(checked, histogram, account, run)
-    return _MeasuredCensus(measurements, exact, statement)
+    return _MeasuredCensus(measurements, linked, exact, statement)
 
 
 def _open_histogram(
@@ -207,7 +213,7 @@ def _open_histogram(
         table=table,
         payments=payments,
         neighbours=checked.neighbours,
-        accounting=Accounting.ZCDP,
+        accounting=checked.accounting,
         epsilon=checked.budget.epsilon,
         max_rows=design.schema.unit.max_rows,
     )
@@ -229,12 +235,41 @@ def _measure_levels(
     measured = []
     for done, (level, query, share) in enumerate(steps):
         progress("measuring", done / len(steps))
-        amount = share * checked.filter.total
+        amount = share * checked.design.person_share * checked.filter.total
         answer = histogram.measure_units(levels[level], query, amount=amount)
-        measured.append(
-            LevelMeasurement(level, query, answer.values, float(answer.scale))
-        )
+        measured.append(_keep_answer(answer, histogram.context))
     progress("measuring", 1.0)
+    return tuple(measured)
+
+
+def _keep_answer(answer: UnitCounts, context: MechanismContext) -> LevelMeasurement:
+    return LevelMeasurement(
+        answer.level, answer.clique, answer.values, float(answer.scale), context.law
+    )
+
+
+def _measure_households(
+    checked: CheckedCensus, context: MechanismContext
+) -> tuple[LevelMeasurement, ...]:
+    """Every query about households, where the design declares them."""
+    design, households = checked.design, checked.design.households
+    if households is None:
+        return ()
+    histogram = HouseholdHistogram(
+        context,
+        design.schema,
+        design.hierarchy.columns,
+        households.table_columns,
+        design.hierarchy.code_leaves(design.schema),
+        key=households.key,
+        max_persons=households.max_persons,
+        kinds=mark_kinds(design, households),
+    )
+    measured = []
+    for level, query, share in households.plan.steps():
+        amount = share * households.share * checked.filter.total
+        answer = histogram.measure_units(checked.levels[level], query, amount=amount)
+        measured.append(_keep_answer(answer, context))
     return tuple(measured)
 
 
@@ -251,16 +286,19 @@ def _make_guarantee(checked: CheckedCensus) -> Guarantee:
     if checked.neighbours is Neighbours.REPLACE and schema.unit.id is None:
         facts = ("the number of rows", *facts)
     units = checked.design.hierarchy.unit_count
+    public = [*describe_declared(schema), f"the hierarchy of {units:,} units"]
+    if checked.design.households is not None:
+        public.append(str(checked.design.households))
     return Guarantee(
         epsilon=checked.budget.epsilon,
         delta=checked.budget.delta,
-        accounting=Accounting.ZCDP,
+        accounting=checked.accounting,
         amount=checked.filter.total,
         neighbours=checked.neighbours,
         unit=schema.unit.noun,
         max_rows=schema.unit.max_rows,
         invariants=facts,
-        public=(*describe_declared(schema), f"the hierarchy of {units:,} units"),
+        public=tuple(public),
     )
 
 

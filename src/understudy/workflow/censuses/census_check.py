@@ -58,6 +58,11 @@ class CheckedCensus:
     neighbours: Neighbours
 
     @property
+    def accounting(self) -> Accounting:
+        """What the run adds up: ρ or μ²."""
+        return self.filter.accounting
+
+    @property
     def levels(self) -> dict[str, UnitLevel]:
         """The levels as the curator counts them."""
         hierarchy = self.design.hierarchy
@@ -69,7 +74,7 @@ class CheckedCensus:
     @property
     def context_digest(self) -> str:
         """A digest of what every answer depends on: a run is resumed under it alone."""
-        facts = ["census", schema_to_dict(self.design.schema)]
+        facts: list[object] = ["census", schema_to_dict(self.design.schema)]
         text = json.dumps(facts, sort_keys=True, default=str)
         return sha256(text.encode()).hexdigest()
 
@@ -84,6 +89,7 @@ def check_census(
     delta: Number | None,
     neighbours: Neighbours | str,
     method: str,
+    accounting: Accounting | str = Accounting.ZCDP,
 ) -> CheckedCensus:
     """Every refusal that needs no row."""
     if method not in ESTIMATE_METHODS:
@@ -91,7 +97,7 @@ def check_census(
             f"census: the method is {' or '.join(ESTIMATE_METHODS)}. Nothing was spent"
         )
     relation = member_of(Neighbours, neighbours, "neighbour relation")
-    budget, privacy_filter = read_census_budget(rho, epsilon, delta)
+    budget, privacy_filter = read_census_budget(rho, epsilon, delta, accounting)
     given = read_design(schema, plain)
     source = open_source(data)
     described = without_notes(schema_for(source, given.schema))
@@ -99,6 +105,8 @@ def check_census(
     check_design(design, privacy_filter, relation)
     # The id is not released, and still read: it bounds a person's rows.
     unit_columns = [] if described.unit.id is None else [described.unit.id]
+    if design.households is not None:
+        unit_columns.append(design.households.key)
     source.check([*described, *unit_columns])
     return CheckedCensus(
         design=design,
@@ -122,16 +130,24 @@ def check_design(design: CensusDesign, filter: Filter, neighbours: Neighbours) -
 
 
 def read_census_budget(
-    rho: Number | None, epsilon: Number | None, delta: Number | None
+    rho: Number | None,
+    epsilon: Number | None,
+    delta: Number | None,
+    accounting: Accounting | str = Accounting.ZCDP,
 ) -> tuple[Budget, Filter]:
-    """The budget from a ρ or an ε, and the filter of a zCDP run on it."""
+    """The budget from a ρ or an ε, and the filter of a run on it."""
+    chosen = member_of(Accounting, accounting, "accounting")
+    if chosen is Accounting.PURE or (rho is not None and chosen is Accounting.GDP):
+        raise InvalidBudget(
+            "census: the accounting is zcdp, or gdp with an epsilon. Nothing was spent"
+        )
     if (rho is None) == (epsilon is None):
         raise InvalidBudget(
             "census: give either a rho or an epsilon. Nothing was spent"
         )
     if rho is None:
         budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
-        return budget, Filter.of(budget, accounting=Accounting.ZCDP)
+        return budget, Filter.of(budget, accounting=chosen)
     try:
         amount = to_exact_fraction(rho)
         exact_delta = DEFAULT_DELTA if delta is None else to_exact_fraction(delta)
@@ -182,9 +198,15 @@ def read_exact_counts(checked: CheckedCensus, histogram: UnitHistogram) -> Exact
 
 
 def _refuse_large_answers(design: CensusDesign) -> None:
-    for level, query, _ in design.plan.steps():
+    asked = [(level, design.schema.sizes(q)) for level, q, _ in design.plan.steps()]
+    if design.households is not None:
+        asked += [
+            (level, design.households.find_sizes(q, design.schema))
+            for level, q, _ in design.households.plan.steps()
+        ]
+    for level, sizes in asked:
         units = design.hierarchy.count_units(design.hierarchy.levels.index(level))
-        cells = units * np.prod(design.schema.sizes(query), dtype=float)
+        cells = units * np.prod(sizes, dtype=float)
         if cells > MAX_ANSWER_CELLS:
             raise Refused(
                 f"census: {level} has {cells:.3g} cells in one query, more than"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.accounting.budget import Number
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.censuses.expected_error import ExpectedError, expect_errors
 from understudy.schema import Schema
@@ -28,6 +29,7 @@ def plan_census(
     epsilon: Number | None = None,
     delta: Number | None = None,
     neighbours: Neighbours | str = Neighbours.REPLACE,
+    accounting: Accounting | str = Accounting.ZCDP,
 ) -> tuple[ExpectedError, ...]:
     """The expected error of every level and query of a census: free, from the design
     alone.
@@ -42,7 +44,9 @@ def plan_census(
     [('nation', 'total', 2.0), ('nation', 'detail', 2.0)]
     """
     relation = member_of(Neighbours, neighbours, "neighbour relation")
-    _, privacy_filter = read_census_budget(rho, epsilon, delta)
+    _, privacy_filter = read_census_budget(rho, epsilon, delta, accounting)
     read = read_design(schema, design)
     check_design(read, privacy_filter, relation)
-    return expect_errors(read, privacy_filter.total, relation)
+    return expect_errors(
+        read, privacy_filter.total, relation, privacy_filter.accounting
+    )
