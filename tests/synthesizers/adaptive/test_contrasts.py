@@ -123,6 +123,12 @@ def test_the_default_asks_for_them(neighbours, asked, open_curator):
         assert centred in (contrasts, residual)
 
 
+RUNS_UNTIL_ASKED_AGAIN = 20
+"""At this ε noise passes for a pair in about one run of eight, and the pair takes what is
+left; 20 such runs in a row have a chance of 1e-18.
+"""
+
+
 def test_columns_are_asked_as_differences_once_their_total_is_known(open_curator):
     """Columns with nothing in common: what is left goes to them again."""
     draw = np.random.default_rng(1)
@@ -132,18 +138,23 @@ def test_columns_are_asked_as_differences_once_their_total_is_known(open_curator
         "visits": draw.integers(0, 5, 2000).tolist(),
         "age": draw.integers(0, 10, 2000).tolist(),
     }
-    curator = open_curator(
-        SCHEMA,
-        rows,
-        epsilon=Fraction(1, 10),
-        delta=Fraction(1, 10**6),
-        neighbours=Neighbours.ADD_REMOVE,
-    )
-    looks: dict[str, list[bool]] = {name: [] for name in SCHEMA}
-    for m in Adaptive().measure(curator, Workload.of_order(SCHEMA), ignore_progress):
-        if len(m.clique) == 1:
-            looks[m.clique[0]].append(isinstance(m.maps[0], Centring))
-    for name, (first, *again) in looks.items():
-        assert not first
-        assert again
-        assert all(centred == (name in ("smoker", "cough")) for centred in again)
+    for _ in range(RUNS_UNTIL_ASKED_AGAIN):
+        curator = open_curator(
+            SCHEMA,
+            rows,
+            epsilon=Fraction(1, 10),
+            delta=Fraction(1, 10**6),
+            neighbours=Neighbours.ADD_REMOVE,
+        )
+        looks: dict[str, list[bool]] = {name: [] for name in SCHEMA}
+        for m in Adaptive().measure(
+            curator, Workload.of_order(SCHEMA), ignore_progress
+        ):
+            if len(m.clique) == 1:
+                looks[m.clique[0]].append(isinstance(m.maps[0], Centring))
+        for name, (first, *again) in looks.items():
+            assert not first
+            assert all(centred == (name in ("smoker", "cough")) for centred in again)
+        if all(len(asked) > 1 for asked in looks.values()):
+            return
+    pytest.fail("no run asked every column again")
