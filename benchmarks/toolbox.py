@@ -1,6 +1,6 @@
 """The toolbox beside theory and diffprivlib, on made-up rows.
 
-    python benchmarks/toolbox.py regression|clusters|itemsets [--peer PYTHON]
+    python benchmarks/toolbox.py regression|clusters|itemsets|medians|graphs [--peer PYTHON]
 
 PYTHON is one that has diffprivlib. Noise is drawn from the operating system, so figures
 differ from run to run within the standard errors of their number of runs.
@@ -21,19 +21,30 @@ import polars as pl
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting, Cost
+from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.select_itemsets import ItemsetChoice
+from understudy.curator.mechanisms.smooth_median import (
+    MedianColumn,
+    SmoothMedian,
+    enclose_smooth_scale,
+)
 from understudy.curator.questions import QuestionCurator
+from understudy.noise import draw_noise
+from understudy.noise.rounded_cauchy import draw_rounded_cauchy
+from understudy.queries.builders import median as ask_median
 from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.offers import amount_for_epsilon, offer_answer
-from understudy.queries.plan import QueryPlan
+from understudy.queries.plan import QueryPlan, plan_query
 from understudy.queries.precision import pool_values
 from understudy.schema import Schema
 from understudy.tables import Table, open_table
 from understudy.toolbox.clusters import fit_weighted_points
+from understudy.toolbox.graphs import SimpleGraph, bound_triangles
 from understudy.toolbox.itemsets import plan_itemsets
 from understudy.toolbox.moments import plan_moments
 from understudy.toolbox.regression import fit_moments
+from understudy.toolbox.smooth_sensitivity import bound_smoothly
 from understudy.workflow.toolbox.cluster import cluster
 
 DELTA = Fraction(1, 10**9)
@@ -298,10 +309,82 @@ def make_baskets(rows: int, names: list[str], rng: np.random.Generator) -> pl.Da
     return pl.DataFrame(has_item, schema=names)
 
 
+def compare_medians(peer: str | None, runs: int) -> None:
+    rng = np.random.default_rng(1)
+    pay = np.rint(np.exp(rng.normal(np.log(40_000), 0.7, 20_000))).astype(int)
+    frame = pl.DataFrame({"pay": pay})
+    true = float(np.sort(pay)[(len(pay) + 1) // 2 - 1])
+    print("| declared maximum | ε | us.median | smooth sensitivity | diffprivlib |")
+    print("|---|---|---|---|---|")
+    for high in (10**6, 10**9):
+        text = f"columns:\n  pay: {{type: integer, min: 0, max: {high}, nullable: false}}\n"
+        schema = Schema.parse(text)
+        table = Table(open_table(frame), schema)
+        for epsilon in (Fraction(1, 10), Fraction(1)):
+            column = MedianColumn(name="pay", low=0, high=high, changes=1, described="")
+            smooth = SmoothMedian(
+                column=column, epsilon=epsilon, accounting=Accounting.PURE
+            )
+            plan = plan_query(ask_median("pay"), schema)
+            found = {
+                "search": [
+                    measure_plan(plan, frame, schema, epsilon, True)[0][0][0][0]
+                    for _ in range(runs)
+                ],
+                "smooth": [json.loads(smooth.draw(table)) for _ in range(runs)],
+            }
+            if peer is not None:
+                job = {
+                    "task": "medians",
+                    "x": pay.tolist(),
+                    "bounds": [0, high],
+                    "epsilon": float(epsilon),
+                    "runs": runs,
+                }
+                found["peer"] = ask_peer(peer, job)
+            errors = [
+                f"{np.median(np.abs(np.array(own) - true)):,.0f}"
+                for own in found.values()
+            ]
+            print(
+                f"| {high:,} | {float(epsilon):g} | {' | '.join(errors)} |", flush=True
+            )
+
+
+def compare_graphs(peer: str | None, runs: int) -> None:
+    """Edges and triangles of a graph with many triangles, by relative error."""
+    del peer
+    rng = np.random.default_rng(1)
+    places = rng.random((1_000, 2))
+    near = ((places[:, None] - places[None]) ** 2).sum(axis=2) < 0.0033
+    graph = SimpleGraph.of(np.argwhere(near), 1_000)
+    largest = int(graph.degrees()[-1])
+    print(f"{graph.size} edges, degrees up to {largest}")
+    print(
+        "| ε | edges, for an edge | edges, for a node, D = 30 | triangles, for an edge |"
+    )
+    print("|---|---|---|---|")
+    true = graph.count_triangles()
+    local = bound_triangles(graph)
+    for epsilon in (Fraction(1, 10), Fraction(1)):
+        law, beta = Law.DISCRETE_LAPLACE, epsilon / 2
+        flow = graph.bounded_flow(30)
+        plain = draw_noise(law, 1 / epsilon, (runs,)) / graph.size
+        noisy = flow + draw_noise(law, 60 / epsilon, (runs,))
+        bound = bound_smoothly(local, beta=beta, largest=998)
+        scale = enclose_smooth_scale(bound, epsilon)
+        triangles = [draw_rounded_cauchy(true, scale) / true - 1 for _ in range(runs)]
+        errors = [plain, noisy / (2 * graph.size) - 1, np.array(triangles)]
+        cells = [f"{np.median(np.abs(each)):.2%}" for each in errors]
+        print(f"| {float(epsilon):g} | {' | '.join(cells)} |", flush=True)
+
+
 TASKS: dict[str, tuple[Callable[[str | None, int], None], int]] = {
     "regression": (compare_regression, 200),
     "clusters": (compare_clusters, 20),
     "itemsets": (compare_itemsets, 20),
+    "medians": (compare_medians, 100),
+    "graphs": (compare_graphs, 200),
 }
 
 

@@ -25,7 +25,7 @@ NAMES = {
     "ask", "price", "try_question", "session", "connect", "Query", "PublicTable", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",
     # algorithms as questions
-    "regress", "cluster", "find_itemsets",
+    "regress", "cluster", "find_itemsets", "smooth_median", "propose_median", "measure_graph",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid

@@ -94,6 +94,9 @@ if TYPE_CHECKING:
     from understudy.workflow.synthesize import synthesize as synthesize
     from understudy.workflow.toolbox.cluster import cluster as cluster
     from understudy.workflow.toolbox.find_itemsets import find_itemsets as find_itemsets
+    from understudy.workflow.toolbox.graphs import measure_graph as measure_graph
+    from understudy.workflow.toolbox.medians import propose_median as propose_median
+    from understudy.workflow.toolbox.medians import smooth_median as smooth_median
     from understudy.workflow.toolbox.regress import regress as regress
 
 __version__ = PACKAGE_VERSION
@@ -166,6 +169,8 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.masking.tune_mask": ("tune_mask",),
     "understudy.workflow.toolbox.cluster": ("cluster",),
     "understudy.workflow.toolbox.find_itemsets": ("find_itemsets",),
+    "understudy.workflow.toolbox.graphs": ("measure_graph",),
+    "understudy.workflow.toolbox.medians": ("propose_median", "smooth_median"),
     "understudy.workflow.toolbox.regress": ("regress",),
 }
 _PUBLIC_MODULES = frozenset({"errors", "local", "synthesizers"})
@@ -231,10 +236,12 @@ __all__ = [
     "local",
     "mask",
     "mean",
+    "measure_graph",
     "median",
     "plan",
     "plan_census",
     "price",
+    "propose_median",
     "quantile",
     "reconcile",
     "regress",
@@ -243,6 +250,7 @@ __all__ = [
     "session",
     "share",
     "sign_off",
+    "smooth_median",
     "stddev",
     "synthesize",
     "synthesizers",

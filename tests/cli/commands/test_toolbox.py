@@ -44,3 +44,33 @@ def test_itemsets_are_free_when_asked_again(
     refused = shell("toolbox", "itemsets", people, "age", *words)
     assert refused.code == 1
     assert "items are labels" in refused.err
+
+
+def test_a_median_is_shown_without_its_noise(
+    shell: Shell, people: Path, schema: Path
+) -> None:
+    words = ("--schema", schema, "--epsilon", 1, "--budget", 3, "--private-keys")
+    done = shell("toolbox", "median", people, "age", *words)
+    assert done.code == 0, done.err
+    assert "secret" in done.out
+    tested = shell("toolbox", "median", people, "age", "--propose", 30, *words)
+    assert tested.code == 0, tested.err
+    assert "median of age" in tested.out or "did not pass" in tested.out
+
+
+def test_the_edges_of_a_graph_are_counted(shell: Shell, tmp_path: Path) -> None:
+    edges, schema = tmp_path / "edges.csv", tmp_path / "edges.yaml"
+    edges.write_text("a,b\n" + "\n".join(f"{i},{i + 1}" for i in range(50)))
+    schema.write_text(
+        "columns:\n"
+        "  a: {type: integer, min: 0, max: 50}\n"
+        "  b: {type: integer, min: 0, max: 50}\n"
+    )
+    words = ("--source", "a", "--target", "b", "--schema", schema, "--epsilon", 1)
+    done = shell("toolbox", "graph", edges, "edges", *words, "--budget", 3)
+    assert done.code == 0, done.err
+    assert "Private for one edge" in done.out
+    facts = shell("toolbox", "graph", edges, "degrees", *words, "--json").json
+    assert len(facts["values"]) == 51
+    refused = shell("toolbox", "graph", edges, "stars", *words)
+    assert refused.code == 1

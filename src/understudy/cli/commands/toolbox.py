@@ -54,6 +54,7 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
         accounting: str | None,
         analyst: str,
         neighbours: str,
+        private_keys: bool = False,
         **keywords: Any,
     ) -> Any:
         # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
@@ -68,6 +69,7 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
             accounting=accounting,
             analyst=analyst,
             neighbours=neighbours,
+            private_keys=private_keys,
         ) as opened:
             return command(session=opened, **keywords)
 
@@ -193,6 +195,79 @@ def itemsets(
         epsilon=epsilon,
         most_items=most_items,
         least_items=least_items,
+        purpose=purpose,
+    )
+    _show(found.to_dict(), found.lines(), found.cost, as_json)
+
+
+@toolbox.command(short_help="A median with noise that fits the rows.")
+@click.argument("file", type=options.TABLE_TYPE)
+@click.argument("column")
+@asking_options
+@options.private_keys
+@click.option(
+    "--propose",
+    type=float,
+    metavar="B",
+    help=(
+        "Release it only if one row moves it by at most B, by propose-test-release; the"
+        " run must have been opened with --private-keys. Default: smooth sensitivity."
+    ),
+)
+def median(
+    session: Session,
+    column: str,
+    epsilon: str,
+    propose: float | None,
+    purpose: str,
+    as_json: bool,
+) -> None:
+    """The median of COLUMN, with noise by how far one row moves it near these rows."""
+    from understudy.workflow.toolbox.medians import propose_median, smooth_median
+
+    if propose is None:
+        found = smooth_median(session, column, epsilon=epsilon, purpose=purpose)
+    else:
+        found = propose_median(
+            session, column, sensitivity=propose, epsilon=epsilon, purpose=purpose
+        )
+    _show(found.to_dict(), found.lines(), found.cost, as_json)
+
+
+@toolbox.command(short_help="Edges, degrees or triangles of a graph.")
+@click.argument("file", type=options.TABLE_TYPE)
+@click.argument("statistic")
+@click.option("--source", required=True, metavar="COLUMN", help="One end of an edge.")
+@click.option("--target", required=True, metavar="COLUMN", help="The other end.")
+@asking_options
+@click.option(
+    "--max-degree",
+    type=int,
+    metavar="D",
+    help="Make the number of edges private for nodes; edges of a node beyond D do not count.",
+)
+def graph(
+    session: Session,
+    statistic: str,
+    source: str,
+    target: str,
+    epsilon: str,
+    max_degree: int | None,
+    purpose: str,
+    as_json: bool,
+) -> None:
+    """STATISTIC (edges, degrees or triangles) of the graph whose edges are the rows of
+    FILE.
+    """
+    from understudy.workflow.toolbox.graphs import measure_graph
+
+    found = measure_graph(
+        session,
+        statistic,
+        source=source,
+        target=target,
+        epsilon=epsilon,
+        max_degree=max_degree,
         purpose=purpose,
     )
     _show(found.to_dict(), found.lines(), found.cost, as_json)

@@ -88,6 +88,11 @@ class Session:
         return self._ledger.neighbours
 
     @property
+    def threshold_delta(self) -> Fraction:
+        """The δ that the run keeps for thresholds and tests."""
+        return self._run.filter.delta
+
+    @property
     def budget(self) -> Budget:
         """The budget of the run that questions are charged to."""
         return self._run.budget

@@ -1,0 +1,267 @@
+"""Statistics of graphs: what moves how far, on all graphs of four or five nodes; laws,
+audits, and the whole way from a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from math import atan, pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kit.curator.listed import Listed
+from kit.plans import halve_noise
+from kit.privacy.audit import pure
+from understudy.accounting.cost import Accounting
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator.mechanisms.graph_statistics import (
+    GraphColumns,
+    GraphStatistic,
+    NoisyGraphCounts,
+    NoisyTriangles,
+)
+from understudy.errors import Refused
+from understudy.schema import Schema
+from understudy.toolbox.graphs import SimpleGraph, bound_triangles
+from understudy.toolbox.smooth_sensitivity import SmoothBound
+from understudy.workflow.asking.questions import session
+from understudy.workflow.toolbox.graphs import measure_graph
+
+SCHEMA = Schema.parse(
+    """
+columns:
+  a: {type: integer, min: 0, max: 4, bins: [0, 1, 2, 3, 4]}
+  b: {type: integer, min: 0, max: 4, bins: [0, 1, 2, 3, 4]}
+"""
+)
+Edges = frozenset[tuple[int, int]]
+PAIRS = list(combinations(range(4), 2))
+GRAPHS = [
+    frozenset(pair for place, pair in enumerate(PAIRS) if number >> place & 1)
+    for number in range(2 ** len(PAIRS))
+]
+
+
+def make_graph(edges: Edges, nodes: int = 4) -> SimpleGraph:
+    return SimpleGraph.of(np.array(sorted(edges), np.int64).reshape(-1, 2), nodes)
+
+
+def one_edge_away(edges: Edges) -> Iterator[Edges]:
+    for pair in PAIRS:
+        yield edges ^ {pair}
+
+
+def make_columns(relation: Neighbours = Neighbours.ADD_REMOVE) -> GraphColumns:
+    return GraphColumns(
+        names=("a", "b"),
+        schema=SCHEMA,
+        nodes=5,
+        changes=1 if relation is Neighbours.ADD_REMOVE else 2,
+        most_added=1,
+        described="",
+    )
+
+
+def make_counts(statistic: GraphStatistic, **keywords: int) -> NoisyGraphCounts:
+    return NoisyGraphCounts(
+        columns=make_columns(),
+        statistic=statistic,
+        amount=Fraction(1),
+        accounting=Accounting.PURE,
+        **keywords,
+    )
+
+
+def test_triangles_move_as_far_as_their_bound_within_every_distance() -> None:
+    triangles = {g: make_graph(g).count_triangles() for g in GRAPHS}
+    local = {
+        g: max(abs(triangles[g] - triangles[h]) for h in one_edge_away(g))
+        for g in GRAPHS
+    }
+    for edges in GRAPHS:
+        bound = bound_triangles(make_graph(edges))
+        reached = {edges}
+        for distance in range(4):
+            # Equal: nothing is paid for that cannot happen.
+            assert bound(distance) == max(local[g] for g in reached)
+            reached |= {h for g in reached for h in one_edge_away(g)}
+
+
+def test_triangles_are_those_of_all_triples() -> None:
+    for edges in GRAPHS:
+        triples = [
+            set(combinations(three, 2)) <= edges for three in combinations(range(4), 3)
+        ]
+        assert make_graph(edges).count_triangles() == sum(triples)
+
+
+def test_no_number_of_triangles_is_likelier_than_the_charge_allows() -> None:
+    triangles = NoisyTriangles(
+        columns=make_columns(), epsilon=Fraction(1), accounting=Accounting.PURE
+    )
+    laws = {}
+    for edges in GRAPHS:
+        graph = make_graph(edges)
+        scale = 2 * triangles.bound(graph).value
+        cuts = [
+            atan((y + 0.5 - graph.count_triangles()) / scale) / pi + 0.5
+            for y in range(4)
+        ]
+        laws[edges] = np.diff([0.0, *cuts, 1.0])
+    losses = [
+        float(np.abs(np.log(laws[g] / laws[h])).max())
+        for g in GRAPHS
+        for h in one_edge_away(g)
+    ]
+    assert max(losses) <= 1 + 1e-9
+    assert max(losses) > 0.3
+
+
+def test_degrees_and_edges_move_as_far_as_was_paid_for() -> None:
+    degrees = make_counts(GraphStatistic.DEGREES)
+    edges = make_counts(GraphStatistic.EDGES)
+    furthest = np.zeros(3)
+    for one in GRAPHS:
+        for other in one_edge_away(one):
+            graphs = make_graph(one), make_graph(other)
+            here, there = (np.array(degrees.count(graph)) for graph in graphs)
+            count = abs(graphs[0].size - graphs[1].size)
+            moved = np.abs(here - there).sum(), ((here - there) ** 2).sum(), count
+            furthest = np.maximum(furthest, moved)
+    stated = degrees.sensitivity
+    assert furthest.tolist() == [stated.l1, stated.l2_squared, edges.sensitivity.l1]
+
+
+@pytest.mark.parametrize("most_edges", [1, 2, 3])
+def test_a_node_moves_the_bounded_flow_by_twice_its_degree(most_edges: int) -> None:
+    furthest = 0
+    for edges in GRAPHS:
+        flow = make_graph(edges, 5).bounded_flow(most_edges)
+        graph = make_graph(edges)
+        if graph.degrees().max() <= most_edges:
+            assert flow == 2 * graph.size
+        # The fifth node comes with edges to some of the others.
+        for friends in range(2**4):
+            added = {(i, 4) for i in range(4) if friends >> i & 1}
+            moved = make_graph(edges | added, 5).bounded_flow(most_edges) - flow
+            assert 0 <= moved <= 2 * most_edges
+            furthest = max(furthest, moved)
+    assert furthest == 2 * most_edges
+    sensitivity = make_counts(GraphStatistic.EDGES, most_edges=most_edges).sensitivity
+    assert sensitivity.l1 == furthest
+
+
+def audit_draws(
+    mechanism: NoisyGraphCounts | NoisyTriangles, at: float, trials: int = 1_000
+) -> bool:
+    rows = [{"a": i, "b": j} for i, j in combinations(range(5), 2)]
+    scores = []
+    for table in (Listed(rows[:-1], SCHEMA), Listed(rows, SCHEMA)):
+        graph = mechanism.columns.read_graph(table)
+        mechanism_columns = _StoredGraph(graph)
+        stored = replace(mechanism, columns=mechanism_columns)  # type: ignore[type-var]
+        drawn = [json.loads(stored.draw(table)) for _ in range(trials)]
+        scores.append(np.array([np.sum(each) for each in drawn], np.float64))
+    return pure(*scores, float(mechanism.cost.amount), at=at, alpha=1e-7).violated
+
+
+class _StoredGraph(GraphColumns):
+    """Columns whose graph was read before: reading it a thousand times is slow."""
+
+    def __init__(self, graph: SimpleGraph) -> None:
+        facts = {name: getattr(make_columns(), name) for name in ("names", "schema")}
+        super().__init__(nodes=5, changes=1, most_added=1, described="", **facts)
+        object.__setattr__(self, "graph", graph)
+
+    def read_graph(self, table: object) -> SimpleGraph:
+        del table
+        graph: SimpleGraph = self.graph  # type: ignore[attr-defined]
+        return graph
+
+
+def test_an_audit_passes_edges_and_refutes_half_of_the_noise() -> None:
+    edges = make_counts(GraphStatistic.EDGES)
+    assert not audit_draws(edges, at=9.5)
+    assert audit_draws(replace(edges, noise=halve_noise), at=9.5)
+
+
+def test_an_audit_passes_triangles_and_refutes_a_smaller_scale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    triangles = NoisyTriangles(
+        columns=make_columns(), epsilon=Fraction(1), accounting=Accounting.PURE
+    )
+    assert not audit_draws(triangles, at=8.5, trials=500)
+    too_small = SmoothBound(((4, 1),), Fraction(1, 2))
+    monkeypatch.setattr(NoisyTriangles, "bound", lambda *_: too_small)
+    assert audit_draws(triangles, at=8.5, trials=500)
+
+
+@pytest.fixture
+def friends(tmp_path: Path) -> Path:
+    """A ring of 40 nodes in which everyone also knows the next but one."""
+    path = tmp_path / "friends.csv"
+    rows = [f"{i},{(i + step) % 40}" for i in range(40) for step in (1, 2)]
+    # A loop, an edge the other way round, and an unknown node.
+    rows += ["3,3", "1,0", "99,1"]
+    path.write_text("\n".join(["a,b", *rows]))
+    return path
+
+
+DECLARED = Schema.parse(
+    """
+columns:
+  a: {type: integer, min: 0, max: 39}
+  b: {type: integer, min: 0, max: 39}
+  c: {type: integer, min: 0, max: 9}
+"""
+)
+
+
+def test_a_file_of_edges_is_a_graph(friends: Path) -> None:
+    ends = {"source": "a", "target": "b", "epsilon": 40}
+    schema = Schema(columns=DECLARED.columns[:2])
+    with session(friends, schema, budget=300) as questions:
+        edges = measure_graph(questions, "edges", **ends)  # type: ignore[arg-type]
+        again = measure_graph(questions, "edges", **ends)  # type: ignore[arg-type]
+        nodes = measure_graph(questions, "edges", max_degree=5, **ends)  # type: ignore[arg-type]
+        degrees = measure_graph(questions, "degrees", **ends)  # type: ignore[arg-type]
+        triangles = measure_graph(questions, "triangles", **ends)  # type: ignore[arg-type]
+    # The unknown node 99 lies at the bound 39 after clipping, or is none.
+    assert edges.value == pytest.approx(80, abs=5)
+    assert again.cost is None
+    assert nodes.value == pytest.approx(80, abs=25)
+    assert len(degrees.values) == 40
+    assert np.median(degrees.values) == pytest.approx(4, abs=1)
+    # Cauchy noise has no bound but that of all triples.
+    assert 0 <= triangles.value <= 40 * 39 * 38 / 6
+    assert triangles.interval is None
+
+
+@pytest.mark.parametrize(
+    ("statistic", "options", "message"),
+    [
+        ("edges", {"target": "c"}, "both ends of an edge"),
+        ("edges", {"target": "a"}, "called|both ends|name"),
+        ("edges", {"max_degree": 0}, "max_degree is"),
+        ("triangles", {"max_degree": 3}, "Node privacy is for"),
+        ("stars", {}, "statistic"),
+    ],
+)
+def test_bad_graphs_cost_nothing(
+    tmp_path: Path, statistic: str, options: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("a,b,c\n1,2,3\n")
+    asked = {"source": "a", "target": "b", "epsilon": 1, **options}
+    with (
+        session(path, DECLARED, budget=1) as questions,
+        pytest.raises(Refused, match=message),
+    ):
+        measure_graph(questions, statistic, **asked)  # type: ignore[arg-type]
