@@ -82,20 +82,29 @@ class DonorTree:
             if self.is_number
             else sklearn.tree.DecisionTreeClassifier
         )
+        # A bootstrap sample has each row several times: as weights they are sorted once.
+        times = np.bincount(rows, minlength=len(self.y))
+        once = np.flatnonzero(times)
         # Trees of scikit-learn compare in single precision: rows must be cut as they
         # will be looked up.
-        y, x = self.y[rows], self.x[rows].astype(np.float32)
+        x = self.x[once].astype(np.float32)
+        share = len(once) / len(rows)
         tree = kind(
-            min_samples_leaf=self.leaves.rows,
-            min_samples_split=SPLIT_TO_LEAF_ROWS * self.leaves.rows,
+            # Half a row less, since the share of the rows is rounded.
+            min_weight_fraction_leaf=(self.leaves.rows - 0.5) / len(rows),
+            # Rows of a node are counted once, however often they were drawn.
+            min_samples_split=max(
+                round(share * SPLIT_TO_LEAF_ROWS * self.leaves.rows), 2
+            ),
             max_depth=MAX_TREE_DEPTH,
             # Ties between splits are broken alike each time; chance comes from the
             # bootstrap.
             random_state=0,
         )
         with skip_sklearn_checks():
-            tree.fit(x, y)
-            leaf = tree.tree_.apply(x)
+            tree.fit(x, self.y[once], sample_weight=times[once].astype(np.float64))
+            leaf = np.repeat(tree.tree_.apply(x), times[once])
+        y = np.repeat(self.y[once], times[once])
         order = np.argsort(leaf, kind="stable")
         counts = np.bincount(leaf, minlength=tree.tree_.node_count).astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)

@@ -191,8 +191,9 @@ def _draft_from_floats(source: TableSource, column: Real) -> Integer | Real:
 def _draft_from_cells(source: TableSource, name: str) -> Column:
     """The type that nearly all cells can be read as."""
     look = summarise_cells(source, name)
-    elected = elect_draft_type(count_ballots(source, name))
-    if elected == TEXT_CANDIDATE:
+    cast = count_ballots(source, name)
+    elected = elect_draft_type(cast)
+    if elected == TEXT_CANDIDATE and any(map(_is_number_type, map(kind_of_vote, cast))):
         # Numbers, perhaps, with a letter where there is none.
         numeric = elect_draft_type(count_ballots(source, name, NUMBER_MISSING_CODES))
         if _is_number_type(numeric):
