@@ -15,7 +15,7 @@ Populations with known coefficients:
 Releases are made with the workload `model=FORMULA` for each formula. Printed for each
 setting: the share of 95 % intervals that hold the population's coefficient with its
 standard error over runs, the same of the intercept of the logistic model and of the
-coefficient that is held least often, naive intervals, and the mean width beside naive.
+coefficient that is held least often, the share called measured, naive intervals, and the mean width beside naive.
 """
 
 from __future__ import annotations
@@ -184,6 +184,7 @@ def describe_setting(found: pd.DataFrame) -> dict[str, object]:
     return {
         "hold": round(by_run.mean(), 3),
         "±": round(by_run.std() / np.sqrt(len(by_run)), 3),
+        "measured": round((found.basis == "measured").mean(), 2),
         "intercept": round(by_name["binomial"]["Intercept"], 3),
         "least": round(by_name.min(), 3),
         "bias / error": round(float(bias.abs().max()), 2),

@@ -128,9 +128,16 @@ def _climb_likelihood(
         return -float(weight @ np.log(shown)), np.asarray(by_label).reshape(-1)
 
     # A step of 1 in these coordinates is a standard deviation of a coefficient.
-    options = {"maxiter": MAX_LOGIT_STEPS, "gtol": LOGIT_GRADIENT_TOLERANCE, "ftol": 0}
     flat = minimize(
-        loss, np.zeros(start.size), jac=True, method="L-BFGS-B", options=options
+        loss,
+        np.zeros(start.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "maxiter": MAX_LOGIT_STEPS,
+            "gtol": LOGIT_GRADIENT_TOLERANCE,
+            "ftol": 0.0,
+        },
     ).x
     return move(flat.reshape(start.shape))
 

@@ -10,7 +10,7 @@ spent.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -157,24 +157,25 @@ def finish_estimate(
 ) -> PopulationEstimate:
     """Estimates with the uncertainty that the model's shares give them."""
     parts = model.find_assumed_parts(influence)
-    basis = [
-        MODELLED_BASIS if part > MIN_MODELLED_PART else MEASURED_BASIS for part in parts
-    ]
     # What an analyst would compute who takes n synthetic rows for real ones.
     naive = (influence**2 * model.shares[:, None]).sum(axis=0) / model.rows
-    return PopulationEstimate(
+    found = PopulationEstimate(
         names=names,
         estimates=estimates,
-        covariance=model.propagate(influence) + spread_by_triples(model, influence),
+        covariance=model.propagate(influence),
+        bias_covariance=spread_by_triples(model, influence),
         naive_error=np.sqrt(naive),
         title=title,
         population=settings.population,
         level=settings.level,
-        basis=tuple(basis),
+        basis=(MEASURED_BASIS,) * len(names),
         unmeasured=unmeasured,
         smoothed=model.found.smoothed,
         is_ratio=is_ratio,
     )
+    is_modelled = (parts > MIN_MODELLED_PART) | found.is_leaning
+    basis = [MODELLED_BASIS if modelled else MEASURED_BASIS for modelled in is_modelled]
+    return replace(found, basis=tuple(basis))
 
 
 def make_cell_frame(

@@ -101,6 +101,11 @@ def estimate_difference(
         names=(f"{second} − {first}",),
         estimates=contrast @ means.estimates,
         covariance=contrast @ means.covariance @ contrast.T,
+        bias_covariance=(
+            None
+            if means.bias_covariance is None
+            else contrast @ means.bias_covariance @ contrast.T
+        ),
         naive_error=naive,
         title=f"difference of {means.title}",
         population=settings.population,

@@ -34,8 +34,9 @@ _MEDIAN_CHI_SQUARE = 0.4549364
 def spread_by_triples(
     model: ContrastModel, influence: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The covariance that unmeasured triples add to estimates with this influence: one
-    row a cell, one column an estimate.
+    """The covariance of what unmeasured triples may do to estimates with this influence:
+    one row a cell, one column an estimate. It is no noise: in every release of a table it
+    is the same, so intervals allow for it as a bias.
     """
     count = influence.shape[1]
     added = np.zeros((count, count))
