@@ -22,6 +22,8 @@ from understudy.censuses.expected_error import ExpectedError, expect_errors
 from understudy.censuses.figure import draw_error_by_size
 from understudy.censuses.linked_rows import write_linked_rows
 from understudy.censuses.measurement_plan import spell_query
+from understudy.censuses.place_figure import draw_places
+from understudy.censuses.places import list_places
 from understudy.censuses.release import CensusRelease
 from understudy.censuses.table_files import TableColumns, write_table
 from understudy.releases.output.write import write_rows
@@ -34,6 +36,7 @@ MAX_SIMULATED_CELLS = 5_000_000
 
 _CENSUS_PAGE_STYLE = (
     "body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "svg{max-width:100%;height:auto}"
     "table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:right}"
     "td:first-child,th:first-child{text-align:left}"
 )
@@ -105,6 +108,7 @@ def describe_census(
         "fits": fitted.fits,
         "stopped_fits": fitted.stopped_fits,
         "expected_errors": [_error_to_dict(each) for each in errors],
+        "tree": list_places(release).to_dict(),
     }
     if bias is not None:
         for name in ("producer", "consumer"):
@@ -215,6 +219,7 @@ def _write_page(
             ],
         ),
     ]
+    parts += ["<h2>Places</h2>", draw_places(list_places(release))]
     if bias is not None:
         parts += [
             "<h2>Error by size of place (simulated)</h2>",

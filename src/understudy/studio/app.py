@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from understudy.studio.census_pages import CensusPages
 from understudy.studio.guard import Door, Guard
 from understudy.studio.job import Jobs
 from understudy.studio.mask_pages import MaskPages
@@ -39,7 +40,7 @@ class Studio:
 
 def _list_routes(renderer: PageRenderer) -> list[Route]:
     tables, runs = TablePages(renderer), RunPages(renderer)
-    masks = MaskPages(renderer)
+    masks, censuses = MaskPages(renderer), CensusPages(renderer)
 
     def get(path: str, endpoint: PageEndpoint) -> Route:
         return Route(path, renderer.answer_refusals(endpoint))
@@ -67,6 +68,7 @@ def _list_routes(renderer: PageRenderer) -> list[Route]:
         get("/run/{run}/file/{kind}", runs.download_file),
         get("/run/{run}/signoff", runs.show_sign_off),
         get("/compare", runs.compare_runs),
+        get("/census/{census}", censuses.show_census),
     ]
 
 

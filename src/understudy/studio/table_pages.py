@@ -22,6 +22,7 @@ from understudy.studio.asking import (
     text_of,
     workload_of_text,
 )
+from understudy.studio.census_pages import list_censuses
 from understudy.studio.rendering import PageRenderer
 from understudy.studio.side_by_side import list_modes
 from understudy.studio.workspace import MAX_UPLOAD_BYTES
@@ -59,7 +60,12 @@ class TablePages:
     async def show_home(self, request: Request) -> Response:
         """The tables of the workspace, and a place to bring one."""
         tables = await run_in_thread(self.workspace.list_accounts)
-        values = {"tables": tables, "runs": self.renderer.jobs.all()}
+        censuses = list_censuses(self.workspace.folder)
+        values = {
+            "tables": tables,
+            "censuses": censuses,
+            "runs": self.renderer.jobs.all(),
+        }
         return self.renderer.render_page(request, "home.html", values)
 
     async def upload_table(self, request: Request) -> Response:
