@@ -27,7 +27,7 @@ import understudy as us
 MAX_RELATIVE_GAP = 1e-9
 """Largest difference between both in a total variance or a degree of freedom."""
 
-PARTS_OF_R = ("mice", "rpart")
+PARTS_OF_R = ("mice", "rpart", "nnet")
 
 POOL_PROGRAM = """
 suppressMessages(library(mice))

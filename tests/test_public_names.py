@@ -18,7 +18,7 @@ NAMES = {
     # verbs
     "audit", "describe", "evaluate", "plan", "synthesize", "compare", "load_release", "reconcile", "sign_off",
     # estimates out of several copies
-    "mask", "MaskGrid", "MaskStrength", "tune_mask", "analyse", "combine", "load_copies", "SyntheticCopies",
+    "mask", "MaskGrid", "MaskStrength", "RiskStrengths", "tune_mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # tables for every unit of a hierarchy
     "census", "plan_census", "CensusRelease",
     # questions under a budget

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from understudy.evaluation.risk.intruder import Intruder as Intruder
     from understudy.imputation.mask_grid import MaskGrid as MaskGrid
     from understudy.imputation.mask_strength import MaskStrength as MaskStrength
+    from understudy.imputation.risk_targeted import RiskStrengths as RiskStrengths
     from understudy.inference.analysis import analyse as analyse
     from understudy.inference.analysis import combine as combine
     from understudy.inference.copies import SyntheticCopies as SyntheticCopies
@@ -112,6 +113,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.evaluation.risk.intruder": ("Intruder",),
     "understudy.imputation.mask_grid": ("MaskGrid",),
     "understudy.imputation.mask_strength": ("MaskStrength",),
+    "understudy.imputation.risk_targeted": ("RiskStrengths",),
     "understudy.inference.analysis": ("analyse", "combine"),
     "understudy.inference.copies": ("SyntheticCopies", "load_copies"),
     "understudy.notices": ("Notice",),
@@ -203,6 +205,7 @@ __all__ = [
     "Real",
     "Release",
     "Report",
+    "RiskStrengths",
     "Role",
     "RunOptions",
     "Schema",

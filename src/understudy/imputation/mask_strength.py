@@ -65,7 +65,17 @@ class NumberMask:
         cls, values: NDArray[np.float64], strength: MaskStrength, rng: Generator
     ) -> NumberMask | None:
         """A mask of a column; None if it says nothing."""
-        spread = float(values.var())
+        return cls.of_spread(values, float(values.var()), strength, rng)
+
+    @classmethod
+    def of_spread(
+        cls,
+        values: NDArray[np.float64],
+        spread: float,
+        strength: MaskStrength,
+        rng: Generator,
+    ) -> NumberMask | None:
+        """A mask of some cells of a column with this variance."""
         if strength.copies == 0 or spread == 0:
             return None
         variance = strength.variance * spread / strength.copies

@@ -32,6 +32,7 @@ from understudy.imputation.data_augmentation import (
 )
 from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.missing_cells import find_missing, impute_cells
+from understudy.imputation.risk_targeted import RiskStrengths, TargetedTable
 from understudy.imputation.sequence import (
     ColumnPlan,
     FittedColumn,
@@ -76,6 +77,7 @@ class MaskedTable:
     proper: bool = True
     leaves: DonorLeaves = DEFAULT_LEAVES
     strength: MaskStrength | None = None
+    risk_strengths: RiskStrengths | None = None
     nest: int = 0
     entropy: int | None = None
     progress: Callable[[str], None] = lambda _: None
@@ -113,7 +115,8 @@ class MaskedTable:
         """Whether row i of a copy stands for person i: by the cells that are kept, or by
         masks that let a part of the others through.
         """
-        return bool(self.kept_columns) or self.strength is not None
+        is_masked = self.strength is not None or self.risk_strengths is not None
+        return bool(self.kept_columns) or is_masked
 
     @cached_property
     def fitted_columns(self) -> tuple[FittedColumn, ...]:
@@ -149,7 +152,9 @@ class MaskedTable:
         if self.nest:
             return self._impute_table(number // self.nest).draw(number)
         rng = np.random.default_rng(self._seeds[number + 1])
-        if self.strength is None:
+        if self.risk_strengths is not None:
+            copy = self._targeted_table.draw(rng)
+        elif self.strength is None:
             copy = draw_copy(
                 self.fitted_columns, self.original, rng, proper=self.proper
             )
@@ -185,6 +190,15 @@ class MaskedTable:
         rng = np.random.default_rng(self._seeds[0])
         return mask_columns(self.fitted_columns, self.original, self.strength, rng)
 
+    @cached_property
+    def _targeted_table(self) -> TargetedTable:
+        """The model of all columns, and masks by risk, the same ones for every copy."""
+        assert self.risk_strengths is not None
+        self.progress("fitting a copula")
+        rng = np.random.default_rng(self._seeds[0])
+        columns = self.replaced_columns
+        return TargetedTable.of(self.original, columns, self.risk_strengths, rng)
+
     def _redraw_broken(self, copy: Records, rng: Generator) -> Records:
         """The copy with rows that break a rule drawn again: what is kept are draws
         given that the rules hold.
@@ -200,6 +214,8 @@ class MaskedTable:
 
     def _draw_rows(self, rows: NDArray[np.bool_], rng: Generator) -> Records:
         """Some rows drawn again."""
+        if self.risk_strengths is not None:
+            return self._targeted_table.draw(rng).take(rows)
         if self.strength is None:
             real = self.original.take(rows)
             return draw_copy(self.fitted_columns, real, rng, proper=False)

@@ -39,6 +39,7 @@ TABLE_METHODS: Mapping[str, tuple[str, str]] = {
     "norm+logit": ("norm", "logit"),
     "da-mi": ("norm", "logit"),
     "normrank+logit": ("normrank", "logit"),
+    "copula": ("norm", "logit"),
 }
 """How a table is masked: the method of its numbers, and that of its labels."""
 

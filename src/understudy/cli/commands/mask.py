@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     default="cart",
     show_default=True,
     metavar="NAME",
-    help="cart, norm+logit, normrank+logit or da-mi.",
+    help="cart, norm+logit, normrank+logit, da-mi or copula.",
 )
 @click.option(
     "--copies",

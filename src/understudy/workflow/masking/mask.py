@@ -13,6 +13,7 @@ from understudy.errors import Refused
 from understudy.evaluation.risk.assessment import resolve_roles
 from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.masked_table import MaskedTable, read_original
+from understudy.imputation.risk_targeted import RiskStrengths, check_targeted
 from understudy.imputation.sequence import plan_columns
 from understudy.imputation.tree import DEFAULT_LEAF_ROWS, DonorLeaves
 from understudy.schema import BrokenRowPolicy, Role, Schema
@@ -43,7 +44,7 @@ def mask(
     leaf_rows: int = DEFAULT_LEAF_ROWS,
     smooth: bool = False,
     imputations: int = 0,
-    strength: MaskStrength | None = None,
+    strength: MaskStrength | RiskStrengths | None = None,
     ledger: str | Path | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -54,7 +55,8 @@ def mask(
     By default the quasi-identifiers of the schema are replaced and the other columns
     kept; `full` replaces every column. Direct identifiers and free text are left out.
     `method` is `cart` (trees), `norm+logit`, `normrank+logit` or `da-mi`, which keeps
-    draws near the original cells by masks of a `strength`; `methods` says otherwise for
+    draws near the original cells by masks of a `strength`, or `copula`, whose masks
+    differ by how much a person stands out (`RiskStrengths`); `methods` says otherwise for
     single columns (`cart`, `norm`, `normrank`, `logit`, `polr`, `sample`), and `predictors`
     what each is predicted from. A label with a declared order has one model for all its
     labels (`polr`). Trees have leaves of `leaf_rows` people or more, and `smooth` draws
@@ -73,8 +75,7 @@ def mask(
     2 copies of 500 rows: age replaced, smoker and visits kept. Disclosure control without
     differential privacy: there is no bound on what can be inferred.
     """
-    if strength is not None and method != "da-mi":
-        raise Refused('mask: a strength of masks is for method="da-mi"')
+    _check_strength(method, strength)
     if copies < 1 or leaf_rows < 1:
         raise Refused("mask: give at least one copy, and leaves of at least one row")
     _check_imputations(imputations, copies, full=full)
@@ -90,6 +91,13 @@ def mask(
         methods=methods,
         predictors=predictors,
     )
+    if method == "copula":
+        if methods or predictors:
+            raise Refused(
+                "mask: a copula draws all columns together: leave methods out"
+            )
+        check_targeted(described, chosen)
+        plans = [replace(plan, method="copula") for plan in plans]
     return MaskedTable(
         original=read_people(source, described, ledger, progress),
         plans=tuple(plans),
@@ -98,10 +106,26 @@ def mask(
         nest=copies if imputations else 0,
         proper=proper,
         leaves=DonorLeaves(rows=leaf_rows, smooth=smooth),
-        strength=(strength or MaskStrength()) if method == "da-mi" else None,
+        strength=(
+            (strength if isinstance(strength, MaskStrength) else MaskStrength())
+            if method == "da-mi"
+            else None
+        ),
+        risk_strengths=(
+            (strength if isinstance(strength, RiskStrengths) else RiskStrengths())
+            if method == "copula"
+            else None
+        ),
         entropy=seed,
         progress=progress,
     )
+
+
+def _check_strength(method: str, strength: MaskStrength | RiskStrengths | None) -> None:
+    if isinstance(strength, MaskStrength) and method != "da-mi":
+        raise Refused('mask: a strength of masks is for method="da-mi"')
+    if isinstance(strength, RiskStrengths) and method != "copula":
+        raise Refused('mask: strengths by risk are for method="copula"')
 
 
 def _check_imputations(imputations: int, copies: int, *, full: bool) -> None:
