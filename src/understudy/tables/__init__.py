@@ -10,7 +10,9 @@ from understudy.tables.reading.moment_votes import (
     choose_spelling,
 )
 from understudy.tables.reading.number_votes import (
+    LARGE_CANDIDATE,
     PLAIN_STEPS,
+    POINT_SUFFIX,
     STEP_CANDIDATES,
     has_trailing_zeros,
     has_whole_point,
@@ -34,10 +36,12 @@ __all__ = [
     "AMBIGUOUS_KINDS",
     "ELECTED_TYPES",
     "EMPTY_CANDIDATE",
+    "LARGE_CANDIDATE",
     "LOCAL_KINDS",
     "MOMENT_SPELLINGS",
     "NUMBER_CANDIDATES",
     "PLAIN_STEPS",
+    "POINT_SUFFIX",
     "STEP_CANDIDATES",
     "TEXT_CANDIDATE",
     "TYPE_CANDIDATES",

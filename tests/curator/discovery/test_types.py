@@ -13,6 +13,10 @@ from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
+from understudy.curator.discovery.bounded_column import (
+    FINEST_REAL_STEP,
+    with_learned_bounds,
+)
 from understudy.curator.discovery.types import (
     VoteNoise,
     _elect_column,
@@ -219,6 +223,10 @@ def ballots_of(**votes: int) -> np.ndarray:
         ({"half": 500, "integer": 500}, "half"),
         ({"half": 500, "decimal1": 500}, "decimal1"),
         ({"quarter": 500, "decimal1": 500}, "twentieth"),
+        ({"fiftieth": 500, "decimal1": 500, "half": 100}, "fiftieth"),
+        ({"fifth": 500, "integer": 500}, "fifth"),
+        ({"integer2": 500, "integer10": 500, "zero": 90}, "integer2"),
+        ({"integer2": 500, "bit": 500}, "integer"),
         ({"zero": 500}, "bit"),
     ],
 )
@@ -231,8 +239,22 @@ def test_a_step_is_not_believed_where_noise_could_hide_what_lies_between():
     votes = ballots_of(integer100=270, integer=30)
     assert elect_type(votes, VoteNoise(0.5)) == "integer"
     assert elect_type(votes, VoteNoise(10.0)) == "integer"
-    assert elect_type(ballots_of(integer100=300), VoteNoise(10.0)) == "integer"
+    assert elect_type(ballots_of(integer100=300), VoteNoise(20.0)) == "integer"
     assert elect_type(ballots_of(integer100=300), VoteNoise(2.0)) == "integer100"
+
+
+def test_round_steps_are_believed_where_nothing_speaks_against_them():
+    """Noise could hide a seventh of the numbers, and seems to hold none of them."""
+    votes = ballots_of(integer100=150, integer10=120)
+    noise = VoteNoise(9.5)
+    assert elect_type(votes, noise) == "integer10"
+    votes = ballots_of(integer100=150, integer10=120, integer=30)
+    assert elect_type(votes, noise) == "integer"
+    # Fives and halves may be chance: they take more rows.
+    assert elect_type(ballots_of(integer5=150, integer10=120), noise) == "integer"
+    assert elect_type(ballots_of(integer5=150, integer10=120), VoteNoise(2.0)) == (
+        "integer5"
+    )
 
 
 def test_whole_numbers_with_gaps_stay_whole():
@@ -258,6 +280,9 @@ def test_whole_numbers_with_gaps_stay_whole():
         (["0.0", "1.0", ""], Integer(name="x", learned=("type", "bounds"), min=0, max=1, whole_point=True)),
         (["0", "1"], Integer(name="x", learned=("type", "bounds"), min=0, max=1)),
         (["00123", "10115"], Categorical(name="x", learned=("type",))),
+        (["0.12345678", "2.23456789"], Real(name="x", learned=("type",), step=FINEST_REAL_STEP)),
+        (["0.12345678", "7"], Real(name="x", learned=("type",), step=FINEST_REAL_STEP, whole_point=False)),
+        (["0.12345678", "2.5e+12"], Real(name="x", learned=("type",))),
     ],
 )  # fmt: skip
 def test_the_vote_finds_how_cells_are_spelled(cells, found):
@@ -268,6 +293,23 @@ def test_the_vote_finds_how_cells_are_spelled(cells, found):
         (ballots,) = Table(source, schema).votes(["x"])
     assert ballots.sum() == len(frame)
     assert _elect_column(schema["x"], ballots, VoteNoise(2.0)).column == found
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"),
+    [(-3.2, 5.1, 10**-4), (0.0, 0.0031, 10**-7), (80.0, 90_000.5, 10**-2)],
+)
+def test_bounds_say_how_many_decimals_of_a_real_matter(low, high, step):
+    fine = Real(name="x", learned=("type",), step=FINEST_REAL_STEP)
+    bounds = [int(bound / float(FINEST_REAL_STEP)) for bound in (low, high)]
+    closed = with_learned_bounds(fine, *bounds)
+    assert isinstance(closed, Real)
+    assert float(closed.step) == pytest.approx(step)
+    assert float(closed.min) == pytest.approx(low, abs=2 * step)
+    assert float(closed.max) == pytest.approx(high, abs=2 * step)
+    # A step that the owner declared stays.
+    declared = with_learned_bounds(Real(name="x", step=FINEST_REAL_STEP), *bounds)
+    assert declared.step == FINEST_REAL_STEP
 
 
 def test_codes_with_zeros_before_them_stay_labels():

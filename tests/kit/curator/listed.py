@@ -24,6 +24,9 @@ from understudy.tables import TYPE_CANDIDATES
 
 Row = Mapping[str, object]
 
+EVEN_DECIMALS = {"[2468]": "fifth", "[0-9][05]": "twentieth", "[0-9][2468]": "fiftieth"}
+"""Steps of decimals that are not halves or quarters, by their digits."""
+
 
 def vote_of(cell: object) -> str:
     """The most specific type that a cell of text can be read as."""
@@ -35,7 +38,7 @@ def vote_of(cell: object) -> str:
     if text.lower() in ("true", "false", "yes", "no", "t", "f", "y", "n"):
         return "boolean"
     if whole := re.fullmatch(r"([+-]?(?:0|[1-9]\d{0,17}))(\.0{1,6})?", text):
-        steps = (step for step in (1000, 100, 10, 5) if int(whole[1]) % step == 0)
+        steps = (step for step in (1000, 100, 10, 5, 2) if int(whole[1]) % step == 0)
         point = ".0" if whole[2] else ""
         if whole[1] in ("0", "1"):
             return ("zero", "bit")[int(whole[1])] + point
@@ -44,8 +47,9 @@ def vote_of(cell: object) -> str:
         rounded = {"5": "half", "25": "quarter", "50": "quarter", "75": "quarter"}
         if decimal[1] in rounded:
             return rounded[decimal[1]]
-        if re.fullmatch("[0-9][05]", decimal[1]):
-            return "twentieth"
+        for digits, name in EVEN_DECIMALS.items():
+            if re.fullmatch(digits, decimal[1]):
+                return name
         return f"decimal{len(decimal[1])}"
     for kind, read in (
         ("date", date.fromisoformat),

@@ -501,6 +501,15 @@ def test_cells_are_spelled_as_the_schema_says(tmp_path):
     ]
 
 
+def test_small_numbers_are_written_without_an_exponent(tmp_path):
+    small = Real(name="x", min=Fraction(0), max=Fraction(2, 10**5), step=Fraction(1, 10**6), trailing_zeros=False, nullable=False)  # fmt: skip
+    codes = {"x": np.array([0, 5, 20])}
+    write_rows(
+        Schema(columns=(small,)), codes, tmp_path / "t.csv", np.random.default_rng(0)
+    )
+    assert rows_of(tmp_path / "t.csv") == [["x"], ["0.0"], ["0.000005"], ["0.00002"]]
+
+
 def test_a_spelled_file_is_read_as_the_same_rows(tmp_path):
     codes = {name: np.zeros(3, np.int64) for name in SPELLED}
     write_rows(SPELLED, codes, tmp_path / "t.csv", np.random.default_rng(0))

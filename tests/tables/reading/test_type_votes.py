@@ -59,14 +59,18 @@ CELLS = {
     "integer100": ["300"],
     "integer10": ["10", "10.0", "123456789012345670"],
     "integer5": ["-5", "25.00"],
-    "integer": ["2", "+12", "123456789012345678", "-3.0"],
+    "integer2": ["2", "+12", "123456789012345678", "-4.0"],
+    "integer": ["3", "+11", "123456789012345677", "-3.0"],
     "half": ["0.5", ".5"],
     "quarter": ["12.50", "0.75"],
+    "fifth": ["0.2", "-7.8"],
     "decimal1": ["0.3", "-2.1"],
     "twentieth": ["0.55", "3.10"],
+    "fiftieth": ["0.56", "-.12"],
     "decimal2": ["0.57"],
     "decimal6": ["0.123456"],
-    "real": ["1e5", "0.1234567", "5.", "1234567890123456789", "-2.5E-3"],
+    "real": ["1e5", "0.1234567", "5.", "-2.5E-3"],
+    "large": ["1234567890123456789", "-2.5E+12", "1e9"],
     "date": ["2024-02-29", " 1999-01-01"],
     "instant": [
         "2024-02-29T10:00:30.5Z",
@@ -196,7 +200,7 @@ def test_wide_tables_vote_in_parts():
 
 
 def test_typed_columns_vote_too():
-    frame = pl.DataFrame({"a": [1, 2], "b": [[1], None]})
+    frame = pl.DataFrame({"a": [1, 3], "b": [[1], None]})
     with open_table(frame) as source:
         counts = Table(
             source,
@@ -227,7 +231,7 @@ STORED = {
         )
     ],
     "integer": [
-        pa.array([34, -7], kind)
+        pa.array([33, -7], kind)
         for kind in (
             pa.int16(),
             pa.int64(),

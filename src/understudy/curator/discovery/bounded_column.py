@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
 from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
@@ -15,6 +16,15 @@ from understudy.schema.columns.storage_types import dtype_range
 
 EMPTY_COLUMN_BOUNDS = (0, 1)
 """The bounds of a column in which nothing stands out."""
+
+FINEST_REAL_STEP, COARSEST_REAL_STEP = Fraction(1, 10**9), Fraction(1, 100)
+"""The step of reals until their bounds are learned, and the coarsest one after that.
+"""
+
+MIN_REAL_STEPS = 10_000
+"""Steps between the learned bounds of reals that show more decimals than a vote tells
+apart: their last digits say nothing, and a finer lattice costs a descent more levels.
+"""
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """The first day of year 1 and the last of year 9999, in days since 1970-01-01."""
@@ -31,6 +41,8 @@ def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
         high = column.high
         low = min(low, high)
     learned = (*column.learned, "bounds")
+    if isinstance(column, Real) and column.step == FINEST_REAL_STEP:
+        column, low, high = _coarsen_step(column, low, high)
     if isinstance(column, Integer | Real):
         low, high = _clip_to_dtype(column, low, high)
     if isinstance(column, Integer):
@@ -57,6 +69,19 @@ def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
         max=column.value_at(max(high, low)),  # type: ignore[arg-type]
         learned=learned,
     )
+
+
+def _coarsen_step(column: Real, low: int, high: int) -> tuple[Real, int, int]:
+    """The column with the decimals that matter between these bounds, and the bounds on
+    its new lattice, no narrower.
+    """
+    if "type" not in column.learned:
+        return column, low, high
+    step = COARSEST_REAL_STEP
+    while step > column.step and (high - low) * column.step < MIN_REAL_STEPS * step:
+        step /= 10
+    ratio = column.step / step
+    return replace(column, step=step), math.floor(low * ratio), math.ceil(high * ratio)
 
 
 def _clip_to_dtype(column: Integer | Real, low: int, high: int) -> tuple[int, int]:

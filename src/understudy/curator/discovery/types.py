@@ -32,7 +32,13 @@ from numpy.typing import NDArray
 
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
+from understudy.curator.discovery.bounded_column import FINEST_REAL_STEP
 from understudy.curator.discovery.vote_noise import VOTE_NOISE_SIGMAS, VoteNoise
+from understudy.curator.discovery.vote_steps import (
+    MAX_STEP_NOISE_SHARE,
+    find_hidden_steps,
+    hidden_share,
+)
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -49,6 +55,7 @@ from understudy.tables import (
     AMBIGUOUS_KINDS,
     ELECTED_TYPES,
     EMPTY_CANDIDATE,
+    LARGE_CANDIDATE,
     LOCAL_KINDS,
     NUMBER_CANDIDATES,
     PLAIN_STEPS,
@@ -73,11 +80,6 @@ of labels.
 MIN_LOSS_RATIO = 3
 """How many times fewer words must be lost in one reading than values in the other,
 where some are lost in both.
-"""
-
-MAX_STEP_NOISE_SHARE = Fraction(1, 25)
-"""Part of a column's numbers that the noise of a vote may hide where a coarse step is
-to be believed: what lies between its multiples is rounded.
 """
 
 ZERO_LED_CODE = re.compile(r"0[0-9]+", re.ASCII)
@@ -292,12 +294,12 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: VoteNoise) -> list[s
     }
     total = sum(filled.values())
     counts_added = dict.fromkeys(filled, 1)
-    if not _is_grain_clear(ballots, noise):
-        # Too few rows to tell a step: votes for coarse ones count for what they are
-        # spelled as.
-        for coarse, plain in PLAIN_STEPS.items():
-            filled[plain] += filled.pop(coarse)
-            counts_added[plain] += counts_added.pop(coarse)
+    # Too few rows to tell a step: votes for coarse ones count for what they are spelled
+    # as.
+    for coarse in find_hidden_steps(ballots, noise):
+        plain = PLAIN_STEPS[coarse]
+        filled[plain] += filled.pop(coarse)
+        counts_added[plain] += counts_added.pop(coarse)
     odd = float(MAX_VOTE_ODD_SHARE) * total
     return [
         name
@@ -306,26 +308,22 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: VoteNoise) -> list[s
     ]
 
 
-def _is_grain_clear(ballots: NDArray[np.int64], noise: VoteNoise) -> bool:
-    """Whether noise could hide no more than a few cells between the multiples of a
-    coarse step.
-    """
-    filled = int(ballots.sum()) - int(ballots[TYPE_CANDIDATES.index(EMPTY_CANDIDATE)])
-    return bool(noise.bar() <= MAX_STEP_NOISE_SHARE * filled)
-
-
 def _with_spelling(
     column: Column, elected: str, ballots: NDArray[np.int64], noise: VoteNoise
 ) -> Column:
     """The column with the format, grain and zeros that its cells are spelled with."""
     standing = _standing_candidates(ballots, noise)
-    is_clear = _is_grain_clear(ballots, noise)
+    is_clear = hidden_share(ballots, noise) <= MAX_STEP_NOISE_SHARE
     if isinstance(column, Real):
         zeros = has_trailing_zeros(elected, standing) if is_clear else None
         column = replace(column, trailing_zeros=zeros)
     if isinstance(column, Integer | Real):
         every = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
-        return column.with_whole_point(has_whole_point(every))
+        # Of numbers that a program computed hardly any are whole, and votes for these
+        # are noise: then the point is that of all floats.
+        is_computed = elected in ("real", LARGE_CANDIDATE)
+        margin = noise.bar(len(STEP_CANDIDATES)) if is_computed else 0.0
+        return column.with_whole_point(has_whole_point(every, margin))
     if not isinstance(column, Date | Datetime | Time) or elected == "date":
         return column
     votes = {name: int(ballots[TYPE_CANDIDATES.index(name)]) for name in standing}
@@ -351,6 +349,10 @@ def _with_type(column: UndeclaredColumn, elected: str) -> Column:
     if step is not None:
         return Integer(**common, step=int(step), thousands=thousands)
     if elected == "real":
+        # Fine for now: bounds are learned first, and say which decimals matter.
+        fine = {**common, "step": FINEST_REAL_STEP}
+        return Real(**fine, decimal=decimal, thousands=thousands)
+    if elected == LARGE_CANDIDATE:
         return Real(**common, decimal=decimal, thousands=thousands)
     # A bit is 0 or 1: the vote decides its bounds too.
     if elected == "bit":

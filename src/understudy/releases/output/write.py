@@ -68,6 +68,11 @@ from understudy.schema.formula import guard_formula
 WRITTEN_ROW_SUFFIXES = (".csv", ".parquet")
 """What a file's name may end in."""
 
+EXPONENT_FREE_DECIMALS = 4
+"""Decimals up to which no number is small enough for DuckDB to write an exponent: it
+writes 0.0001, and 1e-05.
+"""
+
 TextSpelling = Callable[[str], str]
 """How a text is written."""
 
@@ -277,9 +282,20 @@ def _point_whole_sql(column: Column, value: str) -> str:
     text = f"CAST({value} AS VARCHAR)"
     if isinstance(column, Integer):
         return f"{text} || '{WHOLE_POINT}'" if column.whole_point else value
+    if (
+        not _is_exact_decimal(column)
+        and (column.decimals or 0) > EXPONENT_FREE_DECIMALS
+    ):
+        value = text = _positional_sql(column, value)
     if column.whole_point is not False:
         return value
     return f"regexp_replace({text}, '[.]0+$', '')"
+
+
+def _positional_sql(column: Real, value: str) -> str:
+    """A number without an exponent, with the decimals it needs and one at least."""
+    exact = f"printf('%.{column.decimals}f', {value})"
+    return f"regexp_replace({exact}, '([.][0-9]+?)0+$', '\\1')"
 
 
 def _is_stored_as_number(column: Integer | Real) -> bool:

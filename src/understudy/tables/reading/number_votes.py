@@ -20,17 +20,25 @@ from understudy.tables.sql.let_columns import QueryLayers
 MAX_VOTED_DECIMALS = 6
 """Decimals that a vote tells apart; cells with more vote for a real."""
 
+LARGE_CANDIDATE, LARGE_NUMBER = "large", 10**9
+"""Numbers with an exponent or very many digits vote for this from here on: the lattice
+that holds them has no room for as many decimals as that of other reals.
+"""
+
 STEP_CANDIDATES: Mapping[str, Fraction] = MappingProxyType(
     {
         "integer1000": Fraction(1000),
         "integer100": Fraction(100),
         "integer10": Fraction(10),
         "integer5": Fraction(5),
+        "integer2": Fraction(2),
         "integer": Fraction(1),
         "half": Fraction(1, 2),
         "quarter": Fraction(1, 4),
+        "fifth": Fraction(1, 5),
         "decimal1": Fraction(1, 10),
         "twentieth": Fraction(1, 20),
+        "fiftieth": Fraction(1, 50),
         **{
             f"decimal{places}": Fraction(1, 10**places)
             for places in range(2, MAX_VOTED_DECIMALS + 1)
@@ -38,19 +46,28 @@ STEP_CANDIDATES: Mapping[str, Fraction] = MappingProxyType(
     }
 )
 """Numbers by the step they are multiples of, coarse before fine. The steps beside the
-powers of ten are those that people round to.
+powers of ten are those that people round to and that scales are divided into: blood
+pressures are even, and an instrument shows every second hundredth.
 """
 
 PLAIN_STEPS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
-            ("integer1000", "integer100", "integer10", "integer5"), "integer"
+            ("integer1000", "integer100", "integer10", "integer5", "integer2"),
+            "integer",
         ),
         **dict.fromkeys(
-            ("integer1000.0", "integer100.0", "integer10.0", "integer5.0"), "integer.0"
+            (
+                "integer1000.0",
+                "integer100.0",
+                "integer10.0",
+                "integer5.0",
+                "integer2.0",
+            ),
+            "integer.0",
         ),
-        "half": "decimal1",
-        **dict.fromkeys(("quarter", "twentieth"), "decimal2"),
+        **dict.fromkeys(("half", "fifth"), "decimal1"),
+        **dict.fromkeys(("quarter", "twentieth", "fiftieth"), "decimal2"),
     }
 )
 """The whole or decimal number that a coarser step is spelled as."""
@@ -70,8 +87,8 @@ POINTED_CANDIDATES = tuple(name + POINT_SUFFIX for name in WHOLE_CANDIDATES)
 
 SPELLED_PLACES: Mapping[str, int] = MappingProxyType(
     {
-        **dict.fromkeys(("half", "decimal1"), 1),
-        **dict.fromkeys(("quarter", "twentieth", "decimal2"), 2),
+        **dict.fromkeys(("half", "fifth", "decimal1"), 1),
+        **dict.fromkeys(("quarter", "twentieth", "fiftieth", "decimal2"), 2),
         **{f"decimal{n}": n for n in range(3, MAX_VOTED_DECIMALS + 1)},
     }
 )
@@ -95,15 +112,16 @@ def has_trailing_zeros(elected: str, standing: Collection[str]) -> bool | None:
     return all(SPELLED_PLACES.get(vote, places) >= places for vote in standing)
 
 
-def has_whole_point(votes: Mapping[str, int]) -> bool:
-    """Whether more whole numbers are spelled with a point than without.
+def has_whole_point(votes: Mapping[str, int], margin: float = 0.0) -> bool:
+    """Whether more whole numbers are spelled with a point than without; or as many, but
+    for this margin of votes.
 
     >>> has_whole_point({"integer": 40, "integer.0": 3}), has_whole_point({"zero.0": 9})
     (False, True)
     """
     bare = sum(votes.get(name, 0) for name in WHOLE_CANDIDATES)
     pointed = sum(votes.get(name, 0) for name in POINTED_CANDIDATES)
-    return pointed > bare
+    return pointed + margin > bare
 
 
 def whole_conditions(layers: QueryLayers, text: str) -> list[tuple[str, str]]:
@@ -123,6 +141,7 @@ def whole_conditions(layers: QueryLayers, text: str) -> list[tuple[str, str]]:
         (f"suffix({head}, '00')", "integer100"),
         (f"suffix({head}, '0')", "integer10"),
         (f"suffix({head}, '5')", "integer5"),
+        (f"right({head}, 1) IN ('2', '4', '6', '8')", "integer2"),
         ("true", "integer"),
     ]
     bare = [
@@ -137,17 +156,21 @@ def decimal_conditions(text: str) -> list[tuple[str, str]]:
     whole_part = "[+-]?(0|[1-9][0-9]{0,14})?"
     # A number written with leading zeros is a code, and so a text.
     has_zeros = f"regexp_matches({text}, '^[+-]?0[0-9]')"
+    is_number = f"{is_like_sql(text, CELL_NUMBER_PATTERN)} AND NOT {has_zeros}"
     decimals = [
         (is_like_sql(text, f"{whole_part}\\.[0-9]{{{places}}}"), f"decimal{places}")
         for places in range(2, MAX_VOTED_DECIMALS + 1)
     ]
     return [
         (is_like_sql(text, f"{whole_part}\\.5"), "half"),
+        (is_like_sql(text, f"{whole_part}\\.[2468]"), "fifth"),
         (is_like_sql(text, f"{whole_part}\\.[0-9]"), "decimal1"),
         (is_like_sql(text, f"{whole_part}\\.(25|50|75|00)"), "quarter"),
         (is_like_sql(text, f"{whole_part}\\.[0-9][05]"), "twentieth"),
+        (is_like_sql(text, f"{whole_part}\\.[0-9][2468]"), "fiftieth"),
         *decimals,
-        (f"{is_like_sql(text, CELL_NUMBER_PATTERN)} AND NOT {has_zeros}", "real"),
+        (f"{is_number} AND abs(TRY_CAST({text} AS DOUBLE)) < {LARGE_NUMBER}", "real"),
+        (is_number, LARGE_CANDIDATE),
     ]
 
 

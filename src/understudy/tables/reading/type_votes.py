@@ -24,6 +24,7 @@ from understudy.tables.reading.moment_votes import (
     moment_vote_sql,
 )
 from understudy.tables.reading.number_votes import (
+    LARGE_CANDIDATE,
     POINT_SUFFIX,
     POINTED_CANDIDATES,
     STEP_CANDIDATES,
@@ -46,6 +47,7 @@ TYPE_CANDIDATES = (
     *STEP_CANDIDATES,
     *POINTED_CANDIDATES,
     "real",
+    LARGE_CANDIDATE,
     "date",
     *MOMENT_SPELLINGS,
     TEXT_CANDIDATE,
@@ -64,6 +66,7 @@ ELECTED_TYPES = (
     "bit",
     *STEP_CANDIDATES,
     "real",
+    LARGE_CANDIDATE,
     "date",
     *AMBIGUOUS_KINDS,
     *LOCAL_KINDS,
@@ -77,7 +80,7 @@ moment that says how far its clock is from UTC.
 """
 
 BOOLEAN_VOTE_WORDS = ("true", "false", "yes", "no", "t", "f", "y", "n")
-NUMBER_CANDIDATES = ("zero", "bit", *STEP_CANDIDATES, "real")
+NUMBER_CANDIDATES = ("zero", "bit", *STEP_CANDIDATES, "real", LARGE_CANDIDATE)
 """Candidates whose cells are numbers."""
 
 
@@ -119,8 +122,10 @@ def is_readable_as(vote: str, candidate: str) -> bool:
 
 def _is_multiple(vote: str, candidate: str) -> bool:
     """Whether a number that votes for one candidate is one of another."""
-    if vote == "zero" or candidate == "real":
+    if vote == "zero" or candidate == LARGE_CANDIDATE:
         return True
+    if vote == LARGE_CANDIDATE or candidate == "real":
+        return vote != LARGE_CANDIDATE
     if vote == "real" or candidate not in STEP_CANDIDATES:
         return False
     step = STEP_CANDIDATES.get(vote, Fraction(1))

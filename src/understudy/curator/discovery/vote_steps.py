@@ -1,0 +1,66 @@
+"""Which coarse steps of numbers noisy votes can tell. Post-processing: no row is read."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.curator.discovery.vote_noise import VoteNoise
+from understudy.tables import (
+    EMPTY_CANDIDATE,
+    PLAIN_STEPS,
+    POINT_SUFFIX,
+    TYPE_CANDIDATES,
+    has_whole_point,
+)
+
+MAX_STEP_NOISE_SHARE, MAX_ROUND_NOISE_SHARE = Fraction(1, 25), Fraction(1, 5)
+"""Parts of a column's numbers that the noise of a vote may hide where a coarse step is
+to be believed, and one of ROUND_STEPS that nothing speaks against: what lies between
+its multiples is rounded. Of numbers that nobody rounded a tenth are multiples of ten, so
+that more may be hidden before chance explains that all seem to be.
+"""
+
+BETWEEN_STEPS_SIGMAS = 1.5
+"""Standard deviations that the votes for whole numbers between tens may reach where
+these are still believed to be rounded.
+"""
+
+ROUND_STEPS = frozenset(
+    f"integer{step}{point}" for step in (10, 100, 1000) for point in ("", ".0")
+)
+"""Candidates of numbers that were rounded to tens, hundreds or thousands."""
+
+BETWEEN_STEPS = ("integer", "integer2", "integer5")
+"""Candidates of whole numbers that were not."""
+
+
+def find_hidden_steps(ballots: NDArray[np.int64], noise: VoteNoise) -> set[str]:
+    """The coarse steps between whose multiples noise could hide too many cells."""
+    share = hidden_share(ballots, noise)
+    if share <= MAX_STEP_NOISE_SHARE:
+        return set()
+    if share <= MAX_ROUND_NOISE_SHARE and _seems_round(ballots, noise):
+        return set(PLAIN_STEPS) - ROUND_STEPS
+    return set(PLAIN_STEPS)
+
+
+def _seems_round(ballots: NDArray[np.int64], noise: VoteNoise) -> bool:
+    """Whether no votes speak for whole numbers between tens."""
+    votes = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
+    point = POINT_SUFFIX if has_whole_point(votes) else ""
+    between = sum(votes[name + point] for name in BETWEEN_STEPS)
+    error = noise.deviation * sqrt(len(BETWEEN_STEPS))
+    return bool(between <= BETWEEN_STEPS_SIGMAS * error)
+
+
+def hidden_share(ballots: NDArray[np.int64], noise: VoteNoise) -> float:
+    """The part of a column's filled cells that the noise of a count could hide."""
+    # Candidates that nothing votes for are many: their noise would add up.
+    standing = ballots > noise.bar()
+    standing[TYPE_CANDIDATES.index(EMPTY_CANDIDATE)] = False
+    filled = int(ballots[standing].sum())
+    return noise.bar() / filled if filled else 1.0
