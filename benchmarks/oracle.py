@@ -60,7 +60,10 @@ draw_tree <- function(j, before, copy) {
   at <- predict(numbered, copy[before], type = "vector")
   donors <- split(seq_along(seen), leaf)
   seen[sapply(as.character(at), function(k) {
-    d <- donors[[k]]; d[sample.int(length(d), 1)]
+    d <- donors[[k]]
+    # A label that the bootstrap sample lacks stops above the leaves.
+    if (is.null(d)) d <- seq_along(seen)
+    d[sample.int(length(d), 1)]
   })]
 }
 draw_regression <- function(j, before, copy) {
@@ -68,12 +71,13 @@ draw_regression <- function(j, before, copy) {
   x <- model.matrix(~ ., rbind(table[before], copy[before]))[, -1, drop = FALSE]
   y <- c(table[[j]], table[[j]]); ry <- c(all, !all)
   if (is.factor(table[[j]])) {
-    f <- if (nlevels(y) == 2) mice.impute.logreg else mice.impute.polyreg
-    return(factor(f(y, ry, x), levels(y)))
+    drawn <- if (nlevels(y) == 2) mice.impute.logreg(y, ry, x)
+      else mice.impute.polyreg(y, ry, x, nnet.MaxNWts = 1e5)
+    return(factor(drawn, levels(y)))
   }
   mice.impute.norm(y, ry, x)
 }
-for (method in c("norm+logit", "cart")) {
+for (method in c("cart", "norm+logit")) {
   draw <- if (method == "cart") draw_tree else draw_regression
   began <- proc.time()
   for (m in seq_len(as.integer(args[2]))) {
