@@ -167,7 +167,10 @@ answering_release = click.option(
     "--release",
     type=PATH_TYPE,
     metavar="R",
-    help="Release of the same table: what it answers within the ± asked for is free.",
+    help=(
+        "Release of the same table: what it answers within the ± asked for is free, and"
+        " what it measured is pooled with what is measured now."
+    ),
 )
 
 

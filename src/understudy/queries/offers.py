@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -38,6 +38,12 @@ from understudy.queries.precision import (
     scales_for_ratio,
 )
 from understudy.queries.query import Aggregate, AggregateKind
+from understudy.queries.released import (
+    ReleasedStatistic,
+    needed_scale_after,
+    pool_noise_after,
+    scale_for_width_after,
+)
 from understudy.queries.searches import QuantileSearch
 from understudy.queries.statistics import Statistic
 from understudy.schema import Lattice
@@ -67,6 +73,8 @@ class StatisticOrder:
     cost: Cost
     earlier: tuple[NoisyValues, ...]
     scope: PartitionScope | None
+    released: ReleasedStatistic | None = None
+    """What a release tells of it, free."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +120,13 @@ def offer_answer(
     table: Mapping[str, str] | None = None,
     find_earlier: FindEarlier = None,
     find_seen: FindEarlier = None,
+    released: Sequence[ReleasedStatistic | None] = (),
 ) -> Offer:
     """The offer for a plan: for a ± at 95 %, or for an amount of the accounting.
 
     `find_seen` finds what whoever asks was given of the earlier answers, by default all:
-    the price of a mean follows from the values of these.
+    the price of a mean follows from the values of these. What a release tells of each
+    statistic, `released`, makes the ± cheaper, and an amount's answer more exact.
     """
     orders = []
     total = Cost(accounting, Fraction(0))
@@ -126,6 +136,7 @@ def offer_answer(
     digests = [question_digest(plan, each, table) for each in plan.statistics]
     known = [() if find_earlier is None else tuple(find_earlier(d)) for d in digests]
     seen = known if find_seen is None else [tuple(find_seen(d)) for d in digests]
+    told = [_usable_release(each, law) for each in released or [None] * len(digests)]
     for place, statistic in enumerate(plan.statistics):
         sensitivity = plan.sensitivity(statistic, neighbours)
         digest, earlier = digests[place], known[place]
@@ -133,7 +144,11 @@ def offer_answer(
         # If all neighbours agree on it, it is public and needs no noise.
         if sensitivity.l1:
             if within is not None:
-                scale = _scale_for_width(plan, place, law, within, known, seen)
+                wish = _WidthWish(plan, law, within, known, seen, told)
+                scale = wish.needed_scale(place)
+                # Nobody pays for stored answers that the release makes needless.
+                if scale is None and wish.is_released(place):
+                    earlier = tuple(seen[place])
             else:
                 assert part is not None
                 target = scale_for(law, part, sensitivity, accounting)
@@ -141,6 +156,7 @@ def offer_answer(
         order = _order_statistic(
             statistic, digest, scale, sensitivity, earlier, accounting, scope
         )
+        order = _add_release(order, told[place], law)
         orders.append(order)
         total = total + order.cost
     return Offer(plan, tuple(orders), total)
@@ -174,7 +190,8 @@ def _order_statistic(
         cost = price(law, scale, sensitivity, accounting)
     scales = [each.scale for each in earlier if each.law is law]
     scales += [] if scale is None else [scale]
-    noise = pooled_noise(scales, law)
+    # Nothing at all: a release alone tells it (`_add_release`).
+    noise = pooled_noise(scales or [Fraction(0)], law)
     return StatisticOrder(statistic, digest, scale, noise, cost, earlier, scope)
 
 
@@ -194,66 +211,116 @@ def amount_for_epsilon(budget: Budget, accounting: Accounting) -> Fraction:
     return total_for(budget, accounting)
 
 
-def _scale_for_width(
-    plan: QueryPlan,
-    place: int,
-    law: Law,
-    within: float,
-    known: Sequence[Sequence[NoisyValues]],
-    seen: Sequence[Sequence[NoisyValues]],
-) -> Fraction | None:
-    """The scale of noise at which all numbers that need a statistic are within a
-    half-width, after what is `known` of each statistic, and what was `seen` of that.
+@dataclass(frozen=True)
+class _WidthWish:
+    """A ± that all numbers of a plan must have, after what is `known` of each of its
+    statistics, what was `seen` of that, and what a release told.
     """
-    if not math.isfinite(within) or within <= 0:
-        raise Refused("`within` is a number above 0. Nothing was spent")
-    scales = []
-    for aggregate, places in zip(plan.query.aggregates, plan.parts, strict=True):
-        if place not in places:
-            continue
-        if aggregate.kind in _LINEAR_KINDS:
-            step = _value_step(plan, plan.statistics[place])
-            own = scale_for_half_width(within / step, ANSWER_DOUBT, known[place], law)
-        else:
-            own = _scale_for_ratio(plan, aggregate, place, law, within, known, seen)
-        scales.append(own)
-    needed = [scale for scale in scales if scale is not None]
-    if any(scale <= 0 for scale in needed):
-        raise Refused(
-            f"No noise is within ±{within:g}: ask for less precision. Nothing was spent"
+
+    plan: QueryPlan
+    law: Law
+    within: float
+    known: Sequence[Sequence[NoisyValues]]
+    seen: Sequence[Sequence[NoisyValues]]
+    told: Sequence[ReleasedStatistic | None]
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.within) or self.within <= 0:
+            raise Refused("`within` is a number above 0. Nothing was spent")
+
+    def needed_scale(self, place: int) -> Fraction | None:
+        """The scale of noise at which all numbers that need a statistic are within the
+        half-width; None if they are already.
+        """
+        scales = []
+        plan = self.plan
+        for aggregate, places in zip(plan.query.aggregates, plan.parts, strict=True):
+            if place not in places:
+                continue
+            if aggregate.kind in _LINEAR_KINDS:
+                scales.append(self._linear_scale(place))
+            else:
+                scales.append(self._ratio_scale(aggregate, place))
+        needed = [scale for scale in scales if scale is not None]
+        if any(scale <= 0 for scale in needed):
+            raise Refused(
+                f"No noise is within ±{self.within:g}: ask for less precision. Nothing"
+                " was spent"
+            )
+        return min(needed, default=None)
+
+    def is_released(self, place: int) -> bool:
+        """Whether the release alone makes a statistic exact enough."""
+        fresh = [()] * len(self.known)
+        return (
+            self.told[place] is not None
+            and replace(self, known=fresh).needed_scale(place) is None
         )
-    return min(needed, default=None)
+
+    def _linear_scale(self, place: int) -> Fraction | None:
+        width = self.within / _value_step(self.plan, self.plan.statistics[place])
+        told, known = self.told[place], self.known[place]
+        if told is None:
+            return scale_for_half_width(width, ANSWER_DOUBT, known, self.law)
+        return scale_for_width_after(width, ANSWER_DOUBT, known, told, self.law)
+
+    def _ratio_scale(self, aggregate: Aggregate, place: int) -> Fraction | None:
+        """The same for a mean or a share: by the number of rows, if that was seen."""
+        plan = self.plan
+        places = plan.parts[plan.query.aggregates.index(aggregate)]
+        is_share = aggregate.kind is AggregateKind.SHARE
+        bottom = places[1 if is_share else 0]
+        rows = self._fewest_rows(bottom) if aggregate.kind in _RATIO_KINDS else 0.0
+        if not rows:
+            raise Refused(
+                f"{aggregate.title}: how exact it is depends on how many rows there are."
+                " Ask for the count of these rows first if it is a mean or a share, or"
+                " name ε instead (epsilon=, --epsilon). Nothing was spent"
+            )
+        step, bound = 1.0, 1.0
+        if not is_share:
+            step, bound = _bound_values(plan, plan.statistics[places[1]])
+        width = self.within / step
+        sides = scales_for_ratio(width, rows, bound, ANSWER_DOUBT, self.law)
+        target = sides[1 if place == bottom else 0]
+        if not target:
+            return target
+        told = self.told[place]
+        if place == bottom and told is not None:
+            return needed_scale_after(target, self.known[place], told, self.law)
+        return needed_scale(target, self.known[place], self.law)
+
+    def _fewest_rows(self, bottom: int) -> float:
+        """The fewest rows of a group: by what was answered to whoever asks, or by the
+        release.
+        """
+        if self.law is Law.DISCRETE_LAPLACE:
+            return 0.0
+        # A price is free: it must not tell what somebody else paid for.
+        counted = [each for each in self.seen[bottom] if each.law is self.law]
+        if counted:
+            return fewest_rows(counted, ANSWER_DOUBT)
+        told = self.told[bottom]
+        return 0.0 if told is None else told.fewest_rows(ANSWER_DOUBT)
 
 
-def _scale_for_ratio(
-    plan: QueryPlan,
-    aggregate: Aggregate,
-    place: int,
-    law: Law,
-    within: float,
-    known: Sequence[Sequence[NoisyValues]],
-    seen: Sequence[Sequence[NoisyValues]],
-) -> Fraction | None:
-    """The same for a mean or a share: by the number of rows, if that was seen."""
-    places = plan.parts[plan.query.aggregates.index(aggregate)]
-    is_share = aggregate.kind is AggregateKind.SHARE
-    bottom = places[1 if is_share else 0]
-    # A price is free: it must not tell what somebody else paid for.
-    counted = [each for each in seen[bottom] if each.law is law]
-    is_ratio = aggregate.kind in _RATIO_KINDS and law is not Law.DISCRETE_LAPLACE
-    rows = fewest_rows(counted, ANSWER_DOUBT) if is_ratio and counted else 0.0
-    if not rows:
-        raise Refused(
-            f"{aggregate.title}: how exact it is depends on how many rows there are. Ask"
-            " for the count of these rows first if it is a mean or a share, or name ε"
-            " instead (epsilon=, --epsilon). Nothing was spent"
-        )
-    step, bound = 1.0, 1.0
-    if not is_share:
-        step, bound = _bound_values(plan, plan.statistics[places[1]])
-    sides = scales_for_ratio(within / step, rows, bound, ANSWER_DOUBT, law)
-    target = sides[1 if place == bottom else 0]
-    return needed_scale(target, known[place], law) if target else target
+def _usable_release(
+    told: ReleasedStatistic | None, law: Law
+) -> ReleasedStatistic | None:
+    """What a release tells, if noise of its law and of the run's adds up."""
+    is_usable = told is not None and told.law is law and told.precision > 0
+    return told if is_usable and law is not Law.DISCRETE_LAPLACE else None
+
+
+def _add_release(
+    order: StatisticOrder, told: ReleasedStatistic | None, law: Law
+) -> StatisticOrder:
+    if told is None:
+        return order
+    has_own = order.scale is not None or bool(order.earlier)
+    own = order.noise if has_own else None
+    noise = pool_noise_after(own, told.precision, law)
+    return replace(order, noise=noise, released=told)
 
 
 def _bound_values(plan: QueryPlan, statistic: AnyStatistic) -> tuple[float, float]:

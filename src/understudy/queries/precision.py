@@ -81,7 +81,7 @@ def needed_scale(
     missing = 1 / target**2 - precision
     if missing <= 0:
         return None
-    return _root_down(1 / missing)
+    return root_down(1 / missing)
 
 
 def scale_for_half_width(
@@ -148,7 +148,7 @@ def pooled_noise(scales: Sequence[Fraction], law: Law) -> NoiseScale:
         return NoiseScale(law, best)
     precision = sum((1 / scale**2 for scale in scales), Fraction(0))
     # Rounded up: an interval may be a little wider, never narrower.
-    return NoiseScale(law, _root_up(1 / precision), draws=len(scales))
+    return NoiseScale(law, root_up(1 / precision), draws=len(scales))
 
 
 def pool_values(
@@ -176,12 +176,13 @@ def grid_scale_below(scale: float) -> Fraction:
     )
 
 
-def _root_down(square: Fraction) -> Fraction:
+def root_down(square: Fraction) -> Fraction:
     """The largest number on the grid whose square is at most this."""
     steps = math.isqrt(math.floor(square * NOISE_SCALE_DENOMINATOR**2))
     return Fraction(steps, NOISE_SCALE_DENOMINATOR)
 
 
-def _root_up(square: Fraction) -> Fraction:
+def root_up(square: Fraction) -> Fraction:
+    """A number on the grid whose square is at least this."""
     steps = math.isqrt(math.ceil(square * NOISE_SCALE_DENOMINATOR**2)) + 1
     return Fraction(steps, NOISE_SCALE_DENOMINATOR)

@@ -26,6 +26,11 @@ from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.plan import QueryPlan
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
+from understudy.queries.released import (
+    ReleasedStatistics,
+    choose_parts,
+    pool_with_release,
+)
 from understudy.queries.searches import QuantileSearch
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.predicates.ast import (
@@ -192,17 +197,29 @@ def make_answer(
     *,
     basis: str,
     cost: Cost | None,
+    released: ReleasedStatistics = (),
 ) -> AnswerTable:
     """The answer from the noisy statistics of a plan: for each statistic one entry for
-    each group.
+    each group, pooled with what a release tells of it.
     """
     rows = []
     aggregates = plan.query.aggregates
     steps = [column_steps(plan, aggregate.columns) for aggregate in aggregates]
+    pooled = list(measured)
+    for place, known in enumerate(released):
+        if known is not None:
+            statistic = plan.statistics[place]
+            pooled[place] = pool_with_release(statistic, measured[place], known)
+    parts_by_aggregate = [
+        choose_parts(aggregate, places, measured, pooled)
+        for aggregate, places in zip(aggregates, plan.parts, strict=True)
+    ]
     for group, keys in enumerate(plan.cells.iterate_groups()):
         numbers = []
-        for aggregate, places, step in zip(aggregates, plan.parts, steps, strict=True):
-            parts = [measured[place][group] for place in places]
+        for aggregate, chosen, step in zip(
+            aggregates, parts_by_aggregate, steps, strict=True
+        ):
+            parts = [part[group] for part in chosen]
             numbers.append(estimate_aggregate(aggregate, parts, step))
         rows.append(AnswerRow(keys, tuple(numbers)))
     return finish_answer(plan.query, rows, basis=basis, cost=cost)
@@ -216,6 +233,10 @@ def pool_statistics(
     for statistic, draws in zip(plan.statistics, measured, strict=True):
         if isinstance(statistic, QuantileSearch):
             pooled.append(_read_quantiles(statistic, draws))
+            continue
+        # A release told it exactly enough: nothing was measured.
+        if not draws:
+            pooled.append([])
             continue
         values, noise = pool_values(draws)
         pooled.append([NoisyStatistic(statistic, value, noise) for value in values])

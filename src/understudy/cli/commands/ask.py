@@ -102,6 +102,7 @@ def ask(
 @options.ledger_option(
     "Ledger with a run of questions: what is left, and what was answered before."
 )
+@options.answering_release
 @_public
 @click.option(
     "--analyst", default="", metavar="NAME", help="Whose limit the ledger is asked for."
@@ -124,6 +125,7 @@ def price(
     epsilon: str | None,
     delta: str | None,
     ledger: Path | None,
+    release: Path | None,
     public: tuple[Path, ...],
     analyst: str,
     is_tried: bool,
@@ -135,6 +137,7 @@ def price(
     """
     _check_precision(within, epsilon)
     from understudy.queries.lookups import PublicTable
+    from understudy.releases.release import load_release
     from understudy.workflow.asking.practice import try_question
     from understudy.workflow.asking.question_price import price as price_question
 
@@ -148,6 +151,7 @@ def price(
         analyst=analyst,
         neighbours=neighbours,
         public=[PublicTable.load(file) for file in public],
+        release=None if release is None else load_release(release),
     )
     tried = None
     if is_tried:

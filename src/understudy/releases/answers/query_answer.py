@@ -77,7 +77,7 @@ def answer_query(evidence: Evidence, question: str | Query) -> AnswerTable:
                 " (understudy ask)"
             )
     rows = []
-    for keys, condition in _iterate_groups(evidence, resolved):
+    for keys, condition in iterate_group_conditions(evidence, resolved):
         numbers = [
             _answer_aggregate(evidence, aggregate, condition)
             for aggregate in resolved.aggregates
@@ -93,7 +93,7 @@ def is_query(question: object) -> bool:
     return isinstance(question, Query)
 
 
-def _iterate_groups(
+def iterate_group_conditions(
     evidence: Evidence, query: Query
 ) -> Iterator[tuple[tuple[KeyValue, ...], Predicate | None]]:
     """Every group, with the condition that its rows meet."""
@@ -163,7 +163,7 @@ def _answer_aggregate(
 
 
 @dataclass(frozen=True, eq=False)
-class _SelectedRows:
+class SelectedRows:
     """The rows that a condition selects, and what is known of a column in their cells."""
 
     evidence: Evidence
@@ -197,9 +197,9 @@ class _SelectedRows:
         return np.broadcast_to(table.reshape(shape), sizes)
 
 
-def _select_rows(
+def select_rows(
     evidence: Evidence, condition: Predicate | None, *names: str
-) -> _SelectedRows:
+) -> SelectedRows:
     """The rows of a condition, in the cells of its columns and of some others."""
     wanted = set(names).union(() if condition is None else condition.columns)
     clique = tuple(name for name in evidence.schema if name in wanted)
@@ -209,7 +209,7 @@ def _select_rows(
             f"The question spans {cells:,} combinations, more than"
             f" {MAX_QUESTION_CELLS:,}. Ask about fewer columns at a time"
         )
-    return _SelectedRows(evidence, clique, cover_predicate(condition, evidence, clique))
+    return SelectedRows(evidence, clique, cover_predicate(condition, evidence, clique))
 
 
 def _count_rows(
@@ -228,7 +228,7 @@ def _share_rows(
     """
     inner = aggregate.condition
     assert isinstance(inner, Predicate)
-    rows = _select_rows(evidence, condition, *inner.columns)
+    rows = select_rows(evidence, condition, *inner.columns)
     inside = cover_predicate(inner, evidence, rows.clique)
 
     def test(share: float) -> tuple[float, float]:
@@ -290,7 +290,7 @@ def _find_quantile(
     return NumberEstimate(value * step, low_end * step, high_end * step)
 
 
-def _estimate_quantile(rows: _SelectedRows, name: str, level: float) -> float:
+def _estimate_quantile(rows: SelectedRows, name: str, level: float) -> float:
     """Where the release's own counts pass a level; within a bin by its density."""
     codec = rows.evidence.schema.codecs[name]
     axis = rows.clique.index(name)
@@ -316,11 +316,11 @@ def _estimate_quantile(rows: _SelectedRows, name: str, level: float) -> float:
 
 def _column_values(
     evidence: Evidence, aggregate: Aggregate, condition: Predicate | None
-) -> tuple[_SelectedRows, Weights, Weights, Weights, float]:
+) -> tuple[SelectedRows, Weights, Weights, Weights, float]:
     """Rows, and the least, the largest and the mean index of a column in each cell."""
     (name,) = aggregate.columns
     factor = column_factor(evidence.schema, name)
-    rows = _select_rows(evidence, condition, name)
+    rows = select_rows(evidence, condition, name)
     codec = evidence.schema.codecs[name]
     first = codec.first_indices.astype(np.float64)
     last = codec.last_indices.astype(np.float64)

@@ -20,10 +20,9 @@ from understudy.accounting.questions.analyst import OWNER_NAME
 from understudy.accounting.questions.question_run import (
     QUESTIONS_EVENT,
     QuestionRun,
-    open_questions,
 )
 from understudy.curator.key_search import KeyOffer, RunTerms, close_key_column
-from understudy.errors import LedgerError, Refused
+from understudy.errors import Refused
 from understudy.queries.lookups import PublicTable, resolve_lookups
 from understudy.queries.offers import (
     Offer,
@@ -38,9 +37,16 @@ from understudy.queries.plan import (
 )
 from understudy.queries.precision import NoisyValues
 from understudy.queries.query import Query
+from understudy.queries.released import ReleasedStatistic
 from understudy.queries.sql_reader import read_sql
+from understudy.releases.answers.statistic_estimates import estimate_statistics
+from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, offer_keyed
+from understudy.workflow.asking.run_of_questions import (
+    open_question_run,
+    set_key_delta_aside,
+)
 from understudy.workflow.open import member_of
 from understudy.workflow.preflight import parse_budget
 
@@ -151,11 +157,13 @@ def price(
     analyst: str = OWNER_NAME,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     public: Sequence[PublicTable] = (),
+    release: Release | None = None,
 ) -> Price:
     """What a question would cost and how exact it would be, from the schema alone: no
     rows are read, and nothing is spent. With the `ledger`, what was answered before is
     not charged again, and the price says what is left, and what it takes from the limit
-    of an `analyst`. It may join `public` tables.
+    of an `analyst`. What a `release` of the same table tells counts too. It may join
+    `public` tables.
 
     >>> from understudy.queries import count
     >>> from understudy.schema import Boolean
@@ -169,11 +177,13 @@ def price(
     plan = plan_question(question, known, public)
     if ledger is None:
         whole = parse_budget(1, delta)
-        return _price_without_run(plan, known, relation, whole, within, epsilon)
+        return _price_without_run(
+            plan, known, relation, whole, within, epsilon, release
+        )
     with Ledger.open(ledger) as account:
         run = open_question_run(account, None, QUESTIONS_EVENT, None)
         keyed = offer_keyed_on_run(
-            plan, known, run, account.neighbours, within, epsilon, analyst
+            plan, known, run, account.neighbours, within, epsilon, analyst, release
         )
         return make_price(keyed, run, analyst)
 
@@ -185,6 +195,7 @@ def _price_without_run(
     budget: Budget,
     within: float | None,
     epsilon: Number | None,
+    release: Release | None,
 ) -> Price:
     """The price in a run of this budget that is not open yet."""
     amount = read_amount_asked(within, epsilon, budget)
@@ -192,18 +203,18 @@ def _price_without_run(
     columns = find_open_keys(plan.query, schema)
     own = amount if amount is None or not columns else amount / KEY_PARTS
     offer = offer_answer(
-        plan, neighbours=neighbours, accounting=accounting, within=within, amount=own
+        plan,
+        neighbours=neighbours,
+        accounting=accounting,
+        within=within,
+        amount=own,
+        released=() if columns else find_released(plan, release),
     )
     delta = set_key_delta_aside(budget, bool(columns))
     terms = RunTerms(accounting, budget.epsilon, delta, neighbours)
     keyed = offer_keyed(offer, schema, terms, within=within, amount=own)
     whole = replace(offer, cost=keyed.cost)
     return Price(whole, _own_epsilon(whole, budget.delta), None, keys=keyed.keys)
-
-
-def set_key_delta_aside(budget: Budget, has_keys: bool) -> Fraction:
-    """The part of δ that a run keeps for the thresholds of private keys: half of it."""
-    return budget.delta / 2 if has_keys else Fraction(0)
 
 
 def plan_question(
@@ -252,15 +263,29 @@ def offer_on_run(
     epsilon: Number | None,
     analyst: str,
     parts: int = 1,
+    release: Release | None = None,
 ) -> Offer:
-    """The offer for a plan, after what the run and those before it answered; for one of
-    several equal parts of an ε.
+    """The offer for a plan, after what the run and those before it answered and what a
+    release tells; for one of several equal parts of an ε.
     """
     amount = read_amount_asked(within, epsilon, run.budget, run.filter.accounting)
     own = None if amount is None else amount / parts
     return offer_amount_on_run(
-        plan, run, neighbours, within=within, amount=own, analyst=analyst
+        plan,
+        run,
+        neighbours,
+        within=within,
+        amount=own,
+        analyst=analyst,
+        released=find_released(plan, release),
     )
+
+
+def find_released(
+    plan: QueryPlan, release: Release | None
+) -> tuple[ReleasedStatistic | None, ...]:
+    """What a release tells of each statistic of a plan: numbers that were paid for."""
+    return () if release is None else estimate_statistics(release.evidence, plan)
 
 
 def offer_amount_on_run(
@@ -271,6 +296,7 @@ def offer_amount_on_run(
     within: float | None = None,
     amount: Fraction | None = None,
     analyst: str = OWNER_NAME,
+    released: Sequence[ReleasedStatistic | None] = (),
 ) -> Offer:
     """The same for an amount of the run's accounting."""
 
@@ -291,6 +317,7 @@ def offer_amount_on_run(
         table=run.table,
         find_earlier=find_earlier,
         find_seen=find_seen,
+        released=released,
     )
 
 
@@ -302,11 +329,15 @@ def offer_keyed_on_run(
     within: float | None,
     epsilon: Number | None,
     analyst: str,
+    release: Release | None = None,
 ) -> KeyedOffer:
     """The offer for a plan and for its keys, where `schema` leaves some open."""
     accounting = run.filter.accounting
-    parts = KEY_PARTS if find_open_keys(plan.query, schema) else 1
-    offer = offer_on_run(plan, run, neighbours, within, epsilon, analyst, parts)
+    is_keyed = bool(find_open_keys(plan.query, schema))
+    parts = KEY_PARTS if is_keyed else 1
+    # Which labels a release has says nothing of those that the threshold will show.
+    told = None if is_keyed else release
+    offer = offer_on_run(plan, run, neighbours, within, epsilon, analyst, parts, told)
     amount = read_amount_asked(within, epsilon, run.budget, accounting)
 
     def find_earlier(digest: str) -> list[bytes]:
@@ -334,43 +365,3 @@ def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:
     if offer.cost.amount == 0:
         return Fraction(0)
     return epsilon_of(offer.cost.accounting, offer.cost.amount, delta)
-
-
-def open_question_run(
-    account: Ledger,
-    budget: Budget | None,
-    name: str,
-    facts: dict[str, str] | None,
-    *,
-    accounting: Accounting | None = None,
-    private_keys: bool = False,
-) -> QuestionRun:
-    delta = Fraction(0)
-    if budget is not None:
-        delta = set_key_delta_aside(budget, private_keys)
-    try:
-        run = open_questions(
-            account,
-            budget,
-            name=name,
-            table=facts,
-            accounting=accounting,
-            threshold_delta=delta,
-        )
-    except LedgerError as error:
-        if budget is not None:
-            raise
-        raise no_run_error(account.path.name) from error
-    if facts is not None and run.table not in (None, facts):
-        raise Refused(
-            f"The run {name!r} of {account.path.name} is for another table. Name another"
-            " run, or another ledger. Nothing was spent"
-        )
-    return run
-
-
-def no_run_error(name: str) -> Refused:
-    return Refused(
-        f"No run of questions is open on {name}. Open one with the ε of all questions"
-        " together: budget=1, or --budget 1. Nothing was spent"
-    )

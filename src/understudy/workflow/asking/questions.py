@@ -24,7 +24,7 @@ from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
-from understudy.workflow.asking.question_price import (
+from understudy.workflow.asking.run_of_questions import (
     no_run_error,
     open_question_run,
 )
@@ -140,8 +140,9 @@ def ask(
     may cost by itself. It is charged to the run of questions of the ledger, which
     `budget` opens the first time: the ε of all questions together. What was answered
     before is not charged again, and better precision costs the difference. What a
-    `release` of the same table answers within the ± is free. A run opened with
-    `private_keys` may group by labels that the schema does not list.
+    `release` of the same table answers within the ± is free, and what it measured is
+    pooled with what is measured now. A run opened with `private_keys` may group by
+    labels that the schema does not list.
 
     >>> import tempfile
     >>> from understudy.queries import mean

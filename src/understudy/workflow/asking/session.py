@@ -33,7 +33,11 @@ from understudy.queries.plan import QueryPlan, find_open_keys
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
-from understudy.releases.answers.query_answer import answer_query, meets_precision
+from understudy.releases.answers.query_answer import (
+    BASIS_RELEASE,
+    answer_query,
+    meets_precision,
+)
 from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import Table
@@ -51,6 +55,7 @@ from understudy.workflow.asking.question_price import (
 
 BASIS_MEASURED_NOW = "measured"
 BASIS_STORED = "stored: it was answered before"
+BASIS_POOLED = ", pooled with the release"
 BASIS_TOGETHER = "measured together with other questions"
 
 
@@ -187,6 +192,7 @@ class Session:
                 epsilon,
                 self._analyst,
                 len(plans),
+                self._release,
             )
             for plan in plans
         ]
@@ -270,11 +276,17 @@ class Session:
     def _answer(self, offer: Offer, purpose: str) -> AnswerTable:
         measured = self._measure(offer, purpose)
         is_new = any(order.scale is not None for order in offer.orders)
+        released = [order.released for order in offer.orders]
+        has_own = any(measured)
+        basis = BASIS_MEASURED_NOW if is_new else BASIS_STORED
+        if any(released):
+            basis = basis + BASIS_POOLED if has_own else BASIS_RELEASE
         return make_answer(
             offer.plan,
             pool_statistics(offer.plan, measured),
-            basis=BASIS_MEASURED_NOW if is_new else BASIS_STORED,
+            basis=basis,
             cost=offer.cost if is_new else None,
+            released=released,
         )
 
     def _answer_keyed(
@@ -303,7 +315,9 @@ class Session:
         is the release alone: no row is looked at.
         """
         has_open_keys = bool(find_open_keys(plan.query, self.schema))
-        if self._release is None or within is None or has_open_keys:
+        # A release has no columns of public tables.
+        has_mapping = any(key.mapping for key in plan.query.keys)
+        if self._release is None or within is None or has_open_keys or has_mapping:
             return None
         try:
             answer = answer_query(self._release.evidence, plan.query)
@@ -317,7 +331,14 @@ class Session:
     ) -> KeyedOffer:
         neighbours = self._ledger.neighbours
         return offer_keyed_on_run(
-            plan, self.schema, self._run, neighbours, within, epsilon, self._analyst
+            plan,
+            self.schema,
+            self._run,
+            neighbours,
+            within,
+            epsilon,
+            self._analyst,
+            self._release,
         )
 
     def close(self) -> None:

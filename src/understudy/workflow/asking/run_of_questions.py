@@ -1,0 +1,62 @@
+"""The run on a ledger that questions are charged to: opened once, with the budget of all
+of them, and taken up by every later session.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Accounting
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.questions.question_run import QuestionRun, open_questions
+from understudy.errors import LedgerError, Refused
+
+
+def set_key_delta_aside(budget: Budget, has_keys: bool) -> Fraction:
+    """The part of δ that a run keeps for the thresholds of private keys: half of it."""
+    return budget.delta / 2 if has_keys else Fraction(0)
+
+
+def open_question_run(
+    account: Ledger,
+    budget: Budget | None,
+    name: str,
+    facts: dict[str, str] | None,
+    *,
+    accounting: Accounting | None = None,
+    private_keys: bool = False,
+) -> QuestionRun:
+    """The run of this name, opened with a budget if there is none, for the table that
+    `facts` describe.
+    """
+    delta = Fraction(0)
+    if budget is not None:
+        delta = set_key_delta_aside(budget, private_keys)
+    try:
+        run = open_questions(
+            account,
+            budget,
+            name=name,
+            table=facts,
+            accounting=accounting,
+            threshold_delta=delta,
+        )
+    except LedgerError as error:
+        if budget is not None:
+            raise
+        raise no_run_error(account.path.name) from error
+    if facts is not None and run.table not in (None, facts):
+        raise Refused(
+            f"The run {name!r} of {account.path.name} is for another table. Name another"
+            " run, or another ledger. Nothing was spent"
+        )
+    return run
+
+
+def no_run_error(name: str) -> Refused:
+    """The refusal where a ledger has no run of questions yet."""
+    return Refused(
+        f"No run of questions is open on {name}. Open one with the ε of all questions"
+        " together: budget=1, or --budget 1. Nothing was spent"
+    )
