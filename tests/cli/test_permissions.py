@@ -127,6 +127,10 @@ WRITERS: dict[tuple[object, ...], dict[str, int]] = {
         "--ledger",
         "asked.ledger",
     ): {"asked.ledger": PRIVATE},
+    (
+        *("toolbox", "median", "people.csv", "age", "--schema", "people.yaml"),
+        *("--epsilon", 1, "--budget", 1, "--ledger", "toolbox.ledger"),
+    ): {"toolbox.ledger": PRIVATE},
     ("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", 1): {
         "other.ledger": PRIVATE
     },

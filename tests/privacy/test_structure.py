@@ -197,6 +197,7 @@ AUDITED = {
     "questions",
     "select_cell",
     "select_value",
+    "single_answers",  # what it lets draw: test_select_itemsets.py, test_smooth_median.py
     "sparse_histogram",
     "sums",
     "types",

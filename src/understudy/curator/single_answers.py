@@ -1,8 +1,10 @@
 """Answers of mechanisms that are no noisy sums: charge, then count and draw, then store,
 then answer. What was drawn before is handed out again and not drawn anew.
 
-The order is that of questions.py, for the same reason: an analyst must not be able to
-repeat what failed.
+Why it is private: nothing is drawn here but by the mechanism that is handed in, which
+states its neighbours and its sensitivity; its price is on disk before it sees the table,
+and its answer is stored before anybody sees it. The order is that of questions.py, for
+the same reason: an analyst must not be able to repeat what failed.
 """
 
 from __future__ import annotations

@@ -61,6 +61,8 @@ SYNTHESIZE = [
 SYNTHESIZE += ["--epsilon", "1", "--seed", "1"]
 RELEASE = f"r{CLEAR}.understudy"
 QUESTION = f'SELECT "{SEX}", COUNT(*) FROM people GROUP BY "{SEX}"'
+PAID = ["--schema", SCHEMA, "--epsilon", "1", "--ledger", f"tools{CLEAR}"]
+PAID += ["--budget", "9"]
 
 COMMANDS: dict[str, list[str]] = {
     "ledger init": [
@@ -150,6 +152,23 @@ COMMANDS: dict[str, list[str]] = {
         *("-o", f"counts{CLEAR}.json"),
     ],
     "local estimate": ["local", "estimate", f"missing{CLEAR}.json"],
+    "toolbox regress": ["toolbox", "regress", TABLE, f'"{CLEAR}" ~ "{AGE}"', *PAID],
+    "toolbox cluster": ["toolbox", "cluster", TABLE, AGE, "--clusters", "2", *PAID],
+    "toolbox itemsets": ["toolbox", "itemsets", TABLE, SEX, "--top", "1", *PAID],
+    "toolbox median": ["toolbox", "median", TABLE, AGE, *PAID],
+    "toolbox graph": [
+        *(
+            "toolbox",
+            "graph",
+            TABLE,
+            "edges",
+            "--source",
+            AGE,
+            "--target",
+            CLEAR,
+            *PAID,
+        ),
+    ],
     "census": [
         "census",
         TABLE,
