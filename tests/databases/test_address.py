@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.cli.paths import check_table_input
-from understudy.databases.address import is_address, parse_address
+from understudy.databases.address import is_address, name_spark_ledger, parse_address
 from understudy.errors import TableError
 from understudy.workflow.open import open_source
 
@@ -45,11 +45,21 @@ def test_files_of_databases() -> None:
         ("shop.duckdb::visits", "shop.duckdb::VISITS"),
         ("sqlite:///shop.db?table=visits", "sqlite:///shop.db?table=Visits"),
         ("spark:clinic.visits", "spark:Clinic.Visits"),
+        ("spark:visits", "spark:default.`Visits`"),
+        ("spark:visits", "spark:spark_catalog.default.visits"),
         ("postgresql:///d?table=visits", "postgresql:///d?table=public.visits"),
     ],
 )
 def test_a_table_has_one_account_however_it_is_named(one: str, other: str) -> None:
     assert parse_address(one).ledger_path == parse_address(other).ledger_path
+
+
+def test_a_session_says_where_a_table_of_spark_is() -> None:
+    clinic = name_spark_ledger("visits", database="clinic")
+    assert clinic == parse_address("spark:clinic.visits").ledger_path
+    assert clinic != parse_address("spark:visits").ledger_path
+    lake = name_spark_ledger("visits", catalog="lake")
+    assert lake == parse_address("spark:lake.default.visits").ledger_path
 
 
 def test_a_quoted_name_may_hold_a_dot() -> None:

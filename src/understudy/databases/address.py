@@ -28,9 +28,14 @@ DEFAULT_SCHEMA_NAME = "public"
 """The schema in which PostgreSQL looks for a table that is named without one."""
 
 SPARK_SCHEME = "spark:"
+SPARK_CATALOG = "spark_catalog"
+SPARK_DATABASE = "default"
+"""Where Spark looks for a table that is named alone, unless its session says otherwise."""
+
 _SCHEME_REGEX = re.compile(r"(postgresql|postgres|sqlite)://")
 _REMOTE_REGEX = re.compile(r"(?:s3[an]?|gs|gcs|az|abfss?|hdfs|https?):/{1,2}")
 _NAME_PATTERN = r'"(?:[^"]|"")+"|[^".]+'
+_SPARK_NAME_REGEX = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
 
 
@@ -73,7 +78,7 @@ class DatabaseAddress:
             schema = None if self.schema == DEFAULT_SCHEMA_NAME else self.schema
             title = replace(self, schema=schema).title
             if self.system == "spark":
-                title = title.casefold()
+                return name_spark_ledger(self.location)
             return Path(f"{quote(title, safe=' ')}.ledger")
         real = self.path.resolve() if self.path.is_symlink() else self.path
         # To SQLite, DuckDB and Spark, `People` and `people` are the same table.
@@ -142,6 +147,33 @@ def _parse_spark_address(location: str) -> DatabaseAddress:
             " cluster is, Spark's own settings say. Nothing was read"
         )
     return DatabaseAddress(system="spark", database="", table=name, location=location)
+
+
+def name_spark_ledger(
+    location: str, catalog: str = SPARK_CATALOG, database: str = SPARK_DATABASE
+) -> Path:
+    """The account of a table or path of Spark; `catalog` and `database` are those in
+    which the session looks for a table that is named alone.
+
+    >>> names = "people", "default.People", "spark_catalog.default.`people`"
+    >>> {str(name_spark_ledger(name)) for name in names}
+    {'people.ledger'}
+    >>> str(name_spark_ledger("people", database="clinic"))
+    'clinic.people.ledger'
+    """
+    name = location.rstrip("/").rpartition("/")[2]
+    if name == location:
+        parts = [
+            part[1:-1].replace("``", "`") if part.startswith("`") else part
+            for part in _SPARK_NAME_REGEX.findall(location)
+        ]
+        # One name for each table, with what every session has left out.
+        named = [*[catalog, database][: max(3 - len(parts), 0)], *parts]
+        usual = (SPARK_CATALOG, SPARK_DATABASE)
+        while 1 < len(named) <= 3 and named[0].casefold() == usual[3 - len(named)]:
+            named = named[1:]
+        name = ".".join(named)
+    return Path(f"{quote(name.casefold(), safe=' ')}.ledger")
 
 
 def _parse_file_address(text: str) -> DatabaseAddress:

@@ -2,6 +2,8 @@
 public header of a source.
 """
 
+from understudy.tables.drafting.numeric_codes import LEADING_CODES
+from understudy.tables.partitions.partitioned_table import describe_rows
 from understudy.tables.reading.moment_votes import (
     AMBIGUOUS_KINDS,
     LOCAL_KINDS,
@@ -37,6 +39,7 @@ __all__ = [
     "ELECTED_TYPES",
     "EMPTY_CANDIDATE",
     "LARGE_CANDIDATE",
+    "LEADING_CODES",
     "LOCAL_KINDS",
     "MOMENT_SPELLINGS",
     "NUMBER_CANDIDATES",
@@ -50,6 +53,7 @@ __all__ = [
     "Table",
     "TableSource",
     "choose_spelling",
+    "describe_rows",
     "has_trailing_zeros",
     "has_whole_point",
     "is_readable_as",

@@ -23,12 +23,14 @@ class BoundedRows:
     differently.
     """
 
-    def __init__(self, source: TableSource, schema: Schema) -> None:
+    def __init__(
+        self, source: TableSource, schema: Schema, *, salt: str | None = None
+    ) -> None:
         self.source = source
         self.unit = schema.unit
         self._schema = schema
         # Drawn once for all tables of these rows: they must be the same rows.
-        self._salt = draw_salt()
+        self._salt = salt or draw_salt()
 
     @cached_property
     def relation(self) -> str:

@@ -9,10 +9,11 @@ Sums are 128-bit integers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from understudy.queries.statistics import ColumnFactor, Statistic
-from understudy.schema import Lattice, Schema
+from understudy.schema import Column, Lattice, Schema, codec_of
 from understudy.schema.columns.code_layout import BinEdges
 from understudy.schema.columns.codec import Codec
 from understudy.tables.reading.encode import code_sql, index_sql
@@ -112,6 +113,29 @@ class CellSumQuery:
         rank = f"CAST(dense_rank() OVER (ORDER BY {last}) - 1 AS BIGINT) AS unit_rank"
         query = self._layers.query(relation, shown)
         return f"SELECT {', '.join([*cells, rank])} FROM ({query})"
+
+    def places_sql(self, relation: str, columns: Sequence[Column]) -> str:
+        """One row for each row: the place of each column's cell (kept_columns.py)."""
+        places = [self._place_sql(column) for column in columns]
+        return self._layers.query(relation, places)
+
+    def _place_sql(self, column: Column) -> str:
+        name = column.name
+        stored = self._source.stored_column(name)
+        if not isinstance(column, Lattice):
+            return self._code_sql(name, self._schema.codecs[name], None)
+        assert column.low is not None
+        assert column.high is not None
+        # In one bin, a code tells which cells have no value and why.
+        whole = codec_of(replace(column, bins=(column.low, column.high + 1), grain=()))
+        code = self._code_sql(name, whole, None)
+        index = self._layers.read(index_sql(self._layers, column, stored))
+        clipped = f"LEAST(GREATEST({index}, {column.low}), {column.high})"
+        values = column.high - column.low + 1
+        return (
+            f"CAST(CASE WHEN {index} IS NULL THEN {values} + {code} ELSE"
+            f" {clipped} - ({column.low}) END AS UINTEGER)"
+        )
 
     def _clipped_sql(self, name: str, index: str) -> str:
         column = self._schema[name]

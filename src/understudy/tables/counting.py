@@ -225,7 +225,7 @@ def count_sparse(
     blocks: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     held = 0
     for keys in _iter_keys(words, sizes, batches):
-        blocks.append(_merge_counts(keys, np.ones(len(keys), np.int64)))
+        blocks.append(merge_counts(keys, np.ones(len(keys), np.int64)))
         held += len(blocks[-1][1])
         # Merged again only once they have doubled: every cell is merged few times.
         if held > 2 * SPARSE_BLOCK_ROWS and held > 2 * len(blocks[0][1]):
@@ -259,7 +259,7 @@ def _merge_blocks(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     keys = np.concatenate([keys for keys, _ in blocks])
     counts = np.concatenate([counts for _, counts in blocks])
-    return _merge_counts(keys, counts)
+    return merge_counts(keys, counts)
 
 
 def _split_into_words(clique: Clique, sizes: Mapping[str, int]) -> list[Clique]:
@@ -272,7 +272,7 @@ def _split_into_words(clique: Clique, sizes: Mapping[str, int]) -> list[Clique]:
     return [tuple(word) for word in words]
 
 
-def _merge_counts(
+def merge_counts(
     keys: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Equal keys together, in rising order, their counts added up."""

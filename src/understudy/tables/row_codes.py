@@ -64,7 +64,7 @@ class RowCodes:
             name: np.empty(rows, codec.dtype) for name, codec in codecs.items()
         }
         done = 0
-        for batch in self._read_batches(names):
+        for batch in self.read_batches(names):
             length = len(next(iter(batch.values()))) if batch else 0
             for name, part in batch.items():
                 codes[name][done : done + length] = part
@@ -83,7 +83,7 @@ class RowCodes:
             assert self._kept_codes is not None
             yield {name: self._kept_codes[name] for name in names}
         else:
-            yield from self._read_batches(names)
+            yield from self.read_batches(names)
 
     def count_marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique, read-only because they may be given again."""
@@ -114,7 +114,7 @@ class RowCodes:
             tally.add({}, rows=self._rows.count)
         return tally.counts()
 
-    def _read_batches(self, names: list[str]) -> Iterator[CodesByColumn]:
+    def read_batches(self, names: list[str]) -> Iterator[CodesByColumn]:
         """Codes of some columns, batch by batch, from the source."""
         source = self._rows.source
         layers = QueryLayers()

@@ -8,7 +8,7 @@ moves a marginal by at most `max_rows` in all. Marginals are counted from codes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,7 @@ from understudy.tables.bounded_rows import BoundedRows
 from understudy.tables.cell_sums import CellSumQuery
 from understudy.tables.clique_cover import Clique
 from understudy.tables.counting import Tally, bin_values, count_sparse, fuse_places
+from understudy.tables.kept_columns import KeptColumns
 from understudy.tables.privacy_unit import name_id_sql
 from understudy.tables.reading.encode import (
     code_sql,
@@ -33,7 +34,7 @@ from understudy.tables.reading.encode import (
 from understudy.tables.reading.grid import WholeGrid
 from understudy.tables.reading.type_votes import TYPE_CANDIDATES, vote_sql
 from understudy.tables.records import Records, join_batches, thin_relation
-from understudy.tables.row_codes import Progress, RowCodes
+from understudy.tables.row_codes import CodesByColumn, Progress, RowCodes
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import StoredColumn
@@ -80,6 +81,7 @@ class Table:
         self.schema = schema
         self._rows = rows or BoundedRows(source, schema)
         self._codes = RowCodes(self._rows, schema)
+        self._kept = KeptColumns(self._rows, schema)
 
     def with_schema(self, schema: Schema) -> Table:
         """The same rows under another schema. Rows that were encoded are not encoded
@@ -87,11 +89,11 @@ class Table:
         """
         if schema == self.schema:
             return self
-        own = self.schema.unit
-        other = schema.unit
+        own, other = self.schema.unit, schema.unit
         if (own.id, own.max_rows) != (other.id, other.max_rows):
             return Table(self._rows.source, schema)
         described = Table(self._rows.source, schema, rows=self._rows)
+        described._kept = self._kept
         # Rules and the sizes of units may differ: no code depends on them.
         if schema.columns == self.schema.columns:
             described._codes = self._codes
@@ -134,6 +136,10 @@ class Table:
         """
         return self._codes.encode_rows(progress)
 
+    def read_codes(self) -> Iterator[CodesByColumn]:
+        """Codes of every column of a closed schema, batch by batch, read anew."""
+        return self._codes.read_batches(list(self.schema))
+
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique, all in one pass, axes in the clique's order.
         The empty clique gives the number of rows.
@@ -152,8 +158,8 @@ class Table:
             # One cell without columns, or none where there is no row.
             cells = min(self.rows(), 1)
             return np.zeros((cells, 0), np.int64), np.full(cells, self.rows(), np.int64)
-        sizes = self._codes.find_sizes(clique)
-        return count_sparse(clique, sizes, self._codes.iter_batches(list(clique)))
+        batches = self._codes.iter_batches(list(clique))
+        return count_sparse(clique, self._codes.find_sizes(clique), batches)
 
     def labels(
         self, column: str, *, by_unit: bool = False
@@ -191,9 +197,7 @@ class Table:
             self._rows.relation, [f"{index} AS position", "count(*) AS times"]
         )
         query += f" WHERE {index} IS NOT NULL GROUP BY ALL ORDER BY position"
-        positions, times = self._rows.source.engine.arrays(
-            query, doing="counting values"
-        )
+        positions, times = self._fetch_arrays(query, doing="counting values")
         return positions.astype(np.int64), times.astype(np.int64)
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
@@ -243,14 +247,16 @@ class Table:
         each statistic its sum over the rows of each of these cells.
         """
         codecs = self._codes.find_codecs(clique)
+        if kept := self._kept.sum_cells(self.schema, codecs, statistics):
+            return kept
         query = CellSumQuery(self.schema, codecs, self._rows.source).sql(
             self._rows.relation, statistics
         )
         rows = self._run(query, "adding up")
         codes = [np.array([row[i] for row in rows]) for i in range(len(clique))]
         places = fuse_places(codes, codecs, len(rows))
-        first = len(clique)
-        sums = [[int(row[first + i]) for row in rows] for i in range(len(statistics))]
+        first, last = len(clique), len(clique) + len(statistics)
+        sums = [[int(row[i]) for row in rows] for i in range(first, last)]
         return places, sums
 
     def cell_values(
@@ -263,9 +269,7 @@ class Table:
         query = CellSumQuery(self.schema, codecs, self._rows.source).values_sql(
             self._rows.relation, column
         )
-        *codes, values, times = self._rows.source.engine.arrays(
-            query, doing="counting values"
-        )
+        *codes, values, times = self._fetch_arrays(query, doing="counting values")
         places = fuse_places(codes, codecs, len(values))
         return places, values.astype(np.int64), times.astype(np.int64)
 
@@ -275,7 +279,7 @@ class Table:
         query = CellSumQuery(self.schema, codecs, self._rows.source).units_sql(
             self._rows.relation
         )
-        *codes, units = self._rows.source.engine.arrays(query, doing="counting units")
+        *codes, units = self._fetch_arrays(query, doing="counting units")
         return units.astype(np.int64), fuse_places(codes, codecs, len(units))
 
     def group_sizes(
@@ -289,7 +293,7 @@ class Table:
         query = CellSumQuery(self.schema, codecs, self._rows.source).groups_sql(
             self._rows.relation, named, most
         )
-        found = self._rows.source.engine.arrays(query, doing="counting groups")
+        found = self._fetch_arrays(query, doing="counting groups")
         places, sizes, times = (column.astype(np.int64) for column in found)
         return places, sizes, times
 
@@ -391,3 +395,6 @@ class Table:
 
     def _run(self, query: str, doing: str) -> list[tuple[Any, ...]]:
         return self._rows.source.engine.run(query, doing=doing)
+
+    def _fetch_arrays(self, query: str, doing: str) -> list[NDArray[Any]]:
+        return self._rows.source.engine.arrays(query, doing=doing)

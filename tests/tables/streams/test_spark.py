@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,9 +12,12 @@ import pyarrow as pa
 import pytest
 
 import understudy as us
+from kit.spark import PEOPLE_SCHEMA, disturb_work, open_session, read_people
 from understudy.cli.root import run
 from understudy.errors import ReleaseError, TableError
-from understudy.tables import Table, open_table
+from understudy.tables import Table, describe_rows, open_table
+from understudy.tables.carriers import spark as spark_carrier
+from understudy.tables.carriers.spark import SparkCarrier
 from understudy.testing.table_conformance import check_table
 from understudy.workflow.open import open_source
 
@@ -66,23 +67,12 @@ TYPES = pa.schema(
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    warehouse = tmp_path_factory.mktemp("warehouse")
     # Two cores, and three attempts of each task.
-    running = (
-        SparkSession.builder.master("local[2,3]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.warehouse.dir", str(warehouse))
-        .config("spark.sql.catalogImplementation", "in-memory")
-        .getOrCreate()
-    )
-    running.sparkContext.setLogLevel("OFF")
-    yield running
-    running.stop()
+    warehouse = str(tmp_path_factory.mktemp("warehouse"))
+    settings = {"spark.sql.warehouse.dir": warehouse}
+    with open_session(SparkSession.builder.master("local[2,3]"), settings) as running:
+        running.sparkContext.setLogLevel("OFF")
+        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -98,23 +88,38 @@ def read_twin() -> Table:
 def test_odd_cells_give_the_integers_of_a_frame(session: Any) -> None:
     frame = session.createDataFrame(pa.table(ROWS, schema=TYPES)).repartition(3)
     with open_source(frame) as source:
-        assert check_table(Table(source, SCHEMA), read_twin()) > 40
+        assert check_table(describe_rows(source, SCHEMA), read_twin()) > 40
 
 
-def test_counts_are_exact_when_every_task_fails_once(session: Any) -> None:
-    frame = session.createDataFrame(pa.table(ROWS, schema=TYPES)).repartition(3)
+def test_counts_are_exact_when_every_task_fails_once(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks that answer, that encode and that bring units together; answers merged by
+    workers, as where there are many partitions.
+    """
+    monkeypatch.setattr(spark_carrier, "MAX_COLLECTED_PARTS", 2)
 
-    def fail_once(batches: Iterable[Any]) -> Iterator[Any]:
+    def fail() -> None:
+        """In the first attempt of each task, when half of it is done."""
         from pyspark import TaskContext
 
-        rows = list(batches)
-        yield from rows[:1]
         if TaskContext.get().attemptNumber() == 0:
             raise RuntimeError("injected")
-        yield from rows[1:]
 
-    with open_source(frame.mapInArrow(fail_once, frame.schema)) as source:
-        check_table(Table(source, SCHEMA), read_twin())
+    for name in ("add_up", "change_parts"):
+        plain = getattr(SparkCarrier, name)
+        monkeypatch.setattr(
+            SparkCarrier,
+            name,
+            lambda self, work, plain=plain, **more: plain(
+                self, disturb_work(work, fail), **more
+            ),
+        )
+    people = read_people()
+    frame = session.createDataFrame(people).repartition(3)
+    with open_source(frame) as source:
+        table = describe_rows(source, PEOPLE_SCHEMA)
+        check_table(table, Table(open_table(people), PEOPLE_SCHEMA))
 
 
 def test_a_job_that_fails_quotes_no_cell(session: Any) -> None:
@@ -132,6 +137,76 @@ def test_a_job_that_fails_quotes_no_cell(session: Any) -> None:
         source.check(["sex"])
     assert "canary" not in str(refused.value)
     assert refused.value.__context__ is None
+
+
+def test_rows_that_are_read_again_and_differ_are_refused(
+    session: Any, folder: Path
+) -> None:
+    """As where an executor is lost with what it kept, and the table changed meanwhile."""
+    ages = folder / "ages"
+    ages.write_text("34 51 51")
+
+    def read_ages(batches: Iterable[Any]) -> Iterator[Any]:
+        for _ in batches:
+            numbers = [int(age) for age in ages.read_text().split()]
+            yield pa.RecordBatch.from_pydict({"age": pa.array(numbers, pa.int32())})
+
+    frame = session.range(1, numPartitions=1).mapInArrow(read_ages, "age int")
+    schema = us.Schema.parse("columns:\n  age: {type: integer, min: 0, max: 90}\n")
+    with open_source(frame) as source:
+        table = describe_rows(source, schema)
+        assert table.sum("age", 0, 90) == 136
+        assert isinstance(source.carrier, SparkCarrier)
+        # Other rows in their place; the same ones in another order are the same.
+        for text, is_same in (("51 34 51", True), ("34 34 51", False)):
+            ages.write_text(text)
+            source.carrier._frame.unpersist(True)
+            if is_same:
+                assert table.sum("age", 0, 90) == 136
+                continue
+            with pytest.raises(TableError, match="not what it was at first"):
+                table.sum("age", 0, 90)
+            with pytest.raises(TableError, match="not what it was at first"):
+                list(source.carrier.fetch_blobs())
+
+
+def test_a_worker_renames_its_errors(session: Any) -> None:
+    frame = session.createDataFrame(pa.table({"sex": ["canary-7f3a"] * 4}))
+
+    class Quotes:
+        def answer_part(self, blobs: Iterable[bytes]) -> bytes:
+            raise ValueError(next(iter(blobs)))
+
+        def merge_answers(self, answers: Any) -> bytes:
+            return b""
+
+    with open_source(frame) as source:
+        carrier = source.carrier
+        assert isinstance(carrier, SparkCarrier)
+        answers = carrier._frame.mapInArrow(
+            spark_carrier._answer_task(Quotes(), {}), spark_carrier.BLOB_COLUMNS
+        )
+        # Spark's own error, which its logs show too.
+        with pytest.raises(Exception, match="understudy did not finish") as raised:
+            answers.toArrow()
+        assert "canary" not in str(raised.value)
+        with pytest.raises(TableError, match="did not work"):
+            carrier.add_up(Quotes())
+
+
+def test_no_salt_and_no_label_stands_in_a_plan(session: Any) -> None:
+    people = read_people()
+    schema = us.Schema.parse(
+        "columns:\n  sex: {type: categorical, values: [canary-7f3a]}\n"
+        "  person: identifier\nunit: {id: person, max_rows: 3}\n"
+    )
+    with open_source(session.createDataFrame(people)) as source:
+        table = describe_rows(source, schema)
+        coded = table._parts.carrier  # type: ignore[attr-defined]
+        plan = coded._frame._jdf.queryExecution().toString()
+        salt = table._parts._salt  # type: ignore[attr-defined]
+        assert salt not in plan
+        assert "canary" not in plan
 
 
 def test_what_has_no_text_stays_where_it_is(session: Any) -> None:

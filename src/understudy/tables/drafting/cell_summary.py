@@ -4,6 +4,7 @@ differ, which texts mean missing. PRIVATE: exact counts, for the owner's draft a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ from understudy.tables.reading.type_votes import (
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
+from understudy.tables.sql.stored import StoredColumn
 
 MAX_DRAFT_ODD_SHARE = Fraction(1, 100)
 """Part of the cells that may be something else than the drafted type."""
@@ -82,6 +84,38 @@ def count_ballots(
     return {TYPE_CANDIDATES[int(v)]: int(count) for v, count in rows}
 
 
+def count_table_ballots(
+    source: TableSource, names: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """How many cells of each column vote for each type: the columns that stand for
+    texts, in one query.
+    """
+    layers = QueryLayers()
+    texts = {}
+    for name in names:
+        stored = source.stored_column(name)
+        # Single precision votes by texts of its own.
+        if found := stored.type != "FLOAT" and texts_sql(layers, stored):
+            empty = encode.is_empty_sql(stored)
+            texts[name] = f"CASE WHEN {empty} THEN NULL ELSE {found[0]} END"
+    if not texts:
+        return {}
+    # One under another: planning the vote takes longer than reading a small table.
+    wide = layers.query(source.relation, [f"[{', '.join(texts.values())}] AS t"])
+    tall = f"(SELECT unnest(t) AS x0, unnest(range({len(texts)})) AS x1 FROM ({wide}))"
+    layers = QueryLayers()
+    vote = vote_sql(layers, StoredColumn("x0", "VARCHAR"), MISSING_CODES)
+    voted = layers.query(tall, ["x1 AS k", f"{vote} AS v"])
+    rows = source.engine.run(
+        f"SELECT k, v, count(*) FROM ({voted}) GROUP BY k, v",
+        doing="looking at the columns",
+    )
+    ballots: dict[str, dict[str, int]] = {name: {} for name in texts}
+    for place, candidate, count in rows:
+        ballots[list(texts)[int(place)]][TYPE_CANDIDATES[int(candidate)]] = int(count)
+    return ballots
+
+
 def elect_draft_type(ballots: dict[str, int]) -> str | None:
     """The most specific candidate that nearly all filled cells support; None where no
     cell is filled.
@@ -133,11 +167,15 @@ def summarise_cells(
         doing=doing,
     )
     least = int(MIN_MISSING_CODE_SHARE * every) + 1
-    rows = source.engine.run(
-        f"SELECT t FROM ({cells}) WHERE {coded} GROUP BY t HAVING count(*) >= {least}",
-        doing=doing,
-    )
-    frequent = {row[0] for row in rows}
+    frequent = set()
+    # Planning a query takes longer than reading a small table.
+    if every - filled >= least:
+        rows = source.engine.run(
+            f"SELECT t FROM ({cells}) WHERE {coded} GROUP BY t"
+            f" HAVING count(*) >= {least}",
+            doing=doing,
+        )
+        frequent = {row[0] for row in rows}
     # In the order of the list, not of the rows: a draft is the same each time.
     missing = tuple(code for code in codes if code in frequent)
     return CellSummary(filled, distinct, length or 0.0, spaced or 0.0, missing)

@@ -38,6 +38,7 @@ from understudy.tables.drafting.cell_summary import (
     NUMBER_MISSING_CODES,
     CellSummary,
     count_ballots,
+    count_table_ballots,
     elect_draft_type,
     summarise_cells,
 )
@@ -132,10 +133,21 @@ def draft_observed_schema(source: TableSource) -> Schema:
 
 
 def _draft_columns(source: TableSource) -> list[Column]:
+    voting = [name for name in source.names if _is_voted_on(source, name)]
+    ballots = count_table_ballots(source, voting)
     return [
-        _with_storage_type(_draft_column(source, name), source.dtypes.get(name))
+        _with_storage_type(
+            _draft_column(source, name, ballots.get(name)), source.dtypes.get(name)
+        )
         for name in source.names
     ]
+
+
+def _is_voted_on(source: TableSource, name: str) -> bool:
+    """Whether the cells of a column say what type it has."""
+    if name == source.index_name or guess_identifier(name):
+        return False
+    return source.stored_column(name).type in (*TEXT_TYPES, *DOUBLE_TYPES)
 
 
 def _with_storage_type(column: Column, stated: str | None) -> Column:
@@ -145,18 +157,20 @@ def _with_storage_type(column: Column, stated: str | None) -> Column:
     return replace(column, dtype=storage_to_declare(column, stated))
 
 
-def _draft_column(source: TableSource, name: str) -> Column:
+def _draft_column(
+    source: TableSource, name: str, ballots: dict[str, int] | None
+) -> Column:
     if name == source.index_name:
         return Identifier(name=name, note=INDEX_NOTE)
     if guess_identifier(name):
         return propose_unit(source, Identifier(name=name, note="its name says so"))
     stored = source.stored_column(name)
     if stored.type in TEXT_TYPES:
-        return _draft_from_cells(source, name)
+        return _draft_from_cells(source, name, ballots)
     column = column_of_type(name, stored.type, dtype=source.dtypes.get(name))
     if isinstance(column, Real) and stored.type in DOUBLE_TYPES:
         note = SPAN_NOTE if _holds_spans(source, name) else ""
-        column = replace(_draft_from_floats(source, column), note=note)
+        column = replace(_draft_from_floats(source, column, ballots), note=note)
     if isinstance(column, Datetime):
         return _with_resolution(source, _in_zone(column, stored.zone))
     if isinstance(column, Time):
@@ -172,11 +186,14 @@ def _holds_spans(source: TableSource, name: str) -> bool:
     return dtype.startswith(("timedelta", "duration", "interval"))
 
 
-def _draft_from_floats(source: TableSource, column: Real) -> Integer | Real:
+def _draft_from_floats(
+    source: TableSource, column: Real, ballots: dict[str, int] | None
+) -> Integer | Real:
     """Floats with the decimals that nearly all of them show; whole numbers turn to
     floats as soon as a frame holds an empty cell.
     """
-    elected = elect_draft_type(count_ballots(source, column.name))
+    cast = count_ballots(source, column.name) if ballots is None else ballots
+    elected = elect_draft_type(cast)
     # Zeros and ones elect truth, but a frame of floats means numbers by them.
     if elected == "boolean":
         return Integer(name=column.name)
@@ -188,10 +205,12 @@ def _draft_from_floats(source: TableSource, column: Real) -> Integer | Real:
     return replace(column, step=step)
 
 
-def _draft_from_cells(source: TableSource, name: str) -> Column:
+def _draft_from_cells(
+    source: TableSource, name: str, ballots: dict[str, int] | None
+) -> Column:
     """The type that nearly all cells can be read as."""
     look = summarise_cells(source, name)
-    cast = count_ballots(source, name)
+    cast = count_ballots(source, name) if ballots is None else ballots
     elected = elect_draft_type(cast)
     if elected == TEXT_CANDIDATE and any(map(_is_number_type, map(kind_of_vote, cast))):
         # Numbers, perhaps, with a letter where there is none.

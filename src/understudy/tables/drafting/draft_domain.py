@@ -59,10 +59,13 @@ def with_domain(source: TableSource, column: Column, *, rare_below: int) -> Colu
         return _with_labels(source, column, rare_below)
     if not isinstance(column, Lattice) or isinstance(column, Time):
         return column
-    bounds = _common_range(source, column, rare_below)
-    if bounds is None:
-        return replace(column, note=f"fewer than {rare_below} values, left to learn")
     whole = find_lattice_range(source, column)
+    # One row is enough for a bound: those are the ends.
+    bounds = whole
+    if whole is not None and rare_below > 1:
+        bounds = _common_range(source, column, rare_below)
+    if bounds is None or whole is None:
+        return replace(column, note=f"fewer than {rare_below} values, left to learn")
     (low, high), note = _prefer_natural_limits(column, bounds, whole, rare_below)
     if isinstance(column, Real):
         return replace(column, min=low * column.step, max=high * column.step, note=note)
@@ -127,8 +130,8 @@ def _common_range(
     return min(ends), max(ends)
 
 
-def find_lattice_range(source: TableSource, column: Lattice) -> tuple[int, int]:
-    """The smallest and the largest lattice index; the origin where there is none."""
+def find_lattice_range(source: TableSource, column: Lattice) -> tuple[int, int] | None:
+    """The smallest and the largest lattice index; None where no cell has a value."""
     layers = QueryLayers()
     index = encode.index_sql(layers, column, source.stored_column(column.name))
     cells = layers.query(source.relation, [f"{index} AS v"])
@@ -136,7 +139,7 @@ def find_lattice_range(source: TableSource, column: Lattice) -> tuple[int, int]:
         f"SELECT min(v), max(v) FROM ({cells})",
         doing=f'looking at column "{column.name}"',
     )
-    return (0, 0) if low is None else (int(low), int(high))
+    return None if low is None else (int(low), int(high))
 
 
 def _with_labels(
@@ -153,9 +156,11 @@ def _with_labels(
         f" {MAX_DRAFT_VALUES + 1}",
         doing=doing,
     )
-    ((rare,),) = source.engine.run(
-        f"SELECT count(*) FROM ({counted}) WHERE n < {rare_below}", doing=doing
-    )
+    rare = 0
+    if rare_below > 1:
+        ((rare,),) = source.engine.run(
+            f"SELECT count(*) FROM ({counted}) WHERE n < {rare_below}", doing=doing
+        )
     if len(common) > MAX_DRAFT_VALUES:
         return replace(
             column, note=f"more than {MAX_DRAFT_VALUES:,} values, left to learn"

@@ -49,7 +49,7 @@ MIN_VALUES_ABOVE_MINUS_ONE = 10
 an answer, as in -1, 0, 1.
 """
 
-_LEADING_CODES = frozenset(
+LEADING_CODES = frozenset(
     {777, 888, 7777, 8888, *(int("9" * digits) for digits in range(1, 9))}
 )
 """Numbers that stand for missing by themselves."""
@@ -99,18 +99,18 @@ class ColumnEnd:
 
     def find_apart(self, other_end: int) -> list[int]:
         """The codes beyond all other values, where they stand apart from them."""
-        outer = self.count_outer_codes(_LEADING_CODES | _FURTHER_CODES)
+        outer = self.count_outer_codes(LEADING_CODES | _FURTHER_CODES)
         # The innermost may be the end of the scale: then the gap is one code further.
         while outer and not self._stand_apart(outer, other_end):
             outer -= 1
         codes = self.list_frequent(outer)
-        return codes if _LEADING_CODES & set(codes) else []
+        return codes if LEADING_CODES & set(codes) else []
 
     def find_beyond_zero(self) -> list[int] | None:
         """The codes on one side of zero, where all other values lie on the other; None
         where some lie on both.
         """
-        outer = self.count_outer_codes(_LEADING_CODES | _FURTHER_CODES | {1})
+        outer = self.count_outer_codes(LEADING_CODES | _FURTHER_CODES | {1})
         rest = self.held[outer:]
         if not rest or rest[0].value > 0:
             return None
@@ -154,7 +154,7 @@ class ColumnEnd:
             others = max((near.rows for near in around), default=entry.rows)
             is_heap = entry.rows > MIN_INNER_HEAP_RATIO * others
             is_large = entry.value >= MIN_INNER_CODE * self.unit
-            if not (is_heap and is_large and self._is_code(entry, _LEADING_CODES)):
+            if not (is_heap and is_large and self._is_code(entry, LEADING_CODES)):
                 continue
             if entry.rows >= MIN_INNER_HEAP_SHARE * total:
                 codes.append(entry.value // self.unit)
@@ -172,7 +172,7 @@ def find_numeric_codes(source: TableSource, column: Integer | Real) -> tuple[str
     cells = layers.query(source.relation, [f"{index} AS v"])
     counted = f"SELECT v, count(*) AS n FROM ({cells}) WHERE v IS NOT NULL GROUP BY v"
     doing = f'looking at column "{column.name}"'
-    codes = [1, *_LEADING_CODES, *_FURTHER_CODES]
+    codes = [1, *LEADING_CODES, *_FURTHER_CODES]
     listed = ", ".join(f"{code * unit}, {-code * unit}" for code in codes)
     ((total, most),) = source.engine.run(
         f"SELECT sum(n), max(n) FILTER (v IN ({listed})) FROM ({counted})", doing=doing

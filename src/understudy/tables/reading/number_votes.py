@@ -113,15 +113,23 @@ def has_trailing_zeros(elected: str, standing: Collection[str]) -> bool | None:
 
 
 def has_whole_point(votes: Mapping[str, int], margin: float = 0.0) -> bool:
-    """Whether more whole numbers are spelled with a point than without; or as many, but
-    for this margin of votes.
+    """Whether votes say rather that whole numbers are spelled with a point than without:
+    which of the two leaves less of them to noise. With a margin, a point it is unless
+    votes without one exceed the others by as much.
 
     >>> has_whole_point({"integer": 40, "integer.0": 3}), has_whole_point({"zero.0": 9})
     (False, True)
     """
-    bare = sum(votes.get(name, 0) for name in WHOLE_CANDIDATES)
-    pointed = sum(votes.get(name, 0) for name in POINTED_CANDIDATES)
-    return pointed + margin > bare
+    # If no number is spelled in a way, the squares of its votes are noise. Plain sums
+    # would let the noise of many candidates hide the few that hold votes.
+    bare = _sum_squares(votes, WHOLE_CANDIDATES)
+    pointed = _sum_squares(votes, POINTED_CANDIDATES)
+    return pointed + margin**2 > bare
+
+
+def _sum_squares(votes: Mapping[str, int], names: Collection[str]) -> int:
+    """The squares of the positive votes for some candidates, added up."""
+    return sum(max(votes.get(name, 0), 0) ** 2 for name in names)
 
 
 def whole_conditions(layers: QueryLayers, text: str) -> list[tuple[str, str]]:

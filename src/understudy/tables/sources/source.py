@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar
 from understudy.errors import TableError
 from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.schema.formula import unguard_formula
+from understudy.tables.carriers.carrier import Carrier
 from understudy.tables.sources.compressed import refuse_packed_bomb
 from understudy.tables.sources.csv import PreparedCsv, prepare_csv
 from understudy.tables.sources.csv_copy import MAX_CSV_ROW_BYTES
@@ -31,6 +32,10 @@ from understudy.tables.sql.number_spelling import respelled_sql
 from understudy.tables.sql.stored import StoredColumn
 
 T = TypeVar("T")
+
+
+FROZEN_VIEW = "frozen"
+"""The table that `freeze_rows` reads rows into."""
 
 
 class RowStream(Protocol):
@@ -72,6 +77,7 @@ class TableSource:
     _paths: tuple[Path, ...] = ()
     _parquet: ParquetFiles | None = None
     _stream: RowStream | None = None
+    _carrier: Carrier | None = None
     _origin: TableSource | None = None
 
     def __enter__(self) -> TableSource:
@@ -89,7 +95,14 @@ class TableSource:
         """Let go of the rows and of everything written down about them."""
         if self._stream is not None:
             self._stream.close()
+        if self._carrier is not None:
+            self._carrier.close()
         self.engine.close()
+
+    @property
+    def carrier(self) -> Carrier | None:
+        """The partitions in which the rows lie; None where they are read here."""
+        return None if self.guarded else self._carrier
 
     @property
     def numbers(self) -> NumberSpelling | None:
@@ -149,19 +162,30 @@ class TableSource:
             self._stream.load_rows()
         return self._view
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether its rows lie in a table of its own, which nobody changes."""
+        if self._origin is not None:
+            return self._origin.holds_rows
+        is_read = self._dialect is not None or self._stream is not None
+        return is_read or self._view == FROZEN_VIEW
+
     def freeze_rows(self) -> TableSource:
         """The same table, with its rows as they are now: what happens to the file later
         changes no answer. Use it in place of this one.
         """
+        if self.carrier is not None:
+            self.carrier.load_rows()
+            return self
         relation = self.relation
         # A CSV file or a stream was read into a table of its own just now.
         if self._dialect is not None or self._stream is not None:
             return self
         self.engine.run(
-            f"CREATE TEMP TABLE frozen AS SELECT * FROM {relation}",
+            f"CREATE TEMP TABLE {FROZEN_VIEW} AS SELECT * FROM {relation}",
             doing=f"reading {self.title}",
         )
-        return replace(self, _view="frozen", _parquet=None, _origin=None)
+        return replace(self, _view=FROZEN_VIEW, _parquet=None, _origin=None)
 
     def check(self, names: Iterable[str]) -> None:
         """Read these columns to the end once, so that a file that cannot be read is
@@ -184,6 +208,9 @@ class TableSource:
         raise TableError(f"{where}{failed}. Nothing was spent")
 
     def _read_to_end(self, names: list[str]) -> None:
+        if self.carrier is not None:
+            self.carrier.load_rows()
+            return
         relation = self.relation
         if self._parquet is not None:
             # Hashes of all cells: every page has to be unpacked for them.

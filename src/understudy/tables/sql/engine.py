@@ -55,7 +55,7 @@ UNREADABLE_FRAME_MESSAGE = (
 class Engine:
     """A private connection and its private directory, both removed with this object."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, threads: int | None = None) -> None:
         # Named, and set to be removed, before it is made: an interrupt in between leaves
         # no directory behind.
         scratch = Scratch(Path(tempfile.gettempdir()))
@@ -70,7 +70,7 @@ class Engine:
         self._connection = duckdb.connect(
             ":memory:",
             config={
-                "threads": str(os.cpu_count() or 1),
+                "threads": str(threads or os.cpu_count() or 1),
                 "memory_limit": DUCKDB_MEMORY_LIMIT,
                 "temp_directory": str(self.directory / "spill"),
                 "autoinstall_known_extensions": "false",

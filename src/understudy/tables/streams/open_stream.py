@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from understudy.tables.carriers.carrier import Carrier
 from understudy.tables.sources.frame import check_names
 from understudy.tables.sources.source import TableSource
 from understudy.tables.sql.engine import Engine
@@ -25,10 +26,12 @@ def open_stream(
     path: Path | None,
     ledger_path: Path,
     release: Callable[[], None],
+    engine: Engine | None = None,
+    carrier: Carrier | None = None,
 ) -> TableSource:
     """A table whose rows come as pyarrow tables; `empty` is one without rows."""
     names = check_names(list(empty.column_names), title)
-    engine = Engine()
+    engine = engine or Engine()
     engine.seal([])
     spool = ArrowSpool(engine, empty)
     return TableSource(
@@ -44,4 +47,5 @@ def open_stream(
         _view=SPOOL_RELATION,
         _stored_types=spool.stored_types,
         _stream=DatabaseStream(read_batches, spool, title=title, release=release),
+        _carrier=carrier,
     )

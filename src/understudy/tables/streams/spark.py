@@ -1,25 +1,37 @@
-"""Spark DataFrames as tables: one job brings the rows, as Arrow, to the private relation
-that every table is read from.
+"""Spark DataFrames as tables: rows stay in their partitions (carriers/spark.py), and
+questions go to them.
 
-Nothing of ours runs in a worker, so no noise, no salt and no value of a schema stands in
-a plan or in an event log. Spark hands out the result of each task once, whatever failed
-before it, so a table whose tasks were retried is the same table.
+What a carrier does not answer, such as a draft of a schema, brings the rows of the same
+partitions, as Arrow, to a private relation of this process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from understudy.databases.address import DatabaseAddress
+from understudy.databases.address import DatabaseAddress, name_spark_ledger
 from understudy.databases.spark_session import find_spark_session
-from understudy.errors import TableError
+from understudy.tables.carriers.spark import (
+    BLOB_COLUMNS,
+    SparkCarrier,
+    make_blob_batch,
+    run_renamed,
+    run_spark_job,
+)
 from understudy.tables.sources.frame import check_names
 from understudy.tables.sources.source import TableSource
 from understudy.tables.streams.open_stream import open_stream
+from understudy.tables.streams.row_blobs import (
+    join_batches,
+    pack_schema,
+    pack_table,
+    read_rows,
+)
+from understudy.tables.streams.row_sums import RowSums
 
 NATIVE_SPARK_TYPES = (
     "boolean",
@@ -54,25 +66,34 @@ def open_spark_frame(
     ledger_path: Path = Path("table.ledger"),
 ) -> TableSource:
     """Open a DataFrame: its header now, its rows when they are asked for."""
-    check_names(list(frame.columns), title)
-    readable = _run_job(partial(_select_readable, frame), title)
-    empty = _run_job(readable.limit(0).toArrow, title)
+    names = check_names(list(frame.columns), title)
+    readable = run_spark_job(partial(_select_readable, frame), title)
+    empty = run_spark_job(readable.limit(0).toArrow, title).rename_columns(names)
+    packed = readable.mapInArrow(_pack_task(empty.schema), BLOB_COLUMNS)
+    carrier = SparkCarrier(packed, pack_schema(empty.schema), title)
     return open_stream(
-        partial(_read_rows, readable, title),
+        lambda: read_rows(carrier.fetch_blobs()),
         empty,
         kind="spark",
         title=title,
         path=None,
         ledger_path=ledger_path,
         release=lambda: None,
+        carrier=carrier,
     )
 
 
 def open_spark_address(address: DatabaseAddress) -> TableSource:
     """Open a table or a path that Spark knows, in the session of this process."""
     session = find_spark_session(address.title, "Nothing was read")
-    frame = _run_job(partial(_find_frame, session, address.location), address.title)
-    return open_spark_frame(frame, title=address.title, ledger_path=address.ledger_path)
+    frame = run_spark_job(
+        partial(_find_frame, session, address.location), address.title
+    )
+    catalog = session.catalog
+    ledger_path = name_spark_ledger(
+        address.location, catalog.currentCatalog(), catalog.currentDatabase()
+    )
+    return open_spark_frame(frame, title=address.title, ledger_path=ledger_path)
 
 
 def _find_frame(session: Any, location: str) -> Any:
@@ -87,7 +108,8 @@ def _find_frame(session: Any, location: str) -> Any:
 def _select_readable(frame: Any) -> Any:
     functions = import_module("pyspark.sql.functions")
     columns = []
-    for field in frame.schema.fields:
+    # Under short names: Spark reads a dot or a backtick in a name as something else.
+    for i, field in enumerate(frame.schema.fields):
         quoted = "`" + field.name.replace("`", "``") + "`"
         kind = field.dataType.typeName()
         cell = functions.col(quoted)
@@ -95,23 +117,22 @@ def _select_readable(frame: Any) -> Any:
             cell = cell.cast("string")
         elif not kind.startswith((*NATIVE_SPARK_TYPES, *NATIVE_SPARK_PREFIXES)):
             cell = functions.lit(None).cast("binary")
-        columns.append(cell.alias(field.name))
+        columns.append(cell.alias(f"x{i}"))
     return frame.select(*columns)
 
 
-def _read_rows(readable: Any, title: str) -> Iterator[Any]:
-    yield _run_job(readable.toArrow, title)
+def _pack_task(schema: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        packed = _pack_summed(batches, schema)
+        while (made := run_renamed(lambda: next(packed, None))) is not None:
+            blob, row_sum = made
+            yield make_blob_batch(0, blob, row_sum)
+
+    return pack
 
 
-def _run_job(run: Callable[[], Any], title: str) -> Any:
-    """What Spark answers. Its messages hold the tracebacks of workers, which may quote a
-    cell, so none is repeated.
-    """
-    try:
-        return run()
-    except Exception as error:
-        failed = type(error).__name__
-    raise TableError(
-        f"{title}: the Spark job did not work ({failed}). Spark's own log says why; a"
-        " table beyond spark.driver.maxResultSize needs a larger one. Nothing was read"
-    )
+def _pack_summed(batches: Iterable[Any], schema: Any) -> Iterator[tuple[bytes, int]]:
+    sums = RowSums()
+    for table in join_batches(batches, schema):
+        yield pack_table(table), sums.sum_rows(table)
+    sums.close()

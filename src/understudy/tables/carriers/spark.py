@@ -1,0 +1,249 @@
+"""Partitions in a Spark cluster: blobs in a persisted DataFrame, questions by
+`mapInArrow`.
+
+No RDD and no accumulator: a task that runs twice would count twice in one. Functions go
+to the workers in closures, so nothing of a schema, and no salt, stands in a plan or in
+an event log. What a worker raises is renamed there: a message of DuckDB or of Arrow may
+quote a cell, and would reach the logs of executors and of the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from importlib import import_module
+from typing import Any, TypeVar
+
+from understudy.errors import TableError
+from understudy.tables.carriers.carrier import PartChange, PartWork
+from understudy.version import install_command
+
+T = TypeVar("T")
+
+BLOB_COLUMNS = "part int, sum long, blob binary"
+"""The group of a blob; where it holds the rows of the table, their sum (row_sums.py)."""
+
+MAX_COLLECTED_PARTS = 100
+"""Partitions whose answers the driver merges itself. All pairs of 15 columns take some
+megabytes a partition, and Spark refuses results of more than 1 GB.
+"""
+
+MERGE_GROUPS = 16
+"""Groups of partitions whose answers workers merge, where there are more."""
+
+ABSENT_PACKAGE_TEXT = "No module named 'understudy'"
+"""What Python says in a worker that lacks this package."""
+
+CHANGED_ROWS_TEXT = "understudy got other rows than at first"
+"""What a worker says where a partition had to be read again and is another one."""
+
+SUM_MODULUS = 1 << 62
+"""Sums of rows are taken modulo this, so that they fit a whole number of Spark's."""
+
+PartSums = dict[int, int]
+"""The sum of the rows of each partition that has any."""
+
+
+class WorkerError(RuntimeError):
+    """What went wrong in a worker, by its kind and never by its message."""
+
+
+class SparkCarrier:
+    """Blobs in a DataFrame of BLOB_COLUMNS, one or more to a partition.
+
+    Spark reads a partition again where an executor is lost with what it kept. So the
+    sums of the first reading go to every task, which refuses other rows than those: a
+    row that moved meanwhile would be counted twice.
+    """
+
+    def __init__(self, frame: Any, empty: bytes, title: str) -> None:
+        level = import_module("pyspark").StorageLevel.MEMORY_AND_DISK
+        self._frame = run_spark_job(lambda: frame.persist(level), title)
+        self.empty = empty
+        self._title = title
+        self._changed: list[SparkCarrier] = []
+
+    @cached_property
+    def _sums(self) -> PartSums:
+        functions = import_module("pyspark.sql.functions")
+        number = functions.spark_partition_id().alias("part")
+        read = run_spark_job(self._frame.select(number, "sum").toArrow, self._title)
+        return _add_sums(zip(*(column.to_pylist() for column in read), strict=True))
+
+    @property
+    def parts(self) -> int:
+        """How many partitions hold rows, one at least; found by making all of them."""
+        return max(len(self._sums), 1)
+
+    def load_rows(self) -> None:
+        """Read the rows to the end and keep them with the executors."""
+        _ = self._sums
+
+    def add_up(self, work: PartWork) -> bytes:
+        """Ask every partition; the answers, merged by the driver, or first by workers
+        where there are many.
+        """
+        answers = self._frame.mapInArrow(_answer_task(work, self._sums), BLOB_COLUMNS)
+        if self.parts > MAX_COLLECTED_PARTS:
+            answers = answers.groupBy("part").applyInArrow(
+                _merge_task(work), BLOB_COLUMNS
+            )
+        fetched = run_spark_job(answers.toArrow, self._title)
+        return work.merge_answers(fetched.column("blob").to_pylist())
+
+    def change_parts(self, change: PartChange, *, regroup: bool) -> SparkCarrier:
+        """Partitions of changed blobs, kept with the executors."""
+        task = _change_task(change, self._sums)
+        changed = self._frame.mapInArrow(task, BLOB_COLUMNS)
+        if regroup:
+            changed = changed.repartition(self.parts, "part")
+        self._changed.append(SparkCarrier(changed, self.empty, self._title))
+        return self._changed[-1]
+
+    def fetch_blobs(self) -> Iterator[bytes]:
+        """Every blob, brought to the driver."""
+        expected = self._sums
+        functions = import_module("pyspark.sql.functions")
+        number = functions.spark_partition_id().alias("part")
+        chosen = self._frame.select(number, "sum", "blob")
+        fetched = run_spark_job(chosen.toArrow, self._title)
+        numbers = (fetched.column(name).to_pylist() for name in ("part", "sum"))
+        if _add_sums(zip(*numbers, strict=True)) != expected:
+            raise _refuse_changed(self._title)
+        for blob in fetched.column("blob"):
+            yield blob.as_py()
+
+    def close(self) -> None:
+        """Have the executors forget the blobs."""
+        for carrier in self._changed:
+            carrier.close()
+        self._changed.clear()
+        run_spark_job(self._frame.unpersist, self._title)
+
+
+def _add_sums(numbered: Iterable[tuple[int, int]]) -> PartSums:
+    sums: PartSums = {}
+    for part, row_sum in numbered:
+        sums[part] = (sums.get(part, 0) + row_sum) % SUM_MODULUS
+    return sums
+
+
+def run_spark_job(run: Callable[[], T], title: str) -> T:
+    """What Spark answers. Its messages hold the tracebacks of workers, which may quote a
+    cell, so none is repeated.
+    """
+    try:
+        return run()
+    except Exception as error:
+        failed = type(error).__name__
+        is_absent = ABSENT_PACKAGE_TEXT in str(error)
+        is_changed = CHANGED_ROWS_TEXT in str(error)
+    if is_changed:
+        raise _refuse_changed(title)
+    if is_absent:
+        raise TableError(
+            f"{title}: Spark's workers lack this package, which counts where the rows are."
+            f" There: {install_command('spark')}; or give frame.toArrow(), which"
+            " brings the rows here. Nothing was read"
+        )
+    raise TableError(
+        f"{title}: the Spark job did not work ({failed}). Spark's own log says why; a"
+        " table beyond spark.driver.maxResultSize needs a larger one. Nothing was read"
+    )
+
+
+def _refuse_changed(title: str) -> TableError:
+    return TableError(
+        f"{title}: a part of the rows had to be read again, and was not what it was at"
+        " first. Write the rows to a table that stays as it is, and give that. Nothing"
+        " more was read"
+    )
+
+
+def run_renamed(work: Callable[[], T]) -> T:
+    """What a worker makes. Its errors keep their kind and lose their message."""
+    failed = ""
+    try:
+        return work()
+    except Exception as error:
+        failed = type(error).__name__
+    # Outside the handler: a chained exception would carry the message into logs.
+    raise WorkerError(f"understudy did not finish a partition ({failed})")
+
+
+def make_blob_batch(part: int, blob: bytes, row_sum: int = 0) -> Any:
+    """A blob as Spark takes it."""
+    pa = import_module("pyarrow")
+    columns = [
+        pa.array([part], pa.int32()),
+        pa.array([row_sum], pa.int64()),
+        pa.array([blob], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "sum", "blob"])
+
+
+class CheckedBlobs:
+    """The blobs of a partition, and whether they are those of the first reading."""
+
+    def __init__(self, batches: Iterable[Any], sums: PartSums) -> None:
+        self._batches = batches
+        self._sums = sums
+        self._total = 0
+        self._blobs = self._iterate_blobs()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._blobs
+
+    def _iterate_blobs(self) -> Iterator[bytes]:
+        for batch in self._batches:
+            names = batch.schema.names
+            self._total += sum(batch.column(names.index("sum")).to_pylist())
+            for blob in batch.column(names.index("blob")):
+                yield blob.as_py()
+
+    def check(self) -> None:
+        """Refuse other rows, once all were read."""
+        for _ in self._blobs:
+            pass
+        if self._total % SUM_MODULUS != self._sums.get(_number_part(), 0):
+            raise WorkerError(CHANGED_ROWS_TEXT)
+
+
+def _number_part() -> int:
+    context = import_module("pyspark").TaskContext.get()
+    return int(context.partitionId())
+
+
+def _answer_task(
+    work: PartWork, sums: PartSums
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def answer(batches: Iterable[Any]) -> Iterator[Any]:
+        blobs = CheckedBlobs(batches, sums)
+        packed = run_renamed(lambda: work.answer_part(blobs))
+        blobs.check()
+        yield make_blob_batch(_number_part() % MERGE_GROUPS, packed)
+
+    return answer
+
+
+def _merge_task(work: PartWork) -> Callable[[Any], Any]:
+    def merge(answers: Any) -> Any:
+        packed = answers.column("blob").to_pylist()
+        merged = run_renamed(lambda: work.merge_answers(packed))
+        pa = import_module("pyarrow")
+        return pa.Table.from_batches([make_blob_batch(0, merged)])
+
+    return merge
+
+
+def _change_task(
+    change: PartChange, sums: PartSums
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def change_part(batches: Iterable[Any]) -> Iterator[Any]:
+        blobs = CheckedBlobs(batches, sums)
+        changed = iter(change.change_part(blobs))
+        while (made := run_renamed(lambda: next(changed, None))) is not None:
+            yield make_blob_batch(*made)
+        blobs.check()
+
+    return change_part
