@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from kit.censuses import make_design, make_truth, measure
-from understudy.censuses.bias import SIZE_EDGES, simulate_bias, tabulate_errors
+from understudy.censuses.bias import (
+    SIZE_EDGES,
+    choose_repeats,
+    simulate_bias,
+    tabulate_errors,
+)
 from understudy.censuses.nonnegative_fit import project_simplices
 from understudy.censuses.release import CensusRelease, estimate_census
 
@@ -64,7 +69,10 @@ def test_a_release_knows_its_bias_without_rows():
         estimate=estimate_census(design, measurements, {}),
         method="gls",
     )
+    assert choose_repeats(release, 10**6) == 9
+    assert choose_repeats(release, 10) == 3
     figures = simulate_bias(release, rng, repeats=20)
+    assert figures.repeats == 20
     counties = figures.producer["county"]
     assert sum(row.places for row in counties) == 20 * 12
     assert counties[0].bias > 0

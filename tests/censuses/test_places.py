@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from understudy.censuses.place_figure import draw_places
+from understudy.censuses.output.place_figure import draw_places
 from understudy.censuses.places import Place, PlaceTree
 from understudy.errors import Refused
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 import understudy as us
 from kit.studio.markup import HOSTILE
 from kit.studio.server import Place
-from understudy.censuses.files import write_census
+from understudy.censuses.output.files import write_census
 from understudy.errors import Refused
 from understudy.schema import Schema
 from understudy.studio.census_pages import _describe_census, list_censuses

@@ -27,7 +27,12 @@ SIZE_EDGES = (0, 10, 50, 100, 200, 400, 800, 3000)
 """Lower ends of the sizes of places, in persons."""
 
 DEFAULT_BIAS_REPEATS = 3
-"""Simulated releases: places of one size are many, so a few repetitions say enough."""
+"""Simulated releases of a country of many places, which say enough together."""
+
+MIN_SIMULATED_PLACES = 100
+"""Lowest places in all simulated releases of a small country: a mean over so many is off
+by a tenth of the deviation of one.
+"""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,18 @@ class BiasFigures:
 
     producer: dict[str, list[SizeError]]
     consumer: dict[str, list[SizeError]]
+    repeats: int
+    """Simulated releases; each place is in all of them."""
+
+
+def choose_repeats(release: CensusRelease, max_cells: int) -> int:
+    """How many releases to simulate: some, and of a small country more, as long as they
+    have no more cells together than that.
+    """
+    hierarchy = release.design.hierarchy
+    cells = hierarchy.unit_count * release.design.lattice.cells
+    wanted = -(-MIN_SIMULATED_PLACES // len(hierarchy.leaves))
+    return max(DEFAULT_BIAS_REPEATS, min(wanted, max_cells // cells))
 
 
 def simulate_bias(
@@ -119,7 +136,7 @@ def simulate_bias(
         truth, released = np.concatenate(sizes[level]), np.concatenate(seen[level])
         producer[level] = tabulate_errors(truth, released - truth)
         consumer[level] = tabulate_errors(released, released - truth)
-    return BiasFigures(producer, consumer)
+    return BiasFigures(producer, consumer, repeats)
 
 
 def _simulate_release(release: CensusRelease, rng: Generator) -> CensusRelease:

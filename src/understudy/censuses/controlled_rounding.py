@@ -4,8 +4,8 @@ Largest remainders round every column of a table (one cell of all children) to i
 Then persons are moved between the children inside a column, the cheapest move first,
 until every child has its own sum too. A child with too many persons has one in some
 column, and any other child may take it there: so the exchange never gets stuck unless
-bounds forbid it, and no integer program is needed. Where the bounds do matter the sums
-of rows are wishes, and the sums of columns are kept.
+bounds forbid it, and no integer program is needed. Where the bounds do matter, the sums
+of columns are kept and the sums of rows are approximate.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ schema's own rules.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.neighbours import Neighbours
+from understudy.censuses.areas import AreaMap, read_areas
+from understudy.censuses.bound_reader import read_bound, read_facilities
 from understudy.censuses.controlled_rounding import UNBOUNDED_COUNT
 from understudy.censuses.hierarchy import DEFAULT_ROOT_NAME, Hierarchy
 from understudy.censuses.household_design import HouseholdDesign
@@ -35,7 +37,14 @@ from understudy.schema import Schema
 MAX_PERSON_CELLS = 1_000_000
 """Cells of the persons' table of one unit."""
 
-_DESIGN_KEYS = ("hierarchy", "plan", "invariants", "households")
+_DESIGN_KEYS = (
+    "hierarchy",
+    "plan",
+    "invariants",
+    "households",
+    "publish",
+    "areas",
+)
 _HIERARCHY_KEYS = ("columns", "root", "units", "tree")
 _PLAN_KEYS = ("levels", "queries")
 _HOUSEHOLD_KEYS = (
@@ -46,7 +55,15 @@ _HOUSEHOLD_KEYS = (
     "share",
     "plan",
 )
-_INVARIANT_KEYS = ("level", "query", "keep", "at_least", "at_most")
+_INVARIANT_KEYS = (
+    "level",
+    "query",
+    "keep",
+    "at_least",
+    "at_most",
+    "facilities",
+    "max_persons",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +86,11 @@ class CensusDesign:
     plan: MeasurementPlan
     invariants: tuple[Invariant, ...] = ()
     households: HouseholdDesign | None = None
+    publish: tuple[Clique, ...] | None = None
+    """The queries whose tables are written; None for all that are measured."""
+
+    areas: Mapping[str, AreaMap] = field(default_factory=dict)
+    """Areas off the hierarchy by the names of their columns."""
 
     @classmethod
     def of(
@@ -84,7 +106,9 @@ class CensusDesign:
         _check_keys(shares, _PLAN_KEYS, "census: plan")
         plan = MeasurementPlan.of(hierarchy.levels, columns, **shares)
         listed = plain.get("invariants") or []
-        invariants = tuple(_read_invariant(each, columns) for each in listed)
+        invariants = tuple(
+            _read_invariant(each, schema, hierarchy, folder) for each in listed
+        )
         households = None
         if plain.get("households") is not None:
             _check_keys(plain["households"], _HOUSEHOLD_KEYS, "census: households")
@@ -94,7 +118,21 @@ class CensusDesign:
             # Margins over the household's columns are fixed first, in every unit.
             fixed = Invariant(hierarchy.levels[-1], households.columns)
             invariants = (*invariants, fixed)
-        return cls(schema, hierarchy, plan, invariants, households)
+        return cls(
+            schema,
+            hierarchy,
+            plan,
+            invariants,
+            households,
+            _read_published(plain.get("publish"), columns),
+            _read_area_maps(plain.get("areas") or {}, hierarchy, schema, folder),
+        )
+
+    @property
+    def published_queries(self) -> tuple[Clique, ...]:
+        """The queries whose tables are written, the total among them."""
+        listed = self.plan.cliques() if self.publish is None else self.publish
+        return tuple(dict.fromkeys([(), *listed]))
 
     @property
     def columns(self) -> Clique:
@@ -113,7 +151,11 @@ class CensusDesign:
     @cached_property
     def lattice(self) -> MarginalLattice:
         """The lattice of all queries and invariants."""
-        asked = [*self.plan.cliques(), *(each.query for each in self.invariants), ()]
+        asked = [
+            *self.plan.cliques(),
+            *self.published_queries,
+            *(each.query for each in self.invariants),
+        ]
         return MarginalLattice(self.shape, [self.axes(query) for query in asked])
 
     @cached_property
@@ -183,11 +225,48 @@ class CensusDesign:
         households = self.households
         if households is not None:
             households = households.with_order(schema)
-        return CensusDesign(schema, self.hierarchy, plan, tuple(moved), households)
+        publish = self.publish
+        if publish is not None:
+            publish = tuple(_in_order(query, schema) for query in publish)
+        return CensusDesign(
+            schema,
+            self.hierarchy,
+            plan,
+            tuple(moved),
+            households,
+            publish,
+            self.areas,
+        )
 
 
 def _in_order(query: Clique, schema: Schema) -> Clique:
     return tuple(name for name in schema if name in query)
+
+
+def _read_published(plain: object, columns: Clique) -> tuple[Clique, ...] | None:
+    if plain is None:
+        return None
+    if isinstance(plain, str) or not isinstance(plain, Sequence):
+        raise SchemaError("census: publish: a list of queries, such as [total, age]")
+    return tuple(parse_query(str(query), columns) for query in plain)
+
+
+def _read_area_maps(
+    plain: object, hierarchy: Hierarchy, schema: Schema, folder: Path
+) -> dict[str, AreaMap]:
+    if not isinstance(plain, Mapping):
+        raise SchemaError("census: areas: a file for each, such as {school: areas.csv}")
+    taken = {*hierarchy.levels, *schema}
+    for name in plain:
+        if name in taken:
+            raise SchemaError(
+                f'census: areas: "{name}" is a level or a column already. Name the area'
+                " otherwise"
+            )
+    return {
+        str(name): read_areas(folder / str(file), str(name), hierarchy)
+        for name, file in plain.items()
+    }
 
 
 def _read_hierarchy(schema: Schema, plain: object, folder: Path) -> Hierarchy:
@@ -223,41 +302,31 @@ def _read_units(path: Path, columns: list[str]) -> list[tuple[str, ...]]:
         ) from None
 
 
-def _read_invariant(plain: object, columns: Clique) -> Invariant:
+def _read_invariant(
+    plain: object, schema: Schema, hierarchy: Hierarchy, folder: Path
+) -> Invariant:
     if not isinstance(plain, Mapping) or "level" not in plain:
         raise SchemaError("census: an invariant needs a `level` and a `query`")
     _check_keys(plain, _INVARIANT_KEYS, "census: invariant")
     keep = str(plain.get("keep", InvariantKind.NOTHING))
     if keep not in set(InvariantKind):
         raise SchemaError("census: an invariant keeps `counts` or `zeros`")
+    level = str(plain["level"])
+    columns = tuple(name for name in schema if name not in hierarchy.columns)
     query = parse_query(str(plain.get("query", "total")), columns)
-    return Invariant(
-        str(plain["level"]),
-        query,
-        InvariantKind(keep),
-        at_least=_read_bound(plain.get("at_least", 0)),
-        at_most=_read_bound(plain.get("at_most", UNBOUNDED_COUNT)),
-    )
-
-
-def _read_bound(plain: object) -> int | dict[str, int]:
-    """A number of persons, or one for each unit."""
-    try:
-        if isinstance(plain, Mapping):
-            return {str(unit): _read_count(count) for unit, count in plain.items()}
-        return _read_count(plain)
-    except (TypeError, ValueError):
+    if "facilities" not in plain:
+        at_least = read_bound(plain.get("at_least", 0), query, schema)
+        at_most = read_bound(plain.get("at_most", UNBOUNDED_COUNT), query, schema)
+        return Invariant(level, query, InvariantKind(keep), at_least, at_most)
+    if {"at_least", "at_most"} & set(plain):
         raise SchemaError(
-            "census: `at_least` and `at_most` are whole numbers from 0 up, for all units"
-            " or by unit"
-        ) from None
-
-
-def _read_count(plain: object) -> int:
-    count = int(str(plain))
-    if count < 0:
-        raise ValueError("below 0")
-    return count
+            "census: an invariant has either `facilities` or bounds. Declare two"
+        )
+    path = folder / str(plain["facilities"])
+    at_least, at_most = read_facilities(
+        path, level, query, hierarchy, schema, plain.get("max_persons")
+    )
+    return Invariant(level, query, InvariantKind(keep), at_least, at_most)
 
 
 def _check_keys(plain: object, known: tuple[str, ...], where: str) -> None:

@@ -5,7 +5,7 @@ standard error of the least-squares tables, which no rows are needed for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,9 +20,10 @@ from understudy.censuses.lattice import AxisSet, MarginalLattice
 from understudy.censuses.least_squares import (
     EXACT_ANSWER_VARIANCE,
     LevelAnswer,
-    estimate_tree,
+    join_variances,
 )
 from understudy.censuses.measurement_plan import spell_query
+from understudy.censuses.streamed_estimate import vary_tree
 from understudy.measurements import Clique
 from understudy.models.estimates.noise_moments import noise_variance
 
@@ -39,6 +40,8 @@ class ExpectedError:
     share: Fraction
     noise_sd: float
     standard_error: float
+    is_published: bool = True
+    """Whether a table that is written shows it."""
 
 
 def plan_scale(
@@ -87,8 +90,13 @@ def expect_errors(
         for sizes in [design.schema.sizes(each.query)]
     ]
     errors = _list_errors(design.hierarchy, design.lattice, queries, exact)
+    shown = [set(query) for query in design.published_queries]
     named = [
-        each.to_error(spell_query(each.asked.query, design.columns)) for each in errors
+        replace(
+            each.to_error(spell_query(each.asked.query, design.columns)),
+            is_published=any(set(each.asked.query) <= query for query in shown),
+        )
+        for each in errors
     ]
     return (*named, *_expect_household_errors(design, total, neighbours, accounting))
 
@@ -160,11 +168,11 @@ def _list_errors(
     """Standard errors after least squares over all levels."""
     known = [*queries, *((each, EXACT_ANSWER_VARIANCE) for each in exact)]
     answers = [_empty_answer(hierarchy, each, variance) for each, variance in known]
-    gls = estimate_tree(hierarchy, lattice, answers)
+    _, variances = vary_tree(hierarchy, lattice, answers)
     errors = []
     for asked, variance in queries:
         place = hierarchy.levels.index(asked.level)
-        after = gls.variances(place, asked.axes).mean()
+        after = join_variances(lattice, asked.axes, variances[place]).mean()
         units = hierarchy.count_units(place)
         errors.append(
             _QueryError(asked, units, float(np.sqrt(variance)), float(np.sqrt(after)))

@@ -144,14 +144,27 @@ class Hierarchy:
         """Where the children of each unit begin in the level below, and the end of the
         last.
         """
-        children = np.bincount(
-            self.parents(level + 1), minlength=self.count_units(level)
-        )
-        return np.concatenate([[0], np.cumsum(children)])
+        return self._child_starts[level]
+
+    @cached_property
+    def _child_starts(self) -> tuple[NDArray[np.int64], ...]:
+        starts = []
+        for level, below in enumerate(self._parents[1:]):
+            children = np.bincount(below, minlength=self.count_units(level))
+            starts.append(np.concatenate([[0], np.cumsum(children)]))
+        return tuple(starts)
 
     def sum_children(self, level: int, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the units of the level below, added up for each unit of this one."""
         return np.add.reduceat(values, self.child_starts(level)[:-1], axis=0)
+
+    def cut_below(self, top: int, units: slice) -> HierarchyPart:
+        """Some neighbouring units of a level, with everything below them."""
+        ranges = [units]
+        for level in range(top, len(self.columns)):
+            starts, above = self.child_starts(level), ranges[-1]
+            ranges.append(slice(int(starts[above.start]), int(starts[above.stop])))
+        return HierarchyPart(self, top, tuple(ranges))
 
     @cached_property
     def leaf_order(self) -> dict[UnitPath, int]:
@@ -187,6 +200,29 @@ class Hierarchy:
             for leaf in self._levels[-1]
         ]
         return np.array(rows, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class HierarchyPart:
+    """Neighbouring units of one level and everything below them; levels count from
+    theirs.
+    """
+
+    whole: Hierarchy
+    top: int
+    ranges: tuple[slice, ...]
+    """The units of each level, from `top` down."""
+
+    def sum_children(self, level: int, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the units of the level below, added up for each unit of this one."""
+        starts = self.whole.child_starts(self.top + level)[self.ranges[level]]
+        return np.add.reduceat(values, starts - self.ranges[level + 1].start, axis=0)
+
+    def parents(self, level: int) -> NDArray[np.int64]:
+        """The number of each unit's parent in the level above."""
+        parents = self.whole.parents(self.top + level)[self.ranges[level]]
+        numbers: NDArray[np.int64] = parents - self.ranges[level - 1].start
+        return numbers
 
 
 def _walk_tree(tree: object, depth: int) -> list[UnitPath]:

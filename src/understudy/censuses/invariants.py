@@ -2,7 +2,9 @@
 
 `counts` keeps a marginal exactly as it is in the rows, `zeros` keeps which of its cells
 are empty; both are facts about the rows that the guarantee leaves out. `at_least` and
-`at_most` are public bounds, which say nothing about the rows.
+`at_most` are public bounds, which say nothing about the rows: one number, one for each
+unit, or one for each unit and value of a column. A public list of facilities is such a
+bound: as many persons as facilities at least, nobody where there is none.
 
 Under add/remove no two neighbours have the same total, so with exact counts the
 guarantee would be about no pair at all: they need the replace relation.
@@ -34,6 +36,13 @@ class InvariantKind(StrEnum):
     NOTHING = "nothing"
 
 
+CellBounds = Mapping[int, int]
+"""Numbers of persons by the code of a column's value."""
+
+UnitBounds = int | Mapping[str, int | CellBounds]
+"""One number of persons for all units, or one for each, or one for each of its cells."""
+
+
 @dataclass(frozen=True)
 class Invariant:
     """Something that holds for a marginal in every unit of a level. Bounds by unit are
@@ -46,8 +55,8 @@ class Invariant:
     level: str
     query: Clique
     keep: InvariantKind = InvariantKind.NOTHING
-    at_least: int | Mapping[str, int] = 0
-    at_most: int | Mapping[str, int] = field(default=UNBOUNDED_COUNT)
+    at_least: UnitBounds = 0
+    at_most: UnitBounds = field(default=UNBOUNDED_COUNT)
 
     def __str__(self) -> str:
         what = "bounds" if self.keep is InvariantKind.NOTHING else self.keep.value
@@ -102,6 +111,19 @@ def check_invariants(
 def describe_invariants(invariants: Sequence[Invariant]) -> tuple[str, ...]:
     """The facts about the rows that a guarantee leaves out."""
     return tuple(str(each) for each in invariants if each.reads_rows)
+
+
+def describe_bounds(invariants: Sequence[Invariant]) -> tuple[str, ...]:
+    """The bounds that the owner declares, which are public.
+
+    >>> describe_bounds([Invariant("state", (), at_most=40), Invariant("state", ())])
+    ('the bounds of total by state',)
+    """
+    return tuple(
+        f"the bounds of {spell_query(each.query, ('',))} by {each.level}"
+        for each in invariants
+        if (each.at_least, each.at_most) != (0, UNBOUNDED_COUNT)
+    )
 
 
 def bound_levels(
@@ -163,7 +185,7 @@ def _own_bounds(
 
 
 def _spread_bound(
-    bound: int | Mapping[str, int],
+    bound: UnitBounds,
     default: int,
     paths: Sequence[str],
     shape: tuple[int, ...],
@@ -172,14 +194,20 @@ def _spread_bound(
     """One bound for every cell of every unit."""
     if isinstance(bound, int):
         return np.full(shape, bound)
-    unknown = [path for path in bound if path not in paths]
-    if unknown:
-        raise Refused(
-            f'census: {invariant}: "{unknown[0]}" is no unit of this level. Nothing was'
-            " spent"
-        )
-    by_unit = np.array([bound.get(path, default) for path in paths], np.int64)
-    return np.broadcast_to(by_unit.reshape(-1, *[1] * (len(shape) - 1)), shape).copy()
+    number = {path: place for place, path in enumerate(paths)}
+    spread = np.full(shape, default)
+    for path, of_unit in bound.items():
+        if path not in number:
+            raise Refused(
+                f'census: {invariant}: "{path}" is no unit of this level. Nothing was'
+                " spent"
+            )
+        if isinstance(of_unit, int):
+            spread[number[path]] = of_unit
+            continue
+        for code, persons in of_unit.items():
+            spread[number[path], code] = persons
+    return spread
 
 
 def _sum_bounds(hierarchy: Hierarchy, level: int, below: CountBounds) -> CountBounds:

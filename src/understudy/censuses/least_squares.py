@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from understudy.censuses.hierarchy import Hierarchy
+from understudy.censuses.hierarchy import Hierarchy, HierarchyPart
 from understudy.censuses.lattice import (
     AxisSet,
     Floats,
@@ -37,7 +39,7 @@ class LevelAnswer:
 
     level: int
     axes: AxisSet
-    values: Floats
+    values: NDArray[Any]
     variance: float
 
 
@@ -60,32 +62,92 @@ class HierarchyEstimate:
 
     lattice: MarginalLattice
     levels: tuple[LevelComponents, ...]
+    upward_variances: tuple[Mapping[AxisSet, Floats], ...] = ()
+    """Variances of each unit by level before its parent's knowledge is handed down: those
+    of the units of one level are independent.
+    """
 
-    def estimate_table(self, level: int, query: AxisSet) -> Floats:
-        """Estimates of a marginal for all units of a level."""
-        parts = self.levels[level]
-        sizes = [self.lattice.shape[axis] for axis in query]
-        units = len(next(iter(parts.values())).variance)
-        result = np.zeros((units, *sizes))
-        for axes, part in parts.items():
-            met = tuple(axis for axis in axes if axis in query)
-            summed = sum_to_marginal(part.values, axes, met)
-            kept = [self.lattice.shape[i] if i in met else 1 for i in query]
-            # A sum over fewer columns is spread evenly over the cells that share it.
-            spread = self.lattice.count_cells(query) / self.lattice.count_cells(met)
-            result += summed.reshape(units, *kept) / spread
-        return result
+    def estimate_table(
+        self, level: int, query: AxisSet, units: slice | None = None
+    ) -> Floats:
+        """Estimates of a marginal for all units of a level, or for some."""
+        some = slice(None) if units is None else units
+        parts = {
+            axes: part.values[some]
+            for axes, part in self.levels[level].items()
+            if self.lattice.rank(axes, query)
+        }
+        count = len(next(iter(self.levels[level].values())).variance[some])
+        return join_components(self.lattice, query, parts, count)
 
     def variances(self, level: int, query: AxisSet) -> Floats:
         """The variance of one cell of a marginal, for every unit of a level."""
-        cells = self.lattice.count_cells(query)
-        result = np.zeros(len(next(iter(self.levels[level].values())).variance))
-        for axes, part in self.levels[level].items():
-            rank = self.lattice.rank(axes, query)
-            if rank:
-                size = self.lattice.count_cells(axes)
-                result += part.variance * (size * rank / cells**2)
-        return result
+        return join_variances(self.lattice, query, self.component_variances(level))
+
+    def component_variances(self, level: int) -> dict[AxisSet, Floats]:
+        """The variances of a level's components, unit by unit."""
+        return {axes: part.variance for axes, part in self.levels[level].items()}
+
+    def list_chunks(self, level: int) -> list[slice]:
+        """Units of a level whose tables are asked for together: here all."""
+        return [slice(0, len(next(iter(self.levels[level].values())).variance))]
+
+
+class LeastSquaresTables(Protocol):
+    """Estimated tables of every unit, held in memory or made when they are asked for."""
+
+    @property
+    def lattice(self) -> MarginalLattice:
+        """The marginals that are told apart."""
+
+    @property
+    def upward_variances(self) -> tuple[Mapping[AxisSet, Floats], ...]:
+        """Variances of each unit by level before its parent's knowledge is handed down."""
+
+    def estimate_table(
+        self, level: int, query: AxisSet, units: slice | None = None
+    ) -> Floats:
+        """Estimates of a marginal for all units of a level, or for one of its chunks."""
+
+    def variances(self, level: int, query: AxisSet) -> Floats:
+        """The variance of one cell of a marginal, for every unit of a level."""
+
+    def component_variances(self, level: int) -> dict[AxisSet, Floats]:
+        """The variances of a level's components, unit by unit."""
+
+    def list_chunks(self, level: int) -> list[slice]:
+        """Units of a level whose tables are asked for together, siblings in one chunk."""
+
+
+def join_components(
+    lattice: MarginalLattice,
+    query: AxisSet,
+    parts: Mapping[AxisSet, Floats],
+    units: int,
+) -> Floats:
+    """A marginal from the components that tell something of it."""
+    result = np.zeros((units, *(lattice.shape[axis] for axis in query)))
+    for axes, values in parts.items():
+        met = tuple(axis for axis in axes if axis in query)
+        summed = sum_to_marginal(values, axes, met)
+        kept = [lattice.shape[i] if i in met else 1 for i in query]
+        # A sum over fewer columns is spread evenly over the cells that share it.
+        spread = lattice.count_cells(query) / lattice.count_cells(met)
+        result += summed.reshape(units, *kept) / spread
+    return result
+
+
+def join_variances(
+    lattice: MarginalLattice, query: AxisSet, variances: Mapping[AxisSet, Floats]
+) -> Floats:
+    """The variance of one cell of a marginal from those of the components."""
+    cells = lattice.count_cells(query)
+    result = np.zeros(len(next(iter(variances.values()))))
+    for axes, variance in variances.items():
+        rank = lattice.rank(axes, query)
+        if rank:
+            result += variance * (lattice.count_cells(axes) * rank / cells**2)
+    return result
 
 
 def estimate_tree(
@@ -94,12 +156,14 @@ def estimate_tree(
     """The least-squares estimate of all tables from all answers."""
     own = estimate_units(hierarchy, lattice, answers)
     levels: list[LevelComponents] = [{} for _ in own.levels]
+    variances: list[dict[AxisSet, Floats]] = [{} for _ in own.levels]
     for axes in lattice.sets:
         parts = [components[axes] for components in own.levels]
-        upward = _pass_upwards(hierarchy, parts)
-        for level, part in enumerate(_pass_downwards(hierarchy, upward)):
+        upward = pass_upwards(hierarchy, parts)
+        for level, part in enumerate(pass_downwards(hierarchy, upward)):
             levels[level][axes] = part
-    return HierarchyEstimate(lattice, tuple(levels))
+            variances[level][axes] = upward[level].variance
+    return HierarchyEstimate(lattice, tuple(levels), tuple(variances))
 
 
 def estimate_units(
@@ -108,38 +172,44 @@ def estimate_units(
     """The least-squares estimate of every unit from its own answers alone."""
     levels = []
     for level in range(len(hierarchy.levels)):
-        here = [answer for answer in answers if answer.level == level]
-        units = hierarchy.count_units(level)
+        units = slice(0, hierarchy.count_units(level))
         levels.append(
             {
-                axes: _combine_answers(lattice, axes, here, units)
+                axes: combine_answers(lattice, axes, answers, level, units)
                 for axes in lattice.sets
             }
         )
     return HierarchyEstimate(lattice, tuple(levels))
 
 
-def _combine_answers(
-    lattice: MarginalLattice, axes: AxisSet, answers: Sequence[LevelAnswer], units: int
+def combine_answers(
+    lattice: MarginalLattice,
+    axes: AxisSet,
+    answers: Sequence[LevelAnswer],
+    level: int,
+    units: slice,
 ) -> Component:
-    """One component of a level from the answers that know it."""
-    size = lattice.count_cells(axes)
+    """One component of some units of a level from the answers that know it."""
+    size, count = lattice.count_cells(axes), units.stop - units.start
     shape = [lattice.shape[axis] for axis in axes]
-    weighted, precision = np.zeros((units, *shape)), 0.0
+    weighted, precision = np.zeros((count, *shape)), 0.0
     for answer in answers:
-        if set(axes) <= set(answer.axes):
+        if answer.level == level and set(axes) <= set(answer.axes):
             # A cell of the marginal adds up this many noisy cells.
             summed_cells = lattice.count_cells(answer.axes) / size
             weight = 1 / (answer.variance * summed_cells)
-            weighted += weight * sum_to_marginal(answer.values, answer.axes, axes)
+            summed = sum_to_marginal(answer.values[units], answer.axes, axes)
+            weighted += weight * summed
             precision += weight
     if not precision:
-        return Component(weighted, np.full(units, np.inf))
+        return Component(weighted, np.full(count, np.inf))
     residual = lattice.keep_residual(axes, weighted / precision)
-    return Component(residual, np.full(units, 1 / precision))
+    return Component(residual, np.full(count, 1 / precision))
 
 
-def _pass_upwards(hierarchy: Hierarchy, parts: Sequence[Component]) -> list[Component]:
+def pass_upwards(
+    hierarchy: Hierarchy | HierarchyPart, parts: Sequence[Component]
+) -> list[Component]:
     """Each unit's answers combined with the sum of its children, lowest level first."""
     combined = [parts[-1]]
     for level in range(len(parts) - 2, -1, -1):
@@ -156,8 +226,8 @@ def _pass_upwards(hierarchy: Hierarchy, parts: Sequence[Component]) -> list[Comp
     return combined
 
 
-def _pass_downwards(
-    hierarchy: Hierarchy, parts: Sequence[Component]
+def pass_downwards(
+    hierarchy: Hierarchy | HierarchyPart, parts: Sequence[Component]
 ) -> list[Component]:
     """What each parent knows handed to its children, root first."""
     final = [parts[0]]
@@ -186,14 +256,14 @@ def _on_axis(weights: Floats, table: Floats) -> Floats:
 
 
 def average_precisions(
-    estimate: HierarchyEstimate, level: int
+    estimate: LeastSquaresTables, level: int
 ) -> Mapping[AxisSet, float]:
     """The eigenvalues of a level's information matrix, with the mean variance of its
     units; 0 where nothing was measured.
     """
     eigenvalues = {}
-    for axes, part in estimate.levels[level].items():
-        mean = float(part.variance.mean())
+    for axes, variances in estimate.component_variances(level).items():
+        mean = float(variances.mean())
         spread = estimate.lattice.cells / estimate.lattice.count_cells(axes)
         eigenvalues[axes] = 0.0 if np.isinf(mean) else spread / mean
     return eigenvalues

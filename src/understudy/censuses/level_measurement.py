@@ -41,7 +41,7 @@ def to_answers(
         LevelAnswer(
             levels.index(each.level),
             find_axes(each.query),
-            each.values.astype(float),
+            each.values,
             each.variance,
         )
         for each in measurements

@@ -41,7 +41,7 @@ from understudy.censuses.lattice import (
     MarginalLattice,
     sum_to_marginal,
 )
-from understudy.censuses.least_squares import HierarchyEstimate
+from understudy.censuses.least_squares import LeastSquaresTables
 from understudy.censuses.nonnegative_fit import project_between
 from understudy.errors import Refused
 
@@ -64,7 +64,7 @@ def count_program_levels(bounds: Sequence[LevelBounds]) -> int:
 
 def fix_margins(
     hierarchy: Hierarchy,
-    estimate: HierarchyEstimate,
+    estimate: LeastSquaresTables,
     bounds: Sequence[LevelBounds],
     impossible: NDArray[np.bool_],
 ) -> list[LevelMargin]:
@@ -131,7 +131,7 @@ def _union_axes(bounds: Sequence[LevelBounds]) -> AxisSet:
 
 def _divide_margins(
     hierarchy: Hierarchy,
-    estimate: HierarchyEstimate,
+    estimate: LeastSquaresTables,
     level: int,
     axes: AxisSet,
     above: Integers,
@@ -179,7 +179,9 @@ def _divide(
     return round_columns(fitted, sums, lower=lower, upper=upper)
 
 
-def _finite_variances(estimate: HierarchyEstimate, level: int, axes: AxisSet) -> Floats:
+def _finite_variances(
+    estimate: LeastSquaresTables, level: int, axes: AxisSet
+) -> Floats:
     """Variances of a level's units as weights; all alike where nothing is known."""
     variances = estimate.variances(level, axes)
     return np.where(np.isfinite(variances) & (variances > 0), variances, 1.0)
@@ -187,7 +189,7 @@ def _finite_variances(estimate: HierarchyEstimate, level: int, axes: AxisSet) ->
 
 def _solve_program(
     hierarchy: Hierarchy,
-    estimate: HierarchyEstimate,
+    estimate: LeastSquaresTables,
     bounds: Sequence[LevelBounds],
     impossible: NDArray[np.bool_],
 ) -> list[LevelMargin]:

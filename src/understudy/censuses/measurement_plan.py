@@ -97,6 +97,15 @@ class MeasurementPlan:
             Fraction(0),
         )
 
+    def unpublished_share(self, published: Sequence[Clique]) -> Fraction:
+        """The part of the budget spent on queries that no published table shows."""
+        hidden = [
+            share
+            for _, query, share in self.steps()
+            if not any(set(query) <= set(shown) for shown in published)
+        ]
+        return sum(hidden, Fraction(0))
+
 
 def parse_query(text: str, columns: Clique) -> Clique:
     """The columns that a query counts, in the order of the schema.

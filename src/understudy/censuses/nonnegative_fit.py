@@ -7,8 +7,8 @@
 W is diagonal in the lattice, so the alternating direction method of multipliers (Boyd
 et al. 2011) needs no linear solver: one step is an average or two (W and the margins,
 which commute with it), the other a projection onto a simplex for each cell. The result
-has exact parent sums; what its margins lack is less than `FIT_TOLERANCE` of a person or
-is reported, and controlled rounding makes them exact.
+has exact parent sums. A margin lacks at most `FIT_TOLERANCE` of a person for each of its
+cells, or the fit is reported as stopped; controlled rounding makes margins exact.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from understudy.censuses.areas import find_area_variances
 from understudy.censuses.controlled_rounding import Integers
 from understudy.censuses.design import CensusDesign
 from understudy.censuses.household_design import SIZE_COLUMN, HouseholdDesign
@@ -30,15 +31,15 @@ from understudy.censuses.invariants import LevelBounds, bound_levels
 from understudy.censuses.lattice import Floats, number_parts, sum_to_marginal
 from understudy.censuses.least_squares import (
     EXACT_ANSWER_VARIANCE,
-    HierarchyEstimate,
+    LeastSquaresTables,
     LevelAnswer,
-    estimate_tree,
-    estimate_units,
 )
 from understudy.censuses.level_measurement import LevelMeasurement, to_answers
 from understudy.censuses.margins import fix_margins
 from understudy.censuses.measurement_plan import parse_query
-from understudy.censuses.top_down import FittedTables, fit_tables
+from understudy.censuses.promises import refuse_broken_promises
+from understudy.censuses.streamed_estimate import estimate_answers
+from understudy.censuses.top_down import FittedTables, MapFamilies, fit_tables
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.releases import BudgetStatement, Guarantee
@@ -55,7 +56,7 @@ ExactCounts = Mapping[int, Integers]
 class CensusEstimate:
     """What is computed from measurements and invariants, without a row."""
 
-    gls: HierarchyEstimate
+    gls: LeastSquaresTables
     fitted: FittedTables
     households: HouseholdEstimate | None = None
 
@@ -67,17 +68,18 @@ def estimate_census(
     *,
     households: tuple[LevelMeasurement, ...] = (),
     method: str = "gls",
-    workers: int = 1,
+    map_families: MapFamilies = map,
 ) -> CensusEstimate:
     """Estimates of every table: unbiased ones, then whole and non-negative ones.
-    `households` are the noisy tables of households, if there are any.
+    `households` are the noisy tables of households, if there are any; `map_families`
+    says where parents are fitted.
     """
     hierarchy, lattice = design.hierarchy, design.lattice
     answers = _list_answers(design, measurements, exact)
-    gls = estimate_tree(hierarchy, lattice, answers)
+    gls = estimate_answers(hierarchy, lattice, answers)
     basis = gls
     if method == "topdown":
-        basis = estimate_units(hierarchy, lattice, answers)
+        basis = estimate_answers(hierarchy, lattice, answers, is_tree=False)
     bounds = bound_design(design, exact)
     margins = fix_margins(hierarchy, basis, bounds, design.impossible)
     fitted = fit_tables(
@@ -86,8 +88,9 @@ def estimate_census(
         margins,
         design.impossible,
         householders=find_needs(design, margins),
-        workers=workers,
+        map_families=map_families,
     )
+    refuse_broken_promises(hierarchy, fitted.tables, bounds, design.impossible)
     if design.households is None or not households:
         return CensusEstimate(gls, fitted)
     linked = estimate_households(
@@ -118,8 +121,9 @@ def _list_answers(
         # A zero pattern is a bound, not an answer.
         if place in exact and invariant.keep == "counts":
             level, axes = levels.index(invariant.level), design.axes(invariant.query)
-            counts = exact[place].astype(float)
-            answers.append(LevelAnswer(level, axes, counts, EXACT_ANSWER_VARIANCE))
+            answers.append(
+                LevelAnswer(level, axes, exact[place], EXACT_ANSWER_VARIANCE)
+            )
     return answers
 
 
@@ -203,6 +207,29 @@ class CensusRelease:
         labels = self._label_cells(place, clique, count.shape)
         measured = self.find_measurement(level, query)
         return _join_columns(labels, count, estimate, error, measured)
+
+    def area_table(self, area: str, query: str = "total") -> dict[str, NDArray[Any]]:
+        """One query of areas off the hierarchy as columns: label, `count`, `estimate` and
+        `standard_error`, which knows how the errors of neighbours go together.
+        """
+        areas = self.design.areas.get(area)
+        if areas is None:
+            known = ", ".join(self.design.areas) or "none"
+            raise Refused(
+                f'census: "{area}" is no area of this design; there are {known}'
+            )
+        lowest = self.design.hierarchy.levels[-1]
+        place, clique = self._find(lowest, query)
+        axes = self.design.axes(clique)
+        gls = self.estimate.gls
+        count = areas.sum_leaves(self.counts(lowest, query)).astype(np.int64)
+        estimate = areas.sum_leaves(gls.estimate_table(place, axes)).astype(float)
+        variances = find_area_variances(self.design.hierarchy, gls, areas, axes)
+        cells = self._label_cells(0, clique, count.shape)
+        labels = {area: np.repeat(np.array(areas.labels, object), count[0].size)}
+        return _join_columns(
+            {**labels, **cells}, count, estimate, np.sqrt(variances), None
+        )
 
     def microdata(self) -> dict[str, NDArray[np.int64]]:
         """One row a person, as codes of the schema's columns."""

@@ -2,15 +2,15 @@
 
 Each parent is one small problem: its children's tables, non-negative, adding up to its
 own and with the margins that are fixed already (nonnegative_fit.py), then rounded with
-the same sums (controlled_rounding.py). Parents of one level are independent and are
-fitted side by side.
+the same sums (controlled_rounding.py). Parents of one level are independent: tasks of
+some of them are fitted one after the other, or on a cluster (spark_families.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from understudy.censuses.controlled_rounding import (
 from understudy.censuses.hierarchy import Hierarchy
 from understudy.censuses.householders import HouseholderNeeds
 from understudy.censuses.lattice import Floats, MarginalLattice, number_parts
-from understudy.censuses.least_squares import HierarchyEstimate, average_precisions
+from understudy.censuses.least_squares import LeastSquaresTables, average_precisions
 from understudy.censuses.margins import LevelMargin
 from understudy.censuses.nonnegative_fit import (
     MAX_FIT_STEPS,
@@ -31,6 +31,13 @@ from understudy.censuses.nonnegative_fit import (
     FitProblem,
     fit_children,
 )
+from understudy.censuses.streamed_estimate import MAX_HELD_CELLS
+
+TASK_CELLS = 1 << 19
+"""Cells of the children in one task: 4 MiB, a fraction of a second's work."""
+
+FittedFamilies = tuple[Integers, list[int]]
+"""The tables of the children of some parents, and the steps of each fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,55 +50,129 @@ class FittedTables:
     """Fits that were stopped before their tolerance; their sums are exact all the same."""
 
 
+MapFamilies = Callable[
+    [Callable[["FamilyTask"], FittedFamilies], Iterable["FamilyTask"]],
+    Iterable[FittedFamilies],
+]
+"""How the parents of a level are gone through: one by one, or on a cluster. Results come in
+the order of the tasks.
+"""
+
+
 def fit_tables(
     hierarchy: Hierarchy,
-    estimate: HierarchyEstimate,
+    estimate: LeastSquaresTables,
     margins: Sequence[LevelMargin],
     impossible: NDArray[np.bool_],
     *,
     householders: HouseholderNeeds | None = None,
-    workers: int = 1,
+    map_families: MapFamilies = map,
     progress: Callable[[float], None] = lambda _: None,
 ) -> FittedTables:
     """The tables of every unit, from estimates and margins alone; `householders` says
     how many householders each needs.
     """
-    lattice = estimate.lattice
-    whole = tuple(range(len(lattice.shape)))
     tables: list[Integers] = []
     steps: list[int] = []
     for level, margin in enumerate(margins):
-        metric = FitMetric.of(lattice, average_precisions(estimate, level), margin.axes)
-        target = estimate.estimate_table(level, whole)
-        family = _Family(
-            metric, target, margin.counts, ~impossible, level, householders
+        metric = FitMetric.of(
+            estimate.lattice, average_precisions(estimate, level), margin.axes
         )
+        whole = tuple(range(len(estimate.lattice.shape)))
         if level == 0:
+            target = estimate.estimate_table(0, whole)
+            family = _Family(metric, target, margin.counts, ~impossible, householders)
             table, taken = family.fit_root()
             tables.append(table)
             steps.append(taken)
             continue
+        shape = (len(margin.counts), *estimate.lattice.shape)
+        fitted = np.empty(shape, _choose_type(margin, estimate.lattice))
         starts = hierarchy.child_starts(level - 1)
-        found = _fit_parents(family, tables[-1], starts, workers)
-        tables.append(np.concatenate([table for table, _ in found]))
-        steps += [taken for _, taken in found]
+        for chunk in estimate.list_chunks(level):
+            target = estimate.estimate_table(level, whole, chunk)
+            parents = np.searchsorted(starts, [chunk.start, chunk.stop])
+            tasks = _list_tasks(
+                _Family(metric, target, margin.counts[chunk], ~impossible, None),
+                tables[-1][parents[0] : parents[1]],
+                starts[parents[0] : parents[1] + 1] - chunk.start,
+                _cut_needs(householders, level, chunk),
+            )
+            at = chunk.start
+            for found, taken_here in map_families(fit_families, tasks):
+                fitted[at : at + len(found)] = found
+                at += len(found)
+                steps += taken_here
+        tables.append(fitted)
         progress(level / (len(margins) - 1))
     stopped = sum(1 for taken in steps if taken == MAX_FIT_STEPS)
     return FittedTables(tuple(tables), len(steps), stopped)
 
 
-def _fit_parents(
-    family: _Family, above: Integers, starts: Integers, workers: int
-) -> list[tuple[Integers, int]]:
-    def fit_one(parent: int) -> tuple[Integers, int]:
-        here = slice(int(starts[parent]), int(starts[parent + 1]))
-        return family.fit_parent(above[parent], here)
+def _choose_type(
+    margin: LevelMargin, lattice: MarginalLattice
+) -> type[np.integer[Any]]:
+    """The integers of a level's tables: small ones where 64 bits would fill the memory."""
+    units = margin.counts.reshape(len(margin.counts), -1)
+    if units.shape[0] * lattice.cells <= MAX_HELD_CELLS:
+        return np.int64
+    largest = units.max(initial=0)
+    return np.int16 if largest <= np.iinfo(np.int16).max else np.int32
 
-    parents = range(len(above))
-    if workers == 1:
-        return [fit_one(parent) for parent in parents]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(fit_one, parents))
+
+def _cut_needs(
+    householders: HouseholderNeeds | None, level: int, units: slice
+) -> HouseholderNeeds | None:
+    if householders is None:
+        return None
+    return replace(householders, needed=(householders.needed[level][units],))
+
+
+def _list_tasks(
+    family: _Family,
+    above: Integers,
+    starts: Integers,
+    householders: HouseholderNeeds | None,
+) -> Iterator[FamilyTask]:
+    """Neighbouring parents of a chunk, some megabytes together."""
+    children = max(TASK_CELLS // family.lattice.cells, 1)
+    first = 0
+    while first < len(above):
+        fits = int(np.searchsorted(starts, starts[first] + children, side="right"))
+        last = min(max(fits - 1, first + 1), len(above))
+        here = slice(int(starts[first]), int(starts[last]))
+        part = replace(
+            family,
+            target=family.target[here],
+            margins=family.margins[here],
+            householders=_cut_needs(householders, 0, here),
+        )
+        yield FamilyTask(
+            part, above[first:last], starts[first : last + 1] - starts[first]
+        )
+        first = last
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTask:
+    """Some parents, their tables and what is known of their children: noisy answers and
+    declared facts alone.
+    """
+
+    family: _Family
+    above: Integers
+    starts: Integers
+
+
+def fit_families(task: FamilyTask) -> FittedFamilies:
+    """The children of some parents, one parent after the other."""
+    tables, steps = [], []
+    for parent, above in enumerate(task.above):
+        here = slice(int(task.starts[parent]), int(task.starts[parent + 1]))
+        table, taken = task.family.fit_parent(above, here)
+        tables.append(table)
+        steps.append(taken)
+    return np.concatenate(tables), steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +183,8 @@ class _Family:
     target: Floats
     margins: Integers
     possible: NDArray[np.bool_]
-    level: int
     householders: HouseholderNeeds | None
+    """Those of these units alone, as if they were a level."""
 
     @property
     def lattice(self) -> MarginalLattice:
@@ -144,9 +225,7 @@ class _Family:
                 result[:, cells] = exchange_rows(rounded, table, rows)
         tables = result.reshape(fitted.shape)
         if self.householders is not None:
-            tables = self.householders.exchange_persons(
-                tables, fitted, self.level, here
-            )
+            tables = self.householders.exchange_persons(tables, fitted, 0, here)
         return tables, steps
 
     def _split_parts(

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from understudy.censuses.hierarchy import UnitPath
-from understudy.censuses.place_figure import draw_places
+from understudy.censuses.output.place_figure import draw_places
 from understudy.censuses.places import PlaceTree
 from understudy.errors import Refused
 from understudy.studio.asking import run_in_thread

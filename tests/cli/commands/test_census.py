@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
 
+import understudy as us
 from kit.cli import Shell
 
 SCHEMA = """
@@ -54,12 +56,56 @@ def test_a_plan_spends_nothing(words, shell: Shell, tmp_path: Path):
     done = shell(*words, "--rho", 1, "--plan")
     assert done.code == 0
     assert "noise sd" in done.out
+    assert (
+        "Private with ε ≤ 9.52147, δ = 1e-9 when it is run; planning spends nothing"
+        in done.out
+    )
     assert not (tmp_path / "people.csv.ledger").exists()
     facts = shell(*words, "--epsilon", 1, "--plan", "--json").json
     assert facts["expected_errors"][0]["level"] == "nation"
+    assert (facts["epsilon"], facts["delta"]) == (1, 1e-9)
 
 
 def test_a_budget_is_needed(words, shell: Shell):
     done = shell(*words, "-o", "out")
     assert done.code == 1
     assert "rho or an epsilon" in done.err
+
+
+def test_only_what_is_published_gets_a_table(words, shell: Shell, tmp_path: Path):
+    (tmp_path / "school.csv").write_text("state,school\nn,oak\ns,oak\n")
+    more = "  publish: [total]\n  areas: {school: school.csv}\n"
+    (tmp_path / "people.yaml").write_text(SCHEMA + more)
+    planned = shell(*words, "--rho", 1, "--plan")
+    assert "50 % of the budget measures queries that no published" in planned.out
+    shell(*words, "--rho", 1, "-o", "out")
+    card = json.loads((tmp_path / "out/census.json").read_text())
+    assert card["unpublished_share"] == 0.5
+    assert not (tmp_path / "out/table-state-detail.csv").exists()
+    with (tmp_path / "out/table-school-total.csv").open() as file:
+        (school,) = csv.DictReader(file)
+    assert (school["school"], school["count"], school["standard_error"]) == (
+        "oak",
+        "70",
+        "0.000",
+    )
+    assert "Bias B" in (tmp_path / "out/card.html").read_text()
+
+
+@pytest.mark.parametrize("method", ["gls", "topdown"])
+def test_the_folder_is_read_again(words, shell: Shell, tmp_path: Path, method):
+    shell(*words, "--rho", 1, "--method", method, "-o", "out")
+    again = us.load_census(tmp_path / "out", tmp_path / "people.yaml", method=method)
+    with (tmp_path / "out/table-state-detail.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["count"]) for row in rows] == [
+        *again.counts("state", "detail").ravel()
+    ]
+    card = json.loads((tmp_path / "out/census.json").read_text())
+    assert again.sentence() == card["guarantee"]
+    (tmp_path / "people.yaml").write_text(SCHEMA.replace("[n, s]", "[n, s, w]"))
+    with pytest.raises(us.errors.ReleaseError, match="of this design"):
+        us.load_census(tmp_path / "out", tmp_path / "people.yaml")
+    (tmp_path / "out/census.json").write_text("{}")
+    with pytest.raises(us.errors.ReleaseError):
+        us.load_census(tmp_path / "out", tmp_path / "people.yaml")

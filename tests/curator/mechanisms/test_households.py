@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from kit.curator.contexts import no_noise, room_of
+from kit.curator.contexts import context_of, no_noise
 from kit.privacy.audit import audited
 from kit.privacy.world import additive
 from understudy.accounting.cost import Accounting, Sensitivity
@@ -39,10 +39,10 @@ LEVELS = (
 MOST = 2
 
 
-def histogram(room, schema):
+def histogram(context, schema):
     leaves = np.array([[0], [1]])
     return HouseholdHistogram(
-        room,
+        context,
         schema,
         ("county",),
         ("size", "tenure"),
@@ -56,8 +56,8 @@ def histogram(room, schema):
 @cache
 def count(rows, is_unit, level, clique):
     schema = HOMES if is_unit else PERSONS
-    room = room_of([dict(row) for row in rows], schema, noise=no_noise)
-    return histogram(room, schema)._count_level(level, clique)
+    context = context_of([dict(row) for row in rows], schema, noise=no_noise)
+    return histogram(context, schema)._count_level(level, clique)
 
 
 def freeze(rows):
@@ -131,8 +131,8 @@ def test_nobody_moves_a_table_further_than_its_price_assumes(relation, is_unit):
             )
             for name, norm in zip(largest, norms, strict=True):
                 largest[name] = max(largest[name], int(norm))
-    room = room_of([], schema, neighbours=relation, accounting=Accounting.ZCDP)
-    stated = histogram(room, schema).find_sensitivity()
+    context = context_of([], schema, neighbours=relation, accounting=Accounting.ZCDP)
+    stated = histogram(context, schema).find_sensitivity()
     assert largest["l2_squared"] == stated.l2_squared == ASSUMED[relation, is_unit]
     for name, norm in largest.items():
         assert norm <= getattr(stated, name)
@@ -157,7 +157,7 @@ def test_the_table_counts_as_the_list_does():
     )
     source = duckdb.sql(f"SELECT * FROM (VALUES {cells}) t(home, county, tenure)")
     real = Table(open_table(source), PERSONS)
-    listed = room_of(rows, PERSONS).table
+    listed = context_of(rows, PERSONS).table
     clique = ("county", "tenure")
     for most in (1, 3, 50):
         answers = [

@@ -18,6 +18,7 @@ import understudy as us
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger
+from understudy.curator.mechanisms import geounits
 from understudy.errors import InvalidBudget, Refused, SchemaError
 from understudy.workflow.censuses.census_check import read_census_budget
 from understudy.workflow.run_options import RunOptions
@@ -96,6 +97,20 @@ def test_a_run_that_is_resumed_says_the_same_at_no_new_cost(census_files):
     assert (first.counts("county", "detail") == again.counts("county", "detail")).all()
     with Ledger.open(people.with_name("people.csv.ledger")) as ledger:
         assert [e.kind for e in ledger.entries()].count("reserve") == 1
+
+
+def test_a_large_level_is_stored_in_parts_and_resumed(census_files, monkeypatch):
+    people, schema = census_files
+    monkeypatch.setattr(geounits, "MAX_PART_CELLS", 5)
+    first = us.census(people, schema, rho=1, run=RunOptions(run_id="r"))
+    again = us.census(people, schema, rho=1, resume="r")
+    for one, other in zip(first.measurements, again.measurements, strict=True):
+        assert (one.values == other.values).all()
+    assert (first.counts("county", "detail") == again.counts("county", "detail")).all()
+    # Parts after the first cost nothing more: the budget is spent and not exceeded.
+    shares = [step.share for step in first.statement.steps]
+    assert 0 in shares
+    assert sum(shares) <= 1
 
 
 def test_what_is_exact_is_written_down_when_a_run_is_resumed_too(census_files):
@@ -191,6 +206,26 @@ def test_contradictions_are_refused_for_free(census_files, old):
     if ledger.exists():
         with Ledger.open(ledger) as account:
             assert "reserve" not in [entry.kind for entry in account.entries()]
+
+
+def test_the_guarantee_names_bounds_as_public(census_files):
+    people, schema = census_files
+    bound = "    - {level: county, query: kind, at_most: {n/a: {gq: 50}}}\n"
+    schema.write_text(SCHEMA + bound)
+    release = us.census(people, schema, rho=1)
+    bounds = [fact for fact in release.guarantee.public if " by " in fact]
+    assert bounds == ["the bounds of kind by county"]
+
+
+def test_an_exact_fact_is_written_down_before_it_can_refuse(census_files):
+    """That a state has more than three persons is known from the refusal."""
+    people, schema = census_files
+    schema.write_text(SCHEMA.replace("keep: counts}", "keep: counts, at_most: 3}"))
+    with pytest.raises(Refused, match="contradict"):
+        us.census(people, schema, rho=1)
+    with Ledger.open(people.with_name("people.csv.ledger")) as ledger:
+        facts = [str(entry.facts) for entry in ledger.entries()]
+    assert any("exact by declaration: total by state (counts)" in f for f in facts)
 
 
 def test_exact_counts_under_add_remove_would_protect_nobody(census_files):

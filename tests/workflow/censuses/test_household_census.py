@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.censuses.files import write_census
+from understudy.censuses.output.files import write_census
 from understudy.errors import Refused
 from understudy.workflow.run_options import RunOptions
 

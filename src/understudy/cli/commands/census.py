@@ -76,14 +76,6 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Resume a run that was interrupted, at no new privacy cost.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Parents that are fitted side by side.",
-)
 @options.seed
 @click.option(
     "-o",
@@ -111,7 +103,6 @@ def census(
     analyst: str,
     purpose: str,
     resume: str | None,
-    workers: int,
     seed: int | None,
     output: Path | None,
     csv: options.CsvOptions,
@@ -123,7 +114,7 @@ def census(
     if only_plan:
         budget = {"rho": rho, "epsilon": epsilon, "delta": delta}
         terms = {"neighbours": neighbours, "accounting": accounting}
-        _print_plan(schema, {**budget, **terms}, as_json=as_json)
+        _print_plan(schema, budget, terms, as_json=as_json)
         return
     check_table_input(file)
     if output is None or output.exists():
@@ -132,7 +123,7 @@ def census(
     import numpy as np
 
     from understudy.accounting.aftermath import account_for_failure, describe_spending
-    from understudy.censuses.files import write_census
+    from understudy.censuses.output.files import write_census
     from understudy.workflow.censuses.census import census as release_census
     from understudy.workflow.open import open_source
     from understudy.workflow.preflight import check_seed
@@ -159,7 +150,6 @@ def census(
             method=method,
             ledger=ledger,
             resume=resume,
-            workers=workers,
             progress=screen.step,
             run=RunOptions(analyst=analyst, purpose=purpose, run_id=run),
         )
@@ -175,13 +165,22 @@ def census(
     screen.line(f"Run {run} in {account}. See {output / 'card.html'}")
 
 
-def _print_plan(schema: Path, budget: dict[str, str | None], *, as_json: bool) -> None:
+def _print_plan(
+    schema: Path, budget: dict[str, str | None], terms: dict[str, str], *, as_json: bool
+) -> None:
+    from understudy.releases.guarantee import format_amount
+    from understudy.workflow.censuses.census_check import read_census_budget
     from understudy.workflow.censuses.census_plan import plan_census
 
-    errors = plan_census(schema, **budget)  # type: ignore[arg-type]
+    errors = plan_census(schema, **budget, **terms)  # type: ignore[arg-type]
+    priced, _ = read_census_budget(**budget, accounting=terms["accounting"])
     if as_json:
-        report_json({"expected_errors": [_error_facts(each) for each in errors]})
+        amounts = {"epsilon": float(priced.epsilon), "delta": float(priced.delta)}
+        facts = [_error_facts(each) for each in errors]
+        report_json({**amounts, "expected_errors": facts})
         return
+    price = f"{format_amount('ε', priced.epsilon)}, {format_amount('δ', priced.delta)}"
+    report([f"Private with {price} when it is run; planning spends nothing."])
     report([f"{'level':12} {'query':28} {'share':>7} {'noise sd':>9} {'error':>9}"])
     report(
         [
@@ -190,6 +189,14 @@ def _print_plan(schema: Path, budget: dict[str, str | None], *, as_json: bool) -
             for e in errors
         ]
     )
+    hidden = sum(float(e.share) for e in errors if not e.is_published)
+    if hidden:
+        report(
+            [
+                f"{format_percent(hidden)} of the budget measures queries that no"
+                " published table shows."
+            ]
+        )
 
 
 def _error_facts(error: ExpectedError) -> dict[str, object]:
@@ -199,4 +206,5 @@ def _error_facts(error: ExpectedError) -> dict[str, object]:
         "share": float(error.share),
         "noise_sd": error.noise_sd,
         "standard_error": error.standard_error,
+        "is_published": error.is_published,
     }

@@ -32,11 +32,15 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
-from understudy.curator.mechanisms.marginals import MAX_ANSWER_CELLS
 from understudy.curator.payment import NoisyAnswer, fingerprint_array
-from understudy.errors import Refused
+from understudy.errors import BudgetExceeded
 from understudy.measurements import Clique
 from understudy.schema import Schema
+
+MAX_PART_CELLS = 1 << 24
+"""Cells of one stored answer; levels with more are answered in parts. 128 MiB while they
+are drawn.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +51,7 @@ class UnitCounts:
 
     level: str
     clique: Clique
-    values: NDArray[np.int64]
+    values: NDArray[Any]
     scale: Fraction
     cost: Cost
 
@@ -77,32 +81,74 @@ class UnitHistogram:
     def measure_units(
         self, level: UnitLevel, clique: Clique, *, amount: Fraction
     ) -> UnitCounts:
-        """The noisy marginal of every unit of a level, for at most `amount`."""
-        shape = (level.units, *self.find_sizes(clique))
-        if math.prod(shape) > MAX_ANSWER_CELLS:
-            raise Refused(
-                f"census: {level.name} has {math.prod(shape):,} cells in one query, more"
-                f" than {MAX_ANSWER_CELLS:,}. It was not asked"
-            )
+        """The noisy marginal of every unit of a level, for at most `amount`.
+
+        A level that no single answer could hold is answered in parts of neighbouring
+        units. The first part is charged for the whole level, before any noise is drawn,
+        and the others for nothing more: all parts are one histogram over disjoint cells.
+        That holds for one reading of the rows. A run that is resumed between two parts
+        may see a person in a part that was drawn before and in one that was not, so what
+        it draws of the level is charged as the whole level again.
+        """
         sensitivity = self.find_sensitivity()
         scale = self.context.scale(amount, sensitivity)
         cost = price(self.context.law, scale, sensitivity, self.context.accounting)
+        sizes = self.find_sizes(clique)
+        parts = _split_units(level.units, math.prod(sizes))
+        nothing, is_paid = Cost(cost.accounting, Fraction(0)), False
+        payments, answers = self.context.payments, []
+        for part in parts:
+            request = self._describe_part(level, clique, scale, part)
+            # Stored by an earlier process: replayed for what it had cost.
+            is_replayed = payments.will_replay(request)
+            is_free = part.start > 0 if is_replayed else is_paid
+            is_paid = is_paid or not is_replayed
+            paid = nothing if is_free else cost
+            if part.start and paid.amount > payments.amount_left:
+                raise BudgetExceeded(
+                    f"{level.name}: the run was cut off between two parts of this level,"
+                    " and the parts that are left cost as much as all. So much is not"
+                    " left in it: begin a new run. Nothing was spent"
+                )
+            answers.append(self._measure_part(request, level, clique, paid, part))
+        shape = (level.units, *sizes)
+        return UnitCounts(level.name, clique, _join_parts(answers, shape), scale, cost)
+
+    def _describe_part(
+        self, level: UnitLevel, clique: Clique, scale: Fraction, units: slice
+    ) -> dict[str, Any]:
         request = {
             "mechanism": f"{level.name}: {self._spell_clique(clique)}",
             "law": self.context.law,
             "scale": scale,
             **self._describe_level(level, clique),
         }
+        if units != slice(0, level.units):
+            request["part"] = [units.start, units.stop]
+        return request
+
+    def _measure_part(
+        self,
+        request: dict[str, Any],
+        level: UnitLevel,
+        clique: Clique,
+        cost: Cost,
+        units: slice,
+    ) -> NDArray[Any]:
+        """Noisy marginals of neighbouring units, in the smallest integers that hold them:
+        what was drawn decides, not what was counted.
+        """
 
         def count_units() -> NDArray[np.int64]:
-            return self._count_level(level, clique)
+            return self._count_level(level, clique, units)
 
         def add_noise(exact: NDArray[np.int64]) -> NoisyAnswer:
-            return {"values": self.context.add_noise(exact, scale)}
+            noisy = self.context.add_noise(exact, request["scale"])
+            return {"values": _shrink_integers(noisy) if "part" in request else noisy}
 
         answer = self.context.payments.pay(request, cost, count_units, add_noise)
-        values = answer["values"].astype(np.int64, copy=False)
-        return UnitCounts(level.name, clique, values, scale, cost)
+        values: NDArray[Any] = answer["values"]
+        return values
 
     def read_invariant(
         self, level: UnitLevel, clique: Clique, *, only_zeros: bool
@@ -137,12 +183,19 @@ class UnitHistogram:
             "units": fingerprint_array(level.unit_of_leaf),
         }
 
-    def _count_level(self, level: UnitLevel, clique: Clique) -> NDArray[np.int64]:
+    def _count_level(
+        self, level: UnitLevel, clique: Clique, units: slice | None = None
+    ) -> NDArray[np.int64]:
+        """Exact counts of all units of a level, or of some neighbouring ones."""
         leaf, codes, counts = self._count_leaves()
-        sizes = self.find_sizes(clique)
-        table = np.zeros((level.units, *sizes), np.int64)
+        first, last = (0, level.units) if units is None else (units.start, units.stop)
+        table = np.zeros((last - first, *self.find_sizes(clique)), np.int64)
+        unit = level.unit_of_leaf[leaf]
+        if len(table) < level.units:
+            inside = (unit >= first) & (unit < last)
+            unit, codes, counts = unit[inside], codes[inside], counts[inside]
         places = [codes[:, self.columns.index(name)] for name in clique]
-        np.add.at(table, (level.unit_of_leaf[leaf], *places), counts)
+        np.add.at(table, (unit - first, *places), counts)
         return table
 
     def _count_leaves(self) -> tuple[NDArray[np.int64], ...]:
@@ -175,3 +228,31 @@ class UnitHistogram:
         place = np.minimum(np.searchsorted(numbers[order], key), len(order) - 1)
         # Rows of places that are not in the hierarchy are nobody's.
         return order[place], numbers[order][place] == key
+
+
+def _split_units(units: int, cells: int) -> list[slice]:
+    """Neighbouring units that one answer holds together."""
+    step = max(MAX_PART_CELLS // cells, 1)
+    return [slice(first, min(first + step, units)) for first in range(0, units, step)]
+
+
+def _join_parts(answers: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The answer for all units; parts are let go as they are copied."""
+    if len(answers) == 1:
+        return answers[0]
+    joined = np.empty(shape, np.result_type(*answers))
+    first = 0
+    while answers:
+        part = answers.pop(0)
+        joined[first : first + len(part)] = part
+        first += len(part)
+    return joined
+
+
+def _shrink_integers(noisy: NDArray[np.int64]) -> NDArray[Any]:
+    """The same integers in 16 or 32 bits where these hold them."""
+    largest = int(np.abs(noisy).max(initial=0))
+    for small in (np.int16, np.int32):
+        if largest <= np.iinfo(small).max:
+            return noisy.astype(small)
+    return noisy

@@ -25,9 +25,10 @@ from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
 from understudy.censuses.household_estimate import mark_kinds
-from understudy.censuses.invariants import describe_invariants
+from understudy.censuses.invariants import describe_bounds, describe_invariants
 from understudy.censuses.level_measurement import LevelMeasurement
 from understudy.censuses.release import CensusRelease, ExactCounts, estimate_census
+from understudy.censuses.spark_families import map_on_spark
 from understudy.curator import MechanismContext, Payments
 from understudy.curator.mechanisms.geounits import UnitCounts, UnitHistogram
 from understudy.curator.mechanisms.households import HouseholdHistogram
@@ -35,7 +36,7 @@ from understudy.releases import BudgetStatement, BudgetStep, Guarantee
 from understudy.schema import Schema
 from understudy.schema.disclosed import describe_declared
 from understudy.synthesizers import Progress, ignore_progress
-from understudy.tables import Table
+from understudy.tables import Table, describe_rows
 from understudy.workflow.account import open_ledger
 from understudy.workflow.censuses.census_check import (
     CheckedCensus,
@@ -60,7 +61,7 @@ def census(
     method: str = "gls",
     ledger: str | Path | None = None,
     resume: str | None = None,
-    workers: int = 1,
+    spark: Any = None,
     progress: Progress = ignore_progress,
     run: RunOptions = DEFAULT_RUN_OPTIONS,
 ) -> CensusRelease:
@@ -73,8 +74,8 @@ def census(
     can be accounted in Gaussian differential privacy (`accounting="gdp"`), whose noise
     is the rounded Gaussian and a little narrower. `method` is
     `gls`, which estimates from all levels at once, or `topdown`, which estimates each
-    unit from its own answers. `resume` takes up a run that was cut off; `workers` fit
-    parents side by side.
+    unit from its own answers. `resume` takes up a run that was cut off; a `spark`
+    session fits parents side by side on its workers.
 
     >>> import duckdb
     >>> people = duckdb.sql(
@@ -99,6 +100,7 @@ def census(
     >>> release.counts("state").tolist(), int(release.counts("nation", "sex").sum())
     ([300, 300], 600)
     """
+    map_families = map if spark is None else map_on_spark(spark)
     checked = check_census(
         data,
         schema,
@@ -131,7 +133,7 @@ def census(
         measured.exact,
         households=measured.households,
         method=method,
-        workers=workers,
+        map_families=map_families,
     )
     progress("fitting", 1.0)
     return CensusRelease(
@@ -166,7 +168,10 @@ def _measure_census(
     progress: Progress,
 ) -> _MeasuredCensus:
     """Everything that is asked of the rows."""
-    table = Table(checked.source, checked.design.schema)
+    table = describe_rows(checked.source, checked.design.schema)
+    # Before the exact facts are read: that they contradict a bound tells of them too. A
+    # resumed run notes them again, for it may be resumed with other invariants.
+    _note_invariants(account, checked)
     # Read before the reservation: a contradiction is refused for free. Counting is not
     # charged, and nothing but what is declared invariant is looked at.
     counting = _open_histogram(checked, table, None)
@@ -190,8 +195,6 @@ def _measure_census(
             is_delta_given=delta is not None,
             accounting=checked.accounting,
         )
-    # Resumed too: it may be resumed with other invariants.
-    _note_invariants(account, checked)
     with account_for_failure(account.path, name):
         histogram = _open_histogram(checked, table, run)
         measurements = _measure_levels(checked, histogram, progress)
@@ -274,10 +277,10 @@ def _measure_households(
 
 
 def _note_invariants(account: Ledger, checked: CheckedCensus) -> None:
-    """Write down which exact facts leave beside the noisy ones."""
+    """Write down which exact facts may leave beside the noisy ones."""
     facts = describe_invariants(checked.design.invariants)
     if facts:
-        account.note("census", f"released exactly, by declaration: {', '.join(facts)}")
+        account.note("census", f"exact by declaration: {', '.join(facts)}")
 
 
 def _make_guarantee(checked: CheckedCensus) -> Guarantee:
@@ -287,6 +290,8 @@ def _make_guarantee(checked: CheckedCensus) -> Guarantee:
         facts = ("the number of rows", *facts)
     units = checked.design.hierarchy.unit_count
     public = [*describe_declared(schema), f"the hierarchy of {units:,} units"]
+    public += describe_bounds(checked.design.invariants)
+    public += [f"which units make up each {area}" for area in checked.design.areas]
     if checked.design.households is not None:
         public.append(str(checked.design.households))
     return Guarantee(

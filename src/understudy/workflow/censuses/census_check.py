@@ -29,7 +29,6 @@ from understudy.censuses.invariants import InvariantKind, refuse_contradictions
 from understudy.censuses.margins import check_program
 from understudy.censuses.release import ESTIMATE_METHODS, ExactCounts, bound_design
 from understudy.curator.mechanisms.geounits import UnitHistogram, UnitLevel
-from understudy.curator.mechanisms.marginals import MAX_ANSWER_CELLS
 from understudy.errors import InvalidBudget, Refused
 from understudy.schema import Schema, schema_to_dict
 from understudy.schema.yaml.file import load_census_part
@@ -43,6 +42,9 @@ from understudy.workflow.open import (
     without_notes,
 )
 from understudy.workflow.preflight import refuse_dropping
+
+MAX_LEVEL_CELLS = 1 << 30
+"""Cells of one query of a level: two bytes each in memory, and as many for its tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,9 +209,9 @@ def _refuse_large_answers(design: CensusDesign) -> None:
     for level, sizes in asked:
         units = design.hierarchy.count_units(design.hierarchy.levels.index(level))
         cells = units * np.prod(sizes, dtype=float)
-        if cells > MAX_ANSWER_CELLS:
+        if cells > MAX_LEVEL_CELLS:
             raise Refused(
                 f"census: {level} has {cells:.3g} cells in one query, more than"
-                f" {MAX_ANSWER_CELLS:,}. Measure fewer columns there, or release parts"
+                f" {MAX_LEVEL_CELLS:,}. Measure fewer columns there, or release parts"
                 " of the hierarchy apart. Nothing was spent"
             )

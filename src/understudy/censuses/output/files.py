@@ -17,15 +17,24 @@ from numpy.random import Generator
 
 from understudy.accounting.cost import Accounting
 from understudy.atomic import write_file_atomically, write_folder_atomically
-from understudy.censuses.bias import BiasFigures, SizeError, simulate_bias
+from understudy.censuses.bias import (
+    BiasFigures,
+    SizeError,
+    choose_repeats,
+    simulate_bias,
+)
 from understudy.censuses.expected_error import ExpectedError, expect_errors
-from understudy.censuses.figure import draw_error_by_size
-from understudy.censuses.linked_rows import write_linked_rows
 from understudy.censuses.measurement_plan import spell_query
-from understudy.censuses.place_figure import draw_places
+from understudy.censuses.output.linked_rows import write_linked_rows
+from understudy.censuses.output.measurement_file import write_measurements
+from understudy.censuses.output.place_figure import draw_places
+from understudy.censuses.output.size_figure import (
+    draw_error_by_size,
+    draw_imbalance_by_size,
+)
+from understudy.censuses.output.table_files import TableColumns, write_table
 from understudy.censuses.places import list_places
 from understudy.censuses.release import CensusRelease
-from understudy.censuses.table_files import TableColumns, write_table
 from understudy.releases.output.write import write_rows
 
 MAX_TABLE_ROWS = 2_000_000
@@ -61,7 +70,11 @@ def write_census(
             for query in _list_household_queries(release, level):
                 table = release.household_table(level, query)
                 _write_table(table, f"households-{level}-{query}", folder_draft)
-        _write_measurements(release, folder_draft / "measurements.npz")
+        for area in design.areas:
+            for query in _list_queries(release, design.hierarchy.levels[-1]):
+                table = release.area_table(area, query)
+                _write_table(table, f"table-{area}-{query}", folder_draft)
+        write_measurements(release, folder_draft / "measurements.npz")
         bias = _simulate_small(release, rng)
         errors = expect_errors(
             design,
@@ -94,7 +107,13 @@ def describe_census(
         "amount": float(guarantee.amount),
         "epsilon": float(guarantee.epsilon),
         "delta": float(guarantee.delta),
+        "exact_amount": str(guarantee.amount),
+        "exact_epsilon": str(guarantee.epsilon),
+        "exact_delta": str(guarantee.delta),
         "neighbours": guarantee.neighbours.value,
+        "unit": guarantee.unit,
+        "max_rows": guarantee.max_rows,
+        "public": list(guarantee.public),
         "invariants": list(guarantee.invariants),
         "run": release.statement.run,
         "method": release.method,
@@ -105,12 +124,16 @@ def describe_census(
             for i, name in enumerate(design.hierarchy.levels)
         },
         "detail_share": float(design.plan.detail_share(design.columns)),
+        "unpublished_share": float(
+            design.plan.unpublished_share(design.published_queries)
+        ),
         "fits": fitted.fits,
         "stopped_fits": fitted.stopped_fits,
         "expected_errors": [_error_to_dict(each) for each in errors],
         "tree": list_places(release).to_dict(),
     }
     if bias is not None:
+        facts["simulated_releases"] = bias.repeats
         for name in ("producer", "consumer"):
             by_level = getattr(bias, name)
             facts[f"{name}_errors"] = {
@@ -121,8 +144,8 @@ def describe_census(
 
 
 def _list_queries(release: CensusRelease, level: str) -> list[str]:
-    """The queries whose tables are written: all of the plan, at every level."""
-    cliques = dict.fromkeys([(), *release.design.plan.cliques()])
+    """The queries whose tables are written, at every level."""
+    cliques = release.design.published_queries
     place = release.design.hierarchy.levels.index(level)
     units = release.design.hierarchy.count_units(place)
     sizes = {q: units * int(np.prod(release.design.schema.sizes(q))) for q in cliques}
@@ -150,25 +173,12 @@ def _write_table(table: TableColumns, title: str, folder: Path) -> None:
     write_table(table, folder / f"{name}.csv")
 
 
-def _write_measurements(release: CensusRelease, path: Path) -> None:
-    """Every noisy answer as it was drawn, with the deviation of its noise."""
-    arrays: dict[str, Any] = {}
-    for each in release.measurements:
-        name = f"{each.level}/{spell_query(each.query, release.design.columns)}"
-        arrays[name] = each.values
-        arrays[f"{name}/noise_sd"] = np.sqrt(each.variance)
-    for each in release.household_measurements:
-        assert release.design.households is not None
-        columns = release.design.households.table_columns
-        name = f"{each.level}/households: {spell_query(each.query, columns)}"
-        arrays[name] = each.values
-        arrays[f"{name}/noise_sd"] = np.sqrt(each.variance)
-    np.savez_compressed(path, **arrays)
-
-
 def _simulate_small(release: CensusRelease, rng: Generator) -> BiasFigures | None:
     units, cells = release.design.hierarchy.unit_count, release.design.lattice.cells
-    return simulate_bias(release, rng) if units * cells <= MAX_SIMULATED_CELLS else None
+    if units * cells > MAX_SIMULATED_CELLS:
+        return None
+    repeats = choose_repeats(release, MAX_SIMULATED_CELLS)
+    return simulate_bias(release, rng, repeats=repeats)
 
 
 def _error_to_dict(error: ExpectedError) -> dict[str, Any]:
@@ -200,11 +210,14 @@ def _write_page(
     details = "".join(
         f"<li>{escape(line)}</li>" for line in release.guarantee.details()
     )
-    share = float(release.design.plan.detail_share(release.design.columns))
+    plan = release.design.plan
+    share = float(plan.detail_share(release.design.columns))
+    hidden = float(plan.unpublished_share(release.design.published_queries))
     parts = [
         f"<h1>Census release</h1><p>{escape(release.sentence())}</p><ul>{details}</ul>",
         f"<p>{_count_products(release)}; {share:.0%} of the budget measures the finest"
-        " detail.</p><h2>Expected error</h2>",
+        f" detail, and {hidden:.0%} queries that no published table shows.</p>"
+        "<h2>Expected error</h2>",
         _write_html_table(
             ["level", "query", "share", "noise sd", "standard error"],
             [
@@ -223,7 +236,11 @@ def _write_page(
     if bias is not None:
         parts += [
             "<h2>Error by size of place (simulated)</h2>",
+            f"<p>The released tables taken for the truth, measured and fitted again"
+            f" {bias.repeats} times: this cost nothing.</p>",
             draw_error_by_size(bias.producer),
+            "<h2>Bias B by size of place (simulated)</h2>",
+            draw_imbalance_by_size(bias.producer),
         ]
         parts.append(
             "<h3>Given the true size (producer)</h3>" + _write_bias_table(bias.producer)
@@ -244,7 +261,8 @@ def _count_products(release: CensusRelease) -> str:
 
 
 def _write_bias_table(by_level: dict[str, list[SizeError]]) -> str:
-    titles = ["level", "persons", "places", "mean error", "mean absolute error", "B"]
+    titles = ["level", "persons", "places in all", "mean error"]
+    titles += ["mean absolute error", "B"]
     rows = [
         [
             level,

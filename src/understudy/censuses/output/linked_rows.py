@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from understudy.censuses.controlled_rounding import Integers
 from understudy.censuses.household_design import SIZE_COLUMN, HouseholdDesign
+from understudy.censuses.output.table_files import write_table
 from understudy.censuses.release import CensusRelease
-from understudy.censuses.table_files import write_table
 from understudy.releases.output.frames.cells import ColumnCells
 from understudy.releases.output.frames.decoding import decode_chunks
 from understudy.releases.output.write import write_chunks

@@ -1,0 +1,1 @@
+"""What a census release writes: rows, tables, measurements, figures and the card."""

@@ -1,0 +1,119 @@
+"""The file of noisy measurements: written with every release, and read again by whoever
+wants to estimate otherwise.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.law import Law
+from understudy.censuses.design import CensusDesign
+from understudy.censuses.level_measurement import LevelMeasurement
+from understudy.censuses.measurement_plan import spell_query
+from understudy.censuses.release import CensusRelease, ExactCounts
+from understudy.errors import ReleaseError
+from understudy.measurements import Clique
+
+_HOUSEHOLD_PREFIX = "households: "
+_LAW_NAME = "noise_law"
+
+
+def write_measurements(release: CensusRelease, path: Path) -> None:
+    """Every noisy answer as it was drawn with the deviation of its noise, and the counts
+    that are invariant.
+    """
+    design, arrays = release.design, dict[str, NDArray[Any]]()
+    groups = [(release.measurements, design.columns, "")]
+    if design.households is not None:
+        columns = design.households.table_columns
+        groups.append((release.household_measurements, columns, _HOUSEHOLD_PREFIX))
+    for measured, columns, prefix in groups:
+        for each in measured:
+            name = f"{each.level}/{prefix}{spell_query(each.query, columns)}"
+            arrays[name] = each.values
+            arrays[f"{name}/noise_sd"] = np.sqrt(each.variance)
+            arrays[f"{name}/noise_scale"] = np.array(each.scale)
+            arrays[_LAW_NAME] = np.array(each.law.value)
+    for place, counts in release.exact.items():
+        arrays[f"invariant: {design.invariants[place]}"] = counts
+    np.savez_compressed(path, allow_pickle=False, **arrays)
+
+
+def read_measurements(
+    path: Path, design: CensusDesign
+) -> tuple[tuple[LevelMeasurement, ...], tuple[LevelMeasurement, ...], ExactCounts]:
+    """The measurements of persons and of households, and the invariant counts."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return _read_arrays(arrays, design)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        raise ReleaseError(
+            f"{path}: is not the measurement file of this design. Give the schema that the"
+            " release was made with"
+        ) from None
+
+
+def _read_arrays(
+    arrays: Any, design: CensusDesign
+) -> tuple[tuple[LevelMeasurement, ...], tuple[LevelMeasurement, ...], ExactCounts]:
+    persons = [
+        (level, query, spell_query(query, design.columns), design.schema.sizes(query))
+        for level, query, _ in design.plan.steps()
+    ]
+    linked = []
+    if design.households is not None:
+        columns, plan = design.households.table_columns, design.households.plan
+        linked = [
+            (
+                level,
+                query,
+                _HOUSEHOLD_PREFIX + spell_query(query, columns),
+                design.households.find_sizes(query, design.schema),
+            )
+            for level, query, _ in plan.steps()
+        ]
+    exact = {}
+    for place, each in enumerate(design.invariants):
+        if each.reads_rows:
+            shape = _find_shape(design, each.level, design.schema.sizes(each.query))
+            exact[place] = _take(arrays, f"invariant: {each}", shape)
+    return (
+        _read_group(arrays, design, persons),
+        _read_group(arrays, design, linked),
+        exact,
+    )
+
+
+def _read_group(
+    arrays: Any,
+    design: CensusDesign,
+    asked: Sequence[tuple[str, Clique, str, tuple[int, ...]]],
+) -> tuple[LevelMeasurement, ...]:
+    measured = []
+    for level, query, words, sizes in asked:
+        name = f"{level}/{words}"
+        values = _take(arrays, name, _find_shape(design, level, sizes))
+        scale = float(arrays[f"{name}/noise_scale"])
+        law = Law(str(arrays[_LAW_NAME]))
+        measured.append(LevelMeasurement(level, query, values, scale, law))
+    return tuple(measured)
+
+
+def _find_shape(
+    design: CensusDesign, level: str, sizes: tuple[int, ...]
+) -> tuple[int, ...]:
+    place = design.hierarchy.levels.index(level)
+    return (design.hierarchy.count_units(place), *sizes)
+
+
+def _take(arrays: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    values: NDArray[Any] = arrays[name]
+    if values.shape != shape or values.dtype.kind not in "iu":
+        raise ValueError(name)
+    return values

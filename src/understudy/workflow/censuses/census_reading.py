@@ -1,0 +1,89 @@
+"""A census release read from its folder: tables made again from the noisy measurements,
+by whoever received them and at no cost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from understudy.accounting.cost import Accounting
+from understudy.accounting.neighbours import Neighbours
+from understudy.censuses.output.measurement_file import read_measurements
+from understudy.censuses.release import CensusRelease, estimate_census
+from understudy.errors import ReleaseError
+from understudy.releases import BudgetStatement, Guarantee
+from understudy.schema import Schema
+from understudy.workflow.censuses.census_check import read_design
+
+
+def load_census(
+    folder: str | Path,
+    schema: Schema | str | Path,
+    design: Mapping[str, Any] | None = None,
+    *,
+    method: str = "gls",
+) -> CensusRelease:
+    """The census release in a folder. Nothing but noisy measurements and invariants is
+    read, so it can be estimated by another `method`, for areas that were added to the
+    design since, or for any query, as often as one likes.
+
+    >>> import tempfile, duckdb, numpy as np, understudy as us
+    >>> from understudy.censuses.output.files import write_census
+    >>> people = duckdb.sql(
+    ...     "SELECT ['n', 's'][1 + i % 2] AS state, i > 9 AS old FROM range(90) t(i)"
+    ... )
+    >>> schema = Schema.parse(
+    ...     "columns: {state: {type: categorical, values: [n, s]}, old: boolean}"
+    ... )
+    >>> design = {"hierarchy": {"columns": ["state"]}}
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     made = us.census(people, schema, design, rho=1, ledger=f"{place}/people.ledger")
+    ...     _ = write_census(made, f"{place}/out", np.random.default_rng())
+    ...     again = load_census(f"{place}/out", schema, design)
+    >>> bool((again.counts("state", "detail") == made.counts("state", "detail")).all())
+    True
+    """
+    read = read_design(schema, design)
+    measured, linked, exact = read_measurements(Path(folder, "measurements.npz"), read)
+    guarantee, statement = _read_promise(Path(folder, "census.json"))
+    return CensusRelease(
+        design=read,
+        guarantee=guarantee,
+        statement=statement,
+        measurements=measured,
+        exact=exact,
+        estimate=estimate_census(
+            read, measured, exact, households=linked, method=method
+        ),
+        method=method,
+        household_measurements=linked,
+    )
+
+
+def _read_promise(path: Path) -> tuple[Guarantee, BudgetStatement]:
+    """The guarantee as the card of the release has it."""
+    try:
+        facts = json.loads(path.read_text("utf-8"))
+        epsilon, delta = (
+            Fraction(facts["exact_epsilon"]),
+            Fraction(facts["exact_delta"]),
+        )
+        guarantee = Guarantee(
+            epsilon=epsilon,
+            delta=delta,
+            accounting=Accounting(facts["accounting"]),
+            amount=Fraction(facts["exact_amount"]),
+            neighbours=Neighbours(facts["neighbours"]),
+            unit=facts["unit"],
+            max_rows=facts["max_rows"],
+            invariants=tuple(facts["invariants"]),
+            public=tuple(facts["public"]),
+        )
+        run = str(facts["run"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ReleaseError(f"{path}: is not the card of a census release") from None
+    return guarantee, BudgetStatement(epsilon=epsilon, delta=delta, run=run)
