@@ -111,7 +111,7 @@ def test_a_budget_made_directly_is_checked_too():
         Budget(Fraction(0), Fraction(0))
 
 
-def test_the_currency_follows_from_delta():
+def test_the_accounting_follows_from_delta():
     assert Budget.of(1).accounting is Accounting.GDP
     assert Budget.of(1, 0).accounting is Accounting.PURE
 

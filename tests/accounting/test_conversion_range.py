@@ -113,7 +113,7 @@ def log(delta):
     return mpmath.log(exactly(delta))
 
 
-CURRENCIES = [
+CONVERSIONS = [
     (mu_squared_for, epsilon_of_gdp, log_delta_gdp),
     (rho_for, epsilon_of_zcdp, log_delta_zcdp),
 ]
@@ -122,7 +122,7 @@ CURRENCIES = [
 def check_budgets(epsilons, deltas):
     """What may be spent on each budget keeps its δ; three margins more would not."""
     for (convert, _, exact), epsilon, delta in itertools.product(
-        CURRENCIES, epsilons, deltas
+        CONVERSIONS, epsilons, deltas
     ):
         budget = Budget.of(epsilon, delta)
         amount = convert(budget)
@@ -137,7 +137,7 @@ def check_amounts(amounts, deltas):
     step of its grid, would not.
     """
     for (_, convert, exact), spent, delta in itertools.product(
-        CURRENCIES, amounts, deltas
+        CONVERSIONS, amounts, deltas
     ):
         amount, target = Fraction(spent), Fraction(delta)
         epsilon = convert(amount, target)
@@ -210,7 +210,7 @@ def test_numbers_that_no_double_can_hold():
     hold.
     """
     tiny = Fraction(TINY)
-    for convert, back, exact in CURRENCIES:
+    for convert, back, exact in CONVERSIONS:
         for epsilon, delta in (
             (tiny, Fraction(1, 10**9)),
             (Fraction(1), tiny),

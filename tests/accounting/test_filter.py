@@ -120,7 +120,7 @@ def test_a_refused_delta_is_named():
         filter.admit(pure("0.5", Fraction(2, 10**9)))
 
 
-def test_a_price_in_another_currency_is_refused():
+def test_a_price_in_another_accounting_is_refused():
     with pytest.raises(
         InvalidBudget, match="adds up μ² and the question is priced in ε"
     ):

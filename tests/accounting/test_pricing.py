@@ -91,7 +91,7 @@ def test_a_wide_scale_of_a_zcdp_run_is_drawn_with():
 
 
 @pytest.mark.parametrize(("law", "accounting"), REFUSED)
-def test_noise_without_a_price_in_a_currency_is_refused_with_the_remedy(
+def test_noise_without_a_price_in_an_accounting_is_refused_with_the_remedy(
     law, accounting
 ):
     for ask in (
@@ -125,7 +125,7 @@ def test_textbook_prices():
     ).amount == Fraction(1, 100)
 
 
-def test_the_law_by_default_is_one_the_currency_prices():
+def test_the_law_by_default_is_one_the_accounting_prices():
     for accounting in Accounting:
         assert (default_law(accounting), accounting) in ACCEPTED
 

@@ -12,8 +12,8 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
-from understudy.accounting.ledgerfile import LedgerFile
-from understudy.accounting.ledgertables import read_entries
+from understudy.accounting.ledger_files.database import LedgerFile
+from understudy.accounting.ledger_files.tables import read_entries
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.question_run import open_questions
 from understudy.accounting.verify import audit_ledger

@@ -37,6 +37,16 @@ def test_rows_go_in_and_out(
     assert not list(piped.iterdir())
 
 
+def test_rows_of_a_release_go_out(shell: Shell, release: Path, piped: Path) -> None:
+    done = shell("sample", release, "-n", 5, "-o", "-")
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) == 6
+    assert not list(piped.iterdir())
+    done = shell("sample", release, "-o", "-", "--partition-rows", 5)
+    assert (done.code, done.out) == (2, "")
+    assert "stdout takes no parts" in done.err
+
+
 def test_an_account_has_to_be_named(shell: Shell, piped: Path, tmp_path: Path) -> None:
     done = shell("synthesize", "-", "--epsilon", 1, "-o", "out.csv")
     assert done.code == 1

@@ -1,4 +1,4 @@
-"""Custody and its window: shares, what is public, and what cannot be reached."""
+"""The curator and its view: shares, what is public, and what cannot be reached."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator, CuratorView
 from understudy.errors import BudgetExceeded, Refused
@@ -19,12 +19,12 @@ SCHEMA = Schema(columns=(Boolean(name="smoker"), Integer(name="age", min=0, max=
 ROWS = [{"smoker": bool(i % 3 == 0), "age": i % 100} for i in range(1000)]
 
 
-def custody(**options) -> Curator:
-    return Curator(room_of(ROWS, SCHEMA, **options), SCHEMA)
+def make_curator(**options) -> Curator:
+    return Curator(context_of(ROWS, SCHEMA, **options), SCHEMA)
 
 
 def test_shares_are_parts_of_what_was_handed_over():
-    asked = custody()
+    asked = make_curator()
     asked.measure([("smoker",)], share=Fraction(1, 2))
     asked.hand_over()
     asked.measure([("age",)], share=Fraction(1, 4))
@@ -35,14 +35,14 @@ def test_shares_are_parts_of_what_was_handed_over():
 
 @pytest.mark.parametrize("share", [0, -1, 2, 0.5, Fraction(3, 2)])
 def test_a_share_that_is_none_is_refused(share):
-    asked = custody()
+    asked = make_curator()
     with pytest.raises(Refused, match="Nothing was spent"):
         asked.measure([("age",)], share=share)
     assert asked.share_left == 1
 
 
 def test_more_than_is_left_is_refused_and_free():
-    asked = custody()
+    asked = make_curator()
     asked.measure([("age",)], share=Fraction(2, 3))
     left = asked.share_left
     with pytest.raises(BudgetExceeded, match="It was not answered"):
@@ -51,29 +51,31 @@ def test_more_than_is_left_is_refused_and_free():
 
 
 def test_the_number_of_rows_is_public_only_where_neighbours_agree_on_it():
-    assert custody().rows is None
-    assert custody(neighbours=Neighbours.REPLACE).rows == 1000
+    assert make_curator().rows is None
+    assert make_curator(neighbours=Neighbours.REPLACE).rows == 1000
     dropping = replace(SCHEMA, broken=BrokenRowPolicy.DROP)
     assert (
-        Curator(room_of(ROWS, dropping, neighbours=Neighbours.REPLACE), dropping).rows
+        Curator(
+            context_of(ROWS, dropping, neighbours=Neighbours.REPLACE), dropping
+        ).rows
         is None
     )
     units = Schema(
         columns=(Identifier(name="id"), *SCHEMA.columns), unit=Unit(id="id", max_rows=2)
     )
-    by_unit = Curator(room_of(ROWS, units, neighbours=Neighbours.REPLACE), units)
+    by_unit = Curator(context_of(ROWS, units, neighbours=Neighbours.REPLACE), units)
     assert by_unit.rows is None
 
 
 def test_under_replace_the_public_total_is_exact_and_free():
-    asked = custody(neighbours=Neighbours.REPLACE)
+    asked = make_curator(neighbours=Neighbours.REPLACE)
     total = asked.measure([()], share=1)[0]
     assert int(total.values) == 1000
     assert asked.share_left == 1
 
 
 def test_counts_sums_means_and_quantiles_are_asked_by_share():
-    asked = custody(epsilon=20)
+    asked = make_curator(epsilon=20)
     assert abs(int(asked.count(share=Fraction(1, 5)).values) - 1000) < 50
     assert (
         abs(asked.sum("age", share=Fraction(1, 5)).value - sum(r["age"] for r in ROWS))
@@ -88,7 +90,7 @@ def test_counts_sums_means_and_quantiles_are_asked_by_share():
 
 
 def test_an_estimate_of_another_shape_is_refused_and_free():
-    asked = custody()
+    asked = make_curator()
     for ask in (asked.choose, asked.errors):
         with pytest.raises(Refused, match="Nothing was spent"):
             ask({("smoker",): np.zeros((3, 1))}, share=Fraction(1, 2))
@@ -96,17 +98,17 @@ def test_an_estimate_of_another_shape_is_refused_and_free():
 
 
 def test_the_window_asks_the_same_and_shows_nothing_else():
-    window = CuratorView(custody())
-    assert [m.clique for m in window.measure([("age",)], share=Fraction(1, 3))] == [
+    view = CuratorView(make_curator())
+    assert [m.clique for m in view.measure([("age",)], share=Fraction(1, 3))] == [
         ("age",)
     ]
-    assert window.choose(
+    assert view.choose(
         {("age",): np.zeros(SCHEMA.sizes(("age",)))}, share=Fraction(1, 3)
     ) == ("age",)
-    assert set(window.errors({("smoker",): np.zeros(3)}, share=Fraction(1, 6))) == {
+    assert set(view.errors({("smoker",): np.zeros(3)}, share=Fraction(1, 6))) == {
         ("smoker",)
     }
-    public = {name for name in dir(window) if not name.startswith("_")}
+    public = {name for name in dir(view) if not name.startswith("_")}
     assert public == {
         "schema",
         "neighbours",
@@ -120,4 +122,4 @@ def test_the_window_asks_the_same_and_shows_nothing_else():
         "choose",
         "choose_cell",
     }
-    assert not hasattr(window, "__dict__")
+    assert not hasattr(view, "__dict__")

@@ -240,3 +240,40 @@ def test_what_is_refused_is_refused_before_keys_are_paid_for(tmp_path: Path) -> 
             questions.ask(us.count().by("town"), epsilon=2)
     with us.Ledger.open(book) as ledger:
         assert all(run.filter.spent == 0 for run in ledger.runs())
+
+
+def test_recalled_keys_are_not_paid_for_where_their_numbers_are_refused(
+    tmp_path: Path,
+) -> None:
+    """The keys by themselves fit the limit; with the stored numbers they do not."""
+    book = tmp_path / "towns.ledger"
+    given = {"ledger": book, "private_keys": True}
+    with us.session(PLACES, TOWNS, budget=6, **given) as questions:
+        questions.ask(us.count().by("town"), epsilon=1)
+        questions.ask(us.count().by("town"), epsilon=3)
+    with us.Ledger.open(book) as ledger:
+        ledger.grant(us.Budget.of(1), analyst="team-a")
+    with (
+        us.session(PLACES, TOWNS, analyst="team-a", **given) as questions,
+        pytest.raises(BudgetExceeded, match="limit of 'team-a'"),
+    ):
+        questions.ask(us.count().by("town"), epsilon=1)
+    with us.Ledger.open(book) as ledger:
+        assert not [entry for entry in ledger.entries() if entry.kind == "replay"]
+
+
+@pytest.mark.parametrize(
+    ("max_rows", "accounting"), [(1, Accounting.PURE), (8, Accounting.GDP)]
+)
+def test_one_question_by_keys_chooses_the_law_that_shows_more(
+    tmp_path: Path, max_rows: int, accounting: Accounting
+) -> None:
+    visits = PLACES.with_row_index("person")
+    unit = f"unit: {{id: person, max_rows: {max_rows}}}\n" if max_rows > 1 else ""
+    columns = "columns:\n  town: {type: categorical}\n  person: {type: identifier}"
+    schema = us.Schema.parse(unit + columns)
+    given = {"ledger": tmp_path / "towns.ledger", "private_keys": True}
+    us.ask(visits, us.count().by("town"), schema, epsilon=1, budget=1, **given)
+    with us.Ledger.open(given["ledger"]) as ledger:
+        (run,) = ledger.runs()
+        assert run.filter.accounting is accounting

@@ -15,6 +15,7 @@ from understudy.queries import (
     Query,
     correlation,
     count,
+    count_distinct,
     covariance,
     mean,
     share,
@@ -23,6 +24,7 @@ from understudy.queries import (
     variance,
 )
 from understudy.queries.estimates import NoisyStatistic, estimate_aggregate
+from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.plan import plan_query
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.statistics import Statistic
@@ -155,3 +157,17 @@ def test_intervals_for_half_of_the_noise_do_not_hold(query: Query) -> None:
     rows = make_rows(2000)
     half = count_held(query, rows, Law.ROUNDED_GAUSSIAN, claimed=Fraction(1, 2))
     assert half < LEAST_HELD
+
+
+def test_there_are_no_more_different_values_than_the_schema_allows() -> None:
+    """A column of ten values, all of which occur: with noise of 20 the sum is beyond
+    ten about half of the time.
+    """
+    schema = Schema.parse("columns: {x: {type: integer, min: 0, max: 9}}")
+    plan = plan_query(count_distinct("x"), schema)
+    (statistic,) = plan.statistics
+    noise = NoiseScale(Law.ROUNDED_GAUSSIAN, Fraction(20))
+    for value in (-30.0, 4.0, 90.0):
+        part = NoisyStatistic(statistic, value, noise)
+        found = estimate_aggregate(plan.query.aggregates[0], [part], [1.0])
+        assert 0 <= found.low <= found.value <= found.high <= 10

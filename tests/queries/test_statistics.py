@@ -15,6 +15,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator.questions import ExactStatistics
 from understudy.queries import (
     Query,
+    cases,
     correlation,
     count,
     count_distinct,
@@ -25,6 +26,7 @@ from understudy.queries import (
     total,
     variance,
 )
+from understudy.queries.builders import covariance
 from understudy.queries.plan import QueryPlan, plan_query
 from understudy.schema import Schema
 
@@ -62,6 +64,8 @@ QUERIES: Sequence[Query] = (
     select(count(), total("x")).where("g = b"),
     count_distinct("x"),
     count_distinct("x").by("g").where("y > 1"),
+    count().by(cases(("x > 0", "above"), ("g = a", "a"), ("y > 2", "above"))),
+    total("x").by(cases(("x > 1 and g = a", 1), otherwise=0)).where("y > 1"),
 )
 
 Row = Mapping[str, object]
@@ -186,3 +190,38 @@ def test_sums_of_wide_numbers_are_exact(bound: int) -> None:
     exact = ExactStatistics(table_of(rows, schema), plan)
     found = [exact.by_group(place)[0] for place in range(len(plan.statistics))]
     assert found == [len(values), sum(values), sum(x * x for x in values)]
+
+
+WIDE_BOUNDS = [
+    (-(2**32), 2**32),
+    (-7, 2**33 + 3),
+    (-(2**31), 2**32 + 12_345),
+    (-3_000_000_001, 3_000_000_003),
+    (0, 2**42),
+]
+"""Products wrap around 64 bits: to 0, to a small number, to a negative one."""
+
+
+@pytest.mark.parametrize(("low", "high"), WIDE_BOUNDS)
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_the_sensitivity_of_wide_products_is_exact(
+    low: int, high: int, relation: Neighbours
+) -> None:
+    bounds = f"{{type: integer, min: {low}, max: {high}, nullable: false}}"
+    schema = Schema.parse(f"columns:\n  x: {bounds}\n  y: {bounds}")
+    plan = plan_query(covariance("x", "y"), schema)
+    product = next(each for each in plan.statistics if len(each.factors) == 2)
+    ends = [high - product.factors[0].origin, low - product.factors[0].origin]
+    corners = [one * other for one in ends for other in ends]
+    is_replaced = relation is Neighbours.REPLACE
+    far = max(*corners, 0) - (min(*corners, 0) if is_replaced else 0)
+    far = max(far, *map(abs, corners))
+    found = plan.sensitivity(product, relation)
+    assert (found.l1, found.l2_squared) == (far, far**2)
+
+
+def test_bounds_whose_squares_pass_64_bits_have_a_price_or_a_refusal() -> None:
+    schema = Schema.parse("columns:\n  x: {type: integer, min: 0, max: 1000000000000}")
+    plan = plan_query(variance("x"), schema)
+    square = plan.statistics[-1]
+    assert plan.sensitivity(square, Neighbours.ADD_REMOVE).l1 == (10**12 // 2) ** 2

@@ -34,7 +34,7 @@ def test_a_time_finer_than_a_day_has_no_place():
     assert BudgetStatement(day=date(2025, 3, 1)).day == date(2025, 3, 1)
 
 
-def test_two_currencies_do_not_add_up():
+def test_two_accountings_do_not_add_up():
     steps = tuple(
         BudgetStep(asked="x", cost=Cost(c, Fraction(1)))
         for c in (Accounting.PURE, Accounting.GDP)

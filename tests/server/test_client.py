@@ -11,8 +11,8 @@ import pytest
 import understudy as us
 from understudy.accounting.cost import Accounting, Cost
 from understudy.errors import Refused
+from understudy.queries.answer_rows import AnswerRow
 from understudy.queries.estimates import NumberEstimate
-from understudy.queries.results import AnswerRow
 from understudy.server.messages import read_answer, write_answer
 
 

@@ -9,9 +9,9 @@ filter                    admit or refuse inside a run; composition
 advice, interpretation    plain words about a budget, and what it means for a person
 ledger, ledgercap, run    the durable account of a dataset, its cap, and one run on it
 aftermath, spending       what a failed run leaves spent; totals in words
-ledgerfile, ledgertables  the file under a ledger, its tables and entries
-ledgerdisk, backup        made whole or not at all; copies that cannot be spent from
 chain, verify             sealed entries, and the check that they add up
+backup                    copies that cannot be spent from
+ledger_files/             the file under a ledger, made whole or not at all; its tables
 filters/                  Rényi privacy over several orders; (ε, δ) mechanisms
 questions/                one long run for questions, limits of analysts, scopes
 """

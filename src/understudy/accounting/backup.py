@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.accounting.ledgerdisk import draft_ledger
-from understudy.accounting.ledgerfile import (
+from understudy.accounting.ledger_files.database import (
     LEDGER_APPLICATION_ID,
     LEDGER_BACKUP_APPLICATION_ID,
     LedgerFile,
 )
-from understudy.accounting.ledgertables import append_entry
+from understudy.accounting.ledger_files.disk import draft_ledger
+from understudy.accounting.ledger_files.tables import append_entry
 from understudy.accounting.verify import audit_ledger, audit_ledger_tables
 from understudy.errors import LedgerError
 

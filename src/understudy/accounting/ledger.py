@@ -24,9 +24,9 @@ from understudy.accounting.chain import (
     LedgerEntry,
 )
 from understudy.accounting.filter import Filter
+from understudy.accounting.ledger_files.database import LedgerFile
+from understudy.accounting.ledger_files.tables import append_entry, read_entries
 from understudy.accounting.ledgercap import LedgerCap, LedgerTotals, count_run_units
-from understudy.accounting.ledgerfile import LedgerFile
-from understudy.accounting.ledgertables import append_entry, read_entries
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.analyst import (
     OWNER_NAME,

@@ -26,8 +26,8 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledgerfile import LedgerFile
-from understudy.accounting.ledgertables import (
+from understudy.accounting.ledger_files.database import LedgerFile
+from understudy.accounting.ledger_files.tables import (
     append_entry,
     read_last_entry,
     require_shared_format,

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from understudy.accounting.chain import GENESIS_DIGEST, LedgerEntry
-from understudy.accounting.ledgerfile import LedgerFile
-from understudy.accounting.ledgertables import LEDGER_TABLE_DEFINITIONS, read_entries
+from understudy.accounting.ledger_files.database import LedgerFile
+from understudy.accounting.ledger_files.tables import (
+    LEDGER_TABLE_DEFINITIONS,
+    read_entries,
+)
 from understudy.accounting.questions.replay import ChainReplay
 from understudy.errors import LedgerTampered
 

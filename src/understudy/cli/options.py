@@ -136,6 +136,22 @@ purpose = click.option(
     help="What it is for, in a sentence.",
 )
 
+population = click.option(
+    "--population",
+    default="sample",
+    show_default=True,
+    metavar="KIND",
+    help="The people in the table are a sample of it, or all of it (census).",
+)
+
+level = click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="How often intervals are to hold.",
+)
+
 question_within = click.option(
     "--within",
     type=click.FloatRange(0, min_open=True),

@@ -67,6 +67,8 @@ def gives_piped_rows(command: Command) -> Command:
     def run(*arguments: Any, output: Path, **keywords: Any) -> Any:
         if str(output) == PIPE_NAME and keywords.get("as_json"):
             raise click.UsageError("--json and -o - would both go to stdout")
+        if str(output) == PIPE_NAME and keywords.get("partition_rows"):
+            raise click.UsageError("stdout takes no parts: name a folder with -o")
         with _collect_rows(output) as rows:
             return command(*arguments, output=rows, **keywords)
 

@@ -12,9 +12,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from understudy import __version__
 from understudy.cli import options
-from understudy.cli.commands.analyst import analyst
 from understudy.cli.commands.answer import answer
-from understudy.cli.commands.ask import ask, price
 from understudy.cli.commands.attack import attack
 from understudy.cli.commands.audit import audit
 from understudy.cli.commands.card import card
@@ -29,9 +27,11 @@ from understudy.cli.commands.ledger import ledger
 from understudy.cli.commands.local import local
 from understudy.cli.commands.mask import mask
 from understudy.cli.commands.plan import plan
+from understudy.cli.commands.questions.analyst import analyst
+from understudy.cli.commands.questions.ask import ask, price
+from understudy.cli.commands.questions.serve import serve
 from understudy.cli.commands.sample import sample
 from understudy.cli.commands.schema import schema
-from understudy.cli.commands.serve import serve
 from understudy.cli.commands.signoff import signoff
 from understudy.cli.commands.studio import studio
 from understudy.cli.commands.synthesize import synthesize

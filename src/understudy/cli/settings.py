@@ -48,7 +48,8 @@ workload = click.option(
     help=(
         "Marginals that should be accurate: label=COLUMN, pairs=COLUMN,"
         " group=COLUMN,COLUMN, ranges=COLUMN,…, pairs, columns, or triples (the"
-        " default); model=COLUMN~COLUMN+COLUMN measures all that a regression needs."
+        " default); model=COLUMN~COLUMN+COLUMN measures all that a regression needs,"
+        " moments=COLUMN~COLUMN the sums that least squares of unbinned numbers needs."
         " Append *2 to double a target's weight. May be repeated."
     ),
 )

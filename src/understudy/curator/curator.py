@@ -27,6 +27,7 @@ from understudy.curator.mechanisms import (
     sums,
 )
 from understudy.curator.mechanisms.sums import Mean, Sum
+from understudy.curator.moments import measure_moments
 from understudy.errors import BudgetExceeded, Refused
 from understudy.measurements import (
     AxisMap,
@@ -35,10 +36,12 @@ from understudy.measurements import (
     Identity,
     Measurement,
     Measurements,
+    MomentMeasurement,
 )
 from understudy.models.rules.satisfiability import drop_unsatisfiable_rules
 from understudy.schema import Lattice, Schema
 from understudy.schema.predicates.rules import BrokenRowPolicy
+from understudy.toolbox.moments import MomentPlan
 
 
 class Curator:
@@ -204,6 +207,10 @@ class Curator:
             weights=weights,
             maps=maps,
         )
+
+    def moments(self, plan: MomentPlan, *, share: Fraction | int) -> MomentMeasurement:
+        """The noisy moments of a formula's columns."""
+        return measure_moments(self._context, plan, self._amount_of_share(share))
 
     def count(self, *, share: Fraction | int) -> Measurement:
         """The noisy number of rows."""

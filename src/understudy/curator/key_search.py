@@ -33,6 +33,7 @@ from understudy.accounting.cost import Accounting, Cost, Sensitivity
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import default_law, price, scale_for
+from understudy.accounting.questions.question_run import QuestionCharge
 from understudy.curator.context import Draw, TableProtocol
 from understudy.curator.interrupts import hold_signals
 from understudy.curator.mechanisms.sparse_histogram import (
@@ -118,6 +119,12 @@ class KeyOffer:
     threshold: int
     cost: Cost
     earlier: tuple[LearnedKeys, ...]
+
+    @property
+    def known_labels(self) -> tuple[str, ...]:
+        """The labels that were released before, sorted."""
+        known = {label for keys in self.earlier for label in keys.labels}
+        return tuple(sorted(known))
 
     @property
     def people(self) -> int:
@@ -230,12 +237,16 @@ def learn_keys(
     """The keys of a column that were released, sorted, after a new draw if the offer has
     one: charged before any row is read, and stored before they are given.
     """
-    known = {label for keys in offer.earlier for label in keys.labels}
-    if offer.earlier:
-        run.recall(offer.digest, analyst=analyst)
+    known = offer.known_labels
+    recalled = [offer.digest] if offer.earlier else []
+    charges = [QuestionCharge(offer.cost, offer.digest)]
     if offer.scale is None:
-        return tuple(sorted(known))
-    step = run.charge(offer.cost, offer.digest, analyst=analyst, purpose=purpose)
+        charges = []
+    steps = run.charge_together(
+        charges, recalled=recalled, analyst=analyst, purpose=purpose
+    )
+    if offer.scale is None:
+        return known
     # By unit: a person with many rows of one label counts once, as the sensitivity
     # says.
     labels, counts = table.labels(offer.column, by_unit=True)
@@ -250,8 +261,8 @@ def learn_keys(
             label for label, count in zip(labels, noisy, strict=True) if count > at
         )
         keys = LearnedKeys(tuple(shown), law, offer.scale, at)
-        run.store(step, offer.digest, keys.to_bytes())
-    return tuple(sorted(known.union(shown)))
+        run.store(steps[0], offer.digest, keys.to_bytes())
+    return tuple(sorted({*known, *shown}))
 
 
 def close_key_column(schema: Schema, name: str, labels: Sequence[str]) -> Schema:

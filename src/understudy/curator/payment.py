@@ -88,11 +88,7 @@ class Payments:
         Counting is the part that takes long and can fail, so it comes before the
         charge: what fails there can be asked again for free.
         """
-        # The key says "context" in ledgers that are resumed: it stays.
-        question = {"context": self._depends_on, "request": request}
-        digest = hashlib.sha256(
-            json.dumps(question, sort_keys=True, default=str).encode()
-        ).hexdigest()
+        digest = self._digest_request(request)
         # Steps are counted in memory: a resumed run asks the same questions in the same
         # order, and each finds its own stored answer.
         step = self._step
@@ -108,6 +104,16 @@ class Payments:
             answer = draw(exact)
             self._run.store(step, digest, _pack_answer(answer))
         return answer
+
+    def will_replay(self, request: Mapping[str, object]) -> bool:
+        """Whether this request, asked next, has its answer in the ledger."""
+        return self._run.answer(self._step, self._digest_request(request)) is not None
+
+    def _digest_request(self, request: Mapping[str, object]) -> str:
+        # The key says "context" in ledgers that are resumed: it stays.
+        question = {"context": self._depends_on, "request": request}
+        text = json.dumps(question, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def fingerprint_array(array: NDArray[np.generic]) -> str:

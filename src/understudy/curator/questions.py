@@ -10,13 +10,14 @@ bounds that are applied here. Noise of the scale that the charge is the price of
 to every entry. Nothing else of the rows leaves: cells that hold no rows and cells that
 do take the same way, and which cells occur is seen by nobody.
 
-Sensitivity checked by brute force in tests/curator/test_questions.py.
+Sensitivity checked by brute force in tests/queries/test_statistics.py and test_batches.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Cost
 from understudy.accounting.pricing import default_law
 from understudy.accounting.questions.partition import PartitionScope
+from understudy.accounting.questions.question_run import QuestionCharge
 from understudy.curator.context import Draw, TableProtocol
 from understudy.curator.interrupts import hold_signals
 from understudy.curator.quantile_search import GroupValues, search_quantiles
@@ -54,21 +56,18 @@ class QuestionRunProtocol(Protocol):
         of these digests, has no room.
         """
 
-    def recall(self, digest: str, *, analyst: str = "") -> object:
-        """Hand the stored answers of a digest to an analyst, who pays for those that
-        are new to them.
-        """
-
-    def charge(
+    def charge_together(
         self,
-        cost: Cost,
-        digest: str,
+        charges: Sequence[QuestionCharge],
         *,
+        recalled: Sequence[str] = (),
         analyst: str = "",
         purpose: str = "",
-        scope: PartitionScope | None = None,
-    ) -> int:
-        """Write the charge down durably; its step."""
+    ) -> tuple[int, ...]:
+        """Write all charges down durably, and hand the stored answers of some digests
+        to an analyst, who pays for those that are new to them: all of it or nothing.
+        The steps of the charges.
+        """
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
         """Keep the answer."""
@@ -85,14 +84,31 @@ class QuestionCurator:
     draw: Draw = draw_noise
 
     def answer(
-        self, offer: Offer, *, analyst: str = "", purpose: str = ""
+        self,
+        offer: Offer,
+        *,
+        analyst: str = "",
+        purpose: str = "",
+        recalled: Sequence[str] = (),
     ) -> list[tuple[NoisyValues, ...]]:
-        """Every statistic of an offer as it was measured, earlier answers first; each
-        is charged before any row is read for it.
+        """Every statistic of an offer as it was measured, earlier answers first; all are
+        charged before any row is read. Stored answers of the digests `recalled` are
+        handed out with it.
         """
-        self._refuse_undrawable(offer, analyst)
-        for digest in list_recalled([offer]):
-            self.run.recall(digest, analyst=analyst)
+        used = [*recalled, *list_recalled([offer])]
+        self._refuse_undrawable(offer, analyst, used)
+        steps = iter(
+            self.run.charge_together(
+                [
+                    QuestionCharge(order.cost, order.digest, order.scope)
+                    for order in offer.orders
+                    if order.scale is not None
+                ],
+                recalled=used,
+                analyst=analyst,
+                purpose=purpose,
+            )
+        )
         exact: ExactStatistics | None = None
         measured = []
         for place, order in enumerate(offer.orders):
@@ -100,37 +116,31 @@ class QuestionCurator:
             if order.scale is None:
                 measured.append(order.earlier)
                 continue
-            step = self.run.charge(
-                order.cost,
-                order.digest,
-                analyst=analyst,
-                purpose=purpose,
-                scope=order.scope,
-            )
-            # Once for all statistics of the question, behind the first charge.
+            # Once for all statistics of the question, behind the charge.
             if exact is None:
                 exact = ExactStatistics(self.table, offer.plan)
             # A signal between drawing and storing would lose an answer that is paid
             # for.
             with hold_signals():
                 noisy = self._draw_values(exact, place, order)
-                self.run.store(step, order.digest, noisy.to_bytes())
+                self.run.store(next(steps), order.digest, noisy.to_bytes())
             measured.append((*order.earlier, noisy))
         return measured
 
-    def _refuse_undrawable(self, offer: Offer, analyst: str) -> None:
-        """Refuse, before the first charge, what the run would refuse at a later one."""
+    def _refuse_undrawable(
+        self, offer: Offer, analyst: str, recalled: Sequence[str]
+    ) -> None:
+        """Refuse, before the charge, what has no room or cannot be drawn."""
         # All statistics of a question have its scope.
         scope = offer.orders[0].scope if offer.orders else None
         self.run.refuse_unaffordable(
-            offer.cost, analyst=analyst, scope=scope, recalled=list_recalled([offer])
+            offer.cost, analyst=analyst, scope=scope, recalled=recalled
         )
-        for order in offer.orders:
-            if order.scale is not None and order.scale > MAX_NOISE_SCALE:
-                raise Refused(
-                    "This question needs noise wider than any that is drawn (2^50). Use"
-                    " a larger ε. Nothing was spent"
-                )
+        if not is_drawable(offer):
+            raise Refused(
+                "This question needs noise wider than any that is drawn (2^50). Use a"
+                " larger ε, narrower bounds or a coarser step. Nothing was spent"
+            )
 
     def _draw_values(
         self, exact: ExactStatistics, place: int, order: StatisticOrder
@@ -172,7 +182,7 @@ class ExactStatistics:
 
     def measure_groups(self, place: int) -> list[int]:
         """A statistic as it is measured: of every group, or sums of groups."""
-        return self._plan.combine_groups(self.by_group(place))
+        return self._plan.combine_groups(place, self.by_group(place))
 
     def by_group(self, place: int) -> list[int]:
         """A statistic of the plan, for every group."""
@@ -230,6 +240,12 @@ class ExactStatistics:
         pairs = np.unique(np.stack([groups[inside], others[inside]]), axis=1)
         counts = np.bincount(pairs[0], minlength=self._plan.cells.groups)
         return [int(count) for count in counts]
+
+
+def is_drawable(offer: Offer) -> bool:
+    """Whether no statistic needs wider noise than there is."""
+    scales = [order.scale for order in offer.orders if order.scale is not None]
+    return max(scales, default=Fraction(0)) <= MAX_NOISE_SCALE
 
 
 def _group_sums(groups: Sequence[int], sums: Sequence[int], size: int) -> list[int]:

@@ -12,12 +12,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Protocol
 
 from understudy.accounting.cost import Cost
+from understudy.accounting.questions.question_run import QuestionCharge
 from understudy.curator.context import TableProtocol
 from understudy.curator.interrupts import hold_signals
 from understudy.curator.questions import QuestionRunProtocol
+from understudy.errors import Refused
+from understudy.noise.samplers import MAX_NOISE_SCALE
 
 
 class SingleMechanism(Protocol):
@@ -26,6 +30,10 @@ class SingleMechanism(Protocol):
     @property
     def cost(self) -> Cost:
         """What an answer costs."""
+
+    @property
+    def noise_scales(self) -> Sequence[Fraction]:
+        """Those of the noise that is drawn from the run's samplers."""
 
     def describe(self) -> Mapping[str, object]:
         """Everything that the answer depends on but the rows and the noise."""
@@ -67,11 +75,17 @@ def draw_single_answer(
     digest = hashlib.sha256(text.encode()).hexdigest()
     stored = run.find_answers(digest)
     if stored:
-        run.recall(digest, analyst=analyst)
+        run.charge_together([], recalled=[digest], analyst=analyst)
         return stored[-1].payload, None
+    if any(scale > MAX_NOISE_SCALE for scale in mechanism.noise_scales):
+        raise Refused(
+            "This needs noise wider than any that is drawn (2^50). Use a larger ε, a"
+            " smaller sensitivity or a coarser step. Nothing was spent"
+        )
     whole = mechanism.cost if following is None else mechanism.cost + following
     run.refuse_unaffordable(whole, analyst=analyst)
-    step = run.charge(mechanism.cost, digest, analyst=analyst, purpose=purpose)
+    charge = QuestionCharge(mechanism.cost, digest)
+    (step,) = run.charge_together([charge], analyst=analyst, purpose=purpose)
     # A signal between drawing and storing would lose an answer that is paid for.
     with hold_signals():
         payload = mechanism.draw(table)

@@ -10,6 +10,8 @@ from understudy.measurements.measurement import (
     SparseMeasurement,
     distances_with_estimates,
 )
+from understudy.measurements.moments import MomentMeasurement
+from understudy.measurements.scope import scope_of_predicate
 
 __all__ = [
     "AxisMap",
@@ -20,7 +22,9 @@ __all__ = [
     "Identity",
     "Measurement",
     "Measurements",
+    "MomentMeasurement",
     "Partition",
     "SparseMeasurement",
     "distances_with_estimates",
+    "scope_of_predicate",
 ]

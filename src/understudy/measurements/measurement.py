@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Cost
 from understudy.accounting.law import Law
 from understudy.measurements.maps import AxisMap, Identity
+from understudy.measurements.moments import MomentMeasurement
 
 Clique = tuple[str, ...]
 """A tuple of column names; the empty one is the total."""
@@ -157,6 +158,7 @@ class Measurements(Sequence[Measurement]):
     items: tuple[Measurement, ...] = ()
     sparse: tuple[SparseMeasurement, ...] = ()
     gaps: tuple[EstimateDistance, ...] = ()
+    moments: tuple[MomentMeasurement, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Measurement: ...
@@ -177,7 +179,10 @@ class Measurements(Sequence[Measurement]):
 
     def __add__(self, other: Measurements) -> Measurements:
         return Measurements(
-            self.items + other.items, self.sparse + other.sparse, self.gaps + other.gaps
+            self.items + other.items,
+            self.sparse + other.sparse,
+            self.gaps + other.gaps,
+            self.moments + other.moments,
         )
 
     def __contains__(self, clique: object) -> bool:

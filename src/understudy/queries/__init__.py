@@ -7,6 +7,7 @@ noise; what is made of the noisy numbers is computed here again (results.py).
 
 from understudy.queries.builders import (
     bins,
+    cases,
     correlation,
     count,
     count_distinct,
@@ -29,6 +30,7 @@ __all__ = [
     "GroupKey",
     "Query",
     "bins",
+    "cases",
     "correlation",
     "count",
     "count_distinct",

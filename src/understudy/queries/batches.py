@@ -1,16 +1,19 @@
-"""Several questions that count, measured together.
+"""Several questions measured together: counts, sums, means, shares and spreads.
 
-Counts of one table overlap: deciles, totals and groups are sums of the same cells. The
-atoms of a batch are the cells that all its questions treat alike, so each count is a sum
-of atoms. A row lies in one atom, so all atoms together cost what one count costs, and a
-count of k atoms has √k times their noise; asked one by one, each of q counts would get a
-q-th part of the budget and √q times the noise. Better still may be other sums of atoms,
-from which all counts are recovered (strategies.py). Which is best is public: it depends
-on the questions alone.
+Such questions overlap: groups, totals and means of one table are sums of the same cells.
+The atoms of a batch are the cells that all its questions treat alike, so each count is
+a sum of atoms, and so is each sum of a column. A row lies in one atom, so all counts of
+atoms together cost what one count costs. Measured are sums of atoms from which all
+answers are recovered with the least noise (strategies.py): one family of sums for
+counts, and one for each product of columns that is added up.
 
-A sum of k draws of rounded Gaussian noise is normal with σ√k but for rounding errors.
-These are bounded by 1/2, symmetric and independent, so their sum exceeds t with
-probability at most 2·exp(−2t²/k) (Hoeffding 1963); a tenth of the doubt is for it.
+A sum of x is that of x − m, around the middle m of its bounds, and m times the rows that
+have a value, where both are measured anyway: one row moves the first by half as much.
+
+Each question has a wish: the variances that it would have alone, with an equal part of
+the budget. The families' parts are those at which all variances, in parts of these,
+add up to the least: C/t is least under a fixed sum of t where t goes with √C. Which
+sums are measured, and all of this, is public: it depends on the questions alone.
 """
 
 from __future__ import annotations
@@ -19,42 +22,34 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from understudy.accounting.cost import Sensitivity
-from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.queries.builders import count
-from understudy.queries.cells import QueryCells, make_cells
-from understudy.queries.estimates import ANSWER_DOUBT, NumberEstimate
+from understudy.queries.cells import QueryCells
 from understudy.queries.plan import AnyStatistic, QueryPlan
-from understudy.queries.query import AggregateKind
-from understudy.queries.results import AnswerRow, AnswerTable, finish_answer
-from understudy.queries.statistics import Statistic
+from understudy.queries.statistics import ColumnFactor, Statistic
 from understudy.queries.strategies import (
-    MAX_STRATEGY_ATOMS,
-    CountStrategy,
+    AtomStrategy,
     find_strategy,
+    total_variance,
 )
+from understudy.schema import Column, Lattice, codec_of
 from understudy.schema.columns.code_layout import BinEdges
-from understudy.schema.predicates.ast import (
-    ColumnComparison,
-    ColumnName,
-    Literal,
-    Operator,
-    Predicate,
-)
 
 MAX_BATCH_CELLS = 1 << 18
 """Cells that the questions of a batch span together; beyond, they are asked one by one."""
 
-_ROUNDING_DOUBT_SHARE = 0.1
+SHARE_PARTS = 10**6
+"""Parts that an amount is divided into: a share is a whole number of them."""
+
+_ROW_COUNT = Statistic()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,131 +69,263 @@ class AtomCells(QueryCells):
 
 
 @dataclass(frozen=True, eq=False)
+class MemberTerm:
+    """A statistic of a question, or a part of it: a family of the batch added up over
+    the atoms of each group, times a whole number.
+    """
+
+    family: Statistic
+    factor: int
+    group_of_atom: NDArray[np.int64]
+    weight: float
+    """How much the variance of a group counts."""
+
+
+@dataclass(frozen=True, eq=False)
 class AtomPlan(QueryPlan):
-    """The counts of all atoms of a batch, as one statistic."""
+    """What is measured of the atoms of a batch: each statistic is a family of sums."""
 
     members: tuple[QueryPlan, ...]
-    groups_of_atoms: tuple[NDArray[np.int64], ...]
-    """For each count of each question, the group of every atom; -1 for none."""
+    terms: tuple[tuple[tuple[MemberTerm, ...], ...], ...]
+    """For each statistic of each question, what it is the sum of."""
 
     def digest(self, statistic: AnyStatistic) -> str:
         """By the questions, in their order: atoms are numbered by them."""
-        del statistic
-        own: list[object] = ["atoms"]
+        assert isinstance(statistic, Statistic)
+        own: list[object] = ["atoms", statistic.describe()]
         own.append([[p.digest(s) for s in p.statistics] for p in self.members])
-        if self.strategy is not None:
+        strategy = self.strategies[self.statistics.index(statistic)]
+        if strategy is not None:
             # Two machines may compute strategies that differ in the last digit.
-            own.append(self.strategy.sums.tolist())
+            own.append(strategy.sums.tolist())
         return hashlib.sha256(json.dumps(own).encode()).hexdigest()
 
     def sensitivity(
         self, statistic: AnyStatistic, neighbours: Neighbours
     ) -> Sensitivity:
         """How far one unit moves what is measured."""
-        if self.strategy is None:
+        assert isinstance(statistic, Statistic)
+        strategy = self.strategies[self.statistics.index(statistic)]
+        if strategy is None:
             return super().sensitivity(statistic, neighbours)
         max_rows = self.source_schema.unit.max_rows
-        return self.strategy.sensitivity(neighbours, max_rows)
+        return strategy.sensitivity(self.reach(statistic), neighbours, max_rows)
 
-    def combine_groups(self, values: list[int]) -> list[int]:
-        """What is measured of the counts of atoms."""
-        return values if self.strategy is None else self.strategy.measure(values)
-
-    @cached_property
-    def strategy(self) -> CountStrategy | None:
-        """The sums of atoms that are measured; None for the atoms themselves."""
-        is_small = self.cells.groups <= MAX_STRATEGY_ATOMS
-        return find_strategy(self.workload) if is_small else None
+    def combine_groups(self, place: int, values: list[int]) -> list[int]:
+        """What is measured of a family's values of the atoms."""
+        strategy = self.strategies[place]
+        return values if strategy is None else strategy.measure(values)
 
     @cached_property
-    def workload(self) -> NDArray[np.float64]:
-        """Which atoms each count is the sum of; counts of no atom are left out."""
-        rows = []
-        for groups in self.groups_of_atoms:
-            for group in np.unique(groups[groups >= 0]):
-                rows.append(groups == group)
-        return np.array(rows, np.float64).reshape(len(rows), self.cells.groups)
+    def strategies(self) -> tuple[AtomStrategy | None, ...]:
+        """For each family, the sums of atoms that are measured; None for the atoms
+        themselves.
+        """
+        return tuple(find_strategy(*self.workload(each)) for each in self.statistics)
+
+    def workload(
+        self, family: AnyStatistic
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Which atoms are added up for each group of each question, and how much the
+        variance of that counts; groups of no atom are left out.
+        """
+        rows, weights = [], []
+        for term in self._terms_of(family):
+            for group in np.unique(term.group_of_atom[term.group_of_atom >= 0]):
+                rows.append(term.group_of_atom == group)
+                weights.append(term.weight)
+        shape = len(rows), self.cells.groups
+        return np.array(rows, np.float64).reshape(shape), np.array(weights)
+
+    def _terms_of(self, family: AnyStatistic) -> list[MemberTerm]:
+        return [
+            term
+            for member in self.terms
+            for statistic in member
+            for term in statistic
+            if term.family == family
+        ]
 
     @cached_property
-    def variances(self) -> NDArray[np.float64]:
-        """The variance of each count, where what is measured has 1."""
-        if self.strategy is not None:
-            return self.strategy.find_variances(self.workload)
-        sizes = np.concatenate([np.bincount(g[g >= 0]) for g in self.groups_of_atoms])
-        return sizes[sizes > 0].astype(np.float64)
+    def price_roots(self) -> tuple[float, ...]:
+        """For each family √C, where the variances, in parts of those that questions
+        have alone, add up to C/t for an amount t.
+        """
+        roots = []
+        for family, strategy in zip(self.statistics, self.strategies, strict=True):
+            assert isinstance(family, Statistic)
+            moved = self.reach(family).sensitivity(Neighbours.ADD_REMOVE, 1)
+            rows, weights = self.workload(family)
+            whole = total_variance(rows, strategy, weights)
+            roots.append(math.sqrt(whole * float(moved.l2_squared)))
+        return tuple(roots)
 
     @property
-    def mean_variance(self) -> float:
-        """That of all counts on average, where one count by itself has 1."""
-        moved = 1
-        if self.strategy is not None:
-            moved = int(self.strategy.sensitivity(Neighbours.ADD_REMOVE, 1).l2_squared)
-        return float(self.variances.mean()) * moved if self.variances.size else 1.0
+    def amount_shares(self) -> tuple[Fraction, ...]:
+        """The parts of the amount that are for each family."""
+        whole = sum(self.price_roots)
+        return tuple(share_of(root / whole) for root in self.price_roots)
+
+
+def share_of(part: float) -> Fraction:
+    """A part of an amount, rounded down to whole parts.
+
+    >>> share_of(0.25)
+    Fraction(1, 4)
+    """
+    return Fraction(max(math.floor(part * SHARE_PARTS), 1), SHARE_PARTS)
 
 
 def plan_atoms(plans: Sequence[QueryPlan]) -> AtomPlan | None:
-    """The atoms of questions that count; None if another aggregate is among them, or
-    if they span too many cells together.
+    """The atoms of questions that `is_joinable` allows; None if they span too many cells
+    together.
     """
-    if len(plans) < 2 or not all(_is_counting(plan) for plan in plans):
+    if len(plans) < 2:
         return None
     cells = _common_cells(plans)
-    if cells is None or math.prod(cells.sizes) > MAX_BATCH_CELLS:
+    if math.prod(cells.sizes) > MAX_BATCH_CELLS:
         return None
-    columns = [
-        np.where(plan.selects(statistic), plan.cells.group_of_cell, -1)[
-            _map_cells(cells, plan.cells)
-        ]
+    groups = [
+        [_map_groups(cells, plan, statistic) for statistic in plan.statistics]
+        for plan in plans
+    ]
+    atom_of_cell, firsts = _number_patterns([each for own in groups for each in own])
+    centred = {
+        statistic.value_columns: statistic.factors
         for plan in plans
         for statistic in plan.statistics
-    ]
-    atom_of_cell, firsts = _number_patterns(columns)
-    schema = plans[0].source_schema
+        if isinstance(statistic, Statistic)
+        and [factor.power for factor in statistic.factors] == [1]
+        and statistic.factors[0].origin
+    }
+    terms = tuple(
+        tuple(
+            _split_statistic(plan, place, group_of_cell[firsts], centred)
+            for place, group_of_cell in enumerate(own)
+        )
+        for plan, own in zip(plans, groups, strict=True)
+    )
+    families = dict.fromkeys(
+        term.family for member in terms for parts in member for term in parts
+    )
     return AtomPlan(
         query=count(),
-        source_schema=schema,
+        source_schema=plans[0].source_schema,
         cells=AtomCells(cells.schema, cells.clique, (), atom_of_cell, len(firsts)),
         where=np.ones(len(atom_of_cell), np.bool_),
-        statistics=(Statistic(),),
+        statistics=tuple(families),
         parts=((0,),),
         members=tuple(plans),
-        groups_of_atoms=tuple(column[firsts] for column in columns),
+        terms=terms,
     )
 
 
-def _is_counting(plan: QueryPlan) -> bool:
+def is_joinable(plan: QueryPlan) -> bool:
+    """Whether all that a question needs are sums over rows, which atoms add up to."""
     if plan.features is not None:
         return False
-    kinds = {aggregate.kind for aggregate in plan.query.aggregates}
-    # A count of values is about a column that the cells may not show.
-    has_columns = any(aggregate.columns for aggregate in plan.query.aggregates)
-    return kinds == {AggregateKind.COUNT} and not has_columns
+    return all(
+        isinstance(statistic, Statistic)
+        # What all neighbours agree on is public, and measured without noise.
+        and plan.sensitivity(statistic, Neighbours.ADD_REMOVE).l2_squared > 0
+        for statistic in plan.statistics
+    )
 
 
-def _common_cells(plans: Sequence[QueryPlan]) -> QueryCells | None:
-    """Cells that decide the keys and conditions of all questions."""
-    conditions: list[Predicate] = []
-    whole = set()
+def _split_statistic(
+    plan: QueryPlan,
+    place: int,
+    group_of_atom: NDArray[np.int64],
+    centred: dict[tuple[str, ...], tuple[ColumnFactor, ...]],
+) -> tuple[MemberTerm, ...]:
+    """What a statistic of a question is the sum of."""
+    statistic = plan.statistics[place]
+    assert isinstance(statistic, Statistic)
+    weight = _weigh_variance(plan, place)
+    # Rows without a value are in no group: those that count have one.
+    if not statistic.factors:
+        return (MemberTerm(_ROW_COUNT, 1, group_of_atom, weight),)
+    factors = statistic.factors
+    around = centred.get(statistic.value_columns, factors)
+    is_plain = [(f.power, f.origin) for f in factors] == [(1, 0)]
+    if is_plain and around != factors:
+        middle = around[0].origin
+        family = Statistic(statistic.value_columns, around)
+        return (
+            MemberTerm(family, 1, group_of_atom, weight),
+            MemberTerm(_ROW_COUNT, middle, group_of_atom, weight * middle**2),
+        )
+    family = Statistic(statistic.value_columns, factors)
+    return (MemberTerm(family, 1, group_of_atom, weight),)
+
+
+def _weigh_variance(plan: QueryPlan, place: int) -> float:
+    """How much the variance of a statistic counts in each group: a question counts 1
+    in all, its aggregates alike, and each of their statistics in parts of the variance
+    that it has alone.
+    """
+    used = sum(1 / len(parts) for parts in plan.parts if place in parts)
+    statistic = plan.statistics[place]
+    moved = plan.sensitivity(statistic, Neighbours.ADD_REMOVE).l2_squared
+    alone = float(moved) / plan.source_schema.unit.max_rows**2 * len(plan.statistics)
+    return used / len(plan.parts) / plan.cells.groups / alone
+
+
+def _common_cells(plans: Sequence[QueryPlan]) -> QueryCells:
+    """Cells that decide the keys and conditions of all questions, and which rows have
+    the values that are added up.
+    """
+    schema = plans[0].source_schema
+    edges: dict[str, set[int]] = {}
     for plan in plans:
-        own = [plan.condition, *(s.condition for s in plan.statistics)]
-        conditions += [each for each in own if each is not None]
-        for key in plan.query.keys:
-            if not key.edges:
-                whole.add(key.column)
-                continue
-            if key.labels:
-                return None
-            name = ColumnName(key.column)
-            conditions += [
-                ColumnComparison(name, Operator.AT_LEAST, Literal(edge))
-                for edge in key.edges
-            ]
-    return make_cells(plans[0].source_schema, [], conditions, whole)
+        for name, codec in plan.cells.codecs.items():
+            own = codec.bins.edges if isinstance(codec.bins, BinEdges) else ()
+            edges.setdefault(name, set()).update(own)
+        for statistic in plan.statistics:
+            for name in statistic.value_columns:
+                if not codec_of(schema[name]).is_value.all():
+                    edges.setdefault(name, set()).update(_ends_of(schema[name]))
+    clique = tuple(name for name in schema if name in edges)
+    columns = tuple(
+        replace(column, bins=tuple(sorted(edges[column.name])), grain=())
+        if isinstance(column, Lattice) and column.name in edges
+        else column
+        for column in schema.columns
+    )
+    narrowed = replace(schema, columns=columns, impossible=(), rules=())
+    return QueryCells(narrowed, clique, ())
 
 
-def _map_cells(fine: QueryCells, coarse: QueryCells) -> NDArray[np.int64]:
-    """The cell of a question that holds each of the common cells."""
-    codes = np.unravel_index(np.arange(math.prod(fine.sizes)), fine.sizes or (1,))
+def _ends_of(column: Column) -> tuple[int, ...]:
+    if not isinstance(column, Lattice):
+        return ()
+    assert column.low is not None
+    assert column.high is not None
+    return column.low, column.high + 1
+
+
+def _map_groups(
+    cells: QueryCells, plan: QueryPlan, statistic: AnyStatistic
+) -> NDArray[np.int64]:
+    """The group of each common cell whose rows a statistic of a question is about; -1
+    for the others, and where a value that it adds up is missing.
+    """
+    own = np.where(plan.selects(statistic), plan.cells.group_of_cell, -1)
+    codes = np.unravel_index(np.arange(math.prod(cells.sizes)), cells.sizes or (1,))
+    found = own[_map_cells(cells, plan.cells, codes)]
+    for name in statistic.value_columns:
+        if name in cells.clique:
+            has_value = cells.codecs[name].is_value[codes[cells.clique.index(name)]]
+            found = np.where(has_value, found, -1)
+    return found
+
+
+def _map_cells(
+    fine: QueryCells, coarse: QueryCells, codes: Sequence[NDArray[np.intp]]
+) -> NDArray[np.int64]:
+    """The cell of a question that holds each of the common cells, whose codes these
+    are.
+    """
     place = np.zeros(math.prod(fine.sizes), np.int64)
     for name in coarse.clique:
         own, other = fine.codecs[name], coarse.codecs[name]
@@ -230,82 +357,3 @@ def _number_patterns(
     atom_of_cell = np.full(len(pattern), -1, np.int64)
     atom_of_cell[used] = numbers
     return atom_of_cell, np.flatnonzero(used)[firsts]
-
-
-def atom_half_width(law: Law, scale: Fraction, atoms: float, doubt: float) -> float:
-    """How far a sum of so many noisy atoms is from the truth, at most; of a sum with
-    weights, by the sum of their squares.
-
-    >>> round(atom_half_width(Law.ROUNDED_GAUSSIAN, Fraction(10), 4, 0.05), 1)
-    43.6
-    """
-    rounding = math.sqrt(atoms * math.log(2 / (_ROUNDING_DOUBT_SHARE * doubt)) / 2)
-    rest = (1 - _ROUNDING_DOUBT_SHARE) * doubt
-    if law is Law.DISCRETE_GAUSSIAN:
-        return math.sqrt(2 * math.log(2 / doubt) * atoms) * float(scale)
-    normal = -float(ndtri(rest / 2)) * math.sqrt(atoms) * float(scale)
-    return normal + (rounding if scale else 0.0)
-
-
-def scale_for_atoms(law: Law, half_width: float, atoms: float) -> float:
-    """The scale of noise on atoms at which sums of so many are within a half-width."""
-    unit = atom_half_width(law, Fraction(1), atoms, ANSWER_DOUBT)
-    two = atom_half_width(law, Fraction(2), atoms, ANSWER_DOUBT)
-    # It is a line in the scale: an offset for rounding and a slope.
-    return max((half_width - (2 * unit - two)) / (two - unit), 0.0)
-
-
-def answer_members(
-    plan: AtomPlan, values: Sequence[float], law: Law, scale: Fraction, *, basis: str
-) -> list[AnswerTable]:
-    """The answers to all questions of a batch, from the counts of its atoms."""
-    atoms = np.array(values, np.float64)
-    if plan.strategy is not None:
-        atoms = plan.strategy.recovery @ atoms
-    answers = []
-    groups = iter(plan.groups_of_atoms)
-    for member in plan.members:
-        columns = []
-        for _ in member.statistics:
-            sums, variances = _sum_atoms(plan, next(groups), atoms, member.cells.groups)
-            columns.append(_bound_counts(sums, variances, law, scale))
-        rows = []
-        for place, keys in enumerate(member.cells.iterate_groups()):
-            numbers = [columns[parts[0]][place] for parts in member.parts]
-            rows.append(AnswerRow(keys, tuple(numbers)))
-        answers.append(finish_answer(member.query, rows, basis=basis, cost=None))
-    return answers
-
-
-def _sum_atoms(
-    plan: AtomPlan,
-    group_of_atom: NDArray[np.int64],
-    atoms: NDArray[np.float64],
-    size: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A count for every group, and its variance where what was measured has 1."""
-    inside = group_of_atom >= 0
-    chosen = group_of_atom[inside]
-    weighed = np.bincount(chosen, weights=atoms[inside], minlength=size)
-    sums = weighed.astype(np.float64)
-    if plan.strategy is None:
-        return sums, np.bincount(chosen, minlength=size).astype(np.float64)
-    members = np.equal(np.arange(size)[:, None], group_of_atom).astype(np.float64)
-    return sums, plan.strategy.find_variances(members)
-
-
-def _bound_counts(
-    sums: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    law: Law,
-    scale: Fraction,
-) -> list[NumberEstimate]:
-    """A count for every group, with its interval."""
-    found = []
-    for value, variance in zip(sums.tolist(), variances.tolist(), strict=True):
-        reach = 0.0
-        if variance:
-            reach = atom_half_width(law, scale, variance, ANSWER_DOUBT)
-        low, high = max(value - reach, 0.0), max(value + reach, 0.0)
-        found.append(NumberEstimate(min(max(value, low), high), low, high))
-    return found

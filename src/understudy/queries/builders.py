@@ -13,11 +13,13 @@ from understudy.errors import Refused
 from understudy.queries.query import (
     Aggregate,
     AggregateKind,
+    CaseLabel,
     Condition,
     GroupKey,
     Query,
     join_queries,
 )
+from understudy.schema.predicates.ast import Predicate
 
 MAX_LEVEL_PARTS = 10**6
 """Most parts that the level of a quantile may be divided into: one row counts that
@@ -154,6 +156,31 @@ def bins(column: str, *edges: Number) -> GroupKey:
             f"{column}: bins have at least two edges, rising. Nothing was spent"
         )
     return GroupKey(column, exact)
+
+
+def cases(
+    *pairs: tuple[Condition, CaseLabel],
+    otherwise: CaseLabel = None,
+    name: str = "case",
+) -> GroupKey:
+    """Groups by conditions: a row is in the group of the first that it meets.
+
+    >>> stage = cases(("age < 18", "minor"), otherwise="adult", name="stage")
+    >>> print(count().by(stage))
+    count by stage
+    """
+    is_read = all(
+        isinstance(pair, tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], Predicate | str)
+        for pair in pairs
+    )
+    if not pairs or not is_read:
+        raise Refused(
+            "Groups by conditions are pairs of a condition and a label. Nothing was"
+            " spent"
+        )
+    return GroupKey("", name=name, cases=pairs, otherwise=otherwise)
 
 
 def histogram(column: str, *edges: Number) -> Query:

@@ -49,8 +49,12 @@ KeyValue = str | int | float | bool | None
 
 @dataclass(frozen=True, eq=False)
 class KeyGroups:
-    """The groups of one key, and the group of each code of its column: -1 for none."""
+    """The groups of one key, and the group of each code of its column: -1 for none.
 
+    A key by conditions has no column, and a group for each cell instead.
+    """
+
+    column: str
     values: tuple[KeyValue, ...]
     group_of_code: NDArray[np.int64]
 
@@ -93,9 +97,12 @@ class QueryCells:
         """
         groups = np.zeros(self.sizes, np.int64)
         outside = np.zeros(self.sizes, np.bool_)
-        for axis, key in enumerate(self.keys):
-            shape = [1] * len(self.sizes)
-            shape[axis] = self.sizes[axis]
+        for key in self.keys:
+            shape = list(self.sizes)
+            if key.column:
+                axis = self.clique.index(key.column)
+                shape = [1] * len(self.sizes)
+                shape[axis] = self.sizes[axis]
             own = key.group_of_code.reshape(shape)
             groups = groups * len(key.values) + own
             outside |= own < 0
@@ -106,13 +113,7 @@ class QueryCells:
         """Whether a condition holds on each cell."""
         if condition is None:
             return np.ones(math.prod(self.sizes), np.bool_)
-        truth = truth_of_cells(condition, self.codecs, self.clique)
-        if np.any(truth == KLEENE_MAYBE):
-            raise Refused(
-                f"`{condition}` compares a column with a constant of another kind, so"
-                " no cell decides it. Correct the constant. Nothing was spent"
-            )
-        return np.equal(truth, KLEENE_TRUE).ravel()
+        return _holds_on_cells(condition, self.codecs, self.clique)
 
     def iterate_groups(self) -> Iterator[tuple[KeyValue, ...]]:
         """What every group is called, in the order of the groups."""
@@ -130,14 +131,17 @@ def make_cells(
     """The cells that decide the keys and conditions of a query: columns of keys first,
     in their order. Columns in `whole` have a cell for every value.
     """
-    for key in keys:
+    column_keys = [key for key in keys if not key.cases]
+    for key in column_keys:
         _require_part(schema, key.column)
     named = set(whole).union(*(condition.columns for condition in conditions))
-    key_names = [key.column for key in keys]
+    key_names = [key.column for key in column_keys]
     if len(set(key_names)) < len(key_names):
         raise Refused("A query groups by each column once. Nothing was spent")
     clique = (*key_names, *(name for name in schema if name in named - set(key_names)))
-    edges_by_key = {key.column: _key_edges(schema[key.column], key) for key in keys}
+    edges_by_key = {
+        key.column: _key_edges(schema[key.column], key) for key in column_keys
+    }
     columns = {
         name: _coarsen_column(
             schema[name],
@@ -149,11 +153,48 @@ def make_cells(
     }
     codecs = {name: codec_of(column) for name, column in columns.items()}
     _refuse_large(codecs)
-    groups = tuple(_key_groups(codecs[key.column], key) for key in keys)
+    groups = tuple(_find_key_groups(codecs, clique, key) for key in keys)
     # The rest of the columns stays for the unit's id and for what is added up.
     described = tuple(columns.get(column.name, column) for column in schema.columns)
     narrowed = replace(schema, columns=described, impossible=(), rules=())
     return QueryCells(narrowed, clique, groups)
+
+
+def _holds_on_cells(
+    condition: Predicate, codecs: Mapping[str, Codec], clique: tuple[str, ...]
+) -> NDArray[np.bool_]:
+    truth = truth_of_cells(condition, codecs, clique)
+    if np.any(truth == KLEENE_MAYBE):
+        raise Refused(
+            f"`{condition}` compares a column with a constant of another kind, so"
+            " no cell decides it. Correct the constant. Nothing was spent"
+        )
+    return np.equal(truth, KLEENE_TRUE).ravel()
+
+
+def _find_key_groups(
+    codecs: Mapping[str, Codec], clique: tuple[str, ...], key: GroupKey
+) -> KeyGroups:
+    if key.cases:
+        return _group_by_cases(codecs, clique, key)
+    return _key_groups(codecs[key.column], key)
+
+
+def _group_by_cases(
+    codecs: Mapping[str, Codec], clique: tuple[str, ...], key: GroupKey
+) -> KeyGroups:
+    """The groups of a key by conditions: a cell is in that of the first that it meets."""
+    labels = [*(label for _, label in key.cases), key.otherwise]
+    # True is 1 in Python: labels of different types are different groups.
+    names = list(dict.fromkeys((type(label), label) for label in labels))
+    cells = math.prod(codec.size for codec in codecs.values())
+    group_of_cell = np.full(cells, names.index((type(key.otherwise), key.otherwise)))
+    for condition, label in reversed(key.cases):
+        assert isinstance(condition, Predicate)
+        holds = _holds_on_cells(condition, codecs, clique)
+        group_of_cell[holds] = names.index((type(label), label))
+    values = tuple(label for _, label in names)
+    return KeyGroups("", values, group_of_cell.astype(np.int64))
 
 
 def _require_part(schema: Schema, name: str) -> None:
@@ -277,7 +318,7 @@ def _key_groups(codec: Codec, key: GroupKey) -> KeyGroups:
         values.append(None)
     if len(values) > MAX_QUERY_GROUPS:
         raise Refused(f"{column.name}: too many groups. Nothing was spent")
-    return KeyGroups(tuple(values), group_of_code)
+    return KeyGroups(column.name, tuple(values), group_of_code)
 
 
 def _list_labels(column: Column) -> list[KeyValue]:
@@ -298,7 +339,7 @@ def _map_labels(
     for code, label in enumerate(column.values or ()):
         if label in group_of_label:
             group_of_code[code] = values.index(group_of_label[label])
-    return KeyGroups(tuple(values), group_of_code)
+    return KeyGroups(column.name, tuple(values), group_of_code)
 
 
 def _group_bins(

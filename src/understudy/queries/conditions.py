@@ -27,6 +27,9 @@ from understudy.schema.predicates.ast import (
 )
 from understudy.schema.predicates.comparable import check_predicate
 
+MAX_REFUSAL_CHARACTERS = 500
+"""Characters of a refusal."""
+
 PredicatePass = Callable[[Predicate, Schema], Predicate]
 
 
@@ -122,3 +125,16 @@ def join_conditions(one: Predicate | None, other: Predicate | None) -> Predicate
     if one is None or other is None:
         return one or other
     return And(one, other)
+
+
+def shorten_refusal(refused: Refused) -> Refused:
+    """The refusal in one line of ordinary length: it names columns and constants of a
+    stranger's text.
+
+    >>> len(str(shorten_refusal(Refused("x" * 9000 + ". Nothing was spent")))) < 600
+    True
+    """
+    message = " ".join(str(refused).split())
+    if len(message) <= MAX_REFUSAL_CHARACTERS:
+        return Refused(message)
+    return Refused(f"{message[:MAX_REFUSAL_CHARACTERS]}… Nothing was spent")

@@ -18,9 +18,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from understudy.queries.noise_intervals import ANSWER_CONFIDENCE, NoiseScale
+from understudy.queries.noise_intervals import (
+    ANSWER_CONFIDENCE,
+    NoiseScale,
+    SumNoise,
+)
 from understudy.queries.plan import AnyStatistic
 from understudy.queries.query import Aggregate, AggregateKind
+from understudy.queries.searches import DistinctCount
 from understudy.queries.statistics import ColumnFactor, Statistic
 
 ANSWER_DOUBT = 1 - ANSWER_CONFIDENCE
@@ -49,8 +54,10 @@ class NoisyStatistic:
 
     statistic: AnyStatistic
     value: float
-    noise: NoiseScale
+    noise: NoiseScale | SumNoise
     ends: tuple[float, float] | None = None
+    source: int | None = None
+    """Statistics with the same source have draws in common."""
 
     @property
     def factors(self) -> tuple[ColumnFactor, ...]:
@@ -63,6 +70,13 @@ class NoisyStatistic:
         """The interval of the exact integer."""
         reach = self.noise.half_width(doubt)
         low, high = self.value - reach, self.value + reach
+        if (
+            isinstance(self.statistic, DistinctCount)
+            and self.statistic.most is not None
+        ):
+            most = float(self.statistic.most)
+            # There are no more different values than the schema allows.
+            low, high = min(low, most), min(high, most)
         if all(factor.power % 2 == 0 for factor in self.factors):
             # Counts and sums of squares are not negative.
             return max(low, 0.0), max(high, 0.0)
@@ -70,63 +84,74 @@ class NoisyStatistic:
 
 
 def estimate_aggregate(
-    aggregate: Aggregate, parts: Sequence[NoisyStatistic], steps: Sequence[float]
+    aggregate: Aggregate,
+    parts: Sequence[NoisyStatistic],
+    steps: Sequence[float],
+    doubt: float = ANSWER_DOUBT,
 ) -> NumberEstimate:
     """One aggregate of one group, from its statistics in the order of
-    `plan.list_statistics`; `steps` are the lattice steps of its columns.
+    `plan.list_statistics`; `steps` are the lattice steps of its columns. A quantile's
+    interval was found with its value, and has a doubt of its own.
     """
     match aggregate.kind:
         case AggregateKind.COUNT | AggregateKind.DISTINCT:
-            return _estimate_linear(parts[0], 1.0)
+            return _estimate_linear(parts[0], 1.0, doubt)
         case AggregateKind.QUANTILE:
             ends = parts[0].ends
             assert ends is not None
             found = NumberEstimate(parts[0].value, *ends)
             return _move_estimate(found, 0, steps[0])
         case AggregateKind.SUM:
-            return _estimate_linear(parts[0], steps[0])
+            return _estimate_linear(parts[0], steps[0], doubt)
         case AggregateKind.SHARE:
-            return estimate_ratio(parts[0], parts[1], 0.0, 1.0)
+            return estimate_ratio(parts[0], parts[1], 0.0, 1.0, doubt)
         case AggregateKind.MEAN:
             (factor,) = parts[1].factors
             low, high = _centred_bounds(factor)
-            ratio = estimate_ratio(parts[1], parts[0], low, high)
+            ratio = estimate_ratio(parts[1], parts[0], low, high, doubt)
             return _move_estimate(ratio, factor.origin, steps[0])
         case AggregateKind.VARIANCE:
-            return _estimate_spread(parts, steps, _identity)
+            return _estimate_spread(parts, steps, _identity, doubt)
         case AggregateKind.DEVIATION:
-            return _estimate_spread(parts, steps, _root)
+            return _estimate_spread(parts, steps, _root, doubt)
         case AggregateKind.COVARIANCE:
-            return _estimate_covariance(parts, steps)
+            return _estimate_covariance(parts, steps, doubt)
         case AggregateKind.CORRELATION:
-            return _estimate_correlation(parts)
+            return _estimate_correlation(parts, doubt)
 
 
-def _estimate_linear(part: NoisyStatistic, step: float) -> NumberEstimate:
-    low, high = part.interval(ANSWER_DOUBT)
+def _estimate_linear(part: NoisyStatistic, step: float, doubt: float) -> NumberEstimate:
+    low, high = part.interval(doubt)
     value = min(max(part.value, low), high)
     return NumberEstimate(value * step, low * step, high * step)
 
 
 def estimate_ratio(
-    top: NoisyStatistic, bottom: NoisyStatistic, low: float, high: float
+    top: NoisyStatistic,
+    bottom: NoisyStatistic,
+    low: float,
+    high: float,
+    doubt: float = ANSWER_DOUBT,
 ) -> NumberEstimate:
     """A ratio that is known to lie between low and high."""
     middle = (low + high) / 2
     guess = top.value / bottom.value if bottom.value > 0 else middle
     start = min(max(guess, low), high)
     if not (top.noise.is_gaussian and bottom.noise.is_gaussian):
-        ends = _divide_intervals(
-            top.interval(ANSWER_DOUBT / 2), bottom.interval(ANSWER_DOUBT / 2)
-        )
+        ends = _divide_intervals(top.interval(doubt / 2), bottom.interval(doubt / 2))
         return _clamp_estimate(start, ends, low, high)
     noises = (top.noise, bottom.noise)
-    z = max(noise.tail_factor(ANSWER_DOUBT) for noise in noises)
+    is_shared = top.source is not None and top.source == bottom.source
+    z = max(noise.tail_factor(doubt) for noise in noises)
+    deviations = [noise.deviation for noise in noises]
+    roundings = [noise.rounding for noise in noises]
 
     def excess(ratio: float) -> float:
         off = abs(top.value - ratio * bottom.value)
-        spread = math.hypot(top.noise.deviation, ratio * bottom.noise.deviation)
-        rounding = top.noise.rounding + abs(ratio) * bottom.noise.rounding
+        sides = deviations[0], abs(ratio) * deviations[1]
+        # Of draws in common the deviations add up at most.
+        spread = sum(sides) if is_shared else math.hypot(*sides)
+        rounding = roundings[0] + abs(ratio) * roundings[1]
         return off - z * spread - rounding
 
     ends = _find_end(excess, start, low), _find_end(excess, start, high)
@@ -203,6 +228,7 @@ def _estimate_spread(
     parts: Sequence[NoisyStatistic],
     steps: Sequence[float],
     shape: Callable[[float], float],
+    doubt: float,
 ) -> NumberEstimate:
     """A sample variance, or a rising function of it, from n, Σx and Σx²."""
     n, first, second = parts
@@ -211,7 +237,7 @@ def _estimate_spread(
     # Two rows at both bounds have the largest sample variance.
     most = width**2 / 2
     value = _central_moment(n.value, second.value, first.value, first.value)
-    ends = _moment_interval(n, second, first, first)
+    ends = _moment_interval(n, second, first, first, doubt)
     found = _clamp_estimate(value, ends, 0.0, most)
     scale = steps[0] ** 2
     return NumberEstimate(
@@ -220,7 +246,7 @@ def _estimate_spread(
 
 
 def _estimate_covariance(
-    parts: Sequence[NoisyStatistic], steps: Sequence[float]
+    parts: Sequence[NoisyStatistic], steps: Sequence[float], doubt: float
 ) -> NumberEstimate:
     n, one, other, product = parts
     widths = [
@@ -230,15 +256,17 @@ def _estimate_covariance(
     ]
     most = widths[0] * widths[1] / 2
     value = _central_moment(n.value, product.value, one.value, other.value)
-    ends = _moment_interval(n, product, one, other)
+    ends = _moment_interval(n, product, one, other, doubt)
     found = _clamp_estimate(value, ends, -most, most)
     scale = steps[0] * steps[1]
     return NumberEstimate(found.value * scale, found.low * scale, found.high * scale)
 
 
-def _estimate_correlation(parts: Sequence[NoisyStatistic]) -> NumberEstimate:
+def _estimate_correlation(
+    parts: Sequence[NoisyStatistic], doubt: float
+) -> NumberEstimate:
     n, one, other, product, square, other_square = parts
-    share = ANSWER_DOUBT / 2
+    share = doubt / 2
     joint = _moment_interval(n, product, one, other, share)
     first = _moment_interval(n, square, one, one, share / 2)
     second = _moment_interval(n, other_square, other, other, share / 2)
@@ -270,7 +298,7 @@ def _moment_interval(
     product: NoisyStatistic,
     one: NoisyStatistic,
     other: NoisyStatistic,
-    doubt: float = ANSWER_DOUBT,
+    doubt: float,
 ) -> Interval:
     """The interval of a sample covariance: the product's mean less that of the means,
     times n/(n − 1), each within its interval.

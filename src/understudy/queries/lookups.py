@@ -227,6 +227,12 @@ class _LookupRewriter:
         return replace(aggregate, condition=condition, name=aggregate.title)
 
     def rewrite_key(self, key: GroupKey, used: set[str]) -> GroupKey:
+        if key.cases:
+            pairs = tuple(
+                (self.rewrite_condition(condition, used) or condition, label)
+                for condition, label in key.cases
+            )
+            return replace(key, cases=pairs)
         names = [n for n in self.wide.by_name if n.casefold() == key.column.casefold()]
         table = self.find_table(frozenset(names))
         if table is None:
@@ -238,8 +244,8 @@ class _LookupRewriter:
             )
         used.add(table.name)
         column = _find_key_column(table, self.schema)
-        pairs = tuple((value, row[names[0]]) for value, row in table.rows.items())
-        return GroupKey(column, name=key.title, mapping=pairs)
+        mapped = tuple((value, row[names[0]]) for value, row in table.rows.items())
+        return GroupKey(column, name=key.title, mapping=mapped)
 
     def rewrite_condition(
         self, condition: Condition | None, used: set[str]

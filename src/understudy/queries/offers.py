@@ -88,7 +88,7 @@ class Offer:
     @property
     def half_widths(self) -> dict[str, float | None]:
         """The ± of each aggregate at 95 %, the same in every group; None if it depends
-        on how many rows there are.
+        on how many rows there are, or follows from others.
         """
         widths: dict[str, float | None] = {}
         aggregates = zip(self.plan.query.aggregates, self.plan.parts, strict=True)
@@ -99,7 +99,8 @@ class Offer:
             order = self.orders[places[0]]
             step = _value_step(self.plan, order.statistic)
             widths[aggregate.title] = order.noise.half_width(ANSWER_DOUBT) * step
-        return widths
+        computed = [column.title for column in self.plan.query.derived]
+        return widths | dict.fromkeys(computed)
 
 
 def list_recalled(offers: Sequence[Offer]) -> list[str]:
@@ -130,7 +131,7 @@ def offer_answer(
     """
     orders = []
     total = Cost(accounting, Fraction(0))
-    part = None if amount is None else amount / len(plan.statistics)
+    shares = plan.amount_shares
     scope = question_scope(plan)
     law = default_law(accounting)
     digests = [question_digest(plan, each, table) for each in plan.statistics]
@@ -144,14 +145,15 @@ def offer_answer(
         # If all neighbours agree on it, it is public and needs no noise.
         if sensitivity.l1:
             if within is not None:
-                wish = _WidthWish(plan, law, within, known, seen, told)
-                scale = wish.needed_scale(place)
+                width = _WidthTarget(plan, law, within, known, seen, told)
+                scale = width.needed_scale(place)
                 # Nobody pays for stored answers that the release makes needless.
-                if scale is None and wish.is_released(place):
+                if scale is None and width.is_released(place):
                     earlier = tuple(seen[place])
             else:
-                assert part is not None
-                target = scale_for(law, part, sensitivity, accounting)
+                assert amount is not None
+                own = amount * shares[place]
+                target = scale_for(law, own, sensitivity, accounting)
                 scale = _scale_after(statistic, target, earlier, law)
         order = _order_statistic(
             statistic, digest, scale, sensitivity, earlier, accounting, scope
@@ -212,7 +214,7 @@ def amount_for_epsilon(budget: Budget, accounting: Accounting) -> Fraction:
 
 
 @dataclass(frozen=True)
-class _WidthWish:
+class _WidthTarget:
     """A ± that all numbers of a plan must have, after what is `known` of each of its
     statistics, what was `seen` of that, and what a release told.
     """

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,27 +29,30 @@ from understudy.accounting.cost import Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.queries.cells import QueryCells, make_cells
-from understudy.queries.conditions import check_predicate_columns, read_predicate
 from understudy.queries.features import (
     FeaturePlan,
     describe_features,
     plan_features,
 )
-from understudy.queries.query import (
-    Aggregate,
-    AggregateKind,
-    Condition,
-    GroupKey,
-    Query,
+from understudy.queries.query import Aggregate, AggregateKind, Query
+from understudy.queries.resolving import (
+    list_case_columns,
+    list_conditions,
+    resolve_query,
 )
 from understudy.queries.searches import DistinctCount, QuantileSearch
-from understudy.queries.sql_conditions import shorten_refusal
-from understudy.queries.statistics import ColumnFactor, Statistic, reach_of_groups
+from understudy.queries.statistics import (
+    ColumnFactor,
+    GroupReach,
+    Statistic,
+    reach_of_groups,
+)
 from understudy.schema import (
     BrokenRowPolicy,
-    Categorical,
+    Column,
     Lattice,
     Schema,
+    codec_of,
     schema_to_dict,
 )
 from understudy.schema.columns.numeric import Integer, Real
@@ -56,9 +60,6 @@ from understudy.schema.predicates.ast import Predicate
 
 AnyStatistic = Statistic | QuantileSearch | DistinctCount
 """What can be measured for a query."""
-
-MAX_QUERY_AGGREGATES = 50
-"""Aggregates of one query: each is paid for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +104,27 @@ class QueryPlan:
         if not isinstance(statistic, Statistic):
             groups, max_rows = self.cells.groups, schema.unit.max_rows
             return statistic.sensitivity(groups, neighbours, max_rows)
+        return self.reach(statistic).sensitivity(neighbours, schema.unit.max_rows)
+
+    def reach(self, statistic: Statistic) -> GroupReach:
+        """What one row can add to each group."""
+        schema = self.source_schema
         # A replaced unit may leave no row behind: it has fewer, or one that is dropped.
         has_units = schema.unit.id is not None or self.features is not None
         may_vanish = has_units or schema.broken is BrokenRowPolicy.DROP
-        reach = reach_of_groups(
+        return reach_of_groups(
             statistic, self.cells, self.selects(statistic), may_vanish=may_vanish
         )
-        return reach.sensitivity(neighbours, schema.unit.max_rows)
 
-    def combine_groups(self, values: list[int]) -> list[int]:
-        """What is measured of the values of the groups: these themselves."""
+    def combine_groups(self, place: int, values: list[int]) -> list[int]:
+        """What is measured of a statistic's values of the groups: these themselves."""
+        del place
         return values
+
+    @property
+    def amount_shares(self) -> tuple[Fraction, ...]:
+        """The parts of what the question may cost that are for each statistic."""
+        return (Fraction(1, len(self.statistics)),) * len(self.statistics)
 
     def digest(self, statistic: AnyStatistic) -> str:
         """A name for a statistic of these groups: the same for all questions that need
@@ -136,6 +147,9 @@ class QueryPlan:
         mappings = [key.mapping for key in self.query.keys if key.mapping]
         if mappings:
             facts["mappings"] = mappings
+        cases = [[key.cases, key.otherwise] for key in self.query.keys if key.cases]
+        if cases:
+            facts["cases"] = cases
         if self.features is not None:
             facts["features"] = describe_features(self.features)
         text = json.dumps(facts, sort_keys=True, default=str)
@@ -148,6 +162,8 @@ class QueryPlan:
         )
         if isinstance(statistic, DistinctCount) and not statistic.is_unit:
             named.add(statistic.column)
+        for key in self.query.keys:
+            named.update(*(list_case_columns(key)))
         for condition in (self.condition, statistic.condition):
             named.update(() if condition is None else condition.columns)
         return named
@@ -163,15 +179,13 @@ def plan_query(query: Query, schema: Schema) -> QueryPlan:
         schema = features.schema
         query = replace(query, features=features.features)
     resolved = resolve_query(query, schema)
-    conditions = [resolved.condition, *(a.condition for a in resolved.aggregates)]
-    predicates = [each for each in conditions if isinstance(each, Predicate)]
     whole = {
         aggregate.columns[0]
         for aggregate in resolved.aggregates
         if aggregate.kind is AggregateKind.DISTINCT
         and aggregate.columns[0] != schema.unit.id
     }
-    cells = make_cells(schema, resolved.keys, predicates, whole)
+    cells = make_cells(schema, resolved.keys, list_conditions(resolved), whole)
     statistics: dict[AnyStatistic, int] = {}
     parts = []
     for aggregate in resolved.aggregates:
@@ -188,57 +202,6 @@ def plan_query(query: Query, schema: Schema) -> QueryPlan:
         tuple(statistics),
         tuple(parts),
         features=features,
-    )
-
-
-def find_open_keys(query: Query, schema: Schema) -> tuple[str, ...]:
-    """The columns of labels by which a query groups, and whose values are not declared:
-    which there are is learned by a threshold.
-    """
-    found: list[str] = []
-    # Columns per unit have bounds or values by what they are.
-    for key in () if query.features else query.keys:
-        alike = [n for n in schema.by_name if n.casefold() == key.column.casefold()]
-        names = [key.column] if key.column in schema.by_name else alike
-        for name in names:
-            column = schema[name]
-            is_open = column.is_modelled and not column.is_closed
-            if is_open and isinstance(column, Categorical):
-                found.append(name)
-    return tuple(dict.fromkeys(found))
-
-
-def refuse_open_uses(query: Query, columns: Collection[str]) -> None:
-    """Refuse a question that does more with columns of unknown labels than group by
-    them.
-    """
-    used = {name for aggregate in query.aggregates for name in aggregate.columns}
-    conditions = [query.condition, *(each.condition for each in query.aggregates)]
-    for condition in conditions:
-        if isinstance(condition, Predicate):
-            used.update(condition.columns)
-    for name in sorted(used.intersection(columns)):
-        raise Refused(
-            f"{name}: its values are not declared, so it can group rows and nothing"
-            " else. Declare `values` in the schema. Nothing was spent"
-        )
-
-
-def resolve_query(query: Query, schema: Schema) -> Query:
-    """The query with its columns as the schema spells them, and its conditions read."""
-    if not 1 <= len(query.aggregates) <= MAX_QUERY_AGGREGATES:
-        raise Refused(
-            f"A query has between 1 and {MAX_QUERY_AGGREGATES} aggregates. Nothing was"
-            " spent"
-        )
-    aggregates = tuple(_resolve_aggregate(each, schema) for each in query.aggregates)
-    keys = tuple(_resolve_key(key, schema) for key in query.keys)
-    condition = _read_condition(query.condition, schema)
-    titles = [*(key.title for key in keys), *(each.title for each in aggregates)]
-    _refuse_repeated(titles)
-    text = str(query)
-    return replace(
-        query, aggregates=aggregates, keys=keys, condition=condition, text=text
     )
 
 
@@ -267,7 +230,8 @@ def list_statistics(aggregate: Aggregate, schema: Schema) -> Sequence[AnyStatist
             ]
         case AggregateKind.DISTINCT:
             is_unit = columns[0] == schema.unit.id
-            return [DistinctCount(columns[0], is_unit, condition)]
+            most = None if is_unit else _count_values(schema[columns[0]])
+            return [DistinctCount(columns[0], is_unit, condition, most)]
     centred = [column_factor(schema, name) for name in columns]
     products = _list_products(aggregate.kind, centred)
     return [Statistic(columns, product, condition) for product in products]
@@ -289,6 +253,17 @@ def _list_products(
     return products
 
 
+def _count_values(column: Column) -> int | None:
+    """How many values a column can have, by the schema; None if that says nothing."""
+    if not column.is_closed:
+        return None
+    if isinstance(column, Lattice):
+        assert column.low is not None
+        assert column.high is not None
+        return column.high - column.low + 1
+    return int(codec_of(column).is_value.sum())
+
+
 def column_factor(
     schema: Schema, name: str, *, is_centred: bool = True
 ) -> ColumnFactor:
@@ -306,76 +281,3 @@ def column_factor(
             " the schema. Nothing was spent"
         )
     return ColumnFactor(name, low, high, (low + high) // 2 if is_centred else 0)
-
-
-def _resolve_aggregate(aggregate: Aggregate, schema: Schema) -> Aggregate:
-    columns = tuple(_find_column(name, schema) for name in aggregate.columns)
-    if len(set(columns)) < len(columns):
-        raise Refused(
-            f"{columns[0]}: a column has a variance, and no covariance with itself."
-            " Nothing was spent"
-        )
-    for name in columns:
-        # The id of the privacy unit is counted, and nothing else of it is released.
-        if name == schema.unit.id and aggregate.kind is not AggregateKind.DISTINCT:
-            raise _never_released(name)
-    condition = _read_condition(aggregate.condition, schema)
-    # The name of its column stays as it was asked.
-    return replace(
-        aggregate, columns=columns, condition=condition, name=aggregate.title
-    )
-
-
-def _resolve_key(key: GroupKey, schema: Schema) -> GroupKey:
-    return replace(key, column=_find_column(key.column, schema), name=key.title)
-
-
-def _find_column(name: str, schema: Schema) -> str:
-    """The column of this name; upper and lower case differ only if they must."""
-    if name in schema.by_name:
-        found = name
-    else:
-        alike = [n for n in schema.by_name if n.casefold() == name.casefold()]
-        if len(alike) != 1:
-            raise Refused(f'column "{name}" is not in the schema. Nothing was spent')
-        (found,) = alike
-    column = schema[found]
-    if not column.is_modelled and found != schema.unit.id:
-        raise _never_released(found)
-    if column.is_modelled and not column.is_closed:
-        remedy = (
-            "Add `min` and `max`" if isinstance(column, Lattice) else "Declare them"
-        )
-        raise Refused(
-            f"{found}: its values or bounds are not declared, and questions learn none."
-            f" {remedy} in the schema. Nothing was spent"
-        )
-    return found
-
-
-def _never_released(name: str) -> Refused:
-    return Refused(
-        f"{name}: identifiers, texts and columns that the schema leaves out are never"
-        " released. Ask about other columns, or make an id the privacy unit and count it"
-        " with COUNT(DISTINCT). Nothing was spent"
-    )
-
-
-def _read_condition(condition: Condition | None, schema: Schema) -> Predicate | None:
-    if condition is None:
-        return None
-    try:
-        if isinstance(condition, Predicate):
-            return check_predicate_columns(condition, schema)
-        return read_predicate(condition, schema)
-    except Refused as refused:
-        raise shorten_refusal(refused) from None
-
-
-def _refuse_repeated(titles: Sequence[str]) -> None:
-    for title in titles:
-        if titles.count(title) > 1:
-            raise Refused(
-                f'Two columns of the answer are called "{title}". Name one of them'
-                " (AS). Nothing was spent"
-            )

@@ -2,7 +2,7 @@
 aggregates of them.
 
     us.mean("income").by("sex").where("age > 60")
-    SELECT sex, AVG(income) FROM people WHERE age > 60 GROUP BY sex      (sql_reader.py)
+    SELECT sex, AVG(income) FROM people WHERE age > 60 GROUP BY sex      (sql/reader.py)
 
 A query names columns and constants and nothing else: it holds no rows and no table. The
 predicates of the schema are its only expressions. What follows the aggregates (having,
@@ -18,6 +18,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from understudy.errors import Refused
+from understudy.queries.formulas import Formula, parse_formula
 from understudy.schema.predicates.ast import Predicate
 
 
@@ -43,6 +44,10 @@ _WHERE_WORD = re.compile(r"\bwhere\b", re.IGNORECASE)
 
 Condition = Predicate | str
 """A predicate, or its text until a schema says which columns there are."""
+
+
+CaseLabel = str | int | float | bool | None
+"""The name of a group by conditions; None is the group without one."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +98,25 @@ class GroupKey:
     has_missing: bool = False
     mapping: tuple[tuple[str, str | int | float], ...] = ()
     """Labels of the column, and the group that each is in; the others are in none."""
+    cases: tuple[tuple[Condition, CaseLabel], ...] = ()
+    """Instead of a column: conditions, and the group of rows of which it is the first
+    that is met.
+    """
+    otherwise: CaseLabel = None
+    """The group of rows that meet none of the conditions."""
 
     @property
     def title(self) -> str:
         """The name of its column in the answer."""
-        return self.name or self.column
+        return self.name or self.column or "case"
+
+
+@dataclass(frozen=True)
+class DerivedColumn:
+    """A column of the answer that is computed of its aggregates, for nothing."""
+
+    title: str
+    formula: Formula
 
 
 class FeatureKind(StrEnum):
@@ -166,6 +185,14 @@ class Query:
     """Columns per privacy unit; with them, rows of the question are units."""
     joined: tuple[str, ...] = ()
     """Public tables that rows must have a match in."""
+    derived: tuple[DerivedColumn, ...] = ()
+    """Columns that are computed of the aggregates."""
+
+    @property
+    def number_titles(self) -> tuple[str, ...]:
+        """The columns of numbers of the answer: of aggregates, then computed ones."""
+        aggregates = [aggregate.title for aggregate in self.aggregates]
+        return (*aggregates, *(column.title for column in self.derived))
 
     def by(self, *keys: str | GroupKey) -> Query:
         """The same for each value of these columns."""
@@ -193,6 +220,21 @@ class Query:
         """
         features = tuple(read_feature(name, text) for name, text in columns.items())
         return replace(self, features=(*self.features, *features))
+
+    def compute(self, **formulas: str) -> Query:
+        """The same with columns that are computed of its aggregates by their titles, for
+        nothing: arithmetic, and round, sqrt, ln, exp and others.
+
+        >>> from understudy.queries import total
+        >>> print(total("income").compute(monthly="sum_income / 12"))
+        sum of income with monthly = (sum_income / 12)
+        """
+        titles = [aggregate.title for aggregate in self.aggregates]
+        added = tuple(
+            DerivedColumn(title, parse_formula(text, titles))
+            for title, text in formulas.items()
+        )
+        return replace(self, derived=(*self.derived, *added))
 
     def rename(self, name: str) -> Query:
         """The same with another name for the column of its only aggregate."""
@@ -222,6 +264,9 @@ class Query:
         if self.features:
             named = [f"{each.name} = {each}" for each in self.features]
             words.append("per unit " + ", ".join(named))
+        if self.derived:
+            computed = [f"{each.title} = {each.formula}" for each in self.derived]
+            words.append("with " + ", ".join(computed))
         return " ".join(words)
 
 

@@ -150,11 +150,13 @@ def pool_with_release(
         own = measured[group] if measured else None
         precision = _precision_of(deviation)
         own_noise = None if own is None else own.noise
+        # What a batch measured is not pooled: its answers have draws in common.
+        assert own_noise is None or isinstance(own_noise, NoiseScale)
         noise = pool_noise_after(own_noise, precision, released.law)
-        if own is not None and noise is own.noise:
+        if own is not None and noise is own_noise:
             pooled.append(own)
             continue
-        weight = Fraction(0) if own is None else 1 / own.noise.scale**2
+        weight = Fraction(0) if own_noise is None else 1 / own_noise.scale**2
         before = 0.0 if own is None else float(weight) * own.value
         estimate = (before + float(precision) * value) / float(weight + precision)
         pooled.append(NoisyStatistic(statistic, estimate, noise))

@@ -6,9 +6,9 @@ Having, order and limit are applied here, to noisy numbers: post-processing, fre
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,10 @@ from understudy.accounting.budget import spell_value
 from understudy.accounting.cost import Cost
 from understudy.accounting.filter import ACCOUNTING_SYMBOLS
 from understudy.errors import Refused
+from understudy.queries.answer_rows import AnswerRow, derive_numbers, keep_rows
 from understudy.queries.cells import KeyValue
 from understudy.queries.estimates import (
+    ANSWER_DOUBT,
     NoisyStatistic,
     NumberEstimate,
     estimate_aggregate,
@@ -33,18 +35,7 @@ from understudy.queries.released import (
 )
 from understudy.queries.searches import QuantileSearch
 from understudy.schema.columns.numeric import Integer, Real
-from understudy.schema.predicates.ast import (
-    And,
-    ColumnComparison,
-    ColumnName,
-    In,
-    IsMissing,
-    Literal,
-    Not,
-    Operator,
-    Or,
-    Predicate,
-)
+from understudy.svg.interval_chart import IntervalPoint, draw_intervals
 from understudy.text import align_columns
 
 if TYPE_CHECKING:
@@ -52,16 +43,14 @@ if TYPE_CHECKING:
     import polars
 
 
+MAX_ANSWER_FIGURES = 6
+"""Figures with one answer: the table has the rest."""
+
 _MAX_PLACES = 6
 """Decimals that are shown at most."""
 
-
-@dataclass(frozen=True)
-class AnswerRow:
-    """One group of an answer: its keys, and a number for each aggregate."""
-
-    keys: tuple[KeyValue, ...]
-    numbers: tuple[NumberEstimate, ...]
+_OPEN_PLACES = 2
+"""Decimals of a number whose interval has no end."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +110,20 @@ class AnswerTable:
             columns[f"{title}_high"] = [number.high for number in numbers]
         return columns
 
+    def to_plain(self) -> dict[str, list[Any]]:
+        """The same for JSON, which has no infinity: an interval without an end says so
+        in a word.
+        """
+
+        def spell_end(cell: Any) -> Any:
+            is_open = isinstance(cell, float) and not math.isfinite(cell)
+            return str(cell) if is_open else cell
+
+        return {
+            title: [spell_end(cell) for cell in column]
+            for title, column in self.to_dict().items()
+        }
+
     def to_pandas(self) -> pandas.DataFrame:
         """It as a pandas frame."""
         import pandas
@@ -162,6 +165,27 @@ class AnswerTable:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def figures(self) -> list[str]:
+        """A figure (SVG) for each column of numbers, with the intervals as bars; of the
+        first columns if there are many.
+
+        >>> row = AnswerRow(("F",), (NumberEstimate(512, 482, 542),))
+        >>> answer = AnswerTable("count by sex", ("sex",), ("count",), (row,), "stored")
+        >>> [drawn.count("<circle") for drawn in answer.figures()]
+        [1]
+        """
+        figures = []
+        for place, title in enumerate(self.number_titles[:MAX_ANSWER_FIGURES]):
+            points = []
+            for row in self.rows:
+                label = ", ".join(spell_key(key) for key in row.keys) or title
+                number = row.numbers[place]
+                points.append(
+                    IntervalPoint(label, number.value, number.low, number.high)
+                )
+            figures.append(str(draw_intervals(points, title=title)))
+        return figures
+
     def _repr_html_(self) -> str:
         head, *rows = self._text_rows()
         cells = "".join(f"<th>{escape(title)}</th>" for title in head)
@@ -169,7 +193,8 @@ class AnswerTable:
         for row in rows:
             body += "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>"
         caption = f"{escape(self.question)} ({escape(self.basis)})"
-        return f"<table><caption>{caption}</caption><tr>{cells}</tr>{body}</table>"
+        table = f"<table><caption>{caption}</caption><tr>{cells}</tr>{body}</table>"
+        return "".join([table, *self.figures()])
 
 
 def spell_key(key: KeyValue) -> str:
@@ -186,7 +211,10 @@ def spell_number(number: float, half_width: float) -> str:
     ('1,235', '0.123')
     """
     places = 0
-    if half_width > 0:
+    # An interval without an end leaves all digits open.
+    if math.isinf(half_width):
+        places = _OPEN_PLACES
+    elif half_width > 0:
         places = min(max(1 - math.floor(math.log10(half_width)), 0), _MAX_PLACES)
     return f"{number + 0.0:,.{places}f}"
 
@@ -214,14 +242,20 @@ def make_answer(
         choose_parts(aggregate, places, measured, pooled)
         for aggregate, places in zip(aggregates, plan.parts, strict=True)
     ]
-    for group, keys in enumerate(plan.cells.iterate_groups()):
+
+    def estimate_group(group: int, doubt: float) -> list[NumberEstimate]:
         numbers = []
         for aggregate, chosen, step in zip(
             aggregates, parts_by_aggregate, steps, strict=True
         ):
             parts = [part[group] for part in chosen]
-            numbers.append(estimate_aggregate(aggregate, parts, step))
-        rows.append(AnswerRow(keys, tuple(numbers)))
+            numbers.append(estimate_aggregate(aggregate, parts, step, doubt))
+        return numbers
+
+    for group, keys in enumerate(plan.cells.iterate_groups()):
+        numbers = estimate_group(group, ANSWER_DOUBT)
+        derived = derive_numbers(plan.query, partial(estimate_group, group))
+        rows.append(AnswerRow(keys, (*numbers, *derived)))
     return finish_answer(plan.query, rows, basis=basis, cost=cost)
 
 
@@ -270,10 +304,12 @@ def column_steps(plan: QueryPlan, columns: Sequence[str]) -> list[float]:
 def finish_answer(
     query: Query, rows: Sequence[AnswerRow], *, basis: str, cost: Cost | None
 ) -> AnswerTable:
-    """The rows that are shown, in their order, and the columns that are shown."""
+    """The rows that are shown, in their order, and the columns that are shown. Each row
+    has the numbers of the aggregates and of the computed columns.
+    """
     keys = tuple(key.title for key in query.keys)
-    numbers = tuple(aggregate.title for aggregate in query.aggregates)
-    kept = _keep_rows(query, rows, keys, numbers)
+    numbers = query.number_titles
+    kept = keep_rows(query, rows, keys, numbers)
     shown_keys = _find_shown(query, keys)
     shown_numbers = _find_shown(query, numbers)
     shown = [
@@ -293,106 +329,11 @@ def finish_answer(
     )
 
 
-def _keep_rows(
-    query: Query,
-    rows: Sequence[AnswerRow],
-    keys: Sequence[str],
-    numbers: Sequence[str],
-) -> list[AnswerRow]:
-    """The rows that HAVING and LIMIT keep, in the order that is asked for."""
-    kept = list(rows)
-    if query.having is not None:
-        kept = [
-            row for row in kept if _holds(query.having, _cells_of(row, keys, numbers))
-        ]
-    # Sorting is stable: sorted by the last key first, ties keep to the others.
-    for sort in reversed(query.order):
-        kept = _sort_rows(kept, sort.title, sort.is_descending, keys, numbers)
-    return kept[: query.most_rows]
-
-
 def _find_shown(query: Query, titles: Sequence[str]) -> list[int]:
-    """The places of the columns that are shown: all where none is named."""
-    return [
-        i for i, title in enumerate(titles) if not query.shown or title in query.shown
-    ]
-
-
-def _cells_of(
-    row: AnswerRow, keys: Sequence[str], numbers: Sequence[str]
-) -> dict[str, KeyValue]:
-    cells: dict[str, KeyValue] = dict(zip(keys, row.keys, strict=True))
-    values = [number.value for number in row.numbers]
-    return cells | dict(zip(numbers, values, strict=True))
-
-
-def _sort_rows(
-    rows: list[AnswerRow],
-    title: str,
-    is_descending: bool,
-    keys: Sequence[str],
-    numbers: Sequence[str],
-) -> list[AnswerRow]:
-    if title not in (*keys, *numbers):
-        raise Refused(
-            f'The answer has no column "{title}" to be put in order by. Its columns:'
-            f" {', '.join((*keys, *numbers))}"
-        )
-    cells = [_cells_of(row, keys, numbers)[title] for row in rows]
-    # Missing values come last either way.
-    present = [i for i, cell in enumerate(cells) if cell is not None]
-    absent = [i for i, cell in enumerate(cells) if cell is None]
-    present.sort(key=lambda i: cells[i], reverse=is_descending)  # type: ignore[arg-type,return-value]
-    return [rows[i] for i in [*present, *absent]]
-
-
-def check_having(predicate: Predicate, titles: Sequence[str]) -> None:
-    """Refuse a condition on columns that the answer does not have."""
-    for name in sorted(predicate.columns - set(titles)):
-        raise Refused(
-            f'HAVING names "{name}", which is no column of the answer. Nothing was'
-            " spent"
-        )
-
-
-def _holds(predicate: Predicate, cells: Mapping[str, KeyValue]) -> bool:
-    """Whether a row of an answer meets a condition; missing keys meet none."""
-    match predicate:
-        case And(left, right):
-            return _holds(left, cells) and _holds(right, cells)
-        case Or(left, right):
-            return _holds(left, cells) or _holds(right, cells)
-        case Not(part):
-            return not _holds(part, cells)
-        case IsMissing(name, negated):
-            return (cells[name.column] is None) != negated
-        case In(name, values, negated):
-            cell = cells[name.column]
-            is_listed = any(_compare(cell, Operator.EQUAL, v.value) for v in values)
-            return cell is not None and is_listed != negated
-        case ColumnComparison(name, operator, Literal(value)):
-            return _compare(cells[name.column], operator, value)
-        case ColumnComparison(name, operator, ColumnName(other)):
-            return _compare(cells[name.column], operator, cells[other])
-    raise Refused("HAVING compares columns of the answer with constants, no more")
-
-
-def _compare(cell: KeyValue, operator: Operator, value: object) -> bool:
-    other = float(value) if isinstance(value, Fraction) else value
-    if cell is None or other is None:
-        return False
-    if isinstance(cell, str) != isinstance(other, str):
-        return False
-    one: Any = cell
-    match operator:
-        case Operator.EQUAL:
-            return bool(one == other)
-        case Operator.UNEQUAL:
-            return bool(one != other)
-        case Operator.LESS:
-            return bool(one < other)
-        case Operator.AT_MOST:
-            return bool(one <= other)
-        case Operator.MORE:
-            return bool(one > other)
-    return bool(one >= other)
+    """The places of the columns that are shown, as they were asked for: all where none
+    is named.
+    """
+    if not query.shown:
+        return list(range(len(titles)))
+    shown = dict.fromkeys(query.shown)
+    return [titles.index(title) for title in shown if title in titles]

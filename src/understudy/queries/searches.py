@@ -93,6 +93,8 @@ class DistinctCount:
     column: str
     is_unit: bool = False
     condition: Predicate | None = None
+    most: int | None = None
+    """How many values the column can have; None for units."""
 
     @property
     def value_columns(self) -> tuple[str, ...]:

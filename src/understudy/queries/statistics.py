@@ -172,14 +172,15 @@ def _cell_spans(
     statistic: Statistic, cells: QueryCells
 ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """The least and the largest contribution of a row in each cell."""
-    low: NDArray[np.object_] = np.ones((), object)
-    high: NDArray[np.object_] = np.ones((), object)
+    # Never without an axis: numpy makes 64-bit scalars of those, and their products
+    # wrap around in silence.
+    low: NDArray[np.object_] = np.ones(1, object)
+    high: NDArray[np.object_] = np.ones(1, object)
     for factor in statistic.factors:
         ends = _factor_spans(factor, cells)
         corners = [a * b for a in (low, high) for b in ends]
         low = np.minimum.reduce(corners)
         high = np.maximum.reduce(corners)
-    low, high = np.asarray(low, object), np.asarray(high, object)
     magnitude = max(abs(int(low.min())), abs(int(high.max())))
     if magnitude > MAX_FACTOR_PRODUCT:
         raise Refused(
@@ -187,9 +188,10 @@ def _cell_spans(
             " a coarser step, or narrower bounds. Nothing was spent"
         )
     dtype = exact_integer_dtype(magnitude)
+    shape = cells.sizes or (1,)
     return (
-        np.broadcast_to(low.astype(dtype), cells.sizes).ravel(),
-        np.broadcast_to(high.astype(dtype), cells.sizes).ravel(),
+        np.broadcast_to(low.astype(dtype), shape).ravel(),
+        np.broadcast_to(high.astype(dtype), shape).ravel(),
     )
 
 
@@ -198,7 +200,7 @@ def _factor_spans(
 ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """The ends of a factor, along the axis of its column if that is one of the cells'."""
     if factor.column not in cells.clique:
-        return factor.span(np.array(factor.low), np.array(factor.high))
+        return factor.span(np.array([factor.low]), np.array([factor.high]))
     codec = cells.codecs[factor.column]
     low, high = factor.span(codec.first_indices, codec.last_indices)
     low = np.where(codec.is_ranked, low, 0)

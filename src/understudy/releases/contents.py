@@ -154,6 +154,7 @@ class ReleaseContents:
         measurements = self.measurements
         distances = [released.distance for released in measurements.gaps]
         costs = [m.cost for m in (*measurements, *measurements.sparse, *distances)]
+        costs += [moments.cost for moments in measurements.moments]
         if not costs:
             return
         promise = self.guarantee

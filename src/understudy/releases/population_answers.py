@@ -5,10 +5,12 @@ copies for tools that want tables. No row is read and nothing is spent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from understudy.errors import Refused
 from understudy.inference.copies import SyntheticCopies
 from understudy.inference.population import InferenceSettings, infer_population
 from understudy.inference.population_estimate import PopulationEstimate
@@ -20,8 +22,14 @@ from understudy.inference.population_means import (
 )
 from understudy.inference.posterior_copies import PosteriorCopies
 from understudy.releases.contents import ReleaseContents
+from understudy.releases.moment_estimates import estimate_from_moments, find_moments
 from understudy.releases.output.frames import to_frame
 from understudy.schema import Schema
+
+_UNDETERMINED_MOMENTS = (
+    "Moments of these columns were measured, and their noise is too large beside them:"
+    " ask for a release with a larger ε, or with moments of fewer columns"
+)
 
 
 class PopulationAnswers(ReleaseContents):
@@ -49,13 +57,28 @@ class PopulationAnswers(ReleaseContents):
         the table are a `sample` of the population, or all of it (`census`). Every pair
         of the formula's columns must have been measured, which the workload
         `model=<formula>` sees to; otherwise it is refused, or widened by `assume`.
-        Numbers stand at the middle of their bins. A formula is code to statsmodels: take
-        none from a stranger.
+        Numbers stand at the middle of their bins, unless the workload had
+        `moments=<formula>`: then least squares of these columns takes them as they are.
+        A formula is code to statsmodels: take none from a stranger.
         """
         settings = InferenceSettings(population=population, level=level, assume=assume)
-        return infer_population(
-            self.evidence.least_squares, formula, family=family, settings=settings
-        )
+        if family == "gaussian":
+            found = self._fit_moments(formula, settings)
+            if found is not None:
+                return found
+        try:
+            return infer_population(
+                self.evidence.least_squares, formula, family=family, settings=settings
+            )
+        except Refused as refusal:
+            if find_moments(self.measurements, self.schema, formula) is None:
+                raise
+            raise Refused(f"{refusal}. {_UNDETERMINED_MOMENTS}") from None
+
+    def _fit_moments(
+        self, formula: str, settings: InferenceSettings
+    ) -> PopulationEstimate | None:
+        return estimate_from_moments(self.measurements, self.schema, formula, settings)
 
     def mean(
         self,
@@ -66,14 +89,16 @@ class PopulationAnswers(ReleaseContents):
         level: float = 0.95,
         assume: float | None = None,
     ) -> PopulationEstimate:
-        """The mean of a numeric column in the population, or in each group of `by`."""
+        """The mean of a numeric column in the population, or in each group of `by`; of the
+        numbers themselves where the workload had moments of it.
+        """
+        settings = InferenceSettings(population=population, level=level, assume=assume)
+        if not by:
+            found = self._fit_moments(f'Q("{column}") ~ 1', settings)
+            if found is not None:
+                return replace(found, names=(column,), title=f"mean of {column}")
         return estimate_means(
-            self.evidence.least_squares,
-            column,
-            by=by,
-            settings=InferenceSettings(
-                population=population, level=level, assume=assume
-            ),
+            self.evidence.least_squares, column, by=by, settings=settings
         )
 
     def proportion(

@@ -11,16 +11,13 @@ from typing import Any, NoReturn
 
 from understudy.accounting.chain import read_amount
 from understudy.accounting.cost import Accounting, Cost
+from understudy.queries.answer_rows import AnswerRow
 from understudy.queries.estimates import NumberEstimate
-from understudy.queries.results import AnswerRow, AnswerTable, spell_key
+from understudy.queries.results import AnswerTable
 from understudy.server.catalogue import ServiceError
-from understudy.svg.interval_chart import IntervalPoint, draw_intervals
 
 MAX_PURPOSE_LENGTH = 200
 """Characters of a purpose: it stands in an entry of the ledger."""
-
-MAX_ANSWER_FIGURES = 6
-"""Figures with one answer: the table has the rest."""
 
 _QUESTION_FIELDS = {"question", "within", "epsilon", "purpose", "pictures"}
 
@@ -143,19 +140,6 @@ def _write_row(row: AnswerRow) -> dict[str, object]:
 def _write_end(end: float) -> float | str:
     # JSON has no infinity: an interval without an end says so in a word.
     return end if math.isfinite(end) else str(end)
-
-
-def draw_answer(answer: AnswerTable) -> list[str]:
-    """A figure for each column of numbers, with the intervals."""
-    figures = []
-    for place, title in enumerate(answer.number_titles[:MAX_ANSWER_FIGURES]):
-        points = []
-        for row in answer.rows:
-            label = ", ".join(spell_key(key) for key in row.keys) or title
-            number = row.numbers[place]
-            points.append(IntervalPoint(label, number.value, number.low, number.high))
-        figures.append(str(draw_intervals(points, title=title)))
-    return figures
 
 
 def read_answer(sent: Mapping[str, Any]) -> AnswerTable:

@@ -23,7 +23,7 @@ from understudy.errors import BudgetExceeded, LedgerError, UnderstudyError
 from understudy.queries.results import AnswerTable
 from understudy.schema import schema_to_dict
 from understudy.server.catalogue import ServiceError
-from understudy.server.messages import QuestionMessage, draw_answer, write_answer
+from understudy.server.messages import QuestionMessage, write_answer
 from understudy.server.tokens import TokenFile
 from understudy.workflow.asking.practice import PracticeTable
 from understudy.workflow.asking.question_price import Price
@@ -226,5 +226,5 @@ def _name_refusals() -> Iterator[None]:
 def _write_view(answer: AnswerTable, message: QuestionMessage) -> dict[str, object]:
     written = write_answer(answer)
     if message.wants_pictures:
-        written["pictures"] = draw_answer(answer)
+        written["pictures"] = answer.figures()
     return written

@@ -11,6 +11,7 @@ from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.question_run import (
+    QuestionCharge,
     composition_saving,
     open_questions,
 )
@@ -106,6 +107,29 @@ def test_two_analysts_one_question(ledger):
         == statements["bob"].spending.amounts
         == {Accounting.GDP: COST.amount}
     )
+    ledger.verify()
+
+
+def test_all_charges_of_a_question_are_written_or_none(ledger):
+    """The second charge has no room: neither the first nor the stored answer stays."""
+    run = open_questions(ledger, Budget.of(2))
+    ledger.grant(Budget.of(1), analyst="bob")
+    ask(run, AGE, b"17")
+    before, spent = ledger.head, run.filter.spent
+    charges = [
+        QuestionCharge(COST, SEX),
+        QuestionCharge(Cost(Accounting.GDP, Fraction(1)), digest_of("both")),
+    ]
+    with pytest.raises(BudgetExceeded):
+        run.charge_together(charges, recalled=[AGE], analyst="bob")
+    assert (ledger.head, run.filter.spent) == (before, spent)
+    steps = run.charge_together(charges[:1] * 2, recalled=[AGE, AGE], analyst="bob")
+    assert steps == (1, 2)
+    assert [entry.kind for entry in ledger.entries()][-3:] == [
+        "replay",
+        "charge",
+        "charge",
+    ]
     ledger.verify()
 
 

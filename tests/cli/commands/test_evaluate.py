@@ -176,6 +176,28 @@ def test_attacks_are_told_what_an_intruder_knows(
     assert [t.rpartition("(")[2] for t in titles] == ["logit)", "gaussian)"]
 
 
+def test_groups_are_scored_as_sdnist_does(
+    shell: Shell, people: Path, release: Path
+) -> None:
+    told = (
+        "evaluate",
+        people,
+        "first.csv",
+        "--release",
+        release,
+        "--no-risk",
+        "--json",
+    )
+    done = shell(*told, "--group", "sex")
+    assert done.code == 0, done.err
+    found = {f["name"]: f for f in json.loads(done.out)["utility"]["findings"]}
+    assert 0 < found["sdnist"]["value"] <= 1000
+    assert {part["name"] for part in found["sdnist"]["parts"]} >= {"F", "M"}
+    refused = shell(*told, "--group", "nothing")
+    assert refused.code == 1
+    assert "nothing" in refused.err
+
+
 def test_a_radius_is_a_column_and_a_number(
     shell: Shell, people: Path, release: Path
 ) -> None:
@@ -187,7 +209,7 @@ def test_a_radius_is_a_column_and_a_number(
         assert "such as age=3" in done.err
 
 
-def test_several_stand_ins_are_set_side_by_side(
+def test_several_synthetic_tables_are_set_side_by_side(
     shell: Shell, people: Path, release: Path, tmp_path: Path
 ) -> None:
     second = shell("sample", release, "-n", 300, "--seed", 2, "-o", "second.csv")

@@ -58,3 +58,29 @@ def test_what_cannot_be_read_writes_nothing(shell: Shell, tmp_path: Path) -> Non
         == 2
     )
     assert [path.name for path in tmp_path.iterdir()] == ["odd.json"]
+
+
+def test_cliques_of_a_public_table_are_measured_by_mst(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    rows = people.read_text().splitlines()
+    (tmp_path / "public.csv").write_text("\n".join(rows[:1] + rows[1:][::2]) + "\n")
+    found = shell("schema", "cliques", "public.csv", "--schema", schema)
+    assert found.code == 0, found.err
+    pairs = shell("schema", "cliques", "public.csv", "--schema", schema, "--pairs-only")
+    assert all(len(clique) == 2 for clique in json.loads(pairs.out))
+    done = shell(
+        *("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "rows.csv"),
+        *("--synthesizer", "mst", "--set", f"public={found.out}"),
+        *("--release", "r.understudy", "--json"),
+    )
+    assert done.code == 0, done.err
+
+
+def test_cliques_need_a_closed_schema(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "open.yaml").write_text("columns:\n  sex: {type: categorical}\n")
+    done = shell("schema", "cliques", people, "--schema", "open.yaml")
+    assert done.code == 1
+    assert "Nothing was spent" in done.err

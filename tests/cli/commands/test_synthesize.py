@@ -861,7 +861,7 @@ def test_a_workload_and_a_public_table_are_taken_and_written_down(
         (("--public", "nowhere.csv"), "there is no such file"),
     ],
 )
-def test_a_wish_or_prior_that_cannot_be_is_refused_before_it_costs(
+def test_a_target_or_prior_that_cannot_be_is_refused_before_it_costs(
     shell: Shell,
     people: Path,
     schema: Path,
@@ -889,7 +889,7 @@ def test_a_wish_or_prior_that_cannot_be_is_refused_before_it_costs(
 @pytest.mark.parametrize(
     "words", [("--delta", "0"), ("--accounting", "zcdp"), ("--neighbours", "replace")]
 )
-def test_the_default_works_in_every_currency(
+def test_the_default_works_in_every_accounting(
     shell: Shell, people: Path, schema: Path, tmp_path: Path, words: tuple[str, str]
 ) -> None:
     done = shell(

@@ -46,6 +46,25 @@ def test_itemsets_are_free_when_asked_again(
     assert "items are labels" in refused.err
 
 
+def test_a_list_of_counts_is_answered_online(
+    shell: Shell, people: Path, schema: Path
+) -> None:
+    words = ("--failures", 1, "--schema", schema, "--epsilon", 1, "--budget", 2)
+    question = "SELECT COUNT(*) FROM people WHERE age > 40"
+    done = shell("toolbox", "online", people, question, question, *words)
+    assert done.code == 0, done.err
+    assert "of 1 failures used up" in done.out
+    assert "Charged:" in done.out
+    facts = shell(
+        "toolbox", "online", people, question, question, *words, "--json"
+    ).json
+    assert facts["cost"] is None
+    assert len(facts["counts"]) == 2
+    refused = shell("toolbox", "online", people, "SELECT AVG(age) FROM people", *words)
+    assert refused.code == 1
+    assert "counts of rows alone" in refused.err
+
+
 def test_a_median_is_shown_without_its_noise(
     shell: Shell, people: Path, schema: Path
 ) -> None:
@@ -74,3 +93,17 @@ def test_the_edges_of_a_graph_are_counted(shell: Shell, tmp_path: Path) -> None:
     assert len(facts["values"]) == 51
     refused = shell("toolbox", "graph", edges, "stars", *words)
     assert refused.code == 1
+
+
+def test_clusters_of_a_release_cost_nothing(
+    shell: Shell, people: Path, schema: Path
+) -> None:
+    paid = ["--schema", schema, "--epsilon", "1", "--release", "r.understudy"]
+    assert shell("synthesize", people, *paid, "-o", "rows.csv").code == 0
+    words = ["toolbox", "cluster-release", "r.understudy", "age", "--clusters", 2]
+    done = shell(*words)
+    assert done.code == 0
+    assert "Free" in done.out
+    found = shell(*words, "--json").json
+    assert len(found["centres"]) == 2
+    assert found["cost"] is None

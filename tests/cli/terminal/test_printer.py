@@ -99,6 +99,7 @@ COMMANDS: dict[str, list[str]] = {
         "-o",
         f"other{CLEAR}.yaml",
     ],
+    "schema cliques": ["schema", "cliques", f"missing{CLEAR}.csv", "--schema", SCHEMA],
     "plan": [
         "plan",
         SCHEMA,
@@ -154,7 +155,14 @@ COMMANDS: dict[str, list[str]] = {
     "local estimate": ["local", "estimate", f"missing{CLEAR}.json"],
     "toolbox regress": ["toolbox", "regress", TABLE, f'"{CLEAR}" ~ "{AGE}"', *PAID],
     "toolbox cluster": ["toolbox", "cluster", TABLE, AGE, "--clusters", "2", *PAID],
+    "toolbox cluster-release": [
+        *("toolbox", "cluster-release", RELEASE, AGE, "--clusters", "2"),
+    ],
     "toolbox itemsets": ["toolbox", "itemsets", TABLE, SEX, "--top", "1", *PAID],
+    "toolbox online": [
+        *("toolbox", "online", TABLE, f'SELECT COUNT(*) FROM t WHERE "{AGE}" > 3'),
+        *PAID,
+    ],
     "toolbox median": ["toolbox", "median", TABLE, AGE, *PAID],
     "toolbox graph": [
         *(

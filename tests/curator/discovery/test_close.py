@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kit.curator.contexts import no_noise, room_of
+from kit.curator.contexts import context_of, no_noise
 from understudy.accounting.cost import Accounting
 from understudy.curator import Curator
 from understudy.curator.discovery.bounded_column import with_learned_bounds
@@ -60,7 +60,7 @@ def test_a_closed_schema_with_bins_costs_nothing():
         Integer(name="k", min=0, max=63),
     )
     schema = Schema(columns=columns)
-    context = room_of([], schema)
+    context = context_of([], schema)
     before = context.payments.amount_left
     closed, known, _ = close_schema(
         context, schema, amount=before, delta=Fraction(0), progress=ignore_progress
@@ -76,12 +76,12 @@ def test_an_open_schema_is_closed_within_the_share():
             UndeclaredColumn(name=n) for n in ("age", "place", "born", "smoker")
         )
     )
-    context = room_of(
+    context = context_of(
         ROWS, schema, epsilon=4, noise=no_noise
     )  # what noise adds by chance is test_learned's business
-    custody = Curator(context, schema)
+    curator = Curator(context, schema)
     before = context.payments.amount_left
-    closed = custody.discover(
+    closed = curator.discover(
         share=Fraction(1, 2),
         delta=context.payments.delta_left,
         progress=ignore_progress,
@@ -103,7 +103,7 @@ def test_an_open_schema_is_closed_within_the_share():
         <= before - context.payments.amount_left
         <= before / 2
     )
-    assert [s.clique for s in custody.discovered_measurements.sparse] == [
+    assert [s.clique for s in curator.discovered_measurements.sparse] == [
         ("place",),
         ("smoker",),
     ]
@@ -117,7 +117,7 @@ def test_numbers_with_a_word_among_them_are_numbers_with_a_missing_code():
     incomes = RNG.lognormal(10, 0.7, 6000).round().astype(int)
     rows = [{"income": "N" if i % 5 == 0 else str(v)} for i, v in enumerate(incomes)]
     schema = Schema(columns=(UndeclaredColumn(name="income"),))
-    context = room_of(rows, schema, epsilon=4, noise=no_noise)
+    context = context_of(rows, schema, epsilon=4, noise=no_noise)
     before = context.payments.amount_left
     closed, known, table = close_schema(
         context,
@@ -144,7 +144,7 @@ def test_labels_with_numbers_among_them_stay_labels():
         for i in range(6000)
     ]
     schema = Schema(columns=(UndeclaredColumn(name="code"),))
-    context = room_of(rows, schema, epsilon=4, noise=no_noise)
+    context = context_of(rows, schema, epsilon=4, noise=no_noise)
     closed, *_ = close_schema(
         context,
         schema,
@@ -173,7 +173,7 @@ def test_an_open_column_has_its_share_whatever_the_others_are():
 def test_declared_bounds_stand():
     schema = Schema(columns=(Integer(name="age", min=18),))
     rows = [{"age": int(r["age"])} for r in ROWS]
-    context = room_of(rows, schema)
+    context = context_of(rows, schema)
     closed, *_ = close_schema(
         context,
         schema,
@@ -187,7 +187,7 @@ def test_declared_bounds_stand():
 def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
     schema = Schema(columns=(Integer(name="age"), Integer(name="flag")))
     rows = [{"age": 30 + i, "flag": None} for i in range(3)]
-    context = room_of(
+    context = context_of(
         [*rows, *[{"age": 40, "flag": i % 2} for i in range(2000)]],
         schema,
         noise=no_noise,
@@ -204,7 +204,7 @@ def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
         0,
         1,
     )  # which is what a lost one has
-    context = room_of(rows, schema, noise=no_noise)
+    context = context_of(rows, schema, noise=no_noise)
     closed, *_ = close_schema(
         context,
         schema,
@@ -221,7 +221,7 @@ def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
 
 def test_learned_dates_stay_on_the_calendar():
     schema = Schema(columns=(Date(name="day"),))
-    context = room_of([{"day": date(9999, 12, 31)}] * 5000, schema)
+    context = context_of([{"day": date(9999, 12, 31)}] * 5000, schema)
     closed, *_ = close_schema(
         context,
         schema,
@@ -268,7 +268,7 @@ def test_bounds_reach_no_further_than_what_the_column_is_stored_as(column, ends)
 
 def test_delta_zero_with_open_categories_is_refused_and_free():
     schema = Schema(columns=(Categorical(name="place"),))
-    context = room_of([], schema, accounting=Accounting.PURE, delta=0)
+    context = context_of([], schema, accounting=Accounting.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*δ = 0.*Nothing was spent"):
         close_schema(
             context,
@@ -285,7 +285,7 @@ def test_delta_zero_with_open_categories_is_refused_and_free():
 )
 def test_a_declared_bound_stands_even_where_the_values_lie_beyond_it(declared, values):
     schema = Schema(columns=(Integer(name="x", **declared),))
-    context = room_of([{"x": values}] * 5000, schema)
+    context = context_of([{"x": values}] * 5000, schema)
     closed, *_ = close_schema(
         context,
         schema,
@@ -299,7 +299,7 @@ def test_a_declared_bound_stands_even_where_the_values_lie_beyond_it(declared, v
 
 def test_bounds_at_the_end_of_the_lattice_are_bounds():
     schema = Schema(columns=(Integer(name="x"),))
-    context = room_of([{"x": -(2**62) + 1}] * 5000, schema)
+    context = context_of([{"x": -(2**62) + 1}] * 5000, schema)
     closed, *_ = close_schema(
         context,
         schema,
@@ -322,22 +322,22 @@ INCOMES = [
 @pytest.mark.parametrize("accounting", Accounting)
 def test_a_bounded_column_gets_bins_whose_counts_are_kept(accounting):
     schema = Schema(columns=(INCOME, Boolean(name="smoker")))
-    context = room_of(
+    context = context_of(
         [{**row, "smoker": True} for row in INCOMES],
         schema,
         accounting=accounting,
         epsilon=4,
     )
-    custody = Curator(context, schema)
+    curator = Curator(context, schema)
     before = context.payments.amount_left
-    closed = custody.discover(
+    closed = curator.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=ignore_progress
     )
     assert before - context.payments.amount_left <= before / 5
     assert closed["income"].learned == ("bins",)
     assert closed["income"].bins[:2] == (0, 1)  # those without income
-    assert ("income",) in custody.discovered_measurements
-    (counted,) = custody.discovered_measurements
+    assert ("income",) in curator.discovered_measurements
+    (counted,) = curator.discovered_measurements
     assert counted.plain
     assert counted.law is context.law
     assert counted.values.shape == closed.sizes(("income",))
@@ -347,7 +347,7 @@ def test_a_bounded_column_gets_bins_whose_counts_are_kept(accounting):
 
 def test_every_bit_of_the_share_for_bins_is_used():
     schema = Schema(columns=(INCOME,))
-    context = room_of(INCOMES, schema)
+    context = context_of(INCOMES, schema)
     before = context.payments.amount_left
     close_schema(
         context, schema, amount=before / 5, delta=Fraction(0), progress=ignore_progress
@@ -361,7 +361,7 @@ def test_every_bit_of_the_share_for_bins_is_used():
 
 def test_bought_bounds_are_followed_by_bought_bins():
     schema = Schema(columns=(Integer(name="income"),))
-    context = room_of(INCOMES, schema, epsilon=4)
+    context = context_of(INCOMES, schema, epsilon=4)
     closed, known, _ = close_schema(
         context,
         schema,
@@ -378,7 +378,7 @@ def test_bins_begin_where_a_condition_turns():
         columns=(INCOME, Boolean(name="poor")),
         impossible=(parse_predicate("income > 12345 and poor = true"),),
     )
-    context = room_of([{**row, "poor": False} for row in INCOMES], schema)
+    context = context_of([{**row, "poor": False} for row in INCOMES], schema)
     closed, *_ = close_schema(
         context,
         schema,
@@ -398,7 +398,7 @@ def test_an_empty_or_tiny_table_gets_bins_like_any_other(rows):
     tell how few there were.
     """
     schema = Schema(columns=(INCOME,))
-    context = room_of(rows, schema)
+    context = context_of(rows, schema)
     closed, known, _ = close_schema(
         context,
         schema,
@@ -412,7 +412,7 @@ def test_an_empty_or_tiny_table_gets_bins_like_any_other(rows):
 
 def test_a_constant_column_has_its_value_and_tells_so_only_by_counts():
     schema = Schema(columns=(INCOME,))
-    context = room_of([{"income": 31_415}] * 6000, schema)
+    context = context_of([{"income": 31_415}] * 6000, schema)
     closed, known, _ = close_schema(
         context,
         schema,
@@ -430,7 +430,7 @@ def test_more_columns_mean_fewer_bins_for_each():
     for others in (1, 30):
         columns = (INCOME, *(Boolean(name=f"b{i}") for i in range(others)))
         rows = [row | {f"b{i}": True for i in range(others)} for row in INCOMES]
-        context = room_of(rows, Schema(columns=columns), epsilon="0.5")
+        context = context_of(rows, Schema(columns=columns), epsilon="0.5")
         total = context.payments.amount_left
         part = sum(discovery_shares(Schema(columns=columns)), Fraction(0))
         closed, *_ = close_schema(
@@ -446,7 +446,7 @@ def test_more_columns_mean_fewer_bins_for_each():
 
 def test_it_is_told_how_much_lies_beyond_the_bounds():
     narrow = Integer(name="income", min=0, max=20_000)
-    context = room_of(INCOMES, Schema(columns=(narrow,)), epsilon=4, noise=no_noise)
+    context = context_of(INCOMES, Schema(columns=(narrow,)), epsilon=4, noise=no_noise)
     closed, *_ = close_schema(
         context,
         Schema(columns=(narrow,)),
@@ -465,7 +465,7 @@ def test_nothing_is_told_where_nothing_stands_out():
         INCOME,
         replace(INCOME, max=20_000, outside=OutOfBoundsPolicy.MISSING),
     ):
-        context = room_of(INCOMES, Schema(columns=(column,)), noise=no_noise)
+        context = context_of(INCOMES, Schema(columns=(column,)), noise=no_noise)
         closed, *_ = close_schema(
             context,
             Schema(columns=(column,)),
@@ -502,7 +502,7 @@ def test_a_column_without_a_type_that_turns_out_to_need_no_bins_leaves_its_part(
         {**row, "age": str(i % 9), "born": str(i * 7919 % 100_003)}
         for i, row in enumerate(ROWS)
     ]
-    context = room_of(rows, schema, epsilon=4)
+    context = context_of(rows, schema, epsilon=4)
     before = context.payments.amount_left
     closed, *_ = close_schema(
         context,
@@ -536,7 +536,7 @@ def test_rows_are_encoded_once_in_a_run_without_schema(tmp_path, monkeypatch):
     monkeypatch.setattr(Engine, "stream", noted)
     schema = Schema(columns=tuple(UndeclaredColumn(name=name) for name in ROWS[0]))
     with open_table(path) as source:
-        context = replace(room_of([], schema), table=Table(source, schema))
+        context = replace(context_of([], schema), table=Table(source, schema))
         curator = Curator(context, schema)
         curator.discover(
             share=Fraction(1, 2),

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kit.curator.contexts import no_noise, room_of
+from kit.curator.contexts import context_of, no_noise
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator
 from understudy.curator.discovery import extras
@@ -23,9 +23,9 @@ from understudy.schema.columns.weekdays import weekday_counts
 from understudy.tables import Table, open_table
 
 
-def room_for(rows, schema, *, draw=None):
-    """A room around a real table."""
-    context = room_of([], schema)
+def context_for(rows, schema, *, draw=None):
+    """A context around a real table."""
+    context = context_of([], schema)
     return replace(context, table=rows, **({} if draw is None else {"draw": draw}))
 
 
@@ -86,26 +86,26 @@ def test_sizes_are_those_of_the_bounded_units():
 
 def test_what_is_learned_is_paid_for_and_written_down():
     schema = Schema.parse(PAGE + "broken: drop\ncount_broken: true")
-    context = room_for(
+    context = context_for(
         table([PEOPLE[-1]] * 5 + [PEOPLE[-2]] * 3 + [PEOPLE[4]] * 9, "drop"),
         schema,
         draw=no_noise,
     )
-    custody = Curator(context, schema)
-    closed = custody.discover(
+    curator = Curator(context, schema)
+    closed = curator.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None
     )
     assert closed.unit.sizes == (9, 5)
     assert closed.unit.learned
-    assert custody.notes[0].startswith(
+    assert curator.notes[0].startswith(
         "that about 6 rows break a rule (standard deviation "
     )
-    assert [asked for asked, _ in custody.charges] == ["broken rows", "rows per unit"]
+    assert [asked for asked, _ in curator.charges] == ["broken rows", "rows per unit"]
     whole = context.payments.amount_left + sum(
-        cost.amount for _, cost in custody.charges
+        cost.amount for _, cost in curator.charges
     )
     for (_, cost), share in zip(
-        custody.charges, (extras.BROKEN_SHARE, extras.SIZES_SHARE), strict=True
+        curator.charges, (extras.BROKEN_SHARE, extras.SIZES_SHARE), strict=True
     ):
         assert share * whole * Fraction(9, 10) < cost.amount <= share * whole
 
@@ -126,15 +126,15 @@ def test_a_map_is_bought_where_it_stands_out():
             "canton": ["BE"] * 5000 + ["ZG"] * 2000 + ["BE"] * 5,
         }
     )
-    custody = Curator(room_for(Table(open_table(frame), MAPS), MAPS), MAPS)
-    closed = custody.discover(
+    curator = Curator(context_for(Table(open_table(frame), MAPS), MAPS), MAPS)
+    closed = curator.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None
     )
     (rule,) = closed.rules
     assert isinstance(rule, FunctionalDependency)
     assert rule.learned
     assert {"Bern": "BE", "Biel": "BE", "Zug": "ZG"}.items() <= rule.map.items()
-    assert [asked for asked, _ in custody.charges] == ["marginals"]
+    assert [asked for asked, _ in curator.charges] == ["marginals"]
     assert closed.zeros(("town", "canton"))[2, 0], (
         "the bought map is kept like a declared one"
     )
@@ -149,14 +149,14 @@ columns:
 rules: [a <= b]
 """)
     frame = pl.DataFrame({"a": list(range(100)) * 50, "b": [-7] * 5000})
-    custody = Curator(
-        room_for(Table(open_table(frame), schema), schema, draw=no_noise), schema
+    curator = Curator(
+        context_for(Table(open_table(frame), schema), schema, draw=no_noise), schema
     )
-    closed = custody.discover(
+    closed = curator.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None
     )
     assert closed.rules == ()
-    assert custody.notes == [
+    assert curator.notes == [
         "that no row can keep the rule a <= b, which was set aside"
     ]
 
@@ -170,11 +170,11 @@ def test_days_of_the_week_are_bought_and_kept():
     days = rng.integers(16_436, 20_000, 10_000)
     days = days[(days + 3) % 7 < 5]
     frame = pl.DataFrame({"day": pl.Series(days).cast(pl.Int32).cast(pl.Date)})
-    custody = Curator(room_for(Table(open_table(frame), schema), schema), schema)
-    closed = custody.discover(
+    curator = Curator(context_for(Table(open_table(frame), schema), schema), schema)
+    closed = curator.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None
     )
-    assert "weekdays of day" in [asked for asked, _ in custody.charges]
+    assert "weekdays of day" in [asked for asked, _ in curator.charges]
     assert "weekdays" in closed["day"].learned
     weights = np.array(closed["day"].weekdays)
     # The histogram's noise has a standard deviation of about 60 rows here, and about
@@ -235,8 +235,8 @@ def test_days_of_the_week_in_a_zone_are_bought_and_kept():
     frame = pl.DataFrame(
         {"at": pl.Series(moments).dt.convert_time_zone("America/New_York")}
     )
-    custody = Curator(room_for(Table(open_table(frame), schema), schema), schema)
-    closed = custody.discover(
+    curator = Curator(context_for(Table(open_table(frame), schema), schema), schema)
+    closed = curator.discover(
         share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None
     )
     weights = np.array(closed["at"].weekdays)

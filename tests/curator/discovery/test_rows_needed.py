@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from understudy.accounting.cost import Accounting
 from understudy.curator.curator import Curator
 from understudy.curator.discovery.rows_needed import rows_to_learn
@@ -21,7 +21,7 @@ def learn(rows: int, kind: type, value: object, accounting: Accounting) -> list[
     """Which of the columns were learned from rows that are all alike."""
     schema = Schema(columns=tuple(kind(name=f"c{i}") for i in range(WIDTH)))
     row = dict.fromkeys(schema, value)
-    context = room_of([row] * rows, schema, accounting=accounting)
+    context = context_of([row] * rows, schema, accounting=accounting)
     curator = Curator(context, schema)
     closed = curator.discover(
         share=sum(discovery_shares(schema), Fraction(0)),
@@ -43,7 +43,7 @@ def test_as_many_rows_as_stated_are_enough_and_a_third_are_not(kind, value, acco
     threshold, where about one in a hundred is found.
     """
     schema = Schema(columns=tuple(kind(name=f"c{i}") for i in range(WIDTH)))
-    context = room_of([], schema, accounting=accounting)
+    context = context_of([], schema, accounting=accounting)
     needed = rows_to_learn(
         context,
         schema,
@@ -60,7 +60,7 @@ def test_as_many_rows_as_stated_are_enough_and_a_third_are_not(kind, value, acco
 
 def test_a_declared_column_needs_no_rows():
     schema = Schema(columns=(Integer(name="age", min=0, max=9), Integer(name="x")))
-    context = room_of([], schema)
+    context = context_of([], schema)
     needed = rows_to_learn(
         context, schema, amount=context.payments.amount_left, delta=Fraction(1, 10**6)
     )

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kit.curator.contexts import allowance, neighbouring, no_noise, room_of
+from kit.curator.contexts import allowance, context_of, neighbouring, no_noise
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
@@ -29,7 +29,7 @@ WIDE = Integer(name="x", min=0, max=10**6)
 
 
 def table(values, column=WIDE, **options):
-    return room_of([{"x": v} for v in values], Schema(columns=(column,)), **options)
+    return context_of([{"x": v} for v in values], Schema(columns=(column,)), **options)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_row_lies_in_at_most_one_cell_of_a_level(relation, outside):
     furthest = 0
     for pair in neighbouring(universe, 2, relation):
         rooms = [
-            room_of(
+            context_of(
                 rows, Schema(columns=(column,)), neighbours=relation, noise=no_noise
             )
             for rows in pair

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kit.curator.contexts import neighbouring, no_noise, room_of
+from kit.curator.contexts import context_of, neighbouring, no_noise
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
@@ -49,7 +49,7 @@ SAMPLES = {
 
 def elected(cells, epsilon=50):
     schema = Schema(columns=(UndeclaredColumn(name="x"),))
-    context = room_of(
+    context = context_of(
         [{"x": c} for c in cells], schema, epsilon=epsilon
     )  # so little noise that the tolerance decides
     return learn_types(context, [schema["x"]], amount=context.payments.amount_left)[
@@ -109,7 +109,7 @@ def test_no_row_moves_more_than_one_vote_a_column(relation, accounting):
     ]
     for here, there in neighbouring(universe, 4, relation):
         a, b = (
-            room_of(rows, schema, noise=no_noise).table.votes(names)
+            context_of(rows, schema, noise=no_noise).table.votes(names)
             for rows in (here, there)
         )
         moved = np.abs(a - b)
@@ -124,7 +124,7 @@ def test_no_row_moves_more_than_one_vote_a_column(relation, accounting):
 def split(cells, epsilon=50):
     """What is elected of a column in which words stand beside values."""
     schema = Schema(columns=(UndeclaredColumn(name="x"),))
-    context = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)
+    context = context_of([{"x": c} for c in cells], schema, epsilon=epsilon)
     return learn_types(context, [schema["x"]], amount=context.payments.amount_left)[0]
 
 
@@ -318,6 +318,10 @@ def test_codes_with_zeros_before_them_stay_labels():
     found = split([*codes * 30, *[str(10_000 + i) for i in range(400)]])
     assert isinstance(found.beside, Integer)
     assert found.with_missing_codes(codes, [30] * len(codes), 1.0) is None
+    # Few of them, which account for every word, are no missing codes either.
+    few = split([*["00501", "00077"] * 500, *["90210"] * 400])
+    labels = ["00501", "00077", "90210"]
+    assert few.with_missing_codes(labels, [500, 500, 400], 1.0) is None
 
 
 @pytest.mark.parametrize("law", Law)

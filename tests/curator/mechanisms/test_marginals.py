@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kit.curator.contexts import neighbouring, no_noise, room_of
+from kit.curator.contexts import context_of, neighbouring, no_noise
 from kit.curator.listed import Listed
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
@@ -46,7 +46,7 @@ MAPS = {
 
 
 def exact(rows, maps):
-    context = room_of(rows, SCHEMA, noise=no_noise)
+    context = context_of(rows, SCHEMA, noise=no_noise)
     return measure_marginals(
         context, SCHEMA, [PAIR], amount=context.payments.amount_left, maps=[maps]
     )[0].values
@@ -89,7 +89,7 @@ def test_every_dataset_of_six_rows_stays_within_the_claim(relation):
 
 @pytest.mark.parametrize("accounting", Accounting)
 def test_the_price_is_paid_and_never_exceeded(accounting):
-    context = room_of(UNIVERSE, SCHEMA, accounting=accounting)
+    context = context_of(UNIVERSE, SCHEMA, accounting=accounting)
     before = context.payments.amount_left
     measured = measure_marginals(
         context, SCHEMA, [("colour",), PAIR, ()], amount=before / 3, weights=[1, 2, 1]
@@ -104,7 +104,7 @@ def test_every_cell_is_noised_the_empty_ones_too(accounting):
     """All rows sit in one cell. Noise must look the same on the others: its spread is
     compared cell by cell at 1e-6.
     """
-    context = room_of(
+    context = context_of(
         [UNIVERSE[0]] * 5,
         SCHEMA,
         accounting=accounting,
@@ -131,7 +131,7 @@ def test_structural_zeros_get_neither_noise_nor_rows():
         columns=SCHEMA.columns,
         impossible=(parse_predicate("colour = 'red' and smoker = true"),),
     )
-    context = room_of([{"colour": "red", "smoker": True}] * 100, schema)
+    context = context_of([{"colour": "red", "smoker": True}] * 100, schema)
     values = measure_marginals(
         context, schema, [PAIR], amount=context.payments.amount_left
     )[0].values
@@ -151,7 +151,7 @@ def test_a_row_that_moves_into_a_structural_zero_is_paid_for(relation):
     maps = (Partition((0, 0, 0)), Partition((0, 0)))
     values, scales = [], []
     for row in UNIVERSE[:2]:
-        context = room_of(
+        context = context_of(
             [row],
             schema,
             neighbours=relation,
@@ -174,7 +174,9 @@ def test_an_exchanged_id_may_have_no_row_that_counts():
     by_id = Schema(
         columns=(Identifier(name="pid"), *SCHEMA.columns), unit=Unit(id="pid")
     )
-    context = room_of([{**UNIVERSE[0], "pid": 1}], by_id, neighbours=Neighbours.REPLACE)
+    context = context_of(
+        [{**UNIVERSE[0], "pid": 1}], by_id, neighbours=Neighbours.REPLACE
+    )
     total = measure_marginals(
         context, by_id, [()], amount=context.payments.amount_left / 2
     )[0]
@@ -183,7 +185,7 @@ def test_an_exchanged_id_may_have_no_row_that_counts():
 
 
 def test_many_unlike_prices_add_up_to_a_number_that_can_be_written():
-    context = room_of(
+    context = context_of(
         [], SCHEMA, noise=no_noise
     )  # what is drawn is no part of it, and each price has a law of its own
     measured = measure_marginals(
@@ -197,10 +199,10 @@ def test_many_unlike_prices_add_up_to_a_number_that_can_be_written():
     assert len(str(total.amount)) < 1000
 
 
-def test_the_law_follows_the_currency():
+def test_the_law_follows_the_accounting():
     laws = {
         c: measure_marginals(
-            room_of([], SCHEMA, accounting=c), SCHEMA, [()], amount=Fraction(1, 100)
+            context_of([], SCHEMA, accounting=c), SCHEMA, [()], amount=Fraction(1, 100)
         )[0].law
         for c in Accounting
     }
@@ -219,7 +221,7 @@ def test_more_cells_than_one_answer_may_have_are_answered_one_after_the_other(
     """
     monkeypatch.setattr(marginals, "MAX_ANSWER_CELLS", 6)
     rows = [{"colour": "red", "smoker": True}] * 5
-    context = room_of(rows, SCHEMA, noise=no_noise)
+    context = context_of(rows, SCHEMA, noise=no_noise)
     cliques = [PAIR, ("colour",), ("smoker",), ()]
     found = measure_marginals(
         context, SCHEMA, cliques, amount=context.payments.amount_left
@@ -234,7 +236,7 @@ def test_more_cells_than_one_answer_may_have_are_answered_one_after_the_other(
 
 def test_a_marginal_too_large_for_any_answer_is_refused_before_the_charge(monkeypatch):
     monkeypatch.setattr(marginals, "MAX_ANSWER_CELLS", 5)
-    context = room_of([], SCHEMA)
+    context = context_of([], SCHEMA)
     with pytest.raises(
         Refused, match="colour, smoker: its 6 cells are more than one answer may have"
     ):

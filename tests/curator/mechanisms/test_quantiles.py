@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from understudy.accounting.cost import Accounting
 from understudy.curator.mechanisms.quantiles import choose_quantiles
 from understudy.errors import Refused
@@ -18,7 +18,7 @@ QUARTILES = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 
 @pytest.mark.parametrize("accounting", Accounting)
 def test_quartiles_of_many_rows_are_close(accounting):
-    context = room_of(
+    context = context_of(
         [{"x": i % 1001} for i in range(20_020)], SCHEMA, accounting=accounting
     )
     before = context.payments.amount_left
@@ -33,5 +33,5 @@ def test_without_bounds_it_is_refused():
     schema = Schema(columns=(Integer(name="income"),))
     with pytest.raises(Refused, match=r"income.*bounds: learn"):
         choose_quantiles(
-            room_of([], schema), schema["income"], QUARTILES, amount=Fraction(1, 100)
+            context_of([], schema), schema["income"], QUARTILES, amount=Fraction(1, 100)
         )

@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.scores import (
@@ -274,11 +274,11 @@ SCHEMA = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "ab
 
 @pytest.mark.parametrize("score", "RIF")
 def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score: str):
-    context = room_of([], SCHEMA)
+    context = context_of([], SCHEMA)
     left = context.payments.amount_left
     with pytest.raises(Refused, match="number of rows is public"):
         choose_clique(context, {("a", "b"): np.zeros((2, 2))}, amount=left, score=score)
-    under_replace = room_of([], SCHEMA, neighbours=Neighbours.REPLACE)
+    under_replace = context_of([], SCHEMA, neighbours=Neighbours.REPLACE)
     with pytest.raises(Refused, match="number of rows is public"):
         choose_clique(
             under_replace,
@@ -291,7 +291,7 @@ def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score:
 
 
 def test_unknown_scores_and_columns_that_are_no_coins_are_refused():
-    context = room_of([], SCHEMA, neighbours=Neighbours.REPLACE)
+    context = context_of([], SCHEMA, neighbours=Neighbours.REPLACE)
     with pytest.raises(Refused, match="There is no score"):
         choose_clique(
             context,
@@ -309,7 +309,7 @@ def test_the_dependent_pair_is_chosen_among_candidates_of_different_shapes(score
     rows = [
         {"a": bool(i % 2), "b": bool(i % 2), "c": bool(i // 2 % 2)} for i in range(400)
     ]
-    context = room_of(
+    context = context_of(
         rows,
         SCHEMA,
         neighbours=Neighbours.REPLACE,

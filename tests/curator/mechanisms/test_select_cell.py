@@ -10,7 +10,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from kit.curator.contexts import neighbouring, room_of
+from kit.curator.contexts import context_of, neighbouring
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.scores import SCORE_GRID, Score, check_score
@@ -51,7 +51,7 @@ def test_a_smaller_claim_is_found():
 def test_no_neighbour_moves_any_candidate_by_more_than_one_row(relation):
     for here, there in neighbouring(UNIVERSE, 4, relation):
         tables = [
-            room_of(rows, SCHEMA, neighbours=relation).table.counts(
+            context_of(rows, SCHEMA, neighbours=relation).table.counts(
                 [("a",), ("a", "b")]
             )
             for rows in (here, there)
@@ -73,7 +73,7 @@ def test_the_choice_follows_the_exponential_law(relation):
 
     rows, repeats = [UNIVERSE[1]] * 4, 4_000
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 3.0])}
-    context = room_of(
+    context = context_of(
         rows,
         SCHEMA,
         neighbours=relation,
@@ -101,7 +101,7 @@ def test_the_choice_follows_the_exponential_law(relation):
 
 
 def test_cells_of_several_columns_come_back_by_their_codes():
-    context = room_of(
+    context = context_of(
         [UNIVERSE[2]] * 500, SCHEMA, accounting=Accounting.PURE, epsilon=10, delta=0
     )
     wanted = {("a",): np.array([0.0, 500.0]), ("b", "a"): np.zeros((2, 2))}
@@ -113,7 +113,7 @@ def test_cells_of_several_columns_come_back_by_their_codes():
 
 def test_structural_zeros_are_no_candidates():
     schema = replace(SCHEMA, impossible=(parse_predicate("a = true and b = true"),))
-    context = room_of(
+    context = context_of(
         [UNIVERSE[3]] * 500, schema, accounting=Accounting.PURE, epsilon=100, delta=0
     )
     wanted = {("a", "b"): np.zeros((2, 2))}
@@ -124,7 +124,7 @@ def test_structural_zeros_are_no_candidates():
 
 
 def test_nothing_to_choose_from_is_refused():
-    context = room_of([], SCHEMA)
+    context = context_of([], SCHEMA)
     left = context.payments.amount_left
     with pytest.raises(Refused, match="Nothing was spent"):
         choose_cell(context, SCHEMA, {}, amount=left)

@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from kit.curator.contexts import neighbouring, no_noise, room_of
+from kit.curator.contexts import context_of, neighbouring, no_noise
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator
@@ -41,7 +41,7 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
     for here, there in neighbouring(UNIVERSE, 4, relation):
         found = []
         for rows in (here, there):
-            context = room_of(
+            context = context_of(
                 rows,
                 SCHEMA,
                 neighbours=relation,
@@ -58,7 +58,7 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
 
 
 def test_distances_are_those_to_the_rounded_estimate():
-    context = room_of([UNIVERSE[0]] * 7, SCHEMA, noise=no_noise)
+    context = context_of([UNIVERSE[0]] * 7, SCHEMA, noise=no_noise)
     found = measure_distances(
         context, {("a",): np.array([1 / 3, 0.0])}, amount=context.payments.amount_left
     )
@@ -78,7 +78,7 @@ def test_the_choice_follows_the_exponential_law():
         ("b",): np.array([2.0, 2.0]),
     }  # distances 0 and 4
     repeats = 4000
-    context = room_of(
+    context = context_of(
         rows, SCHEMA, accounting=Accounting.PURE, epsilon=repeats, delta=0
     )
     picks = Counter(
@@ -93,7 +93,7 @@ def test_the_choice_follows_the_exponential_law():
 def test_weights_and_penalties_change_the_choice():
     rows = [UNIVERSE[0]] * 100
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 0.0])}
-    context = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=100, delta=0)
+    context = context_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=100, delta=0)
     assert choose_clique(
         context, wanted, amount=Fraction(10), penalties=[100.0, 0.0]
     ) == ("b",)
@@ -103,7 +103,7 @@ def test_weights_and_penalties_change_the_choice():
 
 
 def test_one_candidate_is_chosen_and_none_is_refused():
-    context = room_of([], SCHEMA)
+    context = context_of([], SCHEMA)
     assert choose_clique(
         context, {("a",): np.zeros(2)}, amount=context.payments.amount_left / 2
     ) == ("a",)
@@ -132,7 +132,7 @@ def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(re
     for here, there in neighbouring(CODES, 3, relation):
         found = []
         for rows in (here, there):
-            context = room_of(
+            context = context_of(
                 rows,
                 LONG,
                 neighbours=relation,
@@ -153,7 +153,7 @@ def test_a_coarse_distance_is_that_of_coarse_counts():
         + [{"a": "q", "b": True}] * 3
         + [{"a": "r", "b": False}] * 2
     )
-    context = room_of(rows, LONG, noise=no_noise)
+    context = context_of(rows, LONG, noise=no_noise)
     found = measure_distances(
         context,
         {("a", "b"): np.array([[0.0, 5.0], [2.0, 0.0]])},
@@ -164,9 +164,9 @@ def test_a_coarse_distance_is_that_of_coarse_counts():
 
 
 def test_coarse_distances_that_cannot_be_are_refused_and_free():
-    context = room_of([], LONG)
+    context = context_of([], LONG)
     before = context.payments.amount_left
-    custody = Curator(context, LONG)
+    curator = Curator(context, LONG)
     for maps, shape in [
         ({("a",): (Partition((0, 1)),)}, (2,)),  # for another column
         (
@@ -176,5 +176,5 @@ def test_coarse_distances_that_cannot_be_are_refused_and_free():
         ({("a",): (Centring(3),)}, (3,)),
     ]:
         with pytest.raises(Refused, match="Nothing was spent"):
-            custody.errors({("a",): np.zeros(shape)}, share=Fraction(1, 2), maps=maps)
+            curator.errors({("a",): np.zeros(shape)}, share=Fraction(1, 2), maps=maps)
     assert context.payments.amount_left == before

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kit.curator.contexts import neighbouring, room_of
+from kit.curator.contexts import context_of, neighbouring
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.select_value import (
@@ -38,7 +38,7 @@ def test_no_neighbour_moves_a_score_further_than_is_claimed(weights, relation):
     largest = 0
     for pair in neighbouring(UNIVERSE, 4, relation):
         here, there = (
-            weights @ room_of(rows, SCHEMA).table.counts([("colour",)])[0]
+            weights @ context_of(rows, SCHEMA).table.counts([("colour",)])[0]
             for rows in pair
         )
         moved = here - there
@@ -63,10 +63,10 @@ def test_the_choice_follows_the_exponential_law(relation):
     """Binomial tests at 1e-6; counts of one sign save the factor 2 under add/remove."""
     repeats = 1_500
     rows = [UNIVERSE[0]] * 2 + [UNIVERSE[1]]
-    room = room_of(rows, SCHEMA, neighbours=relation, epsilon=repeats, **PURE)
+    context = context_of(rows, SCHEMA, neighbours=relation, epsilon=repeats, **PURE)
     base = np.array([1, 3, 2])
     picks = Counter(
-        choose_value(room, SCHEMA, ("colour",), MODE, amount=Fraction(1), base=base)
+        choose_value(context, SCHEMA, ("colour",), MODE, amount=Fraction(1), base=base)
         for _ in range(repeats)
     )
     rate = 1 if relation is Neighbours.ADD_REMOVE else 0.5
@@ -77,11 +77,11 @@ def test_the_choice_follows_the_exponential_law(relation):
     other = [exp(3 - 2 * rate), 3 * exp(1.5 - rate), 2]  # the other relation's factor
     broken = other[2] / sum(other)
     assert stats.binomtest(picks[2], repeats, broken).pvalue < 1e-6
-    assert room.payments.amount_left == 0
+    assert context.payments.amount_left == 0
 
 
 def test_bad_scores_are_refused_before_anything_is_spent():
-    room = room_of(UNIVERSE, SCHEMA, **PURE)
+    context = context_of(UNIVERSE, SCHEMA, **PURE)
     bad = [
         (np.ones((2, 2), np.int64), None, "one integer of at most"),
         (np.ones((2, 3)), None, "one integer of at most"),
@@ -93,6 +93,6 @@ def test_bad_scores_are_refused_before_anything_is_spent():
     for weights, base, named in bad:
         with pytest.raises(Refused, match=named):
             choose_value(
-                room, SCHEMA, ("colour",), weights, amount=Fraction(1), base=base
+                context, SCHEMA, ("colour",), weights, amount=Fraction(1), base=base
             )
-    assert room.payments.amount_left == 1
+    assert context.payments.amount_left == 1

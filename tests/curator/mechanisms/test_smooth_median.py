@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import atan, exp, inf, log, pi
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,9 +27,12 @@ from understudy.curator.mechanisms.smooth_median import (
     count_changes,
     enclose_smooth_scale,
 )
+from understudy.errors import Refused
 from understudy.schema import Schema
 from understudy.toolbox.median_sensitivity import SortedValues
-from understudy.toolbox.smooth_sensitivity import SmoothBound
+from understudy.toolbox.smooth_sensitivity import SmoothBound, bound_smoothly
+from understudy.workflow.asking.questions import session
+from understudy.workflow.toolbox.medians import propose_median
 
 LOW, HIGH = 0, 4
 SCHEMA = Schema.parse("columns:\n  x: {type: integer, min: 0, max: 4}\n")
@@ -151,6 +155,40 @@ def test_noise_by_the_local_sensitivity_alone_is_refuted() -> None:
     assert inf in losses
 
 
+@pytest.mark.parametrize("beta", [Fraction(1, 50), Fraction(1, 2), Fraction(3)])
+def test_the_kept_terms_hold_the_largest(beta: Fraction) -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        rises = np.sort(rng.integers(0, 40, 12))
+        steps = rng.integers(0, 9, 12).cumsum()
+        levels = [int(steps[rises <= k].max(initial=0)) for k in range(41)]
+        found = bound_smoothly(
+            lambda k, u=levels: u[min(k, 40)],  # type: ignore[misc]
+            beta=beta,
+            largest=levels[-1],
+        )
+        every = [u * exp(-float(beta) * k) for k, u in enumerate(levels)]
+        assert found.value == pytest.approx(max(every), rel=1e-9)
+
+
+def test_distances_beyond_floats_keep_one_term() -> None:
+    """A column of one value: e^(−βk) of the first rise is no float."""
+    bound = bound_smoothly(lambda k: 9 * (k >= 10**6), beta=Fraction(1, 2), largest=9)
+    assert bound.terms == ((10**6, 9),)
+
+
+def test_a_proposal_too_wide_for_any_noise_costs_nothing(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("x\n1\n2\n")
+    text = "columns:\n  x: {type: integer, min: 0, max: 1000000000000000000}"
+    with session(rows, Schema.parse(text), budget=1, private_keys=True) as questions:
+        left = questions.price("SELECT COUNT(*) FROM rows", epsilon=1).amount_left
+        with pytest.raises(Refused, match="wider than any"):
+            propose_median(questions, "x", sensitivity=1e17, epsilon=0.1)
+        after = questions.price("SELECT COUNT(*) FROM rows", epsilon=1).amount_left
+    assert after == left
+
+
 def test_scales_are_enclosed() -> None:
     bound = SmoothBound(((0, 1), (3, 4)), Fraction(1, 4))
     lo, hi = enclose_smooth_scale(bound, Fraction(1, 2))(60)
@@ -270,3 +308,19 @@ def test_half_of_the_noise_is_seen_in_the_law_of_a_proposed_median() -> None:
     ]
     assert abs(hits[0] - trials * chance) < spread
     assert abs(hits[1] - trials * chance) > spread
+
+
+def test_the_smooth_sensitivity_of_nine_numbers_is_the_known_one() -> None:
+    """Nissim, Raskhodnikova, Smith 2007, for a fixed number of values: .1, .2, … .9 in
+    [0, 1] with β = .1, here in tenths.
+    """
+    padded = [0] * 20 + list(range(1, 10)) + [10] * 20
+    middle = padded.index(5)
+
+    def move(k: int) -> int:
+        return max(
+            padded[middle + t] - padded[middle + t - k - 1] for t in range(k + 2)
+        )
+
+    bound = bound_smoothly(move, beta=Fraction(1, 10), largest=10)
+    assert bound.value / 10 == pytest.approx(0.406570, abs=5e-7)

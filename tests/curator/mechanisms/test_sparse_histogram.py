@@ -11,7 +11,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from kit.curator.contexts import no_noise, room_of
+from kit.curator.contexts import context_of, no_noise
 from kit.privacy.runs import deaf
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
@@ -166,7 +166,7 @@ def test_common_labels_show_and_rare_ones_do_not(accounting):
         {"place": p}
         for p in ["Aarhus"] * 2000 + ["Berlin"] * 2000 + ["a person's own words"]
     ]
-    context = room_of(rows, PLACES, accounting=accounting)
+    context = context_of(rows, PLACES, accounting=accounting)
     found, bought = learn_labels(
         context,
         "place",
@@ -194,7 +194,7 @@ def test_labels_that_an_earlier_version_stored_are_read():
 
 def test_what_shows_fits_by_raising_the_threshold():
     rows = [{"place": f"place {i}"} for i in range(10) for _ in range(1000 * (i + 1))]
-    context = room_of(rows, PLACES)
+    context = context_of(rows, PLACES)
     size = LABEL_OVERHEAD_BYTES + len('"place 0"')
     found, bought = learn_labels(
         context,
@@ -209,7 +209,7 @@ def test_what_shows_fits_by_raising_the_threshold():
 
 
 def test_without_delta_it_is_refused_with_the_remedy_and_free():
-    context = room_of([{"place": "x"}], PLACES, accounting=Accounting.PURE, delta=0)
+    context = context_of([{"place": "x"}], PLACES, accounting=Accounting.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*Declare the values.*Nothing was spent"):
         learn_labels(
             context,
@@ -222,7 +222,7 @@ def test_without_delta_it_is_refused_with_the_remedy_and_free():
 
 def test_gaussian_runs_pay_for_both_directions():
     """δ buys δ₀ = δ/(1 + e^ε): the threshold must be that of the smaller chance."""
-    context = room_of([], PLACES, accounting=Accounting.GDP, epsilon=3)
+    context = context_of([], PLACES, accounting=Accounting.GDP, epsilon=3)
     _, bought = learn_labels(
         context, "place", amount=context.payments.amount_left, delta=Fraction(1, 10**7)
     )
@@ -243,7 +243,7 @@ def test_a_huge_key_domain_costs_only_what_occurs():
     rows = [{"c0": "7", "c1": "8", "c2": "9"}] * 2000 + [
         {"c0": str(i), "c1": "0", "c2": "0"} for i in range(500)
     ]
-    context = room_of(rows, schema)
+    context = context_of(rows, schema)
     found = measure_sparse_cells(
         context,
         ("c0", "c1", "c2"),
@@ -263,7 +263,7 @@ def test_bounded_units_raise_scale_and_threshold():
     )
     found = []
     for described in (PLACES, schema):
-        context = room_of([], described, noise=no_noise)
+        context = context_of([], described, noise=no_noise)
         found.append(
             learn_labels(
                 context,
@@ -280,7 +280,7 @@ def test_bounded_units_raise_scale_and_threshold():
 @pytest.mark.parametrize("epsilon", [1, 100, 1000])
 def test_a_large_epsilon_ends_and_still_pays_e_to_the_epsilon(epsilon):
     """δ₀ = δ/(1 + e^ε) may be far below what a float can hold."""
-    context = room_of([], PLACES, epsilon=epsilon)
+    context = context_of([], PLACES, epsilon=epsilon)
     _, bought = learn_labels(
         context, "place", amount=context.payments.amount_left, delta=MILLIONTH / 2
     )
@@ -292,7 +292,7 @@ def test_a_large_epsilon_ends_and_still_pays_e_to_the_epsilon(epsilon):
 
 
 def test_an_epsilon_without_a_price_is_refused_and_free():
-    context = room_of([], PLACES, epsilon=5000)
+    context = context_of([], PLACES, epsilon=5000)
     before = context.payments.amount_left
     with pytest.raises(Refused, match=r"ε = 1,000.*Nothing was spent"):
         learn_labels(context, "place", amount=before, delta=MILLIONTH / 2)
@@ -324,7 +324,7 @@ HELD = [
 )
 def test_cells_that_are_declared_impossible_never_show(clique):
     """However many rows a mistake put there; and the others show as they did."""
-    context = room_of(HELD, IMPOSSIBLE, noise=no_noise)
+    context = context_of(HELD, IMPOSSIBLE, noise=no_noise)
     found = Curator(context, IMPOSSIBLE).sparse(clique, share=1).sparse[0]
     assert sorted(found.values.tolist()) == [2000, 3000]
     shown = {
@@ -336,7 +336,7 @@ def test_cells_that_are_declared_impossible_never_show(clique):
 
 def test_what_a_smaller_table_cannot_tell_is_left_in():
     """Every man shows in the table of men alone, also those of impossible rows."""
-    context = room_of(HELD, IMPOSSIBLE, noise=no_noise)
+    context = context_of(HELD, IMPOSSIBLE, noise=no_noise)
     assert sorted(
         Curator(context, IMPOSSIBLE)
         .sparse(("male",), share=1)
@@ -352,7 +352,7 @@ def test_the_rows_of_impossible_cells_move_no_other_cell():
     seen = []
     for rows in (HELD, [*HELD, HELD[0]], HELD[1:]):
         with deaf() as asked:
-            Curator(room_of(rows, IMPOSSIBLE), IMPOSSIBLE).sparse(
+            Curator(context_of(rows, IMPOSSIBLE), IMPOSSIBLE).sparse(
                 ("male", "pregnant"), share=1
             )
         seen.append([exact.tolist() for exact in asked])

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kit.curator.contexts import neighbouring, no_noise, room_of
+from kit.curator.contexts import context_of, neighbouring, no_noise
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.sums import measure_mean, measure_sum
@@ -35,7 +35,7 @@ def test_no_neighbour_moves_a_sum_by_more_than_its_price_assumes(
     universe = [{"x": v} for v in (None, low - 5, low, high, high + 5)]
     for here, there in neighbouring(universe, 3, relation):
         one, two = (
-            room_of(
+            context_of(
                 rows,
                 schema,
                 neighbours=relation,
@@ -60,7 +60,7 @@ def test_the_claim_is_reached():
         moved, scale = 0, Fraction(0)
         for here, there in neighbouring(universe, 2, relation):
             rooms = (
-                room_of(
+                context_of(
                     rows,
                     schema,
                     neighbours=relation,
@@ -84,7 +84,7 @@ def test_a_sum_in_steps_moves_by_as_many_as_its_price_assumes(granularity, relat
     furthest = Fraction(0)
     for pair in neighbouring(universe, 4, relation):
         rooms = (
-            room_of(
+            context_of(
                 rows,
                 schema,
                 neighbours=relation,
@@ -117,7 +117,7 @@ def test_steps_that_are_rounded_down_would_be_caught(monkeypatch):
 def test_steps_that_are_none_are_refused():
     schema = schema_of(0, 3)
     for granularity in (0, -1, 1.5, True):
-        context = room_of([], schema)
+        context = context_of([], schema)
         with pytest.raises(Refused, match=r"x: a granularity is a whole number"):
             measure_sum(
                 context, schema["x"], amount=Fraction(1), granularity=granularity
@@ -126,7 +126,7 @@ def test_steps_that_are_none_are_refused():
 
 def test_a_sum_beyond_64_bits_does_not_wrap():
     schema = schema_of(0, 2**50)
-    context = room_of(
+    context = context_of(
         [{"x": 2**50}] * 20_000, schema, epsilon=10, noise=no_noise
     )  # noise within 2^50
     assert (
@@ -139,7 +139,7 @@ def test_a_sum_beyond_64_bits_does_not_wrap():
 def test_a_mean_lies_inside_the_bounds_whatever_the_noise():
     schema = schema_of(10, 20)
     for _ in range(200):
-        context = room_of([{"x": 12}] * 3, schema)
+        context = context_of([{"x": 12}] * 3, schema)
         assert (
             10
             <= measure_mean(
@@ -153,7 +153,7 @@ def test_a_mean_is_close_where_the_rows_are_many():
     schema = schema_of(0, 100)
     rng = np.random.default_rng(1)
     values = rng.integers(0, 101, 20_000)
-    context = room_of([{"x": int(v)} for v in values], schema)
+    context = context_of([{"x": int(v)} for v in values], schema)
     found = measure_mean(context, schema["x"], amount=context.payments.amount_left)
     # sd of the sum is 50 σ with σ = √2/μ, about 10.7 at ε = 1, δ = 1e-6: an error of
     # 0.2 is more than 5 sd of 0.027
@@ -162,6 +162,6 @@ def test_a_mean_is_close_where_the_rows_are_many():
 
 def test_a_column_without_bounds_is_refused_with_the_remedy():
     schema = Schema(columns=(Integer(name="income"),))
-    context = room_of([], schema)
+    context = context_of([], schema)
     with pytest.raises(Refused, match=r"income.*`min` and `max`.*bounds: learn"):
         measure_sum(context, schema["income"], amount=context.payments.amount_left)

@@ -1,4 +1,4 @@
-"""A rehearsal imagines as many people as a run would find, and noise hides as many of
+"""A dry run imagines as many people as a run would find, and noise hides as many of
 them.
 """
 

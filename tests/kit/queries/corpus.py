@@ -129,6 +129,107 @@ AGGREGATES = (
     "COUNT(DISTINCT region)",
 )
 
+EXPRESSIONS = (
+    "VAR_SAMP(age) * 2",
+    "(SUM(age))",
+    "((AVG(age)))",
+    "SUM(age) * 1",
+    "SUM(age) + COUNT(*)",
+    "1 + COUNT(weight)",
+    "SUM(age) - SUM(children)",
+    "-SUM(income)",
+    "SUM(income) / COUNT(income)",
+    "SUM(income) / COUNT(*)",
+    "SUM(income) / NULLIF(COUNT(*), 0)",
+    "100.0 * COUNT(CASE WHEN age > 60 THEN 1 END) / COUNT(*)",
+    "COUNT(*) FILTER (WHERE sex = 'F') * 1.0 / COUNT(*)",
+    "CAST(COUNT(*) AS DOUBLE) / 7",
+    "AVG(income) / 12",
+    "(AVG(income) - AVG(age)) / 2",
+    "POWER(AVG(age), 2)",
+    "SQRT(VAR_SAMP(age))",
+    "STDDEV_SAMP(age) / AVG(age)",
+    "ROUND(AVG(age), 1)",
+    "ROUND(SUM(income) / 1000)",
+    "FLOOR(AVG(weight))",
+    "CEIL(AVG(weight))",
+    "ABS(SUM(income))",
+    "LN(COUNT(*))",
+    "LOG2(COUNT(*) + 1)",
+    "LOG10(COUNT(*) + 1)",
+    "EXP(AVG(children) / 10)",
+    "LEAST(COUNT(*), 50)",
+    "GREATEST(COUNT(age), COUNT(weight))",
+    "COALESCE(SUM(income), 0)",
+    "PI() * COUNT(*)",
+    "3",
+    "2.5 * 4 + COUNT(*) * 0",
+    "SUM(age + 1)",
+    "SUM(2 * age - 1)",
+    "SUM(1)",
+    "AVG(1 - children)",
+    "AVG((age + 3) / 2)",
+    "VAR_SAMP(2 * age + 1)",
+    "STDDEV(-3 * children)",
+    "SUM(COALESCE(income, 0))",
+    "AVG(COALESCE(age, 0))",
+    "COUNT(COALESCE(age, 0))",
+    "SUM(CASE WHEN age > 60 THEN 2 WHEN age > 30 THEN 1 ELSE 0 END)",
+    "AVG(CASE WHEN age > 60 THEN 2 WHEN age > 30 THEN 1 ELSE 0 END)",
+    "AVG(CASE WHEN age > 60 THEN 2 WHEN age > 30 THEN 1 END)",
+    "SUM(CASE sex WHEN 'F' THEN 1 WHEN 'M' THEN -1 ELSE 0 END)",
+    "SUM(CASE WHEN age < 18 THEN 0 ELSE income END)",
+    "AVG(CASE WHEN income < 0 THEN 0 ELSE income END)",
+    "COUNT(CASE WHEN age > 60 THEN 'old' WHEN age < 18 THEN 'young' END)",
+    "COUNT(CASE WHEN sex = 'F' THEN age ELSE income END)",
+    "SUM(IF(married, 1, 0))",
+    "VAR_SAMP(age) + VARIANCE(age)",
+)
+"""What is computed of aggregates."""
+
+EXPRESSION_KEYS = (
+    "CASE WHEN age > 90 THEN 1 ELSE 0 END",
+    "CASE WHEN age < 18 THEN 'minor' WHEN age < 65 THEN 'adult' ELSE 'senior' END",
+    "CASE WHEN age < 18 THEN 'minor' WHEN age >= 18 THEN 'of age' END",
+    "CASE sex WHEN 'F' THEN 'woman' ELSE 'other' END",
+    "CASE WHEN region IS NULL THEN 'nowhere' ELSE region END",
+    "CASE WHEN children > 3 THEN 4 ELSE children END",
+    "CASE WHEN age > children THEN TRUE ELSE FALSE END",
+    "COALESCE(region, 'nowhere')",
+    "COALESCE(region, 'North')",
+    "IF(income > 50000, 'rich', 'poor')",
+    "age > 60",
+    "NOT (age > 60) AND sex = 'F'",
+    "region IN ('North', 'East')",
+    "CAST(FLOOR(age / 10) AS INTEGER)",
+    "CAST(children AS BIGINT)",
+)
+
+ARRANGED_QUESTIONS = (
+    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING COUNT(*) > 5",
+    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING n BETWEEN 5 AND 5000",
+    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING 5 < n AND sex = 'F'",
+    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING COUNT(*) > COUNT(age)",
+    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING SUM(age) / COUNT(*) > 1",
+    "SELECT sex, AVG(age) AS a FROM people GROUP BY sex HAVING sex IN ('F', 'M')",
+    "SELECT region, SUM(income) AS s FROM people GROUP BY region HAVING region IS NULL",
+    "SELECT married, COUNT(*) AS n FROM people GROUP BY married HAVING married",
+    "SELECT married, SUM(age) AS s FROM people GROUP BY married HAVING NOT married",
+    "SELECT married, COUNT(*) AS n FROM people GROUP BY married HAVING n > 300 OR NOT (married)",
+    "SELECT sex AS region, region AS sex, COUNT(*) AS n FROM people GROUP BY sex, region"
+    " HAVING sex = 'F' ORDER BY 1, 2 NULLS LAST",
+    "SELECT p.sex, AVG(p.age) AS a FROM people AS p GROUP BY p.sex ORDER BY a DESC",
+    "SELECT 3 AS three, sex, AVG(age) AS a FROM people GROUP BY sex",
+    "SELECT region, SUM(age) AS age FROM people GROUP BY region ORDER BY age",
+    "SELECT children, COUNT(*) AS n FROM people GROUP BY children ORDER BY n * -1, 1"
+    " LIMIT 3",
+    "SELECT children AS c, COUNT(*) AS n FROM people GROUP BY c ORDER BY c DESC LIMIT 4",
+    "SELECT children, married, COUNT(*) AS n FROM people GROUP BY 2, 1 ORDER BY 1, 2",
+    "SELECT married, SUM(age) AS s FROM people"
+    " GROUP BY married, CASE WHEN age > 90 THEN 1 ELSE 0 END ORDER BY s",
+)
+"""Questions whose answers are arranged, named and limited."""
+
 KEYS = ("", "sex", "region", "married", "sex, region")
 
 
@@ -142,6 +243,15 @@ def list_questions() -> list[str]:
         head = f"{keys}, " if keys else ""
         tail = f" GROUP BY {keys}" if keys else ""
         questions.append(f"SELECT {head}{aggregate} FROM people{tail}")
+    for expression, keys in product(EXPRESSIONS, ("", "sex")):
+        head = f"{keys}, " if keys else ""
+        tail = f" GROUP BY {keys}" if keys else ""
+        questions.append(f"SELECT {head}{expression} AS y, COUNT(*) FROM people{tail}")
+    for key in EXPRESSION_KEYS:
+        questions.append(
+            f"SELECT {key} AS k, COUNT(*), AVG(age) FROM people GROUP BY k"
+        )
+        questions.append(f"SELECT sex, {key}, SUM(income) FROM people GROUP BY 1, 2")
     for keys in ("age", "children", "married, children"):
         questions.append(
             f"SELECT {keys}, COUNT(*), SUM(income) FROM people GROUP BY {keys}"
@@ -192,6 +302,31 @@ REFUSED_QUESTIONS = (
     "SELECT SUM(sex) FROM people",
     "SELECT AVG(born) FROM people",
     "SELECT SUM(age * income) FROM people",
+    "SELECT SUM(age + income) FROM people",
+    "SELECT SUM(SUM(age)) + 1 FROM people",
+    "SELECT SUM(age / 0) FROM people",
+    "SELECT RANDOM() * COUNT(*) FROM people",
+    "SELECT COUNT(*) + age FROM people",
+    "SELECT POWER(COUNT(*), AVG(age)) FROM people",
+    "SELECT COALESCE(AVG(age), 0) FROM people",
+    "SELECT MEDIAN(age) - AVG(age) FROM people",
+    "SELECT 'a label', COUNT(*) FROM people",
+    "SELECT 3 FROM people",
+    "SELECT CASE WHEN COUNT(*) > 3 THEN 1 ELSE 0 END FROM people",
+    "SELECT CASE WHEN age > 90 THEN 1 ELSE 0 END FROM people",
+    "SELECT sex, COUNT(*) FROM people GROUP BY CASE WHEN age > 1 THEN sex ELSE 'a' END",
+    "SELECT COUNT(*) FROM people GROUP BY CASE WHEN age > 1 THEN weight END",
+    "SELECT COUNT(*) FROM people GROUP BY CAST(weight AS INTEGER)",
+    "SELECT VARIANCE(CASE WHEN age > 1 THEN 1 ELSE 0 END) FROM people",
+    "SELECT SUM(DISTINCT age) FROM people",
+    "SELECT COUNT(DISTINCT age, sex) FROM people",
+    "SELECT TOP 5 sex, COUNT(*) FROM people GROUP BY sex LIMIT 3",
+    "SELECT TOP 5 sex, AVG(age) FROM people GROUP BY age ORDER BY age",
+    "SELECT sex, COUNT(*) FROM people GROUP BY sex ORDER BY region",
+    "SELECT sex, COUNT(*) FROM people GROUP BY sex HAVING region = 'North'",
+    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING n",
+    f"SELECT {'-' * 60}COUNT(*) FROM people",
+    f"SELECT {'ABS(' * 60}COUNT(*){')' * 60} FROM people",
     "SELECT DISTINCT sex, COUNT(*) FROM people GROUP BY sex",
     "SELECT sex, COUNT(*) FROM people",
     "SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM people",

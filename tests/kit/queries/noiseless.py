@@ -18,13 +18,14 @@ from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.partition import PartitionScope
+from understudy.accounting.questions.question_run import QuestionCharge
 from understudy.curator.context import Draw, TableProtocol
 from understudy.curator.questions import QuestionCurator
 from understudy.queries.offers import offer_answer
 from understudy.queries.plan import plan_query
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
-from understudy.queries.sql_reader import read_sql
+from understudy.queries.sql.reader import read_sql
 from understudy.schema import Schema
 from understudy.tables import Table, open_table
 
@@ -47,21 +48,20 @@ class PracticeRun:
     ) -> None:
         replace(self.filter).admit(cost)
 
-    def recall(self, digest: str, *, analyst: str = "") -> None:
-        self.events.append("recall")
-
-    def charge(
+    def charge_together(
         self,
-        cost: Cost,
-        digest: str,
+        charges: Sequence[QuestionCharge],
         *,
+        recalled: Sequence[str] = (),
         analyst: str = "",
         purpose: str = "",
-        scope: PartitionScope | None = None,
-    ) -> int:
-        self.events.append("charge")
-        self.charged.append(cost)
-        return len(self.charged)
+    ) -> tuple[int, ...]:
+        self.events += ["recall"] * len(recalled)
+        first = len(self.charged) + 1
+        for each in charges:
+            self.events.append("charge")
+            self.charged.append(each.cost)
+        return tuple(range(first, first + len(charges)))
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
         self.events.append("store")
@@ -98,3 +98,13 @@ def duckdb_rows(rows: pl.DataFrame, sql: str) -> list[tuple[Any, ...]]:
     with duckdb.connect() as connection:
         connection.register("people", rows.to_arrow())
         return connection.execute(sql).fetchall()
+
+
+def duckdb_columns(rows: pl.DataFrame, sql: str) -> dict[str, list[Any]]:
+    """What DuckDB answers, by the names of columns."""
+    with duckdb.connect() as connection:
+        connection.register("people", rows.to_arrow())
+        result = connection.execute(sql)
+        names = [column[0] for column in result.description or []]
+        found = result.fetchall()
+    return {name: [row[i] for row in found] for i, name in enumerate(names)}

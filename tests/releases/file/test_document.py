@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ import pytest
 from kit.releases.builders import release
 from kit.releases.decisions import FAR_PAIR
 from understudy.errors import ReleaseError
+from understudy.measurements import MomentMeasurement
 from understudy.models import MODEL_KINDS
 from understudy.releases import Release
 from understudy.releases.explanation.explanation import Explanation
 from understudy.releases.file.document import from_document, to_document
+from understudy.releases.file.measurement_json import moments_to_json
 
 EXPLANATION = Explanation.of([FAR_PAIR])
 PAGE = Path(__file__).parents[3] / "docs" / "release-format.md"
@@ -30,14 +33,26 @@ def described_fields(section: str) -> set[str]:
 
 
 def test_the_page_describes_every_field() -> None:
-    explained = replace(release(), explanation=EXPLANATION)
-    document, _ = to_document(explained)
+    whole = replace(release(), explanation=EXPLANATION)
+    first = whole.measurements[0]
+    moments = MomentMeasurement(
+        "y ~ x",
+        (1,),
+        first.law,
+        (first.scale,),
+        replace(first.cost, amount=Fraction(0)),
+    )
+    measured = replace(whole.measurements, moments=(moments,))
+    document, _ = to_document(replace(whole, measurements=measured))
     assert described_fields("## `release.json`") == set(document)
     guarantee, statement = document["guarantee"], document["statement"]
     assert isinstance(guarantee, dict)
     assert isinstance(statement, dict)
     assert described_fields("### `guarantee`") == set(guarantee)
     assert described_fields("### `statement`") == set(statement)
+    assert described_fields("### `moments[]`") | {"law", "cost"} == set(
+        moments_to_json(moments)
+    )
     assert described_fields("### `explanation`") == set(EXPLANATION.rows()[0])
 
 

@@ -30,8 +30,8 @@ from understudy.accounting.chain import (
 )
 from understudy.accounting.conversion import epsilon_of, total_for
 from understudy.accounting.cost import Accounting, Cost, round_up_long_amount
+from understudy.accounting.ledger_files.tables import read_entries, read_last_entry
 from understudy.accounting.ledgercap import LedgerCap
-from understudy.accounting.ledgertables import read_entries, read_last_entry
 from understudy.errors import BudgetExceeded
 
 OWNER_NAME = ""

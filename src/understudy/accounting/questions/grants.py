@@ -10,8 +10,11 @@ import sqlite3
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import MAX_LEDGER_UNITS, LedgerEntry
+from understudy.accounting.ledger_files.tables import (
+    append_entry,
+    require_shared_format,
+)
 from understudy.accounting.ledgercap import LedgerCap
-from understudy.accounting.ledgertables import append_entry, require_shared_format
 from understudy.accounting.questions.analyst import (
     OWNER_NAME,
     read_granted_limit,

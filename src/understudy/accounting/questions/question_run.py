@@ -23,7 +23,7 @@ from understudy.accounting.conversion import total_for
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
-from understudy.accounting.ledgertables import (
+from understudy.accounting.ledger_files.tables import (
     append_entry,
     read_entries,
     require_shared_format,
@@ -51,6 +51,15 @@ class StoredAnswer:
     payload: bytes
 
 
+@dataclass(frozen=True)
+class QuestionCharge:
+    """One of the charges of a question."""
+
+    cost: Cost
+    digest: str
+    scope: PartitionScope | None = None
+
+
 class QuestionRun:
     """A run that stays open for questions. Made by `open_questions`.
 
@@ -66,6 +75,16 @@ class QuestionRun:
     def budget(self) -> Budget:
         """The (ε, δ) of all questions together."""
         return self._run.budget
+
+    @property
+    def composed_budget(self) -> Budget:
+        """The (ε, δ) in which questions compose: without the δ that is for thresholds,
+        which a pure run does not take from it.
+        """
+        budget, own = self.budget, self.filter
+        if own.accounting is Accounting.PURE:
+            return budget
+        return Budget(budget.epsilon, budget.delta - own.delta)
 
     @property
     def filter(self) -> Filter:
@@ -89,23 +108,45 @@ class QuestionRun:
         """Pay for a question, durably, and return its step; BudgetExceeded where the
         run or the limit of the analyst has no room, and nothing is spent.
         """
+        one = QuestionCharge(cost, digest, scope)
+        (step,) = self.charge_together([one], analyst=analyst, purpose=purpose)
+        return step
+
+    def charge_together(
+        self,
+        charges: Sequence[QuestionCharge],
+        *,
+        recalled: Sequence[str] = (),
+        analyst: str = OWNER_NAME,
+        purpose: str = "",
+    ) -> tuple[int, ...]:
+        """Pay for all parts of a question, and for the stored answers of the digests
+        `recalled` that are new to the analyst, in one transaction: all of it or, with
+        BudgetExceeded, none. The steps of the charges.
+        """
+        steps = []
         with self._file.write_transaction() as connection:
-            # Given out where it is written: two processes never take the same step.
-            (step,) = connection.execute(
-                "SELECT COALESCE(MAX(step), -1) + 1 FROM entry WHERE run = ?"
-                " AND kind = 'charge'",
-                (self.id,),
-            ).fetchone()
-            self._run.charge_within(
-                connection,
-                step,
-                cost,
-                digest,
-                analyst=analyst,
-                purpose=purpose,
-                scope=scope,
-            )
-        return int(step)
+            # Each once: an answer that is recalled twice is handed out once.
+            for digest in dict.fromkeys(recalled):
+                self._recall_within(connection, digest, analyst)
+            for each in charges:
+                # Given out where it is written: two processes never take the same step.
+                (step,) = connection.execute(
+                    "SELECT COALESCE(MAX(step), -1) + 1 FROM entry WHERE run = ?"
+                    " AND kind = 'charge'",
+                    (self.id,),
+                ).fetchone()
+                self._run.charge_within(
+                    connection,
+                    step,
+                    each.cost,
+                    each.digest,
+                    analyst=analyst,
+                    purpose=purpose,
+                    scope=each.scope,
+                )
+                steps.append(int(step))
+        return tuple(steps)
 
     def refuse_unaffordable(
         self,
@@ -183,12 +224,18 @@ class QuestionRun:
         if not found or analyst == OWNER_NAME:
             return found
         with self._file.write_transaction() as connection:
-            # Read again inside the transaction: another process may have handed it out
-            # since.
-            found = _read_stored_answers(connection, digest, self._file.path.name)
-            for answer in found:
-                if not _was_handed_out(connection, answer, analyst):
-                    self._hand_out(connection, answer, analyst)
+            return self._recall_within(connection, digest, analyst)
+
+    def _recall_within(
+        self, connection: sqlite3.Connection, digest: str, analyst: str
+    ) -> tuple[StoredAnswer, ...]:
+        """`recall` inside a writing transaction."""
+        # Read inside the transaction: another process may have handed it out since.
+        found = _read_stored_answers(connection, digest, self._file.path.name)
+        for answer in found:
+            is_owner = analyst == OWNER_NAME
+            if not is_owner and not _was_handed_out(connection, answer, analyst):
+                self._hand_out(connection, answer, analyst)
         return found
 
     def finish(self) -> None:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
 from understudy.accounting.cost import Accounting, Cost
+from understudy.accounting.ledger_files.tables import LEDGER_FORMAT_VERSION
 from understudy.accounting.ledgercap import LedgerCap, count_run_units
-from understudy.accounting.ledgertables import LEDGER_FORMAT_VERSION
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.analyst import (
     OWNER_NAME,

@@ -11,7 +11,10 @@ import sqlite3
 from fractions import Fraction
 
 from understudy.accounting.cost import Accounting, Cost
-from understudy.accounting.ledgertables import read_last_entry, require_shared_format
+from understudy.accounting.ledger_files.tables import (
+    read_last_entry,
+    require_shared_format,
+)
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.analyst import OWNER_NAME
 from understudy.accounting.questions.partition import (

@@ -33,7 +33,7 @@ def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         report_json(
             [
-                each.to_dict() if isinstance(each, AnswerTable) else asdict(each)
+                each.to_plain() if isinstance(each, AnswerTable) else asdict(each)
                 for each in answers
             ]
         )

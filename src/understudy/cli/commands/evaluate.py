@@ -62,6 +62,14 @@ MAX_TITLES_PER_REASON = 8
     ),
 )
 @click.option(
+    "--group",
+    metavar="COLUMN",
+    help=(
+        "Score the table and each group of this column as NIST's SDNist does: PUMA in"
+        " its census excerpts."
+    ),
+)
+@click.option(
     "--quasi",
     multiple=True,
     metavar="COLUMN",
@@ -136,6 +144,7 @@ def evaluate(
     holdout: Path | None,
     target: tuple[str, ...],
     formula: tuple[str, ...],
+    group: str | None,
     quasi: tuple[str, ...],
     sensitive: tuple[str, ...],
     radius: tuple[str, ...],
@@ -212,6 +221,7 @@ def evaluate(
                     holdout=control,
                     targets=target or None,
                     formulas=parse_formulas(formula),
+                    group=group,
                     copies=copies,
                     intruder=intruder,
                     risk=not no_risk,

@@ -20,20 +20,8 @@ from understudy.cli.terminal.layout import report, report_json
     metavar="NAME",
     help="gaussian, binomial or poisson.",
 )
-@click.option(
-    "--population",
-    default="sample",
-    show_default=True,
-    metavar="KIND",
-    help="The people in the table are a sample of it, or all of it (census).",
-)
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="How often intervals are to hold.",
-)
+@options.population
+@options.level
 @click.option(
     "--assume",
     type=click.FloatRange(0, 10, min_open=True),

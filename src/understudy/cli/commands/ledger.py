@@ -39,7 +39,7 @@ def mention_other_ledgers(book: Path) -> tuple[str, ...]:
     """A warning before a ledger without a cap is made for a file beside which another
     ledger lies: the cap that is meant may be in that one.
     """
-    from understudy.accounting.ledgerdisk import find_ledgers_beside
+    from understudy.accounting.ledger_files.disk import find_ledgers_beside
 
     paths = [str(path) for path in find_ledgers_beside(book)]
     if not paths:

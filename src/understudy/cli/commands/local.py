@@ -9,6 +9,7 @@ import click
 
 from understudy.cli import options
 from understudy.cli.terminal.layout import report, report_json
+from understudy.cli.terminal.printer import write_line
 from understudy.errors import Refused
 from understudy.text import align_columns
 
@@ -171,22 +172,34 @@ def donate(plan: Path, value: str, account: Path, per_day: str, per_topic: str) 
     """Print the report of VALUE under PLAN; `python -m understudy_client` does the same
     without this package.
     """
-    from fractions import Fraction
+    import sqlite3
 
     from understudy.local.choice import read_plan
-    from understudy_client import Account, DonationRefused
+    from understudy_client import (
+        UNPLACED_TEXT,
+        Account,
+        DonationRefused,
+        read_number,
+    )
 
     public = read_plan(plan)
     try:
-        limits = Fraction(per_day), Fraction(per_topic)
+        limits = read_number(per_day), read_number(per_topic)
+    except ValueError:
+        raise Refused(
+            "--per-day and --per-topic are numbers. Nothing was sent"
+        ) from None
+    try:
         own = Account(account, epsilon_per_day=limits[0], epsilon_per_topic=limits[1])
         line = own.donate(public, value)
     except DonationRefused as error:
         raise Refused(f"{error}. Nothing was sent") from None
-    except (ValueError, ZeroDivisionError):
+    except (OSError, sqlite3.Error):
         raise Refused(
-            "--per-day and --per-topic are numbers. Nothing was sent"
+            f"{account}: cannot be used as an account. Nothing was sent"
         ) from None
+    if not public.has_place_for(value):
+        write_line(f"{UNPLACED_TEXT}.", err=True)
     report([line])
 
 
@@ -286,14 +299,14 @@ def _describe_estimate(found: Estimate) -> list[str]:
 
 def _describe_mean(found: MeanEstimate) -> str:
     return (
-        f"mean {found.mean:.4g}, {found.level:.0%} interval"
+        f"mean {found.mean:.4g}, {100 * found.level:g}% interval"
         f" {found.low:.4g} to {found.high:.4g}"
     )
 
 
 def _describe_table(found: FrequencyTable) -> list[str]:
     shown = found.display_shares()
-    rows = [["value", "share", f"{found.level:.0%} interval", "for display"]]
+    rows = [["value", "share", f"{100 * found.level:g}% interval", "for display"]]
     for i, value in enumerate(found.values):
         interval = f"{found.low[i]:.4f} to {found.high[i]:.4f}"
         rows.append([value, f"{found.shares[i]:.4f}", interval, f"{shown[i]:.4f}"])

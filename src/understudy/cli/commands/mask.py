@@ -162,7 +162,7 @@ def mask(
     risk_list: Path | None,
     csv: options.CsvOptions,
     as_json: bool,
-    **wishes: Any,
+    **settings: Any,
 ) -> None:
     """Write copies of FILE in which columns that could identify a person are drawn from
     models given the others. This is NOT differential privacy: nothing bounds what can be
@@ -172,9 +172,9 @@ def mask(
     check_table_input(file)
     if output.exists():
         raise Refused(f"{output}: is there already. Name another folder.")
-    check_outputs([picture, risk_list], inputs=[file, wishes["schema"]])
-    wish = MaskWish(**wishes)
-    if picture is not None and not wish.tune:
+    check_outputs([picture, risk_list], inputs=[file, settings["schema"]])
+    request = MaskRequest(**settings)
+    if picture is not None and not request.tune:
         raise click.UsageError("--picture is for --tune")
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.workflow.open import open_source
@@ -185,21 +185,23 @@ def mask(
         ),
         open_source(file, **csv.to_dict()) as source,
     ):
-        tuned = wish.tune_masks(source, screen) if wish.tune else None
+        tuned = request.tune_masks(source, screen) if request.tune else None
         if tuned is not None and picture is not None:
             _write_picture(tuned, picture)
         # Tuning has made the copies it recommends: they are written, not drawn again.
-        masked = wish.make_copies(source) if tuned is None else tuned.recommend_copies()
+        masked = (
+            request.make_copies(source) if tuned is None else tuned.recommend_copies()
+        )
         masked.write(output)
         found = None
         # Where every column is drawn, no row of a copy stands for a person: nothing to
         # match.
-        if wish.risk and masked.is_aligned:
-            found = masked.match_copies(radius=wish.radii)
+        if request.risk and masked.is_aligned:
+            found = masked.match_copies(radius=request.radii)
         if risk_list is not None:
             from understudy.imputation.record_risks import list_risks
 
-            list_risks(masked, radius=wish.radii).write(risk_list)
+            list_risks(masked, radius=request.radii).write(risk_list)
     if as_json:
         report_json(_collect_facts(output, masked, found, tuned))
         return
@@ -209,7 +211,7 @@ def mask(
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaskWish:
+class MaskRequest:
     """What the options of `understudy mask` say about the copies."""
 
     schema: Path | None

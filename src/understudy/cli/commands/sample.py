@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from understudy.cli import options
+from understudy.cli import options, pipes
 from understudy.cli.paths import check_outputs
 from understudy.cli.terminal.layout import report_json
 from understudy.cli.terminal.screen import Screen
@@ -31,7 +31,10 @@ from understudy.text import format_count
     type=options.TABLE_TYPE,
     required=True,
     metavar="OUT",
-    help="File to write (.csv or .parquet), or a folder for parts.",
+    help=(
+        "File to write (.csv or .parquet), or - for CSV on stdout; or a folder for"
+        " parts."
+    ),
 )
 @click.option(
     "--partition-rows",
@@ -53,6 +56,7 @@ from understudy.text import format_count
 @options.as_json
 @options.verbosity
 @click.pass_obj
+@pipes.gives_piped_rows
 def sample(
     screen: Screen,
     release: Path,

@@ -1,13 +1,16 @@
-"""`understudy schema`: schemas from and for other tools."""
+"""`understudy schema`: schemas from and for other tools, and which columns a public table
+says belong together.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
 from understudy.cli import options
-from understudy.cli.paths import check_input, check_outputs
+from understudy.cli.paths import check_input, check_outputs, check_table_input
 from understudy.cli.terminal.layout import report, report_json
 from understudy.cli.terminal.screen import Screen
 
@@ -92,3 +95,29 @@ def convert(
         style="bold",
     )
     screen.line(SCHEMA_REMINDER)
+
+
+@schema.command(short_help="Cliques for mst, chosen on a public table.")
+@click.argument("public", type=options.PATH_TYPE)
+@options.schema_option("Schema file of the columns.", required=True)
+@click.option("--pairs-only", is_flag=True, help="Leave triples of adjacent edges out.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=4),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Cells of the model that the cliques make.",
+)
+def cliques(public: Path, schema: Path, pairs_only: bool, limit: int) -> None:
+    """Which columns belong together, by a PUBLIC table of the same kind: mutual
+    information, its spanning tree, triples of adjacent edges, pruned. Printed as JSON,
+    as `synthesize --synthesizer mst --set public=JSON` takes it. Never name the table
+    that is to be protected: its rows would be read without a charge.
+    """
+    check_table_input(public)
+    check_input(schema)
+    from understudy.workflow.public_cliques import select_public_cliques
+
+    chosen = select_public_cliques(public, schema, triples=not pairs_only, limit=limit)
+    report([json.dumps(chosen)])

@@ -83,20 +83,8 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("formula")
 @asking_options
 @click.option("--where", metavar="CONDITION", help="Only rows that meet it.")
-@click.option(
-    "--population",
-    default="sample",
-    show_default=True,
-    metavar="KIND",
-    help="The people in the table are a sample of it, or all of it (census).",
-)
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="How often intervals are to hold.",
-)
+@options.population
+@options.level
 def regress(
     session: Session,
     formula: str,
@@ -162,6 +150,24 @@ def cluster(
     _show(found.to_dict(), found.lines(), found.cost, as_json)
 
 
+@toolbox.command("cluster-release", short_help="The same of a release, for nothing.")
+@click.argument("release", type=options.PATH_TYPE)
+@click.argument("columns")
+@click.option("--clusters", type=int, required=True, metavar="K", help="How many.")
+@options.as_json
+def cluster_release(release: Path, columns: str, clusters: int, as_json: bool) -> None:
+    """Find K clusters of the synthetic rows of RELEASE in COLUMNS of numbers."""
+    from understudy.releases.release import load_release
+    from understudy.workflow.toolbox.cluster_release import cluster_release as find
+
+    names = [name.strip() for name in columns.split(",")]
+    found = find(load_release(release), names, clusters=clusters)
+    if as_json:
+        report_json({**found.to_dict(), "cost": None})
+        return
+    report([*found.lines(), "Free: a release was paid for before."])
+
+
 @toolbox.command(short_help="The most frequent combinations of items.")
 @click.argument("file", type=options.TABLE_TYPE)
 @click.argument("columns")
@@ -195,6 +201,49 @@ def itemsets(
         epsilon=epsilon,
         most_items=most_items,
         least_items=least_items,
+        purpose=purpose,
+    )
+    _show(found.to_dict(), found.lines(), found.cost, as_json)
+
+
+@toolbox.command(short_help="Counts against an estimate, measured where it is off.")
+@click.argument("file", type=options.TABLE_TYPE)
+@click.argument("questions", nargs=-1, required=True)
+@asking_options
+@click.option(
+    "--failures",
+    type=int,
+    default=5,
+    show_default=True,
+    help="How many tests may fail: counts that are measured.",
+)
+@click.option(
+    "--threshold",
+    type=int,
+    metavar="ROWS",
+    help="How far off an estimate may be. Default: the noise of a test.",
+)
+def online(
+    session: Session,
+    questions: tuple[str, ...],
+    epsilon: str,
+    failures: int,
+    threshold: int | None,
+    purpose: str,
+    as_json: bool,
+) -> None:
+    """Answer QUESTIONS that count rows, in SQL and in this order, by the sparse vector
+    with multiplicative weights: from an estimate where a test finds it close, measured
+    where not. All is charged before the first.
+    """
+    from understudy.workflow.asking.online import ask_online
+
+    found = ask_online(
+        session,
+        questions,
+        epsilon=epsilon,
+        failures=failures,
+        threshold=threshold,
         purpose=purpose,
     )
     _show(found.to_dict(), found.lines(), found.cost, as_json)

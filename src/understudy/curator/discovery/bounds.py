@@ -11,6 +11,8 @@ that takes evidence, not presence.
 For the same reason bounds reach to zero where values of many magnitudes lie on one side
 of it, or where the bins towards it do not look empty. Rare extremes do not stand out of
 the noise and do not show, as privacy demands.
+A number that means missing (-99, 9999) and stands apart from all others is counted by
+itself in the second histogram, and bounds do not reach to it (far_codes.py).
 
 Why it is private. Each row lies in at most one bin of each histogram, so one unit moves
 each by at most the sensitivity of a histogram; the two prices add up. The grids are
@@ -21,6 +23,7 @@ empty ones too.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -31,6 +34,7 @@ from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
+from understudy.curator.discovery.far_codes import FarCodes, suspect_codes
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
 from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS, count_run_bins
 from understudy.noise.tails import tails_of_law
@@ -77,14 +81,25 @@ zero: they are a quarter wider then, at most.
 """
 
 
+class LearnedBounds(NamedTuple):
+    """Lattice indices between which nearly all values of a column lie, and those of
+    numbers beyond them that mean missing.
+    """
+
+    low: int
+    high: int
+    codes: tuple[int, ...] = ()
+
+
 def learn_bounds(
     context: MechanismContext,
     column: str,
     *,
     amount: Fraction,
-) -> tuple[int, int] | None:
-    """Lattice indices between which nearly all of a column's values lie; None where
-    nothing stands out.
+    codes: Sequence[int] = (),
+) -> LearnedBounds | None:
+    """Bounds of a column, and which of the `codes` lie beyond them; None where nothing
+    stands out.
     """
     # Half the amount finds the magnitudes, half the places within the outermost two.
     counts, scale = _measure_histogram(context, column, MAGNITUDE_EDGES, amount / 2)
@@ -102,13 +117,41 @@ def learn_bounds(
         return None
     magnitude_noise = noise_deviation(context.law, scale)
     enough = ADJACENT_BIN_SIGMAS * magnitude_noise
+    suspects = suspect_codes(MAGNITUDE_EDGES, counts, occupied, enough, codes)
+    apart = [code.magnitude for code in suspects]
+    occupied = occupied[~np.isin(occupied, apart)]
+    counts = counts.copy()
+    counts[apart] = 0
     standing = int(occupied[0]), int(occupied[-1])
     taken = _widen_range(counts, *standing, enough)
-    lower, upper = _measure_ends(context, column, standing, taken, amount / 2)
-    first, low = _place_end(lower, counts, standing[0], taken[0], enough)
-    last, beyond = _place_end(upper, counts, standing[1], taken[1], enough)
+    ends = _measure_ends(context, column, standing, taken, suspects, amount / 2)
+    first, low = _place_end(ends.lower, counts, standing[0], taken[0], enough)
+    last, beyond = _place_end(ends.upper, counts, standing[1], taken[1], enough)
     low, high = _extend_to_zero(counts, (first, last), (low, max(low, beyond - 1)))
-    return _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
+    low, high = _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
+    return _join_unconfirmed(LearnedBounds(low, high), suspects, ends)
+
+
+def _join_unconfirmed(
+    bounds: LearnedBounds, suspects: Sequence[FarCodes], ends: BoundEnds
+) -> LearnedBounds:
+    """Bounds with the codes that the second histogram confirms; those that it does not
+    are values, and bounds reach to the end of their magnitude.
+    """
+    for code, pieces in zip(suspects, ends.suspected, strict=True):
+        confirmed = code.confirm(pieces.edges, pieces.counts, pieces.noise)
+        if confirmed:
+            bounds = bounds._replace(codes=(*bounds.codes, *confirmed))
+        else:
+            low = min(bounds.low, pieces.edges[0])
+            high = max(bounds.high, pieces.edges[-1] - 1)
+            bounds = bounds._replace(low=low, high=high)
+    # A bound that noise or a tail carried beyond a code would make it a value again.
+    below = [index for index in bounds.codes if index < 0]
+    above = [index for index in bounds.codes if index > 0]
+    low = max([bounds.low, *(index + 1 for index in below)])
+    high = min([bounds.high, *(index - 1 for index in above)])
+    return bounds._replace(low=low, high=max(low, high))
 
 
 class BinPieces(NamedTuple):
@@ -121,25 +164,44 @@ class BinPieces(NamedTuple):
     noise: float
 
 
+class BoundEnds(NamedTuple):
+    """The outermost bins on either side in pieces, and the bins of suspected codes."""
+
+    lower: BinPieces
+    upper: BinPieces
+    suspected: tuple[BinPieces, ...]
+
+
 def _measure_ends(
     context: MechanismContext,
     column: str,
     standing: tuple[int, int],
     taken: tuple[int, int],
+    suspects: Sequence[FarCodes],
     amount: Fraction,
-) -> tuple[BinPieces, BinPieces]:
-    """The second histogram: the outermost bins on either side, in pieces."""
+) -> BoundEnds:
+    """The second histogram: the outermost bins on either side in pieces, and suspected
+    codes by themselves.
+    """
     lower, upper = (
         _split_bin(outer, stands_out=outer == inner)
         for outer, inner in zip(taken, standing, strict=True)
     )
-    # One list of edges, so that one histogram asks about both ends.
-    edges = tuple(dict.fromkeys(lower + upper))
+    suspected = [code.split_magnitude(MAGNITUDE_EDGES) for code in suspects]
+    # One list of edges, so that one histogram asks about all of them.
+    edges = tuple(sorted({*lower, *upper, *(e for some in suspected for e in some)}))
     fine, scale = _measure_histogram(context, column, edges, amount)
     noise = noise_deviation(context.law, scale)
-    return (
-        BinPieces(lower, fine[: len(lower) - 1], noise),
-        BinPieces(upper[::-1], fine[::-1][: len(upper) - 1], noise),
+
+    def pick_pieces(some: tuple[int, ...]) -> BinPieces:
+        start = edges.index(some[0])
+        return BinPieces(some, fine[start : start + len(some) - 1], noise)
+
+    inner = pick_pieces(upper)
+    return BoundEnds(
+        pick_pieces(lower),
+        BinPieces(upper[::-1], inner.counts[::-1], noise),
+        tuple(map(pick_pieces, suspected)),
     )
 
 

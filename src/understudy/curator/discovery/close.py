@@ -20,6 +20,10 @@ from understudy.curator.discovery.bounded_column import (
     with_learned_bounds,
 )
 from understudy.curator.discovery.bounds import learn_bounds
+from understudy.curator.discovery.far_codes import (
+    list_code_indices,
+    with_numeric_codes,
+)
 from understudy.curator.discovery.learned_bins import ClosedSchema, learn_bins
 from understudy.curator.discovery.shares import (
     BINS_SHARE,
@@ -33,7 +37,15 @@ from understudy.curator.discovery.types import ElectedColumn, learn_types
 from understudy.curator.mechanisms.sparse_histogram import MAX_LABEL_BYTES, learn_labels
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.schema import Categorical, Column, Lattice, Schema, UndeclaredColumn
+from understudy.schema import (
+    Categorical,
+    Column,
+    Integer,
+    Lattice,
+    Real,
+    Schema,
+    UndeclaredColumn,
+)
 from understudy.schema.columns.base import LOST_FACT
 from understudy.schema.disclosed import LOST_COLUMN_NOTE
 
@@ -193,10 +205,16 @@ class _Closing:
         return None if coded.is_closed else coded
 
     def _learn_column_bounds(self, column: Lattice, amount: Fraction) -> None:
-        bounds = learn_bounds(self.context, column.name, amount=amount)
-        closed = with_learned_bounds(column, *(bounds or EMPTY_COLUMN_BOUNDS))
+        codes = list_code_indices(column)
+        bounds = learn_bounds(self.context, column.name, amount=amount, codes=codes)
         if bounds is None:
-            closed = _as_lost(closed)
+            closed = _as_lost(with_learned_bounds(column, *EMPTY_COLUMN_BOUNDS))
+        else:
+            closed = with_learned_bounds(column, bounds.low, bounds.high)
+            if isinstance(column, Integer | Real):
+                # Indices are those of the step that the column had before its bounds.
+                step = Fraction(column.step)
+                closed = with_numeric_codes(closed, bounds.codes, step)
         self.schema = self.schema.with_column(closed)
 
     def _describe_context(self) -> None:

@@ -139,6 +139,9 @@ class ElectedColumn:
             for label, count in zip(labels, counts, strict=True)
             if not _is_value(self.beside, label)
         }
+        # 90210 beside 00501 is a code as well, and no number.
+        if any(map(ZERO_LED_CODE.fullmatch, words)):
+            return None
         listed_words = sum(words.values())
         left_out = self.words - listed_words
         unlisted = self.values - (sum(counts) - listed_words)
@@ -322,7 +325,7 @@ def _with_spelling(
         # Of numbers that a program computed hardly any are whole, and votes for these
         # are noise: then the point is that of all floats.
         is_computed = elected in ("real", LARGE_CANDIDATE)
-        margin = noise.bar(len(STEP_CANDIDATES)) if is_computed else 0.0
+        margin = noise.bar() if is_computed else 0.0
         return column.with_whole_point(has_whole_point(every, margin))
     if not isinstance(column, Date | Datetime | Time) or elected == "date":
         return column

@@ -14,6 +14,7 @@ has for rows, is no less than that.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -98,6 +99,11 @@ class NoisyGraphCounts:
         law = default_law(self.accounting)
         return price(law, self.scale, self.sensitivity, self.accounting)
 
+    @property
+    def noise_scales(self) -> Sequence[Fraction]:
+        """That of every number."""
+        return (self.scale,)
+
     def describe(self) -> dict[str, object]:
         """What the answer depends on but the rows and the noise."""
         return {
@@ -146,6 +152,11 @@ class NoisyTriangles:
     def cost(self) -> Cost:
         """That of all edges of a unit."""
         return price_pure_epsilon(self.epsilon * self.columns.changes, self.accounting)
+
+    @property
+    def noise_scales(self) -> Sequence[Fraction]:
+        """None: its own noise has no widest scale."""
+        return ()
 
     def describe(self) -> dict[str, object]:
         """What the answer depends on but the rows and the noise."""

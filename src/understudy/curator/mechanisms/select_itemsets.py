@@ -17,7 +17,7 @@ tests/curator/mechanisms/test_select_itemsets.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -65,6 +65,11 @@ class ItemsetChoice:
     def is_monotone(self) -> bool:
         """Whether a neighbour moves all supports one way."""
         return self.neighbours is Neighbours.ADD_REMOVE
+
+    @property
+    def noise_scales(self) -> Sequence[Fraction]:
+        """None: nothing but a choice is drawn."""
+        return ()
 
     def describe(self) -> dict[str, object]:
         """What the answer depends on but the rows and the noise."""

@@ -24,7 +24,7 @@ in tests/curator/mechanisms/test_smooth_median.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -123,6 +123,11 @@ class SmoothMedian:
         """That of an ε-private answer."""
         return price_pure_epsilon(self.epsilon, self.accounting)
 
+    @property
+    def noise_scales(self) -> Sequence[Fraction]:
+        """None: its own noise has no widest scale."""
+        return ()
+
     def describe(self) -> dict[str, object]:
         """What the answer depends on but the rows and the noise."""
         return {
@@ -186,6 +191,11 @@ class ProposedMedian:
         reach = Sensitivity(moved, moved**2)
         released = price(law, self.scale, reach, self.accounting)
         return Cost(self.accounting, tested.amount + released.amount, self.delta)
+
+    @property
+    def noise_scales(self) -> Sequence[Fraction]:
+        """Those of the test and of the median."""
+        return self.test_scale, self.scale
 
     def describe(self) -> dict[str, object]:
         """What the answer depends on but the rows and the noise."""

@@ -12,9 +12,8 @@ The estimate is that of the release's own marginals, moved into its interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -22,35 +21,30 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.queries.cells import KeyValue, make_cells
+from understudy.queries.answer_rows import (
+    AnswerRow,
+    append_derived,
+    combines_numbers,
+)
 from understudy.queries.conditions import join_conditions
 from understudy.queries.estimates import ANSWER_DOUBT, NumberEstimate
 from understudy.queries.features import refuse_features
-from understudy.queries.plan import column_factor, resolve_query
-from understudy.queries.query import Aggregate, AggregateKind, GroupKey, Query
-from understudy.queries.results import AnswerRow, AnswerTable, finish_answer
-from understudy.queries.sql_reader import read_sql
+from understudy.queries.plan import column_factor
+from understudy.queries.query import Aggregate, AggregateKind, Query
+from understudy.queries.resolving import resolve_query
+from understudy.queries.results import AnswerTable, finish_answer
+from understudy.queries.sql.reader import read_sql
 from understudy.releases.answers.answer import answer_question, cover_predicate
 from understudy.releases.answers.cell_coverage import MAX_QUESTION_CELLS, CellCoverage
+from understudy.releases.answers.group_conditions import iterate_group_conditions
 from understudy.releases.answers.linear_bounds import LinearBounds
 from understudy.releases.answers.question import Question, QuestionKind
 from understudy.releases.evidence import Evidence
-from understudy.schema import Boolean, Lattice
+from understudy.schema import Lattice
 from understudy.schema.columns.numeric import Integer, Real
-from understudy.schema.columns.temporal import EPOCH_MOMENT, MICROSECOND_SPAN
-from understudy.schema.predicates.ast import (
-    ColumnComparison,
-    ColumnName,
-    IsMissing,
-    Literal,
-    Operator,
-    Predicate,
-)
+from understudy.schema.predicates.ast import ColumnName, IsMissing, Predicate
 
 BASIS_RELEASE = "from the release"
-
-MAX_RELEASE_GROUPS = 2000
-"""Groups of a query to a release: each is a question of its own."""
 
 _INVERSION_STEPS = 22
 """Halvings of the range of a mean: ends are known to a four-millionth of it."""
@@ -76,13 +70,18 @@ def answer_query(evidence: Evidence, question: str | Query) -> AnswerTable:
                 " quantiles. Sample rows from it, or ask the rows under a budget"
                 " (understudy ask)"
             )
+    if combines_numbers(resolved):
+        raise Refused(
+            "A release answers computed columns of one number each. Ask for the numbers"
+            " by themselves, or ask the rows under a budget (understudy ask)"
+        )
     rows = []
     for keys, condition in iterate_group_conditions(evidence, resolved):
         numbers = [
             _answer_aggregate(evidence, aggregate, condition)
             for aggregate in resolved.aggregates
         ]
-        rows.append(AnswerRow(keys, tuple(numbers)))
+        rows.append(AnswerRow(keys, append_derived(resolved, numbers)))
     return finish_answer(resolved, rows, basis=BASIS_RELEASE, cost=None)
 
 
@@ -91,62 +90,6 @@ def is_query(question: object) -> bool:
     if isinstance(question, str):
         return question.lstrip().lower().startswith("select")
     return isinstance(question, Query)
-
-
-def iterate_group_conditions(
-    evidence: Evidence, query: Query
-) -> Iterator[tuple[tuple[KeyValue, ...], Predicate | None]]:
-    """Every group, with the condition that its rows meet."""
-    condition = query.condition
-    assert condition is None or isinstance(condition, Predicate)
-    cells = make_cells(evidence.schema, query.keys, [])
-    if cells.groups > MAX_RELEASE_GROUPS:
-        raise Refused(
-            f"{cells.groups:,} groups are more than a release answers at once"
-            f" ({MAX_RELEASE_GROUPS:,}). Group by bins, or by fewer columns"
-        )
-    for keys in cells.iterate_groups():
-        own = condition
-        for key, value in zip(query.keys, keys, strict=True):
-            own = join_conditions(own, _key_condition(evidence, key, value))
-        yield keys, own
-
-
-def _key_condition(evidence: Evidence, key: GroupKey, value: KeyValue) -> Predicate:
-    """The condition that the rows of one value of a key meet."""
-    name = ColumnName(key.column)
-    if value is None:
-        return IsMissing(name)
-    column = evidence.schema[key.column]
-    if isinstance(column, Boolean):
-        return ColumnComparison(name, Operator.EQUAL, Literal(bool(value)))
-    if key.edges:
-        return _bin_condition(
-            name, key, value, is_number=isinstance(column, Integer | Real)
-        )
-    if not isinstance(column, Integer | Real):
-        return ColumnComparison(name, Operator.EQUAL, Literal(str(value)))
-    exact = Fraction(column.step) * column.index_of(value)
-    return ColumnComparison(name, Operator.EQUAL, Literal(exact))
-
-
-def _bin_condition(
-    name: ColumnName, key: GroupKey, value: KeyValue, *, is_number: bool
-) -> Predicate:
-    """From one edge of a bin to below the next."""
-    labels = [float(label) for label in key.labels or key.edges[:-1]]
-    assert value is not None
-    place = labels.index(float(value))
-    ends = []
-    for edge in key.edges[place : place + 2]:
-        moment = EPOCH_MOMENT + int(edge) * MICROSECOND_SPAN if not is_number else None
-        ends.append(Literal(edge if moment is None else moment.date().isoformat()))
-    both = join_conditions(
-        ColumnComparison(name, Operator.AT_LEAST, ends[0]),
-        ColumnComparison(name, Operator.LESS, ends[1]),
-    )
-    assert both is not None
-    return both
 
 
 def _answer_aggregate(

@@ -20,10 +20,10 @@ from understudy.queries.conditions import join_conditions
 from understudy.queries.plan import AnyStatistic, QueryPlan
 from understudy.queries.released import ReleasedStatistic
 from understudy.queries.statistics import ColumnFactor, Statistic
+from understudy.releases.answers.group_conditions import iterate_group_conditions
 from understudy.releases.answers.query_answer import (
     SelectedRows,
     Weights,
-    iterate_group_conditions,
     select_rows,
 )
 from understudy.releases.evidence import Evidence
@@ -68,7 +68,7 @@ def _fits_plan(evidence: Evidence, plan: QueryPlan) -> bool:
     own, asked = evidence.schema, plan.source_schema
     is_same_unit = own.unit == asked.unit and own.unit.id is None
     has_rules = bool(own.impossible or own.rules or asked.impossible or asked.rules)
-    has_mapping = any(key.mapping for key in plan.query.keys)
+    has_mapping = any(key.mapping or key.cases for key in plan.query.keys)
     is_plain = plan.features is None and not has_mapping
     is_small = plan.cells.groups <= MAX_POOLED_GROUPS
     return is_same_unit and not has_rules and is_plain and is_small

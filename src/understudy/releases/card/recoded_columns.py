@@ -8,6 +8,9 @@ answers, are about the recoded cells. Readers of a release are informed of it.
 
 from __future__ import annotations
 
+import math
+
+from understudy.models.estimates.support import MIN_NON_VALUE_SIGMAS
 from understudy.releases.card.lost_columns import is_lost_column, lost_columns
 from understudy.releases.evidence import Evidence
 from understudy.text import format_count, join_first_names
@@ -15,7 +18,7 @@ from understudy.text import format_count, join_first_names
 
 def rare_rows_by_column(evidence: Evidence) -> dict[str, int]:
     """How many rows of each column with learned values have none of the values that are
-    shown, by the model's own counts.
+    shown, by the model's own counts; not where noise alone explains them.
     """
     schema, model = evidence.schema, evidence.model
     rare: dict[str, int] = {}
@@ -29,9 +32,21 @@ def rare_rows_by_column(evidence: Evidence) -> dict[str, int]:
             continue
         # A count of the model, which is already noisy: nothing more is released.
         rows = round(float(model.marginal((name,))[other]))
-        if rows > 0:
+        if rows > 0 and _exceeds_noise(evidence, name, other):
             rare[name] = rows
     return rare
+
+
+def _exceeds_noise(evidence: Evidence, name: str, code: int) -> bool:
+    """Whether the measurements show that rows have a code; not known where none is
+    about it.
+    """
+    measured = evidence.least_squares
+    variance = float(measured.variance((name,))[code])
+    if not math.isfinite(variance):
+        return True
+    count = float(measured.marginal((name,))[code])
+    return count > MIN_NON_VALUE_SIGMAS * math.sqrt(variance)
 
 
 def recoding_lines(evidence: Evidence) -> list[str]:

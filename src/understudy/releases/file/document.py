@@ -38,6 +38,8 @@ from understudy.releases.file.measurement_json import (
     distance_to_json,
     measurement_from_json,
     measurement_to_json,
+    moments_from_json,
+    moments_to_json,
     sparse_from_json,
     sparse_to_json,
 )
@@ -73,7 +75,7 @@ _RELEASE_FIELDS = {
     "frame",
     "notes",
 }
-_OPTIONAL_RELEASE_FIELDS = {"explanation"}
+_OPTIONAL_RELEASE_FIELDS = {"explanation", "moments"}
 """Fields that a file has only if there is something to say; files written before these
 fields existed have none of them.
 """
@@ -116,6 +118,8 @@ def to_document(release: ReleaseContents) -> tuple[dict[str, object], ArraysByFi
         "frame": release.frame,
         "notes": [n.text for n in release.notices if n.is_for_readers],
     }
+    if measurements.moments:
+        document["moments"] = [moments_to_json(m) for m in measurements.moments]
     if release.explanation.decisions:
         document["explanation"] = release.explanation.to_dict()
     return document, arrays.arrays
@@ -217,7 +221,13 @@ def _measurements_from_json(
         distance_from_json(value, f"gaps[{i}]", schema, arrays)
         for i, value in enumerate(top.items("gaps"))
     )
-    return Measurements(measured, sparse, distances)
+    # Files written before moments were measured have none.
+    listed = top.items("moments") if "moments" in top else []
+    moments = tuple(
+        moments_from_json(value, f"moments[{i}]", schema)
+        for i, value in enumerate(listed)
+    )
+    return Measurements(measured, sparse, distances, moments)
 
 
 # -- everything else

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
 
 from understudy.accounting.cost import Cost
 from understudy.accounting.law import Law
+from understudy.errors import Refused
 from understudy.measurements import (
     AxisMap,
     Centring,
@@ -16,6 +18,7 @@ from understudy.measurements import (
     EstimateDistance,
     Identity,
     Measurement,
+    MomentMeasurement,
     Partition,
     SparseMeasurement,
 )
@@ -23,14 +26,21 @@ from understudy.releases.file.arrays import ArrayReader, ArrayWriter
 from understudy.releases.file.json_fields import (
     JsonFields,
     field_error,
+    fraction_from_json,
     fraction_to_json,
     integer_from_json,
 )
 from understudy.releases.file.promise_json import cost_from_json, cost_to_json
 from understudy.schema import Schema
+from understudy.toolbox.moments import plan_moments
 
 MAX_DISTANCE_GRID_UNITS = 1 << 62
 """No noisy distance is beyond this, in grid units."""
+
+MAX_MOMENT_SCALE = 1 << 200
+"""No noise of a sum of products is wider than this; it is far below what a double holds."""
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,100}", re.ASCII)
 
 _MAX_CLIQUE_COLUMNS = 32
 """numpy has arrays of no more axes than this in all versions that are supported."""
@@ -169,6 +179,45 @@ def distance_from_json(
         *_noise_from_json(fields),
     )
     return EstimateDistance(distance, estimate, public=fields.truth("public"))
+
+
+def moments_to_json(moments: MomentMeasurement) -> dict[str, object]:
+    """Noisy moments as JSON: exact numbers, which may exceed 64 bits."""
+    return {
+        "formula": moments.formula,
+        "values": [str(value) for value in moments.values],
+        "law": moments.law.value,
+        "scales": [fraction_to_json(scale) for scale in moments.scales],
+        "cost": cost_to_json(moments.cost),
+    }
+
+
+def moments_from_json(value: object, where: str, schema: Schema) -> MomentMeasurement:
+    """Noisy moments, checked against the schema."""
+    fields = JsonFields(value, where, {"formula", "values", "law", "scales", "cost"})
+    formula = fields.text("formula")
+    try:
+        expected = len(plan_moments(formula, schema).plan.statistics)
+    except Refused:
+        raise field_error(
+            fields.path("formula"), "a formula of the schema's columns"
+        ) from None
+    values = fields.texts("values")
+    scales = fields.items("scales")
+    if len(values) != expected or len(scales) != expected:
+        raise field_error(where, "an object with one value and scale a moment")
+    if not all(_WHOLE_NUMBER.fullmatch(each) for each in values):
+        raise field_error(fields.path("values"), "a list of whole numbers as texts")
+    read = [fraction_from_json(scale, fields.path("scales")) for scale in scales]
+    if max(read, default=Fraction(0)) > MAX_MOMENT_SCALE:
+        raise field_error(fields.path("scales"), "a list of scales of ordinary size")
+    return MomentMeasurement(
+        formula=formula,
+        values=tuple(int(each) for each in values),
+        law=fields.choice("law", Law),
+        scales=tuple(read),
+        cost=cost_from_json(fields["cost"], fields.path("cost")),
+    )
 
 
 def _noise_to_json(

@@ -25,8 +25,9 @@ from understudy.curator.questions import QuestionCurator
 from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import scale_within
 from understudy.queries.offers import Offer, list_recalled
-from understudy.queries.plan import QueryPlan, find_open_keys, plan_query
+from understudy.queries.plan import QueryPlan, plan_query
 from understudy.queries.precision import grid_scale_below
+from understudy.queries.resolving import find_open_keys
 from understudy.schema import Schema
 
 KEY_PARTS = 2
@@ -86,6 +87,15 @@ def offer_keyed(
         for column in columns
     ]
     return KeyedOffer(tuple(keys), offer)
+
+
+def plan_known_keys(keyed: KeyedOffer, schema: Schema) -> QueryPlan | None:
+    """The plan with the keys that were released before, where no new ones are drawn."""
+    if any(key.scale is not None for key in keyed.keys):
+        return None
+    for key in keyed.keys:
+        schema = close_key_column(schema, key.column, key.known_labels)
+    return plan_query(keyed.offer.plan.query, schema)
 
 
 def learn_key_plan(

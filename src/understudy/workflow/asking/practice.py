@@ -17,6 +17,7 @@ from understudy.accounting.budget import Budget, Number
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.partition import PartitionScope
+from understudy.accounting.questions.question_run import QuestionCharge
 from understudy.curator.questions import QuestionCurator
 from understudy.models.product import ProductModel
 from understudy.queries.offers import offer_answer
@@ -101,19 +102,15 @@ class _FreeRun:
     ) -> None:
         pass
 
-    def recall(self, digest: str, *, analyst: str = "") -> None:
-        pass
-
-    def charge(
+    def charge_together(
         self,
-        cost: Cost,  # noqa: ARG002
-        digest: str,  # noqa: ARG002
+        charges: Sequence[QuestionCharge],
         *,
+        recalled: Sequence[str] = (),  # noqa: ARG002
         analyst: str = "",  # noqa: ARG002
         purpose: str = "",  # noqa: ARG002
-        scope: PartitionScope | None = None,  # noqa: ARG002
-    ) -> int:
-        return 0
+    ) -> tuple[int, ...]:
+        return (0,) * len(charges)
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
         pass

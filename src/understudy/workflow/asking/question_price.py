@@ -29,16 +29,12 @@ from understudy.queries.offers import (
     amount_for_epsilon,
     offer_answer,
 )
-from understudy.queries.plan import (
-    QueryPlan,
-    find_open_keys,
-    plan_query,
-    refuse_open_uses,
-)
+from understudy.queries.plan import QueryPlan, plan_query
 from understudy.queries.precision import NoisyValues
 from understudy.queries.query import Query
 from understudy.queries.released import ReleasedStatistic
-from understudy.queries.sql_reader import read_sql
+from understudy.queries.resolving import find_open_keys, refuse_open_uses
+from understudy.queries.sql.reader import read_sql
 from understudy.releases.answers.statistic_estimates import estimate_statistics
 from understudy.releases.release import Release
 from understudy.schema import Schema
@@ -97,8 +93,11 @@ class Price:
             f"privacy cost: ε = {spell_value(self.epsilon)} by itself"
             f" ({symbol} = {spell_value(cost.amount)})"
         ]
+        derived = [column.title for column in self.offer.plan.query.derived]
         for title, width in self.half_widths.items():
             shown = "depends on the number of rows"
+            if title in derived:
+                shown = "computed of the others"
             if width is not None:
                 where = self._spell_groups()
                 shown = f"±{width:,.4g}{where}, 95 %"
@@ -198,9 +197,11 @@ def _price_without_run(
     release: Release | None,
 ) -> Price:
     """The price in a run of this budget that is not open yet."""
-    amount = read_amount_asked(within, epsilon, budget)
-    accounting = budget.accounting
     columns = find_open_keys(plan.query, schema)
+    delta = set_key_delta_aside(budget, bool(columns))
+    composed = replace(budget, delta=budget.delta - delta)
+    amount = read_amount_asked(within, epsilon, composed)
+    accounting = budget.accounting
     own = amount if amount is None or not columns else amount / KEY_PARTS
     offer = offer_answer(
         plan,
@@ -210,7 +211,6 @@ def _price_without_run(
         amount=own,
         released=() if columns else find_released(plan, release),
     )
-    delta = set_key_delta_aside(budget, bool(columns))
     terms = RunTerms(accounting, budget.epsilon, delta, neighbours)
     keyed = offer_keyed(offer, schema, terms, within=within, amount=own)
     whole = replace(offer, cost=keyed.cost)
@@ -268,7 +268,9 @@ def offer_on_run(
     """The offer for a plan, after what the run and those before it answered and what a
     release tells; for one of several equal parts of an ε.
     """
-    amount = read_amount_asked(within, epsilon, run.budget, run.filter.accounting)
+    amount = read_amount_asked(
+        within, epsilon, run.composed_budget, run.filter.accounting
+    )
     own = None if amount is None else amount / parts
     return offer_amount_on_run(
         plan,
@@ -297,8 +299,11 @@ def offer_amount_on_run(
     amount: Fraction | None = None,
     analyst: str = OWNER_NAME,
     released: Sequence[ReleasedStatistic | None] = (),
+    uses_unseen: bool = True,
 ) -> Offer:
-    """The same for an amount of the run's accounting."""
+    """The same for an amount of the run's accounting; without `uses_unseen`, after what
+    the analyst was answered alone.
+    """
 
     def find_earlier(digest: str) -> list[NoisyValues]:
         stored = run.find_answers(digest)
@@ -315,7 +320,7 @@ def offer_amount_on_run(
         within=within,
         amount=amount,
         table=run.table,
-        find_earlier=find_earlier,
+        find_earlier=find_earlier if uses_unseen else find_seen,
         find_seen=find_seen,
         released=released,
     )
@@ -338,7 +343,7 @@ def offer_keyed_on_run(
     # Which labels a release has says nothing of those that the threshold will show.
     told = None if is_keyed else release
     offer = offer_on_run(plan, run, neighbours, within, epsilon, analyst, parts, told)
-    amount = read_amount_asked(within, epsilon, run.budget, accounting)
+    amount = read_amount_asked(within, epsilon, run.composed_budget, accounting)
 
     def find_earlier(digest: str) -> list[bytes]:
         return [stored.payload for stored in run.find_answers(digest)]

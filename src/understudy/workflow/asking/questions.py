@@ -22,9 +22,10 @@ from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable
 from understudy.releases.release import Release
 from understudy.schema import Schema
-from understudy.tables import Table
+from understudy.tables import describe_rows
 from understudy.workflow.account import open_ledger
 from understudy.workflow.asking.run_of_questions import (
+    choose_key_accounting,
     no_run_error,
     open_question_run,
 )
@@ -93,7 +94,7 @@ def session(
         ledger, source, dataset=None, neighbours=relation, schema=described
     )
     try:
-        table = Table(source, described)
+        table = describe_rows(source, described)
         refuse_miscounted(table, described, relation)
         return Session(
             table=table,
@@ -142,7 +143,8 @@ def ask(
     before is not charged again, and better precision costs the difference. What a
     `release` of the same table answers within the ± is free, and what it measured is
     pooled with what is measured now. A run opened with `private_keys` may group by
-    labels that the schema does not list.
+    labels that the schema does not list; if this question takes all of its budget, its
+    accounting is by default the one in which labels of the fewest people show.
 
     >>> import tempfile
     >>> from understudy.queries import mean
@@ -157,6 +159,8 @@ def ask(
     >>> [row.keys for row in answer.rows]
     [(False,), (True,), (None,)]
     """
+    if accounting is None and private_keys and budget is not None:
+        accounting = _choose_accounting(schema, budget, delta, epsilon, neighbours)
     with session(
         data,
         schema,
@@ -171,3 +175,19 @@ def ask(
         public=public,
     ) as opened:
         return opened.ask(question, within=within, epsilon=epsilon, purpose=purpose)
+
+
+def _choose_accounting(
+    schema: Schema | str | Path | None,
+    budget: Number,
+    delta: Number | None,
+    epsilon: Number | None,
+    neighbours: Neighbours | str,
+) -> Accounting | None:
+    """The accounting of a run that one question uses up; None, the default, for others."""
+    whole = parse_budget(budget, delta)
+    if schema is None or epsilon is None or parse_budget(epsilon, delta) != whole:
+        return None
+    described = schema if isinstance(schema, Schema) else Schema.load(schema)
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
+    return choose_key_accounting(whole, described.unit.max_rows, relation)

@@ -8,14 +8,44 @@ from fractions import Fraction
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting
+from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.question_run import QuestionRun, open_questions
+from understudy.curator.key_search import KEY_DELTA_SHARE, people_needed
 from understudy.errors import LedgerError, Refused
+from understudy.workflow.asking.keys import KEY_PARTS
 
 
 def set_key_delta_aside(budget: Budget, has_keys: bool) -> Fraction:
     """The part of δ that a run keeps for the thresholds of private keys: half of it."""
     return budget.delta / 2 if has_keys else Fraction(0)
+
+
+def choose_key_accounting(
+    budget: Budget, max_rows: int, neighbours: Neighbours
+) -> Accounting:
+    """The accounting in which one question by private keys, which takes the whole budget
+    of a run, shows labels of the fewest people: Laplace noise for few labels a person,
+    Gaussian noise for many.
+
+    >>> one = Budget.of(1)
+    >>> [str(choose_key_accounting(one, m, Neighbours.ADD_REMOVE)) for m in (1, 2, 5)]
+    ['pure', 'gdp', 'gdp']
+    """
+    aside = set_key_delta_aside(budget, has_keys=True)
+    needed = {}
+    for accounting in (Accounting.PURE, Accounting.GDP):
+        whole = Filter.of(budget, accounting=accounting, threshold_delta=aside)
+        needed[accounting] = people_needed(
+            accounting,
+            whole.total / KEY_PARTS,
+            delta=whole.delta * KEY_DELTA_SHARE,
+            epsilon=budget.epsilon,
+            max_rows=max_rows,
+            neighbours=neighbours,
+        )
+    return min(needed, key=lambda accounting: needed[accounting])
 
 
 def open_question_run(

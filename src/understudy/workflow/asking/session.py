@@ -21,34 +21,41 @@ from understudy.accounting.questions.question_run import (
     QuestionRun,
 )
 from understudy.curator.context import Draw
-from understudy.curator.questions import QuestionCurator
+from understudy.curator.questions import QuestionCurator, is_drawable
 from understudy.curator.single_answers import SingleMechanism, draw_single_answer
-from understudy.errors import Refused, UnderstudyError
+from understudy.errors import BudgetExceeded, Refused
 from understudy.noise import draw_noise
-from understudy.queries.batches import AtomPlan, answer_members
+from understudy.queries.batch_answers import answer_members
+from understudy.queries.batches import AtomPlan
 from understudy.queries.lookups import PublicTable
 from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.offers import Offer, list_recalled
-from understudy.queries.plan import QueryPlan, find_open_keys
+from understudy.queries.plan import QueryPlan
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
+from understudy.queries.resolving import find_open_keys
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
-from understudy.releases.answers.query_answer import (
-    BASIS_RELEASE,
-    answer_query,
-    meets_precision,
-)
+from understudy.releases.answers.query_answer import BASIS_RELEASE
 from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import Table
-from understudy.workflow.asking.batch import offer_together
-from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, learn_key_plan
+from understudy.workflow.asking.batch import (
+    BatchOffer,
+    BatchTerms,
+    offer_questions,
+)
+from understudy.workflow.asking.free_answers import answer_from_release
+from understudy.workflow.asking.keys import (
+    KEY_PARTS,
+    KeyedOffer,
+    learn_key_plan,
+    plan_known_keys,
+)
 from understudy.workflow.asking.question_price import (
     Price,
     make_price,
     offer_amount_on_run,
     offer_keyed_on_run,
-    offer_on_run,
     plan_question,
     read_amount_asked,
 )
@@ -156,7 +163,7 @@ class Session:
         """
         if isinstance(question, str | Query):
             plan = plan_question(question, self.schema, self._public)
-            free = self._answer_free(plan, within)
+            free = answer_from_release(self._release, self.schema, plan, within)
             if free is not None:
                 return free
             keyed = self._offer(plan, within, epsilon)
@@ -182,38 +189,33 @@ class Session:
         purpose: str,
     ) -> list[AnswerTable]:
         """All answers; whatever the run would refuse is refused before the first."""
-        neighbours = self._ledger.neighbours
-        offers = [
-            offer_on_run(
-                plan,
-                self._run,
-                neighbours,
-                within,
-                epsilon,
-                self._analyst,
-                len(plans),
-                self._release,
-            )
-            for plan in plans
-        ]
-        together = offer_together(plans, offers, self._run, neighbours, within, epsilon)
-        if together is not None:
-            plan = together.plan
-            assert isinstance(plan, AtomPlan)
-            (measured,) = self._measure(together, purpose)
-            values, noise = pool_values(measured)
-            answers = answer_members(
-                plan, values, noise.law, noise.scale, basis=BASIS_TOGETHER
-            )
-            return [replace(answers[0], cost=together.cost), *answers[1:]]
-        costs = [offer.cost for offer in offers]
+        terms = BatchTerms(
+            self._run, self._ledger.neighbours, self._analyst, self._release
+        )
+        batch = offer_questions(plans, terms, within=within, epsilon=epsilon)
         # What the run, or a limit, would refuse at a later question is refused now.
         self._run.refuse_unaffordable(
-            sum(costs[1:], costs[0]),
-            analyst=self._analyst,
-            recalled=list_recalled(offers),
+            batch.cost, analyst=self._analyst, recalled=list_recalled(batch.offers)
         )
-        return [self._answer(offer, purpose) for offer in offers]
+        answers = self._answer_together(batch, purpose)
+        for place, offer in batch.alone.items():
+            answers[place] = self._answer(offer, purpose)
+        return [answers[place] for place in range(len(plans))]
+
+    def _answer_together(
+        self, batch: BatchOffer, purpose: str
+    ) -> dict[int, AnswerTable]:
+        """The answers to what is measured together, by the places of the questions."""
+        if batch.together is None:
+            return {}
+        plan = batch.together.plan
+        assert isinstance(plan, AtomPlan)
+        measured = self._measure(batch.together, purpose)
+        pooled = [pool_values(each) for each in measured]
+        first, *others = answer_members(plan, pooled, basis=BASIS_TOGETHER)
+        # What is charged for all of them stands with the first.
+        joined = [replace(first, cost=batch.together.cost), *others]
+        return dict(zip(batch.places, joined, strict=True))
 
     def measure_plan(
         self,
@@ -226,15 +228,22 @@ class Session:
         """The statistics of a plan of the toolbox, pooled with what was measured before,
         for a share of what an ε is in the run's accounting; and what was charged.
         """
-        offer = offer_amount_on_run(
+        offer = self._offer_plan(plan, epsilon, share)
+        measured = self._measure(offer, purpose)
+        return [pool_values(each) for each in measured], offer.cost
+
+    def can_measure(self, plan: QueryPlan, *, epsilon: Number, share: Fraction) -> bool:
+        """Whether the noise that a plan needs for a share of an ε can be drawn."""
+        return is_drawable(self._offer_plan(plan, epsilon, share))
+
+    def _offer_plan(self, plan: QueryPlan, epsilon: Number, share: Fraction) -> Offer:
+        return offer_amount_on_run(
             plan,
             self._run,
             self._ledger.neighbours,
             amount=self.amount_of(epsilon) * share,
             analyst=self._analyst,
         )
-        measured = self._measure(offer, purpose)
-        return [pool_values(each) for each in measured], offer.cost
 
     def draw_single(
         self,
@@ -265,16 +274,24 @@ class Session:
 
     def amount_of(self, epsilon: Number) -> Fraction:
         """What a question that is ε-private by itself costs in the run's accounting."""
-        amount = read_amount_asked(None, epsilon, self.budget, self.accounting)
+        amount = read_amount_asked(
+            None, epsilon, self._run.composed_budget, self.accounting
+        )
         assert amount is not None
         return amount
 
-    def _measure(self, offer: Offer, purpose: str) -> list[tuple[NoisyValues, ...]]:
+    def _measure(
+        self, offer: Offer, purpose: str, recalled: Sequence[str] = ()
+    ) -> list[tuple[NoisyValues, ...]]:
         """Every statistic of an offer, charged where it is new."""
-        return self._curator.answer(offer, analyst=self._analyst, purpose=purpose)
+        return self._curator.answer(
+            offer, analyst=self._analyst, purpose=purpose, recalled=recalled
+        )
 
-    def _answer(self, offer: Offer, purpose: str) -> AnswerTable:
-        measured = self._measure(offer, purpose)
+    def _answer(
+        self, offer: Offer, purpose: str, recalled: Sequence[str] = ()
+    ) -> AnswerTable:
+        measured = self._measure(offer, purpose, recalled)
         is_new = any(order.scale is not None for order in offer.orders)
         released = [order.released for order in offer.orders]
         has_own = any(measured)
@@ -297,34 +314,50 @@ class Session:
         purpose: str,
     ) -> AnswerTable:
         """Keys first, then the numbers of the groups that showed."""
+        known = plan_known_keys(keyed, self.schema)
+        if known is not None:
+            # Everything is known before the charge: keys and numbers are one charge.
+            offer = self._offer_after_keys(known, within, epsilon)
+            keys = [key.digest for key in keyed.keys]
+            return self._answer(offer, purpose, keys)
         plan = learn_key_plan(
             keyed, self.schema, self._curator, analyst=self._analyst, purpose=purpose
         )
-        neighbours = self._ledger.neighbours
-        offer = offer_on_run(
-            plan, self._run, neighbours, within, epsilon, self._analyst, KEY_PARTS
-        )
+        offer = self._offer_after_keys(plan, within, epsilon)
+        try:
+            self._run.refuse_unaffordable(
+                offer.cost, analyst=self._analyst, recalled=list_recalled([offer])
+            )
+        except BudgetExceeded:
+            # Stored answers of others may cost more than a new draw, which was found to
+            # have room before the keys were charged.
+            offer = self._offer_after_keys(plan, within, epsilon, uses_unseen=False)
         answer = self._answer(offer, purpose)
         costs = [key.cost for key in keyed.keys if key.scale is not None]
         costs += [] if answer.cost is None else [answer.cost]
         paid = sum(costs[1:], costs[0]) if costs else None
         return replace(answer, cost=paid)
 
-    def _answer_free(self, plan: QueryPlan, within: float | None) -> AnswerTable | None:
-        """The answer of the release, if all its numbers are exact enough. What decides
-        is the release alone: no row is looked at.
-        """
-        has_open_keys = bool(find_open_keys(plan.query, self.schema))
-        # A release has no columns of public tables.
-        has_mapping = any(key.mapping for key in plan.query.keys)
-        if self._release is None or within is None or has_open_keys or has_mapping:
-            return None
-        try:
-            answer = answer_query(self._release.evidence, plan.query)
-        except UnderstudyError:
-            # The release has another schema, or the question is none for a release.
-            return None
-        return answer if meets_precision(answer, within) else None
+    def _offer_after_keys(
+        self,
+        plan: QueryPlan,
+        within: float | None,
+        epsilon: Number | None,
+        *,
+        uses_unseen: bool = True,
+    ) -> Offer:
+        amount = read_amount_asked(
+            within, epsilon, self._run.composed_budget, self.accounting
+        )
+        return offer_amount_on_run(
+            plan,
+            self._run,
+            self._ledger.neighbours,
+            within=within,
+            amount=None if amount is None else amount / KEY_PARTS,
+            analyst=self._analyst,
+            uses_unseen=uses_unseen,
+        )
 
     def _offer(
         self, plan: QueryPlan, within: float | None, epsilon: Number | None

@@ -12,7 +12,7 @@ from typing import Any
 from understudy.errors import Refused
 from understudy.queries.conditions import join_conditions
 from understudy.queries.query import Aggregate, AggregateKind, FeatureKind, UnitFeature
-from understudy.queries.sql_conditions import (
+from understudy.queries.sql.conditions import (
     ConditionReader,
     column_name,
     find_schema_column,

@@ -7,7 +7,7 @@ from typing import Any
 
 from understudy.errors import Refused
 from understudy.queries.lookups import PublicTable
-from understudy.queries.sql_conditions import column_name, refuse_node
+from understudy.queries.sql.conditions import column_name, refuse_node
 
 
 def read_join(join: Any, public: Sequence[PublicTable]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.queries.sql_conditions import refuse_node
+from understudy.queries.sql.conditions import refuse_node
 
 _ONE_PART = frozenset({"this"})
 _TWO_PARTS = frozenset({"this", "expression"})
@@ -18,6 +18,15 @@ PARTS_BY_NODE: dict[str, frozenset[str]] = {
     **dict.fromkeys(
         ("Paren", "Not", "Neg", "Where", "Having", "Null", "Boolean", "Star"), _ONE_PART
     ),
+    **dict.fromkeys(("Abs", "Sqrt", "Exp", "Ln"), _ONE_PART),
+    **dict.fromkeys(("Pow", "Log", "Nullif"), _TWO_PARTS),
+    **dict.fromkeys(
+        ("Least", "Greatest"), frozenset({"this", "expressions", "ignore_nulls"})
+    ),
+    "Pi": frozenset(),
+    "Round": frozenset({"this", "decimals"}),
+    "Coalesce": frozenset({"this", "expressions"}),
+    "Anonymous": frozenset({"this", "expressions"}),
     **dict.fromkeys(("Year", "Median", "CountIf", "Sum", "Avg", "Var"), _ONE_PART),
     **dict.fromkeys(("Variance", "Stddev", "StddevSamp"), _ONE_PART),
     **dict.fromkeys(("And", "Or", "EQ", "NEQ", "LT", "LTE", "GT", "GTE"), _TWO_PARTS),
@@ -42,11 +51,11 @@ PARTS_BY_NODE: dict[str, frozenset[str]] = {
     "Between": frozenset({"this", "low", "high"}),
     "In": frozenset({"this", "expressions"}),
     "Case": frozenset({"this", "ifs", "default"}),
-    "If": frozenset({"this", "true"}),
+    "If": frozenset({"this", "true", "false"}),
     "Cast": frozenset({"this", "to", "_type"}),
     "DataType": frozenset({"this", "nested", "expressions"}),
     "Count": frozenset({"this", "expressions", "big_int"}),
-    "Floor": _ONE_PART,
+    **dict.fromkeys(("Floor", "Ceil"), _ONE_PART),
     "Div": frozenset({"this", "expression", "typed", "safe"}),
     "Ordered": frozenset({"this", "desc", "nulls_first"}),
     "Limit": frozenset({"expression"}),

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from understudy.accounting import ledgerfile, ledgertables
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.ledger_files import database, tables
 from understudy.accounting.questions.question_run import open_questions
 from understudy.errors import BudgetExceeded, LedgerError
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 UNIT = Fraction(1, 10**9)
 
 
@@ -215,7 +215,7 @@ def test_a_disk_without_hard_links_holds_a_ledger_too(tmp_path, monkeypatch):
     def unsupported(*_):
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(ledgerfile.os, "link", unsupported)
+    monkeypatch.setattr(database.os, "link", unsupported)
     with Ledger.create(tmp_path / "a.ledger", dataset="a") as ledger:
         ledger.verify()
     with pytest.raises(LedgerError, match="exists already"):
@@ -280,7 +280,7 @@ def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(
 ):
     path = tmp_path / "a.ledger"
     Ledger.create(path, dataset="a").close()
-    monkeypatch.setattr(ledgerfile, "MAX_LEDGER_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(database, "MAX_LEDGER_WAIT_SECONDS", 0.05)
     with Ledger.open(path) as ledger:
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
@@ -293,9 +293,7 @@ def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(
 
 def spend_and_raise(ledger, error):
     with ledger._file.write_transaction() as connection:
-        ledgertables.append_entry(
-            connection, kind="note", event="x", detail={}, epsilon=5
-        )
+        tables.append_entry(connection, kind="note", event="x", detail={}, epsilon=5)
         raise error
 
 
@@ -317,7 +315,7 @@ def test_the_table_itself_refuses_to_overspend(tmp_path):
             pytest.raises(BudgetExceeded, match="does not fit the account"),
             ledger._file.write_transaction() as connection,
         ):
-            ledgertables.append_entry(
+            tables.append_entry(
                 connection, kind="reserve", event="x", detail={}, epsilon=6
             )
         ledger.verify()
@@ -393,7 +391,7 @@ def old_ledger(path, spends):
             "total": "1/1000000000",
         }
         detail["total_delta"] = "0"
-        ledgertables.append_entry(
+        tables.append_entry(
             writer, kind="reserve", event="x", run=str(run), epsilon=1, detail=detail
         )
         writer.execute("COMMIT")
@@ -483,14 +481,14 @@ def cut(scratch):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous=EXTRA")
     connection.execute("BEGIN IMMEDIATE")
-    ledgertables.append_entry(connection, kind="note", event="x", detail={})
+    tables.append_entry(connection, kind="note", event="x", detail={})
     unsure = Path(f"{path}-journal").read_bytes()
     connection.execute(
         "PRAGMA cache_size=1"
     )  # writes pages to the file before the entry is whole, after the journal
     connection.execute("PRAGMA cache_spill=1")
     for _ in range(20):
-        ledgertables.append_entry(connection, kind="note", event="x" * 3000, detail={})
+        tables.append_entry(connection, kind="note", event="x" * 3000, detail={})
     sure, during = Path(f"{path}-journal").read_bytes(), path.read_bytes()
     connection.execute("ROLLBACK")
     connection.close()

@@ -10,8 +10,8 @@ import pytest
 from kit.queries.corpus import PEOPLE_SCHEMA, REFUSED_QUESTIONS, list_questions
 from understudy.errors import UnderstudyError
 from understudy.queries.plan import plan_query
-from understudy.queries.sql_nodes import check_nodes
-from understudy.queries.sql_reader import MAX_SQL_CHARACTERS, read_sql
+from understudy.queries.sql.nodes import check_nodes
+from understudy.queries.sql.reader import MAX_SQL_CHARACTERS, read_sql
 
 QUESTIONS = [*list_questions(), *REFUSED_QUESTIONS]
 WORDS = [

@@ -88,7 +88,7 @@ def ask(
     )
     if as_json:
         cost = None if answer.cost is None else float(answer.cost.amount)
-        report_json({"basis": answer.basis, "cost": cost, "columns": answer.to_dict()})
+        report_json({"basis": answer.basis, "cost": cost, "columns": answer.to_plain()})
         return
     report([*answer.lines(), answer.account_line()])
 
@@ -164,7 +164,7 @@ def price(
             neighbours=neighbours,
         )
     if as_json:
-        made_up = {} if tried is None else {"made_up": tried.to_dict()}
+        made_up = {} if tried is None else {"made_up": tried.to_plain()}
         report_json({**priced.to_dict(), **made_up})
         return
     lines = [] if tried is None else ["", *tried.lines(), tried.account_line()]

@@ -25,13 +25,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from understudy.accounting.ledgerdisk import (
+from understudy.accounting.ledger_files.disk import (
     draft_ledger,
     leave_write_ahead_log,
     refuse_hard_links,
     set_durable,
 )
-from understudy.accounting.ledgertables import (
+from understudy.accounting.ledger_files.tables import (
     LEDGER_FORMAT_VERSION,
     SHARED_LEDGER_FORMAT_VERSION,
     create_tables,

@@ -10,51 +10,49 @@ anything else is refused with the remedy. What is read is the dialect of DuckDB.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 from understudy.errors import Refused
-from understudy.queries.builders import quantile
+from understudy.queries.conditions import shorten_refusal
 from understudy.queries.features import plan_features
+from understudy.queries.formulas import Formula, FormulaColumn
 from understudy.queries.lookups import PublicTable, add_attributes
 from understudy.queries.query import (
     Aggregate,
-    AggregateKind,
+    DerivedColumn,
     GroupKey,
     Query,
     SortKey,
     UnitFeature,
 )
-from understudy.queries.sql_conditions import (
+from understudy.queries.sql.conditions import (
     ConditionReader,
     column_name,
     find_schema_column,
     number_of,
     refuse_node,
-    shorten_refusal,
 )
-from understudy.queries.sql_features import read_unit_columns
-from understudy.queries.sql_having import read_having
-from understudy.queries.sql_joins import read_join
-from understudy.queries.sql_keys import read_key
-from understudy.queries.sql_nodes import check_nodes
-from understudy.schema import Schema
+from understudy.queries.sql.expressions import ExpressionReader
+from understudy.queries.sql.features import read_unit_columns
+from understudy.queries.sql.having import read_having
+from understudy.queries.sql.joins import read_join
+from understudy.queries.sql.keys import read_key
+from understudy.queries.sql.nodes import check_nodes
+from understudy.schema import Boolean, Schema
 from understudy.schema.predicates.ast import Predicate
 
 MAX_SQL_CHARACTERS = 10_000
 """Characters of one question: a parser takes long over more."""
 
-_KIND_BY_NODE = {
-    "Sum": AggregateKind.SUM,
-    "Avg": AggregateKind.MEAN,
-    "Variance": AggregateKind.VARIANCE,
-    "Stddev": AggregateKind.DEVIATION,
-    "StddevSamp": AggregateKind.DEVIATION,
-    "Corr": AggregateKind.CORRELATION,
-    "CovarSamp": AggregateKind.COVARIANCE,
-}
+MAX_TITLE_CHARACTERS = 60
+"""Characters of the title of a computed column without a name."""
+
+_TOP_WORDS = re.compile(
+    r"\s*SELECT\s+TOP\s*(?:\(\s*)?(?P<rows>[0-9]{1,9})\b(?:\s*\))?\s+", re.IGNORECASE
+)
 _SELECT_PARTS = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "order", "limit"}
 )
@@ -76,13 +74,25 @@ def read_sql(text: str, schema: Schema, public: Sequence[PublicTable] = ()) -> Q
         )
     try:
         wide = add_attributes(schema, public) if public else schema
-        return _SqlReader(wide, tuple(public)).read(
-            _parse_text(text), " ".join(text.split())
+        plain, top = _split_top(text)
+        query = _SqlReader(wide, tuple(public)).read(
+            _parse_text(plain), " ".join(text.split())
         )
+        if top is not None and query.most_rows is not None:
+            raise Refused("SQL: TOP and LIMIT say the same. Nothing was spent")
+        return query if top is None else query.limit(top)
     except RecursionError:
         raise Refused("SQL: nested too deeply. Nothing was spent") from None
     except Refused as refused:
         raise shorten_refusal(refused) from None
+
+
+def _split_top(text: str) -> tuple[str, int | None]:
+    """SELECT TOP 5 …, as some databases write LIMIT 5: the rest, and the number."""
+    found = _TOP_WORDS.match(text)
+    if found is None:
+        return text, None
+    return f"SELECT {text[found.end() :]}", int(found["rows"])
 
 
 def _parse_text(text: str) -> Any:
@@ -122,6 +132,7 @@ class _SqlReader:
     keys: dict[str, GroupKey] = field(default_factory=dict)
     key_nodes: list[tuple[Any, str]] = field(default_factory=list)
     features: tuple[UnitFeature, ...] = ()
+    derived: list[DerivedColumn] = field(default_factory=list)
 
     def read(self, select: Any, text: str) -> Query:
         _refuse_other_parts(select, _SELECT_PARTS)
@@ -138,12 +149,12 @@ class _SqlReader:
         condition = self._read_where(select.args.get("where"))
         kept = None
         if having is not None:
-            kept = read_having(having.this, self._title_of)
+            kept = read_having(having.this, self._title_of, self._list_flags())
         order = self._read_order(select.args.get("order"), shown)
         if not self.aggregates:
             raise Refused(
-                "SQL: rows are never released. Ask for aggregates such as COUNT(*)."
-                " Nothing was spent"
+                "SQL: rows are never released, and which groups there are is in the"
+                " schema. Ask for aggregates such as COUNT(*). Nothing was spent"
             )
         return Query(
             aggregates=tuple(self.aggregates.values()),
@@ -155,6 +166,7 @@ class _SqlReader:
             shown=tuple(shown),
             text=text,
             features=self.features,
+            derived=tuple(self.derived),
             joined=tuple(
                 read_join(join, self.public) for join in select.args.get("joins") or ()
             ),
@@ -187,10 +199,33 @@ class _SqlReader:
             if value and part != "expressions":
                 raise refuse_node(group)
         for node in group.expressions:
-            meant, alias = _resolve_item(node, items)
+            meant, alias = self._resolve_item(node, items)
             key = read_key(meant, alias, self.schema)
             self.keys[key.title] = key
             self.key_nodes.append((meant, key.title))
+
+    def _resolve_item(self, node: Any, items: list[tuple[Any, str]]) -> tuple[Any, str]:
+        """What GROUP BY means by a number, or by the name of a selected column; a column
+        of the table goes before one of the answer.
+        """
+        if type(node).__name__ == "Literal":
+            place = int(number_of(node))
+            if not 1 <= place <= len(items):
+                raise refuse_node(node)
+            return items[place - 1]
+        for item, alias in items:
+            if item == node:
+                return item, alias
+        if type(node).__name__ != "Column":
+            return node, ""
+        name = column_name(node).casefold()
+        if name in {known.casefold() for known in self.schema.by_name}:
+            named = [alias for item, alias in items if _names_column(item, name)]
+            return node, named[0] if named else ""
+        for item, alias in items:
+            if alias.casefold() == name:
+                return item, alias
+        return node, ""
 
     def _read_item(self, node: Any, alias: str) -> str:
         """The title of a selected column, which is a key or an aggregate."""
@@ -199,126 +234,97 @@ class _SqlReader:
                 return title
         if type(node).__name__ == "Column":
             return self._key_title(node)
-        return self._add_aggregate(node, alias)
+        return self._add_expression(node, alias)
 
-    def _key_title(self, node: Any) -> str:
+    def _key_title(self, node: Any, *, prefers_titles: bool = False) -> str:
+        """The key that a name means: by its column or by its title, whichever goes
+        before.
+        """
         name = column_name(node)
-        for title, key in self.keys.items():
-            if name.casefold() in (title.casefold(), key.column.casefold()):
-                return title
+        columns = {title: key.column for title, key in self.keys.items()}
+        titles = {title: title for title in self.keys}
+        names = [titles, columns] if prefers_titles else [columns, titles]
+        for each in names:
+            for title, known in each.items():
+                if known.casefold() == name.casefold():
+                    return title
         find_schema_column(name, self.schema)
         raise Refused(
             f'SQL: column "{name}" is selected and not in GROUP BY. Rows are never'
             " released. Nothing was spent"
         )
 
-    def _add_aggregate(self, node: Any, alias: str = "") -> str:
-        aggregate = self._read_aggregate(node)
+    def _add_expression(self, node: Any, alias: str = "") -> str:
+        """The title of an aggregate, or of what is computed of some."""
+        found = self._expressions.read(node)
+        if isinstance(found, Aggregate):
+            return self._put_aggregate(found, alias)
+        for column in self.derived:
+            if not alias and column.formula == found:
+                return column.title
+        title = self._find_title(alias or str(found)[:MAX_TITLE_CHARACTERS])
+        self.derived.append(DerivedColumn(title, found))
+        return title
+
+    def _put_aggregate(self, aggregate: Aggregate, alias: str = "") -> str:
         for title, known in self.aggregates.items():
             if not alias and replace(known, name="") == aggregate:
                 return title
-        title = alias or aggregate.title
-        number = 2
-        while title in self.aggregates or title in self.keys:
-            title = f"{alias or aggregate.title}_{number}"
-            number += 1
+        title = self._find_title(alias or aggregate.title)
         self.aggregates[title] = replace(aggregate, name=title)
         return title
 
-    def _title_of(self, node: Any) -> str:
-        """The column of the answer that HAVING or ORDER BY means."""
+    def _find_title(self, wanted: str) -> str:
+        """A title that no other column of the answer has."""
+        taken = {*self.aggregates, *self.keys, *(each.title for each in self.derived)}
+        title, number = wanted, 2
+        while title in taken:
+            title = f"{wanted}_{number}"
+            number += 1
+        return title
+
+    def _list_flags(self) -> set[str]:
+        """The groups that are yes or no."""
+        return {
+            key.title
+            for key in self.keys.values()
+            if isinstance(self.schema.by_name.get(key.column), Boolean)
+            and not key.mapping
+        }
+
+    def _title_of(self, node: Any, *, prefers_titles: bool = False) -> str:
+        """The column of the answer that HAVING or ORDER BY means. Names of the answer go
+        first in ORDER BY, and columns of the table in HAVING.
+        """
         for known, title in self.key_nodes:
-            if known == node:
+            if known == node and type(node).__name__ != "Column":
                 return title
-        if type(node).__name__ == "Column":
-            name = column_name(node)
-            for title in self.aggregates:
-                if title.casefold() == name.casefold():
-                    return title
-            return self._key_title(node)
-        return self._add_aggregate(node)
+        if type(node).__name__ != "Column":
+            return self._add_expression(node)
+        name = column_name(node).casefold()
+        is_key = name in {key.column.casefold() for key in self.keys.values()}
+        for title in (*self.aggregates, *(each.title for each in self.derived)):
+            if title.casefold() == name and (prefers_titles or not is_key):
+                return title
+        return self._key_title(node, prefers_titles=prefers_titles)
 
     def _read_aggregate(self, node: Any) -> Aggregate:
-        name = type(node).__name__
-        if name == "Paren":
-            return self._read_aggregate(node.this)
-        if name == "Filter":
-            inner = self._read_aggregate(node.this)
-            if inner.condition is not None:
-                raise refuse_node(node)
-            return replace(inner, condition=self._read_where(node.expression))
-        if name == "Count":
-            return self._read_count(node)
-        if name == "CountIf":
-            condition = ConditionReader(self.schema).read(node.this)
-            return Aggregate(AggregateKind.COUNT, condition=condition)
-        if name in ("Median", "PercentileDisc", "PercentileCont", "WithinGroup"):
-            return self._read_quantile(node)
-        if name not in _KIND_BY_NODE:
-            raise refuse_node(node)
-        kind = _KIND_BY_NODE[name]
-        if type(node.this).__name__ == "Case":
-            return self._read_case(kind, node.this)
-        columns = [node.this]
-        if kind in (AggregateKind.CORRELATION, AggregateKind.COVARIANCE):
-            columns.append(node.expression)
-        return Aggregate(kind, tuple(self._column(each) for each in columns))
+        """An aggregate that is computed of nothing else."""
+        return self._expressions.read_plain(node)
 
-    def _read_count(self, node: Any) -> Aggregate:
-        inner = node.this
-        match type(inner).__name__:
-            case "Star" | "Literal":
-                return Aggregate(AggregateKind.COUNT)
-            case "Distinct" if len(inner.expressions) == 1:
-                column = self._column(inner.expressions[0])
-                return Aggregate(AggregateKind.DISTINCT, (column,))
-            case "Case":
-                return self._read_case(AggregateKind.COUNT, inner)
-        if node.args.get("expressions"):
-            raise refuse_node(node)
-        return Aggregate(AggregateKind.COUNT, (self._column(inner),))
+    @property
+    def _expressions(self) -> ExpressionReader:
+        return ExpressionReader(self.schema, self._put_aggregate, self._find_named)
 
-    def _read_case(self, kind: AggregateKind, case: Any) -> Aggregate:
-        """CASE WHEN condition THEN 1 ELSE 0 END: a count, or a share, of a condition;
-        CASE WHEN condition THEN x END: an aggregate of the rows that meet it.
-        """
-        branches = case.args.get("ifs") or []
-        if case.this is not None or len(branches) != 1:
-            raise refuse_node(case)
-        condition = ConditionReader(self.schema).read(branches[0].this)
-        value, default = branches[0].args["true"], case.args.get("default")
-        is_else_null = _is_null(default)
-        is_else_zero = _is_number(default, 0)
-        if kind is AggregateKind.COUNT and is_else_null and not _is_column(value):
-            return Aggregate(AggregateKind.COUNT, condition=condition)
-        is_one_or_none = _is_number(value, 1) and (is_else_null or is_else_zero)
-        if kind is AggregateKind.SUM and is_one_or_none:
-            return Aggregate(AggregateKind.COUNT, condition=condition)
-        if kind is AggregateKind.MEAN and _is_number(value, 1) and is_else_zero:
-            return Aggregate(AggregateKind.SHARE, condition=condition)
-        is_sum_else_zero = kind is AggregateKind.SUM and is_else_zero
-        if _is_column(value) and (is_else_null or is_sum_else_zero):
-            return Aggregate(kind, (self._column(value),), condition)
-        raise refuse_node(case)
-
-    def _read_quantile(self, node: Any) -> Aggregate:
-        name = type(node).__name__
-        level = Fraction(1, 2)
-        if name == "WithinGroup":
-            inner, ordered = node.this, node.expression.expressions
-            is_known = type(inner).__name__ in ("PercentileDisc", "PercentileCont")
-            if not is_known or len(ordered) != 1 or ordered[0].args.get("desc"):
-                raise refuse_node(node)
-            level, column = number_of(inner.this), ordered[0].this
-        elif name == "Median":
-            column = node.this
-        else:
-            level, column = number_of(node.expression), node.this
-        (aggregate,) = quantile(self._column(column), level).aggregates
-        return aggregate
-
-    def _column(self, node: Any) -> str:
-        return find_schema_column(column_name(node), self.schema)
+    def _find_named(self, name: str) -> Formula | None:
+        """The aggregate, or what is computed of some, that a name of the answer means."""
+        for title in self.aggregates:
+            if title.casefold() == name.casefold():
+                return FormulaColumn(title)
+        for column in self.derived:
+            if column.title.casefold() == name.casefold():
+                return column.formula
+        return None
 
     def _read_order(self, order: Any, shown: list[str]) -> tuple[SortKey, ...]:
         keys = []
@@ -330,7 +336,7 @@ class _SqlReader:
                     raise refuse_node(node)
                 title = shown[place - 1]
             else:
-                title = self._title_of(node)
+                title = self._title_of(node, prefers_titles=True)
             keys.append(SortKey(title, bool(ordered.args.get("desc"))))
         return tuple(keys)
 
@@ -342,39 +348,14 @@ def _refuse_other_parts(node: Any, known: Container[str]) -> None:
             raise refuse_node(value[0] if isinstance(value, list) else value)
 
 
+def _names_column(item: Any, name: str) -> bool:
+    return type(item).__name__ == "Column" and column_name(item).casefold() == name
+
+
 def _split_alias(node: Any) -> tuple[Any, str]:
     if type(node).__name__ != "Alias":
         return node, ""
     return node.this, str(node.alias)
-
-
-def _resolve_item(node: Any, items: list[tuple[Any, str]]) -> tuple[Any, str]:
-    """What GROUP BY means by a number, or by the name of a selected column."""
-    name = type(node).__name__
-    if name == "Literal":
-        place = int(number_of(node))
-        if not 1 <= place <= len(items):
-            raise refuse_node(node)
-        return items[place - 1]
-    for item, alias in items:
-        is_alias = name == "Column" and alias.casefold() == column_name(node).casefold()
-        if item == node or (alias and is_alias):
-            return item, alias
-    return node, ""
-
-
-def _is_column(node: Any) -> bool:
-    return type(node).__name__ == "Column"
-
-
-def _is_null(node: Any) -> bool:
-    return node is None or type(node).__name__ == "Null"
-
-
-def _is_number(node: Any, number: int) -> bool:
-    if node is None or type(node).__name__ != "Literal" or node.args.get("is_string"):
-        return False
-    return number_of(node) == number
 
 
 def _read_limit(limit: Any) -> int:

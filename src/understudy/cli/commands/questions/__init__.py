@@ -1,0 +1,1 @@
+"""Questions on private rows: ask and price them, serve them, limit who asks."""

@@ -1,0 +1,166 @@
+"""Rows of an answer, and what is done to them for nothing: columns that are computed of
+its numbers, HAVING, order and limit. All of it sees noisy numbers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from understudy.errors import Refused
+from understudy.queries.cells import KeyValue
+from understudy.queries.estimates import ANSWER_DOUBT, NumberEstimate
+from understudy.queries.formulas import evaluate_formula
+from understudy.queries.query import AggregateKind, Query
+from understudy.schema.predicates.ast import (
+    And,
+    ColumnComparison,
+    ColumnName,
+    In,
+    IsMissing,
+    Literal,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+)
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """One group of an answer: its keys, and a number for each aggregate."""
+
+    keys: tuple[KeyValue, ...]
+    numbers: tuple[NumberEstimate, ...]
+
+
+def derive_numbers(
+    query: Query, estimate: Callable[[float], Sequence[NumberEstimate]]
+) -> tuple[NumberEstimate, ...]:
+    """The computed columns of one group. `estimate` gives the aggregates with intervals
+    of a doubt: that of a formula of several is divided among them.
+    """
+    titles = [aggregate.title for aggregate in query.aggregates]
+    counts = frozenset(
+        aggregate.title
+        for aggregate in query.aggregates
+        if aggregate.kind in (AggregateKind.COUNT, AggregateKind.DISTINCT)
+    )
+    derived = []
+    for column in query.derived:
+        parts = max(len(column.formula.titles), 1)
+        numbers = estimate(ANSWER_DOUBT / parts)
+        spans = {
+            title: (number.value, number.low, number.high)
+            for title, number in zip(titles, numbers, strict=True)
+        }
+        derived.append(NumberEstimate(*evaluate_formula(column.formula, spans, counts)))
+    return tuple(derived)
+
+
+def append_derived(
+    query: Query, numbers: Sequence[NumberEstimate]
+) -> tuple[NumberEstimate, ...]:
+    """The numbers of one group, and the columns that are computed of one of them each."""
+
+    def estimate(doubt: float) -> Sequence[NumberEstimate]:
+        assert doubt == ANSWER_DOUBT
+        return numbers
+
+    return (*numbers, *derive_numbers(query, estimate))
+
+
+def combines_numbers(query: Query) -> bool:
+    """Whether a computed column needs intervals of several numbers that hold together."""
+    return any(len(column.formula.titles) > 1 for column in query.derived)
+
+
+def keep_rows(
+    query: Query,
+    rows: Sequence[AnswerRow],
+    keys: Sequence[str],
+    numbers: Sequence[str],
+) -> list[AnswerRow]:
+    """The rows that HAVING and LIMIT keep, in the order that is asked for."""
+    kept = list(rows)
+    if query.having is not None:
+        kept = [
+            row for row in kept if _holds(query.having, _cells_of(row, keys, numbers))
+        ]
+    # Sorting is stable: sorted by the last key first, ties keep to the others.
+    for sort in reversed(query.order):
+        kept = _sort_rows(kept, sort.title, sort.is_descending, keys, numbers)
+    return kept[: query.most_rows]
+
+
+def _cells_of(
+    row: AnswerRow, keys: Sequence[str], numbers: Sequence[str]
+) -> dict[str, KeyValue]:
+    cells: dict[str, KeyValue] = dict(zip(keys, row.keys, strict=True))
+    values = [number.value for number in row.numbers]
+    return cells | dict(zip(numbers, values, strict=True))
+
+
+def _sort_rows(
+    rows: list[AnswerRow],
+    title: str,
+    is_descending: bool,
+    keys: Sequence[str],
+    numbers: Sequence[str],
+) -> list[AnswerRow]:
+    if title not in (*keys, *numbers):
+        raise Refused(
+            f'The answer has no column "{title}" to be put in order by. Its columns:'
+            f" {', '.join((*keys, *numbers))}"
+        )
+    cells = [_cells_of(row, keys, numbers)[title] for row in rows]
+    # Missing values come last either way.
+    present = [i for i, cell in enumerate(cells) if cell is not None]
+    absent = [i for i, cell in enumerate(cells) if cell is None]
+    present.sort(key=lambda i: cells[i], reverse=is_descending)  # type: ignore[arg-type,return-value]
+    return [rows[i] for i in [*present, *absent]]
+
+
+def _holds(predicate: Predicate, cells: Mapping[str, KeyValue]) -> bool:
+    """Whether a row of an answer meets a condition; missing keys meet none."""
+    match predicate:
+        case And(left, right):
+            return _holds(left, cells) and _holds(right, cells)
+        case Or(left, right):
+            return _holds(left, cells) or _holds(right, cells)
+        case Not(part):
+            return not _holds(part, cells)
+        case IsMissing(name, negated):
+            return (cells[name.column] is None) != negated
+        case In(name, values, negated):
+            cell = cells[name.column]
+            is_listed = any(_compare(cell, Operator.EQUAL, v.value) for v in values)
+            return cell is not None and is_listed != negated
+        case ColumnComparison(name, operator, Literal(value)):
+            return _compare(cells[name.column], operator, value)
+        case ColumnComparison(name, operator, ColumnName(other)):
+            return _compare(cells[name.column], operator, cells[other])
+    raise Refused("HAVING compares columns of the answer with constants, no more")
+
+
+def _compare(cell: KeyValue, operator: Operator, value: object) -> bool:
+    other = float(value) if isinstance(value, Fraction) else value
+    if cell is None or other is None:
+        return False
+    if isinstance(cell, str) != isinstance(other, str):
+        return False
+    one: Any = cell
+    match operator:
+        case Operator.EQUAL:
+            return bool(one == other)
+        case Operator.UNEQUAL:
+            return bool(one != other)
+        case Operator.LESS:
+            return bool(one < other)
+        case Operator.AT_MOST:
+            return bool(one <= other)
+        case Operator.MORE:
+            return bool(one > other)
+    return bool(one >= other)
