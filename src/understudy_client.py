@@ -7,7 +7,8 @@ One file, standard library only, meant to be read before it is trusted.
   * The client draws a random *report* from the true value and sends nothing else. For
     any two values, no report is more than e^ε times as likely under one as under the
     other. The client computes every probability itself, from ε alone: whatever else a
-    plan says changes how useful a report is, never how private.
+    plan says changes how useful a report is, never how private. Values that a plan
+    leaves out are answered too: silence would tell them.
   * An *account* on the client's own disk caps what its owner gives away, for each day
     and for each topic, and keeps every answer: asked again in the same window of time,
     it repeats the stored answer, which reveals nothing new.
@@ -23,6 +24,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import secrets
 import sqlite3
 import sys
@@ -42,6 +44,9 @@ RATIO_BITS = 24
 MAX_SIZE = 1 << 20
 """Largest bucket, width or number of values: a plan cannot ask for endless work."""
 
+MAX_NUMBER_LENGTH = 1000
+"""Characters of a number in a plan, or of a true value."""
+
 HASH_PRIME = (1 << 31) - 1
 """x → (a·x + b) mod HASH_PRIME is pairwise independent, and products fit 64 bits."""
 
@@ -50,9 +55,7 @@ Answer = list[int | str]
 
 
 class DonationRefused(ValueError):
-    """The client does not answer: the plan is invalid, the value is not in it, or a cap
-    is reached. Nothing was sent and nothing was charged.
-    """
+    """The plan is invalid, or a cap is reached. Nothing was sent and nothing charged."""
 
 
 class Coins:
@@ -68,6 +71,21 @@ class Coins:
 
 
 OS_COINS = Coins()
+
+
+def read_number(text: object) -> Fraction:
+    """A number written by somebody else, unless its exponent alone would fill the memory.
+
+    >>> read_number("0.1"), read_number("1e-3")
+    (Fraction(1, 10), Fraction(1, 1000))
+    """
+    number = str(text)
+    if len(number) > MAX_NUMBER_LENGTH or re.search(r"[eE][-+]?[\d_]{4}", number):
+        raise ValueError("the number is too long")
+    try:
+        return Fraction(number)
+    except ZeroDivisionError:
+        raise ValueError("a number is divided by zero") from None
 
 
 def bound_exp(epsilon: Fraction) -> Fraction:
@@ -171,22 +189,44 @@ class CollectionPlan:
                 raise DonationRefused("this is no plan of a local collection")
             if not isinstance(document["topic"], str):
                 raise DonationRefused("the plan's topic is not a text")
-            document["epsilon"] = Fraction(document["epsilon"])
+            document["epsilon"] = read_number(document["epsilon"])
             document["values"] = tuple(map(str, document["values"]))
             document["sizes"] = {k: int(n) for k, n in document["sizes"].items()}
             if document["bounds"] is not None:
                 low, high = document["bounds"]
-                document["bounds"] = (Fraction(low), Fraction(high))
-            return CollectionPlan(**document)
+                document["bounds"] = (read_number(low), read_number(high))
+            plan = CollectionPlan(**document)
+            # A plan that no report could name is none.
+            plan.digest  # noqa: B018
+            if not plan.values and plan.mechanism in LISTED_MECHANISMS:
+                raise DonationRefused("the plan does not say: values")
+            return plan
         except DonationRefused:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise DonationRefused("this is no plan of a local collection") from None
 
     @cached_property
     def digest(self) -> str:
         """Names the plan in a report."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+    def has_place_for(self, value: str) -> bool:
+        """Whether a value is one that the plan asks for."""
+        try:
+            value.encode()
+            if self.mechanism in NUMERIC_MECHANISMS:
+                read_number(value)
+        except ValueError:
+            return False
+        return self.mechanism not in LISTED_MECHANISMS or value in self.values
+
+    def admit(self, value: str, coins: Coins) -> str:
+        """The value, or another if the plan has no place for it: silence would tell."""
+        if self.has_place_for(value):
+            return value
+        places = self.values if self.mechanism in LISTED_MECHANISMS else ("0",)
+        return places[coins.pick(len(places))]
 
     def index(self, value: str) -> int:
         """The place of a value in the plan's list."""
@@ -203,11 +243,7 @@ class CollectionPlan:
         """A number's place between the bounds, from 0 to 1, exactly."""
         assert self.bounds is not None
         low, high = self.bounds
-        try:
-            number = Fraction(value)
-        except (ValueError, ZeroDivisionError, TypeError, OverflowError):
-            raise DonationRefused("the value is not a number") from None
-        return (min(max(number, low), high) - low) / (high - low)
+        return (min(max(read_number(value), low), high) - low) / (high - low)
 
 
 # Mechanisms. Each draws an answer whose probability under any two values differs by at
@@ -417,6 +453,11 @@ MECHANISMS: dict[str, Mechanism] = {
 NUMERIC_MECHANISMS = ("duchi", "piecewise", "square_wave")
 """They place a number between the plan's bounds."""
 
+UNPLACED_TEXT = "The plan has no place for this value: another was reported"
+
+LISTED_MECHANISMS = ("two_coin", "krr", "sue", "oue", "subset", "olh", "hadamard")
+"""They report one of the plan's values."""
+
 TWO_COIN_EPSILON = Fraction("1.09861228866811")
 """Just above ln 3."""
 
@@ -486,7 +527,7 @@ class Account:
             ).fetchone()
             if row is None:
                 self._check_caps(db, plan, day)
-                answer = draw_answer(plan, str(value), coins)
+                answer = draw_answer(plan, plan.admit(str(value), coins), coins)
                 charge = (plan.topic, day.isoformat(), str(plan.epsilon))
                 db.execute(
                     "INSERT INTO donations VALUES (?, ?, ?, ?, ?, ?)",
@@ -531,13 +572,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("plan", help="plan file of the collection")
     parser.add_argument("value", help="the true value; it is not stored and not sent")
     parser.add_argument("--account", required=True, help="file that caps donations")
-    parser.add_argument("--per-day", type=Fraction, default=4, help="cap on ε a day")
+    parser.add_argument("--per-day", type=read_number, default=4, help="cap on ε a day")
     parser.add_argument(
-        "--per-topic", type=Fraction, default=8, help="cap on ε a topic"
+        "--per-topic", type=read_number, default=8, help="cap on ε a topic"
     )
     given = parser.parse_args(arguments)
     try:
-        plan = CollectionPlan.from_json(Path(given.plan).read_text(encoding="utf-8"))
+        text = Path(given.plan).read_text(encoding="utf-8", errors="replace")
+        plan = CollectionPlan.from_json(text)
         account = Account(
             given.account,
             epsilon_per_day=given.per_day,
@@ -547,6 +589,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (DonationRefused, OSError, sqlite3.Error) as error:
         sys.stderr.write(f"{error}. Nothing was sent.\n")
         return 1
+    if not plan.has_place_for(given.value):
+        sys.stderr.write(f"{UNPLACED_TEXT}.\n")
     sys.stdout.write(report + "\n")
     return 0
 

@@ -201,13 +201,40 @@ def test_the_account_is_durable_private_and_without_true_values(tmp_path: Path) 
     assert b"telling" not in path.read_bytes()
 
 
-def test_a_refused_value_costs_nothing(tmp_path: Path) -> None:
-    account = Account(tmp_path / "own.db")
-    with pytest.raises(DonationRefused, match="not in the plan"):
-        account.donate(small_plan("krr"), "zebra", today=DAY)
-    with pytest.raises(DonationRefused, match="not a number"):
-        account.donate(small_plan("duchi"), "zebra", today=DAY)
-    assert account.spent() == 0
+ODD_VALUES = ["zebra", "", "nan", "1e100000000", "1/0", "\udcff"]
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_a_value_outside_of_the_plan_is_answered_like_any_other(
+    mechanism: str, tmp_path: Path
+) -> None:
+    """A plan of one label, sent to everybody, would find those who have another one by
+    who is silent; it cost nothing, so a server could try label after label.
+    """
+    plan = small_plan(mechanism)
+    laws = [
+        enumerate_law(
+            lambda coins, value=value: client.draw_answer(
+                plan, plan.admit(value, coins), coins
+            )
+        )
+        for value in (*inputs_of(plan), *ODD_VALUES)
+    ]
+    assert not exceeds(largest_ratio(laws), plan.epsilon)
+    for place, odd in enumerate(ODD_VALUES):
+        account = Account(tmp_path / f"{place}.db", epsilon_per_day=2)
+        assert account.donate(plan, odd, today=DAY).startswith('{"plan":')
+        assert account.spent() == plan.epsilon
+
+
+@pytest.mark.parametrize(
+    "mechanism", [name for name in client.LISTED_MECHANISMS if name != "subset"]
+)
+def test_a_plan_without_values_is_refused_whatever_the_value_is(mechanism: str) -> None:
+    text = small_plan(mechanism).to_json()
+    listed = text[text.index("[") : text.index("]") + 1]
+    with pytest.raises(DonationRefused, match="values"):
+        CollectionPlan.from_json(text.replace(listed, "[]"))
 
 
 def test_a_permanent_response_is_kept_and_reported_anew(tmp_path: Path) -> None:
@@ -231,6 +258,11 @@ def test_a_plan_is_the_same_after_writing_and_reading(mechanism: str) -> None:
         ('"1"', '"-1"'),
         ('"1"', '"1/0"'),
         ('"1"', "[]"),
+        ('"1"', '"1e100000000"'),
+        ('"1"', '"1e-1_000_000"'),
+        ('"1"', f'"1/{"3" * 5000}"'),
+        ('"topic": "topic"', '"topic": "\\ud800"'),
+        ('"buckets": 3', f'"buckets": {"[" * 100_000}'),
         ('"olh"', '"plain"'),
         ('"buckets": 3', '"buckets": 0'),
         ('"buckets": 3', '"buckets": 99999999'),
@@ -284,17 +316,27 @@ def test_the_client_runs_alone(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith('{"plan":"')
-    refused = subprocess.run(
+    odd = subprocess.run(
         [*command, "zebra", "--account", "other.db"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
-    assert refused.returncode == 1
-    assert (
-        refused.stderr == "the value is not in the plan of 'topic'. Nothing was sent.\n"
-    )
+    # The owner is told of a typing error; whoever reads the report is not.
+    assert odd.stderr == f"{client.UNPLACED_TEXT}.\n"
+    assert odd.stdout.startswith('{"plan":"')
+
+
+@pytest.mark.parametrize("odd", [b"\xff\xfe", b"[" * 100_000, b"{}", b""])
+def test_a_file_that_is_no_plan_is_refused_in_a_line(
+    odd: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.json").write_bytes(odd)
+    words = [str(tmp_path / "plan.json"), "b", "--account", str(tmp_path / "own.db")]
+    assert client.main(words) == 1
+    expected = "this is no plan of a local collection. Nothing was sent.\n"
+    assert capsys.readouterr().err == expected
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,9 @@ def test_masks_are_shared_by_all_imputations():
     assert left > 0.45
 
 
-@pytest.mark.parametrize("wish", [{"imputations": 1}, {"imputations": 2, "copies": 1}])
-def test_too_few_to_combine_is_refused(wish):
+@pytest.mark.parametrize(
+    "options", [{"imputations": 1}, {"imputations": 2, "copies": 1}]
+)
+def test_too_few_to_combine_is_refused(options):
     with pytest.raises(Refused, match="at least 2"):
-        us.mask(HOLED, replaced=["age"], **wish)
+        us.mask(HOLED, replaced=["age"], **options)

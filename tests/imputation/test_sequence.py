@@ -111,7 +111,7 @@ def test_a_tree_with_large_leaves_gives_back_fewer_people():
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("options", "said"),
     [
         ({"replaced": ["age"], "method": "magic"}, "norm\\+logit"),
         ({"replaced": ["agee"]}, "agee"),
@@ -124,9 +124,9 @@ def test_a_tree_with_large_leaves_gives_back_fewer_people():
         ({}, "quasi-identifier"),
     ],
 )
-def test_refusals_name_the_remedy(wish, said):
+def test_refusals_name_the_remedy(options, said):
     with pytest.raises(Refused, match=said):
-        us.mask(PEOPLE, **wish)
+        us.mask(PEOPLE, **options)
 
 
 def test_predictors_can_be_named():

@@ -117,7 +117,7 @@ def test_a_mask_of_columns_that_are_not_there_is_no_setting():
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("options", "said"),
     [
         ({"risk_target": 2}, "between 0 and 1"),
         ({"copies": [1]}, "at least 2"),
@@ -126,9 +126,9 @@ def test_a_mask_of_columns_that_are_not_there_is_no_setting():
         ({"formulas": ["cost ~ agee"]}, "cannot be fitted"),
     ],
 )
-def test_refusals_name_the_remedy(wish, said):
+def test_refusals_name_the_remedy(options, said):
     with pytest.raises(Refused, match=said):
-        us.tune_mask(PEOPLE, **{"replaced": ["age"], **wish})
+        us.tune_mask(PEOPLE, **{"replaced": ["age"], **options})
 
 
 def test_the_list_of_risks_is_for_the_custodian_alone(tmp_path):

@@ -122,7 +122,7 @@ def test_large_numbers_go_by_polynomials_to_the_estimate_of_the_rows():
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("options", "said"),
     [
         ({"formula": "ill"}, "write a formula"),
         ({"formula": "x ~ y"}, "takes no part"),
@@ -131,25 +131,25 @@ def test_large_numbers_go_by_polynomials_to_the_estimate_of_the_rows():
         ({"formula": "ill ~ nothing(age)"}, "cannot be fitted"),
     ],
 )
-def test_refusals_name_the_remedy(wish, said):
+def test_refusals_name_the_remedy(options, said):
     rng = np.random.default_rng(5)
     pooled = measure_pairs(draw_people(rng, 500), rng, 10)
-    facts = {"formula": "ill ~ age", **wish}
+    facts = {"formula": "ill ~ age", **options}
     with pytest.raises(Refused, match=said):
         infer_population(pooled, facts.pop("formula"), **facts)
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("options", "said"),
     [
         ({"population": "all"}, "census"),
         ({"level": 95}, "0.95"),
         ({"assume": 0.0}, "assume"),
     ],
 )
-def test_settings_are_refused(wish, said):
+def test_settings_are_refused(options, said):
     with pytest.raises(Refused, match=said):
-        InferenceSettings(**wish)
+        InferenceSettings(**options)
 
 
 def test_what_is_shown_strikes_the_naive_interval_out():

@@ -80,16 +80,16 @@ def test_what_was_not_measured_varies_by_what_is_assumed():
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("options", "said"),
     [
         ({"count": 5}, "at least 20"),
         ({"rows": 0}, "between 1 and"),
         ({"columns": ["none"]}, "takes no part"),
     ],
 )
-def test_refusals_of_a_release(release, wish, said):
+def test_refusals_of_a_release(release, options, said):
     with pytest.raises(Refused, match=said):
-        release.copies(**wish)
+        release.copies(**options)
 
 
 def test_copies_of_a_release_carry_their_rule(release):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from understudy.local.choice import (
     plan_collection,
     read_plan,
 )
+from understudy_client import MECHANISMS, NUMERIC_MECHANISMS
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,17 @@ def test_open_vocabularies_and_distributions() -> None:
     )
 
 
+@pytest.mark.parametrize("mechanism", sorted(set(MECHANISMS) - {"two_coin"}))
+def test_every_mechanism_that_is_named_has_its_reason(mechanism: str) -> None:
+    question: dict[str, Any] = {"values": "abc"}
+    if mechanism in NUMERIC_MECHANISMS:
+        question = {"bounds": (0, 1)}
+    if mechanism == "prefix":
+        question = {"max_bytes": 4}
+    plan = plan_collection("t", epsilon=1, mechanism=mechanism, **question)
+    assert explain_choice(plan, 10_000).startswith(f"{mechanism}: ")
+
+
 def test_the_reason_names_the_others() -> None:
     reason = explain_choice(plan_collection("t", values="abcdefgh", epsilon=1), 10_000)
     assert reason.startswith("subset: standard error 0.01")
@@ -70,6 +83,12 @@ def test_the_reason_names_the_others() -> None:
         ({"epsilon": 1, "bounds": (0, 1), "statistic": "mode"}, "statistic"),
         ({"epsilon": 1, "values": "ab", "mechanism": "plain"}, "no mechanism"),
         ({"epsilon": 1, "max_bytes": 100}, "max_bytes"),
+        ({"epsilon": 1, "values": "aa"}, "not distinct"),
+        ({"epsilon": 1, "values": "ab", "max_bytes": 4}, "one of"),
+        ({"epsilon": 1, "values": "ab", "bounds": (0, 1)}, "one of"),
+        ({"epsilon": 1, "values": "ab", "statistic": "distribution"}, "needs bounds"),
+        ({"epsilon": "1e100000000", "values": "ab"}, "epsilon"),
+        ({"epsilon": 1, "bounds": (0, "1e100000000")}, "two numbers"),
     ],
 )
 def test_what_cannot_work_is_refused(options: dict[str, object], words: str) -> None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
 
+from kit.local.enumeration import enumerate_law
 from kit.local.plans import small_plan
 from understudy.local.collector import Collector, simulate_reports
 from understudy.local.sketches import estimate_sketch, sketch_variance
-from understudy_client import CollectionPlan, hadamard_bit
+from understudy_client import (
+    Answer,
+    CollectionPlan,
+    draw_answer,
+    hadamard_bit,
+    read_bits,
+)
 
 SHARES = np.array([0.5, 0.3, 0.15, 0.05])
 N = 1_000
@@ -40,6 +49,62 @@ def simulate_counts(plan: CollectionPlan, rng: np.random.Generator) -> np.ndarra
             counts[row, column, bit] += true
             counts[row, column, 1 - bit] += drawn - true
     return counts
+
+
+@pytest.mark.parametrize(("mechanism", "width"), [("cms", 3), ("hcms", 4)])
+def test_mean_and_variance_are_the_formulas_exactly(
+    mechanism: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over every report of every client, under every pair of hash functions."""
+    rows, values = 2, ("a", "b", "c")
+    plan = replace(
+        small_plan(mechanism), values=values, sizes={"rows": rows, "width": width}
+    )
+    hashes: dict[tuple[str, int], int] = {}
+    monkeypatch.setattr(
+        CollectionPlan, "hash_value", lambda plan, value, row, width: hashes[value, row]
+    )
+    counts = np.array([5, 3, 2])
+    respondents, shares = counts.sum(), counts / counts.sum()
+    bias, error = np.zeros(3), np.zeros(3)
+    # All places are alike, so that the first value may stay in its own.
+    drawn = list(product(range(width), repeat=rows * 2))
+    for places in drawn:
+        hashes.update(zip(product(values, range(rows)), (0, 0, *places), strict=True))
+        means, variances = describe_single_reports(plan)
+        # Respondents are independent, and the estimate is the mean of their reports.
+        found = shares @ means
+        bias += (found - shares) / len(drawn)
+        error += ((found - shares) ** 2 + shares @ variances / respondents) / len(drawn)
+    assert bias == pytest.approx(np.zeros(3), abs=1e-12)
+    theory = sketch_variance(plan, shares, respondents)
+    assert error == pytest.approx(theory, rel=1e-9)
+
+
+def describe_single_reports(plan: CollectionPlan) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of what one report says about each value (columns), for each
+    true value (rows).
+    """
+    means, variances = [], []
+    for value in plan.values:
+        law = enumerate_law(partial(draw_answer, plan, value))
+        weights = np.array([float(weight) for weight in law.values()])
+        said = np.array([decode_report(plan, list(answer)) for answer in law])
+        means.append(weights @ said)
+        variances.append(weights @ (said - means[-1]) ** 2)
+    return np.array(means), np.array(variances)
+
+
+def decode_report(plan: CollectionPlan, answer: Answer) -> np.ndarray:
+    """The server's estimate from one report."""
+    rows, width = plan.sizes["rows"], plan.sizes["width"]
+    if plan.mechanism == "hcms":
+        counts = np.zeros((rows, width, 2), dtype=np.int64)
+        counts[tuple(map(int, answer))] = 1
+    else:
+        counts = np.zeros((rows, width + 1), dtype=np.int64)
+        counts[int(answer[0]), [*read_bits(str(answer[1])), width]] = 1
+    return estimate_sketch(plan, counts, plan.values, 0.95).shares
 
 
 @pytest.mark.slow

@@ -8,15 +8,17 @@ from functools import partial
 import numpy as np
 import pytest
 
+import understudy_client
 from kit.local.enumeration import enumerate_law
 from kit.local.plans import small_plan
+from understudy.local import counting, reports
 from understudy.local.choice import plan_collection
 from understudy.local.collector import Collector
 from understudy.local.support import PURE_PROTOCOLS, support_probabilities
 from understudy_client import CollectionPlan, draw_answer, write_report
 
 ENUMERATED = sorted(set(PURE_PROTOCOLS) - {"olh"})
-"""Optimal local hashing draws a function from 2^62: it is tested by numbers below."""
+"""Optimal local hashing draws a function from 2^62: it has a test of its own."""
 
 
 def supports(plan: CollectionPlan, value: str) -> list[Fraction]:
@@ -40,6 +42,32 @@ def test_estimates_are_unbiased_and_their_variance_is_the_formula(
         expected = supports(plan, value)
         assert expected.pop(i) == support.p
         assert set(expected) == {support.q}
+
+
+def test_hashing_supports_as_often_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over all functions of a smaller prime; and what the prime leaves out."""
+    for module in (understudy_client, counting, reports):
+        monkeypatch.setattr(module, "HASH_PRIME", 11)
+    plan = small_plan("olh")
+    p = support_probabilities(plan).p
+    for i, value in enumerate(plan.values):
+        expected = supports(plan, value)
+        assert expected.pop(i) == p
+        assert set(expected) == {share_bucket(11, 3, p)}
+    monkeypatch.undo()
+    # The stated ⅓ is that of the real prime, up to 2^-60.
+    assert share_bucket(11, 3, p) != Fraction(1, 3)
+    rest = share_bucket(understudy_client.HASH_PRIME, 3, p) - Fraction(1, 3)
+    assert abs(rest) < Fraction(1, 1 << 60)
+
+
+def share_bucket(prime: int, buckets: int, p: Fraction) -> Fraction:
+    """With which probability a report supports another value: the hashed pair of two
+    values is uniform on all pairs of numbers below the prime.
+    """
+    sizes = [len(range(bucket, prime, buckets)) for bucket in range(buckets)]
+    collide = Fraction(sum(size**2 for size in sizes), prime**2)
+    return collide * p + (1 - collide) * (1 - p) / (buckets - 1)
 
 
 @pytest.mark.parametrize("mechanism", sorted(PURE_PROTOCOLS))

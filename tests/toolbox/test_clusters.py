@@ -34,7 +34,9 @@ from understudy.toolbox.clusters import (
     plan_rows,
 )
 from understudy.workflow.asking.questions import session
+from understudy.workflow.synthesize import synthesize
 from understudy.workflow.toolbox.cluster import cluster
+from understudy.workflow.toolbox.cluster_release import cluster_release
 
 SMALL = Schema.parse(
     """
@@ -157,3 +159,45 @@ def test_bad_clusterings_cost_nothing(
             cluster(questions, columns, **asked)  # type: ignore[arg-type]
         after = questions.price("SELECT COUNT(*) FROM points", epsilon=1).amount_left
     assert after == left
+
+
+@pytest.mark.parametrize("method", ["hybrid", "lloyd"])
+def test_sums_too_wide_for_any_noise_cost_nothing(tmp_path: Path, method: str) -> None:
+    people = tmp_path / "points.csv"
+    people.write_text("x\n" + "5\n" * 50)
+    wide = Schema.parse(f"columns:\n  x: {{type: integer, min: 0, max: {10**17}}}")
+    with session(people, wide, budget=1) as questions:
+        left = questions.price("SELECT COUNT(*) FROM points", epsilon=1).amount_left
+        with pytest.raises(Refused, match="method=grid"):
+            cluster(questions, ["x"], clusters=2, epsilon=1, method=method)
+        after = questions.price("SELECT COUNT(*) FROM points", epsilon=1).amount_left
+        # A grid counts rows, and needs no sums.
+        found = cluster(questions, ["x"], clusters=2, epsilon=1)
+    assert after == left
+    assert found.method == "grid"
+
+
+def test_clusters_of_a_release_are_those_of_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    rows = [f"{20 + i % 3},{5 if i % 2 else ''}" for i in range(300)]
+    rows += [f"{70 + i % 3},{15 if i % 2 else ''}" for i in range(300)]
+    path.write_text("\n".join(["age,visits", *rows]) + "\n")
+    declared = Schema.parse(
+        "columns:\n"
+        "  age: {type: integer, min: 0, max: 99, nullable: false}\n"
+        "  visits: {type: real, min: 0, max: 20, step: 0.5}\n"
+    )
+    release = synthesize(path, declared, epsilon=40, synthesizer="histogram")
+    found = cluster_release(release, ["age", "visits"], clusters=2)
+    low, high = found.centres[np.argsort(found.centres[:, 0])]
+    assert low == pytest.approx([21, 5], abs=3)
+    assert high == pytest.approx([71, 15], abs=3)
+    # Half of the rows have no visits, and take no part.
+    assert 200 < found.rows.sum() < 400
+    assert found.cost is None
+    for columns, clusters, words in (
+        (["age"], 0, "clusters are"),
+        (["height"], 2, "height"),
+    ):
+        with pytest.raises(Refused, match=words):
+            cluster_release(release, columns, clusters=clusters)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from math import atan, pi
 from pathlib import Path
@@ -158,16 +159,26 @@ def test_a_node_moves_the_bounded_flow_by_twice_its_degree(most_edges: int) -> N
 
 
 def audit_draws(
-    mechanism: NoisyGraphCounts | NoisyTriangles, at: float, trials: int = 1_000
+    mechanism: NoisyGraphCounts | NoisyTriangles,
+    at: float,
+    trials: int = 1_000,
+    *,
+    node: bool = False,
+    first: int | None = None,
 ) -> bool:
+    """On five nodes that all have edges, and without one of these edges (or nodes), by
+    an answer, or the largest of its `first` parts.
+    """
     rows = [{"a": i, "b": j} for i, j in combinations(range(5), 2)]
+    fewer = [row for row in rows if row["b"] < 4] if node else rows[:-1]
     scores = []
-    for table in (Listed(rows[:-1], SCHEMA), Listed(rows, SCHEMA)):
+    for table in (Listed(fewer, SCHEMA), Listed(rows, SCHEMA)):
         graph = mechanism.columns.read_graph(table)
         mechanism_columns = _StoredGraph(graph)
         stored = replace(mechanism, columns=mechanism_columns)  # type: ignore[type-var]
         drawn = [json.loads(stored.draw(table)) for _ in range(trials)]
-        scores.append(np.array([np.sum(each) for each in drawn], np.float64))
+        largest = [np.max(np.atleast_1d(each)[:first]) for each in drawn]
+        scores.append(np.array(largest, np.float64))
     return pure(*scores, float(mechanism.cost.amount), at=at, alpha=1e-7).violated
 
 
@@ -189,6 +200,25 @@ def test_an_audit_passes_edges_and_refutes_half_of_the_noise() -> None:
     edges = make_counts(GraphStatistic.EDGES)
     assert not audit_draws(edges, at=9.5)
     assert audit_draws(replace(edges, noise=halve_noise), at=9.5)
+
+
+def test_an_audit_passes_degrees_and_refutes_half_of_the_noise() -> None:
+    degrees = make_counts(GraphStatistic.DEGREES)
+    broken = replace(degrees, noise=halve_noise)
+    assert not audit_draws(degrees, at=3.5, trials=1_500, first=2)
+    # Missed with probability below 1e-6.
+    assert audit_draws(broken, at=3.5, trials=1_500, first=2)
+
+
+def test_an_audit_passes_edges_for_a_node_and_refutes_half_of_the_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flow = cache(SimpleGraph.bounded_flow)
+    monkeypatch.setattr(SimpleGraph, "bounded_flow", lambda *given: flow(*given))
+    edges = make_counts(GraphStatistic.EDGES, most_edges=4)
+    broken = replace(edges, noise=halve_noise)
+    assert not audit_draws(edges, at=19.5, trials=1_500, node=True)
+    assert audit_draws(broken, at=19.5, trials=1_500, node=True)
 
 
 def test_an_audit_passes_triangles_and_refutes_a_smaller_scale(

@@ -36,6 +36,18 @@ MAX_LINEAR_PREDICTOR = 30.0
 """Beyond this a probability is 0 or 1 in double precision."""
 
 
+def draw_posterior(
+    center: NDArray[np.float64], factor: NDArray[np.float64], rng: Generator
+) -> NDArray[np.float64]:
+    """Parameters drawn around their mode, given the Cholesky factor of their
+    information.
+    """
+    normal = rng.standard_normal(center.size)
+    # The information is LL', so L'⁻¹e has its inverse as covariance.
+    shift = solve_triangular(factor, normal, lower=True, trans="T")
+    return center + np.asarray(shift, np.float64).reshape(center.shape)
+
+
 @dataclass(frozen=True, eq=False)
 class LogisticModel:
     """Log odds of each label against the first, linear in the predictors."""
@@ -47,12 +59,7 @@ class LogisticModel:
 
     def draw_parameters(self, rng: Generator) -> LogisticModel:
         """The same model with coefficients drawn from their approximate posterior."""
-        normal = rng.standard_normal(self.center.size)
-        # The information is LL', so L'⁻¹e has its inverse as covariance.
-        shift = solve_triangular(self.factor, normal, lower=True, trans="T")
-        return replace(
-            self, coefficients=self.center + shift.reshape(self.center.shape)
-        )
+        return replace(self, coefficients=draw_posterior(self.center, self.factor, rng))
 
     def log_chances(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the chance of each label, for each row of predictors."""

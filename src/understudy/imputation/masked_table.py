@@ -31,6 +31,7 @@ from understudy.imputation.data_augmentation import (
     mask_columns,
 )
 from understudy.imputation.mask_strength import MaskStrength
+from understudy.imputation.matrix_threads import use_one_thread
 from understudy.imputation.missing_cells import find_missing, impute_cells
 from understudy.imputation.risk_targeted import RiskStrengths, TargetedTable
 from understudy.imputation.sequence import (
@@ -122,9 +123,10 @@ class MaskedTable:
     def fitted_columns(self) -> tuple[FittedColumn, ...]:
         """The models, fitted once: every copy is drawn from the same original rows."""
         columns = []
-        for plan in self.plans:
-            self.progress(f"fitting {plan.name}")
-            columns.append(fit_column(plan, self.original, leaves=self.leaves))
+        with use_one_thread():
+            for plan in self.plans:
+                self.progress(f"fitting {plan.name}")
+                columns.append(fit_column(plan, self.original, leaves=self.leaves))
         return tuple(columns)
 
     def with_copies(self, copies: int) -> MaskedTable:
@@ -152,15 +154,17 @@ class MaskedTable:
         if self.nest:
             return self._impute_table(number // self.nest).draw(number)
         rng = np.random.default_rng(self._seeds[number + 1])
+        with use_one_thread():
+            return self._redraw_broken(self._draw_once(rng), rng)
+
+    def _draw_once(self, rng: Generator) -> Records:
         if self.risk_strengths is not None:
-            copy = self._targeted_table.draw(rng)
-        elif self.strength is None:
-            copy = draw_copy(
+            return self._targeted_table.draw(rng)
+        if self.strength is None:
+            return draw_copy(
                 self.fitted_columns, self.original, rng, proper=self.proper
             )
-        else:
-            copy = draw_augmented(self._masked_columns, self.original, rng)
-        return self._redraw_broken(copy, rng)
+        return draw_augmented(self._masked_columns, self.original, rng)
 
     def _impute_table(self, number: int) -> MaskedTable:
         """The table masked as it is with its missing cells imputed; the last one is
@@ -170,7 +174,8 @@ class MaskedTable:
             # Seeds of imputations lie beyond those of copies.
             seed = self._seeds[self.copies + 1 + number]
             rng = np.random.default_rng(seed)
-            rows = impute_cells(self.original, self.method, self.leaves, rng)
+            with use_one_thread():
+                rows = impute_cells(self.original, self.method, self.leaves, rng)
             # The same seeds: copies of all imputations share the masks' noise.
             table = replace(self, original=rows, nest=0)
             vars(table)["_seeds"] = self._seeds

@@ -12,11 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from understudy.imputation.logistic import HESSIAN_RIDGE, augment_rows, draw_labels
+from understudy.imputation.logistic import (
+    HESSIAN_RIDGE,
+    augment_rows,
+    draw_labels,
+    draw_posterior,
+)
 
 MIN_LABEL_CHANCE = 1e-12
 """Smallest chance of a label: its logarithm stays finite."""
@@ -35,10 +40,7 @@ class OrderedModel:
 
     def draw_parameters(self, rng: Generator) -> OrderedModel:
         """The same model with parameters drawn from their approximate posterior."""
-        normal = rng.standard_normal(self.center.size)
-        # The information is LL', so L'⁻¹e has its inverse as covariance.
-        shift = solve_triangular(self.factor, normal, lower=True, trans="T")
-        return replace(self, parameters=self.center + shift)
+        return replace(self, parameters=draw_posterior(self.center, self.factor, rng))
 
     def log_chances(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the chance of each label, for each row of predictors."""

@@ -182,7 +182,7 @@ def _combine_flat(
     if rule.kind is CopyKind.IMPUTED:
         return spread + within, _satterthwaite_degrees(within, spread, copies)
     total = spread - within
-    # Where the difference is negative, its conservative stand-in is v̄ (k = n).
+    # Where the difference is negative, its conservative replacement is v̄ (k = n).
     is_negative = total <= 0
     degrees = _satterthwaite_degrees(-within, spread, copies)
     return (

@@ -46,6 +46,7 @@ class PopulationEstimate:
     in `unmeasured`, or on terms of three columns that were not measured (`is_leaning`).
     `bias_covariance` is what such terms may do to the estimates. Ratios are estimated as
     logarithms (`is_ratio`): `value` and the intervals are on the scale of the ratio.
+    `by_moments`: from moments of unbinned numbers, not from cells.
     """
 
     names: tuple[str, ...]
@@ -59,6 +60,7 @@ class PopulationEstimate:
     unmeasured: tuple[Clique, ...] = ()
     smoothed: Clique = ()
     is_ratio: bool = False
+    by_moments: bool = False
     bias_covariance: NDArray[np.float64] | None = None
 
     @property
@@ -205,6 +207,8 @@ class PopulationEstimate:
                 " measured may bias these; their intervals allow for it. The workload"
                 " target `triples` measures them."
             )
+        if self.by_moments:
+            notes.append("From noisy moments: numbers count as they are, unbinned.")
         if self.smoothed:
             notes.append(
                 f"By polynomials of their bins, for size: {', '.join(self.smoothed)}."

@@ -26,6 +26,7 @@ from understudy.local.choice import (
 from understudy.local.collector import Collector, simulate_reports
 from understudy.local.estimates import FrequencyTable, MeanEstimate, norm_sub
 from understudy.local.numeric import NumericDistribution
+from understudy.local.shuffling import local_epsilon, shuffled_epsilon
 from understudy_client import Account, CollectionPlan, DonationRefused
 
 __all__ = [
@@ -38,8 +39,10 @@ __all__ = [
     "MechanismError",
     "NumericDistribution",
     "compare_mechanisms",
+    "local_epsilon",
     "norm_sub",
     "plan_collection",
     "read_plan",
+    "shuffled_epsilon",
     "simulate_reports",
 ]

@@ -23,6 +23,7 @@ from understudy_client import (
     TWO_COIN_EPSILON,
     CollectionPlan,
     DonationRefused,
+    read_number,
 )
 
 MIN_LOCAL_EPSILON = Fraction(1, 1000)
@@ -86,31 +87,48 @@ def plan_collection(
     >>> plan_collection("age", bounds=(0, 100), epsilon="0.5").mechanism
     'duchi'
     """
-    draft = CollectionPlan(
-        topic=topic,
-        mechanism="krr",
-        epsilon=_read_epsilon(epsilon, mechanism),
-        values=tuple(map(str, values)),
-        bounds=None if bounds is None else _read_bounds(bounds),
-        # Public, but chosen after the values: nobody can prepare collisions.
-        seed=secrets.token_hex(8),
-        max_donations=max_donations,
-        window_days=window_days,
-        question=question,
-    )
+    _check_question(values, bounds, max_bytes, statistic)
+    try:
+        draft = CollectionPlan(
+            topic=topic,
+            mechanism="krr",
+            epsilon=_read_epsilon(epsilon, mechanism),
+            values=tuple(map(str, values)),
+            bounds=None if bounds is None else _read_bounds(bounds),
+            # Public, but chosen after the values: nobody can prepare collisions.
+            seed=secrets.token_hex(8),
+            max_donations=max_donations,
+            window_days=window_days,
+            question=question,
+        )
+    except DonationRefused as error:
+        raise Refused(f"{topic}: {error}. Nothing was planned") from None
     if mechanism == "auto":
-        mechanism = _choose_kind(draft, max_bytes, statistic)
+        mechanism = _choose_kind(max_bytes, statistic)
     if mechanism == "best":
         mechanism = choose_mechanism(draft, respondents).mechanism
     return complete_plan(draft, mechanism, max_bytes or 0)
 
 
-def _choose_kind(plan: CollectionPlan, max_bytes: int | None, statistic: str) -> str:
+def _check_question(
+    values: Sequence[object],
+    bounds: tuple[object, object] | None,
+    max_bytes: int | None,
+    statistic: str,
+) -> None:
     if statistic not in ("mean", "distribution"):
         raise Refused("statistic is mean or distribution")
+    if statistic == "distribution" and bounds is None:
+        raise Refused("a distribution needs bounds. Nothing was planned")
+    stated = [len(values) > 0, bounds is not None, max_bytes is not None]
+    if sum(stated) > 1:
+        raise Refused("state one of values, bounds and max_bytes. Nothing was planned")
+
+
+def _choose_kind(max_bytes: int | None, statistic: str) -> str:
     if max_bytes is not None:
         return "prefix"
-    if plan.bounds is not None and statistic == "distribution":
+    if statistic == "distribution":
         return "square_wave"
     return "best"
 
@@ -127,7 +145,7 @@ def compare_mechanisms(
     names: tuple[str, ...] = CANDIDATES_OF_VALUES
     if plan.bounds is not None:
         names = CANDIDATES_OF_MEANS
-    elif not plan.values:
+    elif not plan.values or plan.mechanism in CANDIDATES_OF_OPEN_VOCABULARY:
         names = CANDIDATES_OF_OPEN_VOCABULARY
     errors = []
     for name in names:
@@ -273,8 +291,8 @@ def _read_epsilon(epsilon: object, mechanism: str) -> Fraction:
         return TWO_COIN_EPSILON
     try:
         # Through text, so that 0.1 means one tenth.
-        number = Fraction(str(epsilon))
-    except (ValueError, ZeroDivisionError):
+        number = read_number(epsilon)
+    except ValueError:
         raise InvalidBudget("epsilon must be a number. Nothing was planned") from None
     if not MIN_LOCAL_EPSILON <= number <= 20:
         raise InvalidBudget("epsilon lies between 0.001 and 20. Nothing was planned")
@@ -283,8 +301,8 @@ def _read_epsilon(epsilon: object, mechanism: str) -> Fraction:
 
 def _read_bounds(bounds: tuple[object, object]) -> tuple[Fraction, Fraction]:
     try:
-        low, high = (Fraction(str(end)) for end in bounds)
-    except (ValueError, ZeroDivisionError):
+        low, high = map(read_number, bounds)
+    except ValueError:
         raise Refused("bounds are two numbers. Nothing was planned") from None
     if not low < high:
         raise Refused("the lower bound must be below the upper. Nothing was planned")

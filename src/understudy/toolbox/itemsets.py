@@ -23,8 +23,9 @@ from understudy.queries.builders import count
 from understudy.queries.cells import make_cells
 from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
-from understudy.queries.plan import QueryPlan, resolve_query
+from understudy.queries.plan import QueryPlan
 from understudy.queries.query import Aggregate, AggregateKind, Query
+from understudy.queries.resolving import resolve_query
 from understudy.queries.statistics import Statistic
 from understudy.schema import Boolean, Categorical, Schema
 from understudy.schema.predicates.ast import (

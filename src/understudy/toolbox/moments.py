@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from understudy.errors import Refused
 from understudy.queries.cells import make_cells
 from understudy.queries.conditions import join_conditions
-from understudy.queries.plan import QueryPlan, column_factor, resolve_query
+from understudy.queries.plan import QueryPlan, column_factor
 from understudy.queries.query import Aggregate, AggregateKind, Condition, Query
+from understudy.queries.resolving import resolve_query
 from understudy.queries.statistics import ColumnFactor, Statistic
 from understudy.schema import Boolean, Categorical, Schema
 from understudy.schema.columns.numeric import Integer, Real
@@ -44,7 +45,9 @@ MAX_FORMULA_TERMS = 30
 
 INTERCEPT_NAME = "Intercept"
 
-_FORMULA_NAME = re.compile(r"\s*(?:\"([^\"]+)\"|([^\W\d]\w*))\s*")
+_FORMULA_NAME = re.compile(
+    r"\s*(?:Q\(\s*[\"']([^\"']+)[\"']\s*\)|\"([^\"]+)\"|([^\W\d]\w*))\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,32 @@ class MomentPlan:
         [[10.0, 2.0], [2.0, 3.0]]
         """
         return self._spread(np.asarray(sums, np.float64), 1)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a row must have values in to take part."""
+        return self.plan.statistics[0].value_columns
+
+    def select(self, other: MomentPlan) -> MomentPlan | None:
+        """The part of this plan whose terms are those of another; None if it lacks one,
+        or leaves out rows that the other counts.
+
+        >>> columns = tuple(Integer(name=n, min=0, max=9, nullable=False) for n in "xyz")
+        >>> schema = Schema(columns=columns)
+        >>> whole = plan_moments("y ~ x + z", schema)
+        >>> part = whole.select(plan_moments("x ~ z", schema))
+        >>> [term.name for term in part.terms]
+        ['Intercept', 'z', 'x']
+        """
+        if any(term not in self.terms for term in other.terms):
+            return None
+        schema = self.plan.source_schema
+        further = set(self.columns) - set(other.columns)
+        if not all(schema.codecs[name].is_value.all() for name in further):
+            return None
+        order = [self.terms.index(term) for term in other.terms]
+        places = self.places[np.ix_(order, order)]
+        return replace(self, terms=other.terms, places=places)
 
     def fill_variances(self, variances: Sequence[float]) -> NDArray[np.float64]:
         """The variance of each entry."""
@@ -162,14 +191,14 @@ def _read_formula(formula: str) -> tuple[str, list[str]]:
         if found is None:
             response = None
             break
-        predictors.append(found[1] or found[2])
+        predictors.append(found[1] or found[2] or found[3])
     if not tilde or response is None:
         raise Refused(
             "A formula is a response and columns between plus signs, such as"
             ' "income ~ age + sex"; other names stand in double quotes. Nothing was'
             " spent"
         )
-    return response[1] or response[2], predictors
+    return response[1] or response[2] or response[3], predictors
 
 
 def _list_terms(name: str, schema: Schema) -> list[MomentTerm]:

@@ -57,6 +57,8 @@ class RegressionEstimate:
     level: float
     is_determined: bool
     """Whether the noise left enough of the predictors' moments to say anything."""
+    sampling_error: Floats
+    """Standard errors of sampling alone, as if there were no noise."""
     cost: Cost | None = None
 
     @property
@@ -164,8 +166,10 @@ def fit_moments(
     residual = max(float(moments[-1, -1] - beta @ moments[:terms, -1]), 0.0)
     variance = residual / max(rows - terms, 1.0)
     covariance = inverse @ _noise_of_scores(beta, variances) @ inverse
+    of_sampling: Floats = np.asarray(variance * inverse, np.float64)
+    _, sampling = _to_values(plan, beta, of_sampling)
     if population == "sample":
-        covariance = covariance + variance * inverse
+        covariance = covariance + of_sampling
     estimates, covariance = _to_values(plan, beta, covariance)
     return RegressionEstimate(
         formula=str(plan.plan.query),
@@ -177,6 +181,7 @@ def fit_moments(
         population=population,
         level=level,
         is_determined=True,
+        sampling_error=np.sqrt(np.diag(sampling)),
         cost=cost,
     )
 
@@ -229,5 +234,6 @@ def _give_up(
         population=population,
         level=level,
         is_determined=False,
+        sampling_error=np.zeros(size),
         cost=cost,
     )

@@ -16,7 +16,7 @@ Rounding to an integer and clipping to public bounds come after. With α = β = 
 answer is ε-private, without a δ. The scale is secret: no interval can be given.
 
 The law of the answer is compared with e^ε on all small tables in
-tests/curator/mechanisms/test_smooth_median.py and test_graph_statistics.py.
+tests/curator/mechanisms/test_smooth_median.py and tests/toolbox/test_graphs.py.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-_CLEARLY_SMALLER = 1 - 1e-9
-"""Terms below this part of the largest are no maximum, whatever float rounding did."""
+_LOG_SLACK = 1e-6
+"""Logarithms of terms are compared up to this: far more than floats round at distances
+of up to 10⁹. In logarithms, because e^(−βk) of a distant k is no float.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,21 +49,36 @@ class SmoothBound:
 def bound_smoothly(
     local: Callable[[int], int], *, beta: Fraction, largest: int
 ) -> SmoothBound:
-    """S of local sensitivities U_0 ≤ U_1 ≤ …, none above `largest`.
+    """S of local sensitivities U_0 ≤ U_1 ≤ …, which reach `largest` somewhere.
 
     >>> round(bound_smoothly(lambda k: min(k, 5), beta=Fraction(1, 2), largest=5).value, 4)
     0.7358
     """
     rate = float(beta)
-    best, terms, k = 0.0, [], 0
-    while True:
+    best, terms, k = -math.inf, [], 0
+    while largest > 0:
         bound = min(local(k), largest)
-        value = bound * math.exp(-rate * k)
-        best = max(best, value)
-        terms.append((k, bound, value))
+        if bound > 0:
+            height = math.log(bound) - rate * k
+            best = max(best, height)
+            terms.append((k, bound, height))
         # Later terms are at most the largest sensitivity at this distance.
-        if bound >= largest or largest * math.exp(-rate * k) < best * _CLEARLY_SMALLER:
+        if bound >= largest or math.log(largest) - rate * k < best - _LOG_SLACK:
             break
-        k += 1
-    kept = [(k, u) for k, u, value in terms if value >= best * _CLEARLY_SMALLER]
-    return SmoothBound(tuple(kept), beta)
+        k = _find_rise(local, k)
+    kept = [(k, u) for k, u, height in terms if height >= best - _LOG_SLACK]
+    return SmoothBound(tuple(kept) or ((0, 0),), beta)
+
+
+def _find_rise(local: Callable[[int], int], k: int) -> int:
+    """The first distance beyond k with a larger U: of equal ones, the nearest counts."""
+    here, first, last = local(k), k + 1, k + 1
+    while local(last) <= here:
+        first, last = last + 1, 2 * last - k
+    while first < last:
+        middle = (first + last) // 2
+        if local(middle) > here:
+            last = middle
+        else:
+            first = middle + 1
+    return first

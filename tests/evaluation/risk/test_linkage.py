@@ -65,7 +65,7 @@ def test_the_original_names_ann_and_bob() -> None:
     assert found.parts[0].facts["majority"] == 0.5
 
 
-def test_a_stand_in_links_to_nobody_s_values() -> None:
+def test_a_synthetic_table_links_to_nobody_s_values() -> None:
     fake = [("", 1, "F", "no"), ("", 1, "M", "no"), ("", 3, "F", "cancer")]
     voters, hospital = (
         read(VOTERS, ["zip", "sex"]),

@@ -10,7 +10,9 @@ from understudy.evaluation.utility.tasks import assess_tasks, auc, default_targe
 from understudy.findings import Unavailable
 
 
-def test_a_stand_in_with_the_dependence_teaches_and_one_without_does_not() -> None:
+def test_a_synthetic_table_with_the_dependence_teaches_and_one_without_does_not() -> (
+    None
+):
     real = table(made(1500, 1)).records()
     good, bad = (
         table(made(1500, 2)).records(),

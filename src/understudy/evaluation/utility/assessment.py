@@ -23,6 +23,7 @@ from understudy.evaluation.utility.propensity import (
     assess_propensity,
 )
 from understudy.evaluation.utility.ranges import assess_range_queries
+from understudy.evaluation.utility.sdnist import MAX_SDNIST_ROWS, assess_sdnist
 from understudy.evaluation.utility.tasks import assess_tasks, default_targets
 from understudy.evaluation.utility.violations import assess_violations
 from understudy.findings import (
@@ -54,6 +55,7 @@ def assess_utility(
     formulas: Mapping[str, str] | Sequence[str] = (),
     holdout: Table | None = None,
     enumeration: float | None = None,
+    group: str | None = None,
     copies: Sequence[Table] = (),
     rule: CombiningRule | None = None,
     rows: int = MAX_MODEL_ROWS,
@@ -65,7 +67,8 @@ def assess_utility(
 
     `targets` are the columns that classifiers predict; `formulas` statsmodels formulas,
     as a list (least squares) or a mapping from formula to `gaussian`, `logit`, `probit`
-    or `poisson`; with a `rule`, the fits of further `copies` are combined by it. `seed`
+    or `poisson`; with a `group`, that column's groups are scored as SDNist
+    does; with a `rule`, the fits of further `copies` are combined by it. `seed`
     fixes which rows, triples and queries are drawn. What cannot be
     computed is in the list with the reason.
     """
@@ -80,6 +83,7 @@ def assess_utility(
         models=models,
         holdout=holdout,
         enumeration=enumeration,
+        group=group,
         copies=copies,
         rule=rule,
         rows=rows,
@@ -112,6 +116,7 @@ class _ComparedTables:
     models: Mapping[str, str]
     holdout: Table | None
     enumeration: float | None
+    group: str | None
     copies: Sequence[Table]
     rule: CombiningRule | None
     rows: int
@@ -121,6 +126,7 @@ class _ComparedTables:
         """What is computed, in the order in which a page shows it."""
         return [
             *self._count_measures(),
+            *self._group_measures(),
             *self._propensity_measures(),
             *self._estimate_measures(),
             Measure(
@@ -186,6 +192,25 @@ class _ComparedTables:
                 partial(assess_violations, *both),
             ),
         ]
+
+    def _group_measures(self) -> list[Measure]:
+        if self.group is None:
+            return []
+        return [
+            Measure(
+                "sdnist",
+                f"k-marginal score of SDNist, by {self.group}",
+                "marginals",
+                partial(self._run_sdnist, self.group),
+            )
+        ]
+
+    def _run_sdnist(self, group: str) -> Finding:
+        real, synthetic = (
+            table.records(most=MAX_SDNIST_ROWS, rng=self.rng)
+            for table in (self.real, self.synthetic)
+        )
+        return assess_sdnist(real, synthetic, group)
 
     def _propensity_measures(self) -> list[Measure]:
         return [

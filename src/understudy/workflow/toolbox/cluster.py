@@ -76,6 +76,9 @@ class PlanSession(Protocol):
     ) -> tuple[list[tuple[list[float], NoiseScale]], Cost]:
         """The statistics of a plan for a share of an ε, and what was charged."""
 
+    def can_measure(self, plan: QueryPlan, *, epsilon: Number, share: Fraction) -> bool:
+        """Whether the noise that a plan needs can be drawn."""
+
     def refuse_unaffordable(self, epsilon: Number) -> None:
         """Raise BudgetExceeded where an ε has no room."""
 
@@ -137,6 +140,7 @@ def cluster(
     asker = _Asker(session, epsilon, purpose)
     # For starting points alone; noise has its own source.
     rng = np.random.default_rng()
+    way = _avoid_undrawable(asker, space, way, rounds)
     if way is ClusterMethod.LLOYD:
         found = _run_rounds(asker, space, clusters, rounds, average, rng)
     else:
@@ -158,6 +162,31 @@ def _check_numbers(clusters: int, rounds: int, average: int) -> None:
     for words, number, is_small in limits:
         if type(number) is not int or number < 1 or not is_small(number):
             raise Refused(f"{words}. Nothing was spent")
+
+
+def _avoid_undrawable(
+    asker: _Asker, space: ClusterSpace, way: ClusterMethod, rounds: int
+) -> ClusterMethod:
+    """A grid alone where sums would need wider noise than there is; Refused, before
+    anything is spent, if a way with rounds was asked for.
+    """
+    share = 1 - ROWS_SHARE - GRID_FIRST_SHARE
+    if way is ClusterMethod.GRID:
+        return way
+    if way is ClusterMethod.LLOYD:
+        share = Fraction(1, rounds)
+    # Two corners of the box: no centres have clusters whose sums reach further.
+    corners = np.array([[-1.0] * len(space.columns), [1.0] * len(space.columns)])
+    if asker.session.can_measure(
+        plan_round(space, corners), epsilon=asker.epsilon, share=share
+    ):
+        return way
+    if way is ClusterMethod.AUTO:
+        return ClusterMethod.GRID
+    raise Refused(
+        "The sums of a round need noise wider than any that is drawn (2^50). Use"
+        " method=grid, a larger ε, narrower bounds or a coarser step. Nothing was spent"
+    )
 
 
 def _run_rounds(

@@ -21,8 +21,8 @@ from understudy.errors import Refused
 from understudy.queries.builders import count
 from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
-from understudy.queries.plan import resolve_query
 from understudy.queries.query import join_queries
+from understudy.queries.resolving import resolve_query
 from understudy.schema import Categorical, Column, Schema, schema_to_dict
 from understudy.schema.columns.numeric import Integer
 from understudy.toolbox.graphs import (

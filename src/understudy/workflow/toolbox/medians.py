@@ -22,7 +22,8 @@ from understudy.errors import Refused
 from understudy.queries.builders import median as ask_median
 from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
-from understudy.queries.plan import column_factor, resolve_query
+from understudy.queries.plan import column_factor
+from understudy.queries.resolving import resolve_query
 from understudy.schema import Schema, schema_to_dict
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.workflow.asking.session import Session
@@ -83,8 +84,10 @@ def smooth_median(
     """
     described, step = _describe_column(session, column)
     accounting = session.accounting
-    bought = buy_pure_epsilon(session.amount_of(epsilon), accounting)
-    mechanism = SmoothMedian(column=described, epsilon=bought, accounting=accounting)
+    pure_epsilon = buy_pure_epsilon(session.amount_of(epsilon), accounting)
+    mechanism = SmoothMedian(
+        column=described, epsilon=pure_epsilon, accounting=accounting
+    )
     payload, paid = session.draw_single(mechanism, purpose=purpose)
     value = json.loads(payload) * step
     return MedianAnswer(described.name, value, None, "smooth sensitivity", paid)
