@@ -287,7 +287,35 @@ def test_least_squares_of_a_made_country_beats_blocks_alone(
     topdown.main()
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     errors = {
-        (words[0], words[1]): float(words[3]) for words in lines if len(words) == 5
+        (words[0], words[1]): float(words[3].replace(",", ""))
+        for words in lines
+        if words[0] in ("gls", "bottom-up")
     }
     for level in ("nation", "county", "tract", "block"):
         assert errors["gls", level] < errors["bottom-up", level] / 10
+
+
+def test_memory_and_seconds_of_processes_beside_are_seen() -> None:
+    """A grandchild that takes 300 MB, which had taken 600 MB before the block."""
+    import engines
+
+    work = (
+        "import sys, time, numpy as np; np.ones(75_000_000); print(flush=True);"
+        " input(); kept = np.ones(37_500_000); until = time.process_time() + 0.3\n"
+        "while time.process_time() < until: pass\n"
+        "print(flush=True); input()"
+    )
+    shell = ["sh", "-c", '"$0" -c "$1"; true', sys.executable, work]
+    with subprocess.Popen(
+        shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdout.readline()
+        with engines.measure(child.pid) as usage:
+            print(file=child.stdin, flush=True)
+            child.stdout.readline()
+        print(file=child.stdin, flush=True)
+    assert 300e6 < usage.memory_beside < 450e6
+    assert usage.seconds - usage.seconds_here >= 0.25
+    assert usage.memory_here > 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -193,6 +194,26 @@ def test_the_demo_says_how_to_get_at_the_command() -> None:
     )
     assert "/activate`" in recipe
     assert "`. .venv/bin/activate`" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["valid_count", "chain"])
+def test_a_module_of_the_tour_passes_the_linter(name: str) -> None:
+    """Whoever pastes it into the package, below a docstring, can go on to `make check`."""
+    tour = (ROOT / "docs" / "contributing-tour.md").read_text()
+    before, after = re.split(rf"`(src/understudy/\S+/{name}\.py)`", tour)[::2]
+    place = tour[len(before) + 1 : len(tour) - len(after) - 1]
+    module = after.partition("```python\n")[2].partition("```")[0]
+    for command in (["check", "--quiet"], ["format", "--check", "--quiet"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename", place, "-"],
+            input=f'"""Of the tour."""\n\n{module}',
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "import understudy as us" not in module
 
 
 def test_a_wrong_page_fails(

@@ -120,6 +120,7 @@ BAD = [
         "sum(len({*a}) for a in [b for b in c])",
     ),
     ("models/x.py", "one_idea_an_expression", "a if b else c if d else e"),
+    ("models/x.py", "one_idea_an_expression", "f(a if b else c, d if e else f)"),
 ]
 
 GOOD = [
@@ -185,7 +186,7 @@ GOOD = [
         "one_idea_an_expression",
         "c = [b for b in a]\n[len(x) for x in c]",
     ),
-    ("models/x.py", "one_idea_an_expression", "(a if b else c, d if e else f)"),
+    ("models/x.py", "one_idea_an_expression", "x = a if b else c\nd if e else f"),
     ("cli/x.py", "one_idea_an_expression", "[[b for b in a] for a in rows]"),
 ]
 
@@ -260,6 +261,14 @@ def test_a_name_with_two_meanings_is_found(first: str, second: str) -> None:
 def test_names_with_one_meaning_pass(first: str, second: str) -> None:
     modules = parse_modules(first=first, second=second)
     assert list(rules.one_name_means_one_thing(modules)) == []
+
+
+@pytest.mark.parametrize("modules", [25, 26])
+def test_a_folder_of_too_many_modules_is_found(modules: int) -> None:
+    paths = [ROOT / "src" / "understudy" / f"m{i}.py" for i in range(modules)]
+    breaches = list(rules.folders_are_rooms(paths))
+    assert len(breaches) == (modules > 25)
+    assert all(line.startswith("src/understudy: 26 modules") for line in breaches)
 
 
 # The text of the project speaks of the project alone: it names no machine it was made

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,6 +15,7 @@ from types import UnionType
 import pytest
 
 import understudy
+from kit.scripts import ROOT
 
 NAMES = {
     # verbs
@@ -20,12 +23,14 @@ NAMES = {
     # estimates out of several copies
     "mask", "MaskGrid", "MaskStrength", "RiskStrengths", "tune_mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # tables for every unit of a hierarchy
-    "census", "plan_census", "CensusRelease",
+    "census", "plan_census", "load_census", "CensusRelease",
     # questions under a budget
-    "ask", "price", "try_question", "session", "connect", "Query", "PublicTable", "AnswerTable", "bins", "correlation", "count", "count_distinct", "covariance",
+    "ask", "ask_online", "price", "try_question", "session", "connect", "Query", "PublicTable", "AnswerTable", "bins", "cases", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",
     # algorithms as questions
     "regress", "cluster", "find_itemsets", "smooth_median", "propose_median", "measure_graph",
+    # and one that asks nothing, of a release
+    "cluster_release",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid
@@ -75,3 +80,28 @@ def test_the_version_is_the_package_s() -> None:
         (Path(__file__).resolve().parent.parent / "pyproject.toml").read_text()
     )["project"]
     assert understudy.__version__ == project["version"]
+
+
+ROOMS_FROM_INSIDE = {"contributing-tour.md"}
+"""Pages for those who change the package, who import its modules."""
+
+PAGES = [
+    page
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if page.name not in ROOMS_FROM_INSIDE
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_import_public_names_alone(page: Path) -> None:
+    """What a page imports is exported by the package or by a room of it."""
+    imports = re.findall(
+        r"^from (understudy(?:\.\w+)*) import ([\w, ]+)$",
+        page.read_text(),
+        flags=re.MULTILINE,
+    )
+    for room, names in imports:
+        module = importlib.import_module(room)
+        # `us.errors` is a public module: all it defines is exported.
+        exported = set(vars(module) if module is understudy.errors else module.__all__)
+        assert {name.strip() for name in names.split(",")} <= exported, room

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from understudy.inference.copies import load_copies as load_copies
     from understudy.notices import Notice as Notice
     from understudy.queries.builders import bins as bins
+    from understudy.queries.builders import cases as cases
     from understudy.queries.builders import correlation as correlation
     from understudy.queries.builders import count as count
     from understudy.queries.builders import count_distinct as count_distinct
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.unit import Unit as Unit
     from understudy.server.client import connect as connect
+    from understudy.workflow.asking.online import ask_online as ask_online
     from understudy.workflow.asking.practice import try_question as try_question
     from understudy.workflow.asking.question_price import price as price
     from understudy.workflow.asking.questions import ask as ask
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from understudy.workflow.auditing.audit import audit as audit
     from understudy.workflow.censuses.census import census as census
     from understudy.workflow.censuses.census_plan import plan_census as plan_census
+    from understudy.workflow.censuses.census_reading import load_census as load_census
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.masking.mask import mask as mask
@@ -94,6 +97,9 @@ if TYPE_CHECKING:
     from understudy.workflow.run_options import RunOptions as RunOptions
     from understudy.workflow.synthesize import synthesize as synthesize
     from understudy.workflow.toolbox.cluster import cluster as cluster
+    from understudy.workflow.toolbox.cluster_release import (
+        cluster_release as cluster_release,
+    )
     from understudy.workflow.toolbox.find_itemsets import find_itemsets as find_itemsets
     from understudy.workflow.toolbox.graphs import measure_graph as measure_graph
     from understudy.workflow.toolbox.medians import propose_median as propose_median
@@ -119,6 +125,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.notices": ("Notice",),
     "understudy.queries.builders": (
         "bins",
+        "cases",
         "correlation",
         "count",
         "count_distinct",
@@ -154,6 +161,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.auditing.audit": ("audit",),
     "understudy.workflow.censuses.census": ("census",),
     "understudy.workflow.censuses.census_plan": ("plan_census",),
+    "understudy.workflow.censuses.census_reading": ("load_census",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
     "understudy.workflow.masking.mask": ("mask",),
@@ -165,11 +173,13 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.asking.practice": ("try_question",),
     "understudy.workflow.public_cliques": ("select_public_cliques",),
     "understudy.workflow.asking.question_price": ("price",),
+    "understudy.workflow.asking.online": ("ask_online",),
     "understudy.workflow.asking.questions": ("ask", "session"),
     "understudy.workflow.run_options": ("RunOptions",),
     "understudy.workflow.synthesize": ("synthesize",),
     "understudy.workflow.masking.tune_mask": ("tune_mask",),
     "understudy.workflow.toolbox.cluster": ("cluster",),
+    "understudy.workflow.toolbox.cluster_release": ("cluster_release",),
     "understudy.workflow.toolbox.find_itemsets": ("find_itemsets",),
     "understudy.workflow.toolbox.graphs": ("measure_graph",),
     "understudy.workflow.toolbox.medians": ("propose_median", "smooth_median"),
@@ -218,10 +228,13 @@ __all__ = [
     "Unit",
     "analyse",
     "ask",
+    "ask_online",
     "audit",
     "bins",
+    "cases",
     "census",
     "cluster",
+    "cluster_release",
     "combine",
     "compare",
     "connect",
@@ -234,6 +247,7 @@ __all__ = [
     "evaluate",
     "find_itemsets",
     "histogram",
+    "load_census",
     "load_copies",
     "load_release",
     "local",

@@ -7,15 +7,17 @@ from fractions import Fraction
 from math import floor
 
 import mpmath
+import numpy as np
 import pytest
 
 from kit.noise.oracle import ALPHA, fit, probabilities, rational
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.noise import draw_noise
-from understudy.noise.cdf_table import MAX_TABLE_SCALE
+from understudy.noise.cdf_table import MAX_TABLE_SCALE, refine_draw
 from understudy.noise.large_scales import _accept_with_exp, draw_without_table
-from understudy.noise.source import OS_SOURCE
+from understudy.noise.source import OS_SOURCE, UniformReal
+from understudy.noise.tails import RoundedGaussianTails
 
 
 @pytest.mark.parametrize("law", Law)
@@ -25,6 +27,44 @@ def test_small_scales_have_the_law_to_the_cell(law, scale):
     draws = draw_without_table(law, scale, 6_000, OS_SOURCE)
     assert fit(draws, probabilities(law, scale, 60)) > ALPHA
     assert fit(draws, probabilities(law, scale * Fraction(5, 4), 60)) < ALPHA
+
+
+class ChosenBits:
+    """The words of a test, and ones and zeros in turn for every refinement."""
+
+    def __init__(self, words):
+        self.chosen = words
+
+    def words(self, n):
+        """The chosen words."""
+        assert n == len(self.chosen)
+        return np.array(self.chosen, np.uint64)
+
+    def bits(self, n):
+        """1010…"""
+        return int("10" * n, 2) >> n
+
+
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 3), Fraction(31), Fraction(10**6, 7), 2 * Fraction(2) ** 49]
+)
+def test_gaussians_of_one_batch_are_those_of_exact_comparisons(scale):
+    """Also for words next to a tail, where 58 bits cannot decide, and for both ends."""
+    tails = RoundedGaussianTails(scale)
+    words = [0, 1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]
+    words += OS_SOURCE.words(40).tolist()
+    for size in (0, 1, int(scale), 3 * int(scale)):
+        edge = tails.tail(size, 64)[0]
+        near = [max(edge + off, 0) for off in (-600, -64, -1, 0, 1, 64, 600)]
+        words += [*near, *(2**64 - 1 - word for word in near)]
+    exact = [
+        refine_draw(tails, UniformReal(ChosenBits([]), prefix=word, count=64), 0)
+        for word in words
+    ]
+    drawn = draw_without_table(
+        Law.ROUNDED_GAUSSIAN, scale, len(words), ChosenBits(words)
+    )
+    assert drawn.tolist() == exact
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(7, 2), Fraction(10**9, 7)])

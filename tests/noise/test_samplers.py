@@ -107,16 +107,19 @@ def test_large_scales_keep_the_law(law, scale):
 
 
 class Fixed:
-    """128 chosen bits, then the operating system's."""
+    """128 chosen bits, the highest first, then the operating system's."""
 
     def __init__(self, prefix):
-        self.prefix = prefix
+        self.prefix, self.left = prefix, 128
 
     def words(self, n):
-        return OS_SOURCE.words(n)
+        return np.array([self.bits(64) for _ in range(n)], np.uint64)
 
     def bits(self, n):
-        return self.prefix if n == 128 else OS_SOURCE.bits(n)
+        if n > self.left:
+            return OS_SOURCE.bits(n)
+        self.left -= n
+        return self.prefix >> self.left & ((1 << n) - 1)
 
 
 @pytest.mark.parametrize("law", [Law.DISCRETE_LAPLACE, Law.ROUNDED_GAUSSIAN])

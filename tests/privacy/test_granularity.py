@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
 from kit.privacy.world import Remembered
 from understudy.accounting.cost import Accounting
@@ -65,37 +65,39 @@ def fine(values: np.ndarray) -> float:
 
 def answers(accounting: Accounting, relation: Neighbours) -> dict[str, object]:
     """Every kind of answer of the curator."""
-    custody = Curator(
-        room_of(ROWS, DECLARED, accounting=accounting, neighbours=relation, epsilon=20),
+    curator = Curator(
+        context_of(
+            ROWS, DECLARED, accounting=accounting, neighbours=relation, epsilon=20
+        ),
         DECLARED,
     )
-    age = custody.schema.sizes(("age",))[0]
+    age = curator.schema.sizes(("age",))[0]
     maps = [(Centring(2),), (Partition(tuple(i // 5 for i in range(age))),)]
     estimate = {("sex",): np.array([0.1, 0.7]), ("age",): np.full(age, 1 / 3)}
     return {
         "marginals": [
             m.values
-            for m in custody.measure(
+            for m in curator.measure(
                 [("sex",), ("age", "sex"), ("smoker",)], share=PART
             )
         ],
         "maps": [
             m.values
-            for m in custody.measure([("sex",), ("age",)], share=PART, maps=maps)
+            for m in curator.measure([("sex",), ("age",)], share=PART, maps=maps)
         ],
-        "count": custody.count(share=PART).values,
-        "sum": custody.sum("weight", share=PART).value,
+        "count": curator.count(share=PART).values,
+        "sum": curator.sum("weight", share=PART).value,
         "mean": [
-            custody.mean("weight", share=PART).sum.value,
-            custody.mean("weight", share=PART).count.value,
+            curator.mean("weight", share=PART).sum.value,
+            curator.mean("weight", share=PART).count.value,
         ],
-        "quantiles": custody.quantiles(
+        "quantiles": curator.quantiles(
             "age", [Fraction(1, 4), Fraction(1, 2)], share=PART
         ),
-        "errors": [d.value for d in custody.errors(estimate, share=PART).values()],
+        "errors": [d.value for d in curator.errors(estimate, share=PART).values()],
         "sparse": [
             (s.codes, s.values, s.threshold)
-            for s in custody.sparse(("sex", "smoker"), share=PART).sparse
+            for s in curator.sparse(("sex", "smoker"), share=PART).sparse
         ],
     }
 
@@ -118,8 +120,8 @@ def test_every_answer_is_made_of_integers(accounting, relation):
 
 
 def test_distances_lie_on_one_grid():
-    custody = Curator(room_of(ROWS, DECLARED), DECLARED)
-    found = custody.errors({("sex",): np.array([np.pi, np.e])}, share=1)[("sex",)]
+    curator = Curator(context_of(ROWS, DECLARED), DECLARED)
+    found = curator.errors({("sex",): np.array([np.pi, np.e])}, share=1)[("sex",)]
     assert found.grid == 1024
     assert type(found.value) is int
 
@@ -132,9 +134,9 @@ def test_learned_bounds_and_values_lie_on_declared_lattices():
             Categorical(name="sex"),
         )
     )
-    custody = Curator(room_of(ROWS * 50, schema, epsilon=20), schema)
-    learned = custody.discover(
-        share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
+    curator = Curator(context_of(ROWS * 50, schema, epsilon=20), schema)
+    learned = curator.discover(
+        share=Fraction(1), delta=curator.delta_left, progress=ignore_progress
     )
     assert learned["age"].min % 5 == learned["age"].max % 5 == 0
     assert (
@@ -143,15 +145,17 @@ def test_learned_bounds_and_values_lie_on_declared_lattices():
         == 1
     )
     assert all(
-        s.values.dtype == np.int64 for s in custody.discovered_measurements.sparse
+        s.values.dtype == np.int64 for s in curator.discovered_measurements.sparse
     )
 
 
 def test_a_learned_type_is_one_of_a_public_list():
     schema = Schema(columns=(UndeclaredColumn(name="age"),))
-    custody = Curator(room_of([{"age": "1.23456"}] * 900, schema, epsilon=20), schema)
-    learned = custody.discover(
-        share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
+    curator = Curator(
+        context_of([{"age": "1.23456"}] * 900, schema, epsilon=20), schema
+    )
+    learned = curator.discover(
+        share=Fraction(1), delta=curator.delta_left, progress=ignore_progress
     )["age"]
     assert learned.step.denominator in [10**k for k in range(13)]
 
@@ -178,7 +182,7 @@ def noisy_counts(count: int) -> np.ndarray:
     """
     cells = tuple(map(str, range(1000)))
     schema = Schema(columns=(Categorical(name="x", values=cells, nullable=False),))
-    context = room_of(
+    context = context_of(
         [{"x": c} for c in cells for _ in range(count)],
         schema,
         accounting=Accounting.PURE,

@@ -22,13 +22,14 @@ import understudy.curator.discovery.tree_histogram as descent
 import understudy.curator.discovery.types as vote
 import understudy.curator.discovery.vote_noise as vote_noise
 import understudy.curator.mechanisms.sparse_histogram as stability
-from kit.curator.contexts import no_noise, room_of
+from kit.curator.contexts import context_of, no_noise
 from kit.privacy.learned import Few, Learning, Row, canonical, check, hanging
 from kit.privacy.world import Pooled
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Curator, MechanismContext
+from understudy.curator.discovery.bounds import LearnedBounds
 from understudy.measurements import SparseMeasurement
 from understudy.schema import (
     Categorical,
@@ -295,17 +296,18 @@ def test_few_rows_are_counted_as_a_file_of_them_is(tmp_path: Path):
     with open_table(path) as source:
         for table in (Few(rows, FILE), Table(source, FILE)):
             context = replace(
-                room_of([], FILE, epsilon=10, delta="1e-3", noise=no_noise), table=table
+                context_of([], FILE, epsilon=10, delta="1e-3", noise=no_noise),
+                table=table,
             )
-            custody = Curator(context, FILE)
-            schema = custody.discover(
-                share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
+            curator = Curator(context, FILE)
+            schema = curator.discover(
+                share=Fraction(1), delta=curator.delta_left, progress=ignore_progress
             )
             found.append(
                 (
                     canonical(schema),
-                    [m.values.tolist() for m in custody.discovered_measurements],
-                    custody.charges,
+                    [m.values.tolist() for m in curator.discovered_measurements],
+                    curator.charges,
                 )
             )
     assert found[0] == found[1]
@@ -336,11 +338,13 @@ def bounds_from_the_smallest_and_the_largest_value(patch: Patch) -> None:
     original = discovery.learn_bounds
 
     def observed(
-        context: MechanismContext, column: str, *, amount: Fraction
-    ) -> tuple[int, int]:
-        original(context, column, amount=amount)  # paid for all the same
+        context: MechanismContext, column: str, **options: Any
+    ) -> LearnedBounds:
+        original(context, column, **options)  # paid for all the same
         values, _ = context.table.lattice(column)
-        return (int(values.min()), int(values.max())) if len(values) else (0, 1)
+        if not len(values):
+            return LearnedBounds(0, 1)
+        return LearnedBounds(int(values.min()), int(values.max()))
 
     patch.setattr(discovery, "learn_bounds", observed)
 

@@ -23,7 +23,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from kit.curator.contexts import Practice, no_noise, room_of
+from kit.curator.contexts import Practice, context_of, no_noise
 from kit.privacy.broken import BROKEN, IN_DUCKDB, Broken
 from kit.privacy.odd import PAIRS, Pair, cell
 from kit.privacy.runs import (
@@ -579,7 +579,9 @@ def test_a_label_that_does_not_show_leaves_no_trace_in_the_stored_answer(rare):
     schema = Schema(columns=(Categorical(name="place"),))
     stored = []
     for rows in ([], [{"place": rare}]):
-        context = room_of([{"place": "Aarhus"}] * 5000 + rows, schema, noise=no_noise)
+        context = context_of(
+            [{"place": "Aarhus"}] * 5000 + rows, schema, noise=no_noise
+        )
         kept = Kept()
         context = replace(
             context, payments=Payments(kept, replace(room_filter(Accounting.GDP)))

@@ -182,7 +182,7 @@ SMALL = [
 """Tables of no row and of one."""
 
 
-WISHES = [
+TARGETS = [
     Case(
         Setting(synthesizer="adaptive", known="complete", public=stored(people(40))),
         "parquet of pyarrow",
@@ -220,7 +220,7 @@ def test_every_dimension_is_in_the_fast_share():
     assert {s.known for s in settings} == set(SCHEMAS) - {"partly, id"}
 
 
-@pytest.mark.parametrize("case", [*FAST, *SMALL, *WISHES], ids=str)
+@pytest.mark.parametrize("case", [*FAST, *SMALL, *TARGETS], ids=str)
 def test_a_neighbour_cannot_be_told_apart(case, tmp_path):
     check_case(case, tmp_path)
 
@@ -366,10 +366,10 @@ def an_exact_count_in_a_note(patch: Patch) -> None:
     original = workflow.discover_and_measure
 
     def perform(
-        custody: Curator, method: object, progress: Callable, **options: object
+        curator: Curator, method: object, progress: Callable, **options: object
     ) -> object:
-        measured = original(custody, method, progress, **options)
-        count = custody._context.table.rows()
+        measured = original(curator, method, progress, **options)
+        count = curator._context.table.rows()
         post_notice(Notice(NoticeKind.MISCOUNTED, f"There are {count} rows."))
         return measured
 
@@ -381,10 +381,10 @@ def an_exact_count_while_it_waits(patch: Patch) -> None:
     original = measuring.measure_closed_schema
 
     def ask(
-        custody: Curator, method: object, progress: Callable, **options: object
+        curator: Curator, method: object, progress: Callable, **options: object
     ) -> object:
-        progress("measuring", 1 / (1 + custody._context.table.rows()))
-        return original(custody, method, progress, **options)
+        progress("measuring", 1 / (1 + curator._context.table.rows()))
+        return original(curator, method, progress, **options)
 
     patch.setattr(measuring, "measure_closed_schema", ask)
 
@@ -405,10 +405,10 @@ def a_storage_type_taken_from_rows(patch: Patch) -> None:
 def an_error_that_counts(patch: Patch) -> None:
     original = workflow.discover_and_measure
 
-    def perform(custody: Curator, *args: object, **options: object) -> object:
-        if custody._context.table.rows() > len(people(24)):
+    def perform(curator: Curator, *args: object, **options: object) -> object:
+        if curator._context.table.rows() > len(people(24)):
             raise Refused("There are too many rows. Nothing was measured")
-        return original(custody, *args, **options)
+        return original(curator, *args, **options)
 
     patch.setattr(workflow, "discover_and_measure", perform)
 
@@ -416,14 +416,14 @@ def an_error_that_counts(patch: Patch) -> None:
 def a_question_that_only_some_tables_are_asked(patch: Patch) -> None:
     original = measuring.measure_closed_schema
 
-    def ask(custody: Curator, *args: object, **options: object) -> object:
+    def ask(curator: Curator, *args: object, **options: object) -> object:
         share = (
             Fraction(1, 50)
-            if custody._context.table.rows() > len(people(24))
+            if curator._context.table.rows() > len(people(24))
             else Fraction(1, 51)
         )
-        custody.measure([()], share=share)
-        return original(custody, *args, **options)
+        curator.measure([()], share=share)
+        return original(curator, *args, **options)
 
     patch.setattr(measuring, "measure_closed_schema", ask)
 

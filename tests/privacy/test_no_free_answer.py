@@ -458,18 +458,18 @@ QUESTIONS: dict[str, Callable[[Curator], object]] = {
     "choose": lambda c: c.choose(
         {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}, share=FIFTH
     ),
-    "window measure": lambda c: CuratorView(c).measure([("colour",)], share=FIFTH),
-    "window sparse": lambda c: CuratorView(c).sparse(("colour",), share=FIFTH),
-    "window errors": lambda c: CuratorView(c).errors(
+    "view measure": lambda c: CuratorView(c).measure([("colour",)], share=FIFTH),
+    "view sparse": lambda c: CuratorView(c).sparse(("colour",), share=FIFTH),
+    "view errors": lambda c: CuratorView(c).errors(
         {("colour",): np.zeros(3)}, share=FIFTH
     ),
-    "window choose": lambda c: CuratorView(c).choose(
+    "view choose": lambda c: CuratorView(c).choose(
         {("colour",): np.zeros(3)}, share=FIFTH
     ),
 }
 
 
-def custody_on(ledger: Ledger, *, resumed: str | None = None) -> Curator:
+def curator_on(ledger: Ledger, *, resumed: str | None = None) -> Curator:
     budget = Budget.of(1, "1e-6")
     filter = Filter.of(budget, threshold_delta=budget.delta / 2)
     run = (
@@ -494,13 +494,13 @@ def test_every_question_is_charged_stored_and_replayed(question, tmp_path):
     """
     ask = QUESTIONS[question]
     with Ledger.create(tmp_path / "people.ledger", dataset="people") as ledger:
-        first = repr(ask(custody_on(ledger)))
+        first = repr(ask(curator_on(ledger)))
         once = [e.kind for e in ledger.entries()]
         (run,) = ledger.runs()
-        assert repr(ask(custody_on(ledger, resumed=run.id))) == first
+        assert repr(ask(curator_on(ledger, resumed=run.id))) == first
         assert [e.kind for e in ledger.entries()] == once
         assert once.count("charge") == once.count("answer") >= 1
-        ask(custody_on(ledger))
+        ask(curator_on(ledger))
         assert [e.kind for e in ledger.entries()].count("charge") == 2 * once.count(
             "charge"
         )
@@ -509,16 +509,16 @@ def test_every_question_is_charged_stored_and_replayed(question, tmp_path):
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_beyond_the_budget_draws_nothing(question, tmp_path):
     with Ledger.create(tmp_path / "people.ledger", dataset="people") as ledger:
-        custody = custody_on(ledger)
-        custody.measure([("age",)], share=Fraction(9, 10))
+        curator = curator_on(ledger)
+        curator.measure([("age",)], share=Fraction(9, 10))
         before = [e.kind for e in ledger.entries()]
         with pytest.raises(BudgetExceeded):
-            QUESTIONS[question](custody)
+            QUESTIONS[question](curator)
         assert [e.kind for e in ledger.entries()] == before
 
 
 def test_the_spy_has_teeth(tmp_path, monkeypatch):
-    """A till that draws before it charges does not get past it."""
+    """Payments that draw before it charge do not get past it."""
 
     def late(self, request, cost, count, draw):
         answer = draw(count())
@@ -527,9 +527,9 @@ def test_the_spy_has_teeth(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Payments, "pay", late)
     with Ledger.create(tmp_path / "people.ledger", dataset="people") as ledger:
-        custody = custody_on(ledger)
+        curator = curator_on(ledger)
         with (
             spied(ledger.path),
             pytest.raises(AssertionError, match="before it was paid for"),
         ):
-            custody.measure([("colour",)], share=1)
+            curator.measure([("colour",)], share=1)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from kit.privacy.cases import COLOURS, PEOPLE
 from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
 from understudy.accounting.law import Law
@@ -37,7 +37,7 @@ def pin() -> None:
 def noisy(_: int = 0) -> bytes:
     """One noisy answer of the curator, in bytes."""
     pin()
-    context = room_of(PEOPLE, COLOURS, epsilon="0.01")
+    context = context_of(PEOPLE, COLOURS, epsilon="0.01")
     return measure_marginals(
         context, COLOURS, [("colour", "smoker")], amount=context.payments.amount_left
     )[0].values.tobytes()

@@ -21,7 +21,7 @@ import pytest
 import understudy
 import understudy.curator
 import understudy.noise
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from kit.curator.listed import Listed
 from kit.privacy.cases import COLOURS, PEOPLE
 from understudy.accounting.neighbours import Neighbours
@@ -35,8 +35,8 @@ ROOT = Path(understudy.__file__).parent
 FORBIDDEN = (Curator, MechanismContext, Payments, Listed)
 
 
-def custody(**options: object) -> Curator:
-    return Curator(room_of(PEOPLE, COLOURS, **options), COLOURS)
+def make_curator(**options: object) -> Curator:
+    return Curator(context_of(PEOPLE, COLOURS, **options), COLOURS)
 
 
 def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
@@ -79,7 +79,7 @@ def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
 def test_a_window_leads_to_no_table():
     assert [
         path
-        for path, thing in reachable(CuratorView(custody()))
+        for path, thing in reachable(CuratorView(make_curator()))
         if isinstance(thing, FORBIDDEN)
     ] == []
 
@@ -108,16 +108,16 @@ def test_the_walk_has_teeth(keep):
     class Careless(CuratorView):
         __slots__ = ("kept",)
 
-    careless = Careless(custody())
-    careless.kept = keep(custody())
-    for holder in (custody(), careless):
+    careless = Careless(make_curator())
+    careless.kept = keep(make_curator())
+    for holder in (make_curator(), careless):
         assert any(isinstance(thing, Listed) for _, thing in reachable(holder))
 
 
 def test_a_window_cannot_be_given_more():
-    window = CuratorView(custody())
+    view = CuratorView(make_curator())
     with pytest.raises(AttributeError):
-        window.table = 1  # type: ignore[attr-defined]
+        view.table = 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_window_cannot_be_given_more():
 )
 def test_what_a_synthesizer_makes_leads_to_no_table(method):
     """Neither its measurements nor its model."""
-    curator = custody(epsilon=5)
+    curator = make_curator(epsilon=5)
     made = SYNTHESIZER_CLASSES[method]()
     measured = made.measure(
         CuratorView(curator), Workload.of_order(COLOURS), ignore_progress
@@ -192,12 +192,14 @@ AUDITED = {
     "tree_histogram",
     "key_search",  # tests/curator/test_key_search.py
     "marginals",
+    "moments",  # tests/curator/test_moments.py
     "quantile_search",  # test_questions.py, and questions too
     "quantiles",
     "questions",
     "select_cell",
     "select_value",
     "single_answers",  # what it lets draw: test_select_itemsets.py, test_smooth_median.py
+    "online_counts",  # tests/curator/mechanisms/test_online_counts.py
     "sparse_histogram",
     "sums",
     "types",
@@ -256,7 +258,7 @@ def test_an_estimate_that_would_stretch_a_score_is_refused(ask, estimate):
     the sensitivity with it.
     """
     with pytest.raises(Refused):
-        getattr(CuratorView(custody()), ask)({("colour",): estimate}, share=1)
+        getattr(CuratorView(make_curator()), ask)({("colour",): estimate}, share=1)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_an_estimate_that_would_stretch_a_score_is_refused(ask, estimate):
 )
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(Refused, match="Nothing was spent"):
-        CuratorView(custody()).choose(
+        CuratorView(make_curator()).choose(
             {("colour",): np.zeros(3), ("smoker",): np.zeros(2)},
             share=1,
             weights=weights,
@@ -277,7 +279,7 @@ def test_huge_weights_are_only_ratios():
     """
     candidates = {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}
     assert (
-        CuratorView(custody()).choose(candidates, share=1, weights=[1e300, 1e300])
+        CuratorView(make_curator()).choose(candidates, share=1, weights=[1e300, 1e300])
         in candidates
     )
 
@@ -298,7 +300,7 @@ def test_maps_that_do_not_fit_are_refused(maps, relation):
     """Under replace a map onto one cell moves nothing and would be free: it has to be
     the map that is applied.
     """
-    asked = custody(neighbours=relation)
+    asked = make_curator(neighbours=relation)
     with pytest.raises(Refused, match="Nothing was spent"):
         CuratorView(asked).measure([("colour",)], share=1, maps=[maps])
     assert asked.share_left == 1
@@ -315,7 +317,7 @@ def test_a_quantile_too_fine_is_refused_before_rows_are_looked_at(alpha):
     """
     schema = Schema(columns=(Integer(name="x", min=0, max=9),))
     for rows in (0, 500):
-        asked = Curator(room_of([{"x": 3}] * rows, schema), schema)
+        asked = Curator(context_of([{"x": 3}] * rows, schema), schema)
         with pytest.raises(Refused, match="Nothing was spent"):
             asked.quantiles("x", [alpha], share=1)
         assert asked.share_left == 1

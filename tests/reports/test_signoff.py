@@ -17,6 +17,7 @@ from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
 from understudy.reports.signoff import SignOffAccount, sign_off
 from understudy.schema import Categorical, Integer, Schema
+from understudy.version import PACKAGE_VERSION
 
 LONG_WORD = "Donaudampfschifffahrtsgesellschaft" * 12
 
@@ -115,7 +116,9 @@ def test_the_sheet_says_what_was_declared_and_what_was_learned() -> None:
     )
     model = ProductModel.uniform(schema, total=4.0)
     made = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
-    columns = sign_off(made).to_dict()["columns"]
+    facts = sign_off(made).to_dict()
+    assert facts["software"] == f"understudy-dp {PACKAGE_VERSION}"
+    columns = facts["columns"]
     assert [(c["name"], c["source"], c["min"], c["max"]) for c in columns] == [
         ("age", "declared", "18", "90"),
         ("income", "learned", "0", "4095"),

@@ -56,7 +56,7 @@ def test_copies_are_measured_drawn_and_written(page: Page, place: Place) -> None
     assert len(us.load_copies(folder)) == len(document["files"])
 
 
-def test_a_wrong_wish_is_refused_in_words(page: Page, place: Place) -> None:
+def test_a_wrong_option_is_refused_in_words(page: Page, place: Place) -> None:
     page.goto(f"{place.url}/t/people.csv/mask")
     for box in page.locator(".replaced:checked").all():
         box.uncheck()

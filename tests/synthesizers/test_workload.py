@@ -1,4 +1,4 @@
-"""Wishes: what is understood, what is refused, and which marginals they ask for."""
+"""The workload: what is understood, what is refused, and which marginals they ask for."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def test_what_is_typed_is_what_is_written_down(text: str) -> None:
         "pairs*" + 400 * "9",
     ],
 )
-def test_what_is_no_wish_is_refused(text: str) -> None:
+def test_what_is_no_target_is_refused(text: str) -> None:
     with pytest.raises(
         Refused, match=r"A workload is triples, pairs.*Nothing was spent"
     ):
         parse_target(text)
 
 
-def test_without_a_wish_all_triples_matter() -> None:
+def test_without_a_target_all_triples_matter() -> None:
     assert workload_of(SCHEMA) == Workload.of_order(SCHEMA)
 
 

@@ -224,7 +224,7 @@ def test_ranges_of_a_large_column_are_served_better_when_they_are_named(tmp_path
 
 
 @pytest.mark.parametrize("bad", ["everything", "label=nobody", "ranges=smoker"])
-def test_a_wish_that_cannot_be_granted_costs_nothing(bad, tmp_path):
+def test_a_target_that_cannot_be_served_costs_nothing(bad, tmp_path):
     schema = Schema(columns=(*SCHEMA.columns, Boolean(name="smoker")))
     rows = pa.table({**ROWS, "smoker": np.zeros(10_000, bool)})
     with pytest.raises(Refused, match="Nothing was spent"):
@@ -252,7 +252,7 @@ def test_a_run_is_not_taken_up_with_another_workload(tmp_path):
 
 
 @pytest.mark.parametrize(("delta", "accounting"), [("0", None), ("1e-6", "zcdp")])
-def test_all_currencies_and_the_whole_budget(delta, accounting, tmp_path):
+def test_all_accountings_and_the_whole_budget(delta, accounting, tmp_path):
     made = release(
         tmp_path,
         epsilon=1,

@@ -162,7 +162,7 @@ def test_bins_for_ranges_are_bought_again(
     assert all([(m.clique, m.maps) for m in found] == asked for found in seen)
 
 
-def test_a_public_table_and_unreadable_wishes_are_reasons(
+def test_a_public_table_and_unreadable_targets_are_reasons(
     rows: pl.DataFrame, tmp_path: Path
 ) -> None:
     with pytest.raises(Unavailable, match="does not hold"):

@@ -149,7 +149,7 @@ def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_somethin
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_every_relation_and_currency_releases(
+def test_every_relation_and_accounting_releases(
     few: Path, neighbours: str, accounting: str
 ):
     release = us.synthesize(
@@ -273,8 +273,8 @@ def test_a_long_fit_tells_its_rounds(parquet: Path):
     assert 0.99 < spent[-1] <= 1
 
 
-@pytest.mark.parametrize("wish", ["group=age", "ranges=age"])
-def test_a_wish_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, wish):
+@pytest.mark.parametrize("target", ["group=age", "ranges=age"])
+def test_a_target_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, target):
     """Discovery had spent a little on the column's bins; what nobody wished for got all
     the rest.
     """
@@ -291,7 +291,7 @@ def test_a_wish_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, wi
         table,
         us.Schema(columns=tuple(columns)),
         epsilon=1,
-        workload=wish,
+        workload=target,
         ledger=tmp_path / "l",
         run=us.RunOptions(dataset="d"),
     )

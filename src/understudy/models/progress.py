@@ -12,23 +12,23 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Progress = Callable[[str, float], None]
-"""Told a stage and how much of it is done, from 0 to 1."""
+"""Called with a stage and how much of it is done, from 0 to 1."""
 
 _FIT_WATCHER: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 
-# How much more must be done before it is told again.
+# How much more must be done before progress is reported again.
 MIN_PROGRESS_STEP = 0.01
 
 
 @contextmanager
 def watch_fits(progress: Progress) -> Iterator[None]:
-    """While this lasts, every fit is told to `progress`.
+    """While this lasts, every fit reports to `progress`.
 
-    >>> told = []
-    >>> with watch_fits(lambda stage, done: told.append((stage, done))):
-    ...     tell = progress_reporter(None)
-    ...     tell(3, 0.5)
-    >>> told
+    >>> reports = []
+    >>> with watch_fits(lambda stage, done: reports.append((stage, done))):
+    ...     report_round = progress_reporter(None)
+    ...     report_round(3, 0.5)
+    >>> reports
     [('fitting round 3', 0.5)]
     """
     token = _FIT_WATCHER.set(progress)
@@ -39,20 +39,20 @@ def watch_fits(progress: Progress) -> Iterator[None]:
 
 
 def progress_reporter(progress: Progress | None) -> Callable[[int, float], None]:
-    """What a fit tells its rounds and its share done: to `progress`, else to whoever
-    watches, else to nobody.
+    """A function by which a fit reports its round and the share done: to `progress`,
+    else to the watcher of all fits, else to nobody.
 
-    The share never falls, and not every round is worth a word.
+    The share never falls, and rounds that change it little are not reported.
     """
-    heard = progress if progress is not None else _FIT_WATCHER.get()
+    listener = progress if progress is not None else _FIT_WATCHER.get()
     reached = -MIN_PROGRESS_STEP
 
     def report_round(round_: int, done: float) -> None:
         nonlocal reached
-        if heard is not None and (
+        if listener is not None and (
             done >= reached + MIN_PROGRESS_STEP or (done >= 1 > reached)
         ):
             reached = done
-            heard(f"fitting round {round_}", done)
+            listener(f"fitting round {round_}", done)
 
     return report_round

@@ -199,7 +199,12 @@ class RefinedTreeModel:
         return cls(tree, aims)
 
     def _target_clique(self, clique: Clique) -> Clique | None:
-        return next((aim for aim in self.aims if set(aim) == set(clique)), None)
+        return self._aims_by_columns.get(frozenset(clique))
+
+    @cached_property
+    def _aims_by_columns(self) -> dict[frozenset[str], Clique]:
+        """The first aim of each set of columns."""
+        return {frozenset(aim): aim for aim in reversed(list(self.aims))}
 
     def _target_marginal(self, clique: Clique) -> Array:
         aim = self._target_clique(clique)

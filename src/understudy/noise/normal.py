@@ -15,6 +15,7 @@ counts what that can add up to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from math import factorial
@@ -66,6 +67,26 @@ def enclose_normal_tails(step: Fraction) -> tuple[NDArray[np.int64], NDArray[np.
     return (
         np.maximum(middle[:end] - MAX_TAIL_ERROR_UNITS, 0),
         np.maximum(middle[:end], 0) + MAX_TAIL_ERROR_UNITS,
+    )
+
+
+def enclose_normal_tails_at(
+    step: Fraction, places: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Encloses T((k + ½) step) · 2^BITS for each of these k ≥ -1; at -1 as at 0.
+
+    >>> low, high = enclose_normal_tails_at(Fraction(1, 10**6), [0, 10**6, 10**8])
+    >>> (low / 2**FIXED_POINT_BITS).round(4).tolist(), int(high[2])
+    ([0.5, 0.1587, 0.0], 8)
+    """
+    end = MAX_NORMAL_TAIL_POINT << FIXED_POINT_BITS
+    numerator = step.numerator << FIXED_POINT_BITS - 1
+    # Big integers, one rounding down: short by less than one unit.
+    points = [max(2 * k + 1, 1) * numerator // step.denominator for k in places]
+    middle = _evaluate_tails(np.array([min(x, end) for x in points], np.int64))
+    return (
+        np.maximum(middle - MAX_TAIL_ERROR_UNITS, 0),
+        np.maximum(middle, 0) + MAX_TAIL_ERROR_UNITS,
     )
 
 

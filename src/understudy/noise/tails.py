@@ -69,6 +69,14 @@ def pack_bounds(bounds: list[IntegerBounds], bits: int) -> TailWords:
     )
 
 
+def widen_to_words(low: NDArray[np.int64], high: NDArray[np.int64]) -> TailWords:
+    """Bounds in the units of normal.py as words: these have more bits, so the enclosure
+    is that much wider.
+    """
+    spare = np.uint64(NOISE_WORD_BITS - FIXED_POINT_BITS)
+    return TailWords(low.astype(np.uint64) << spare, high.astype(np.uint64) << spare)
+
+
 class LaplaceTails:
     """Discrete Laplace."""
 
@@ -121,12 +129,7 @@ class RoundedGaussianTails:
 
     def words(self) -> TailWords:
         """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
-        low, high = enclose_normal_tails(1 / self.scale)
-        # The fixed point has fewer bits than a word: the enclosure is that much wider.
-        spare = NOISE_WORD_BITS - FIXED_POINT_BITS
-        return TailWords(
-            (low << spare).astype(np.uint64), (high << spare).astype(np.uint64)
-        )
+        return widen_to_words(*enclose_normal_tails(1 / self.scale))
 
 
 class DiscreteGaussianTails:

@@ -31,6 +31,7 @@ def evaluate(
     targets: Sequence[str] | None = None,
     formulas: Mapping[str, str] | Sequence[str] = (),
     enumeration: float | None = None,
+    group: str | None = None,
     intruder: Intruder = UNINFORMED_INTRUDER,
     risk: bool = True,
     ledger: str | Path | None = None,
@@ -47,7 +48,8 @@ def evaluate(
     are further copies of the same release, and `others` synthetic tables to compare it
     with. Utility predicts the `targets` and fits the `formulas`; a formula is code to
     statsmodels: take none from a stranger. `enumeration` is the error of the real counts
-    themselves, as a share of each. Risk is that of an `intruder`. With a `ledger` (or
+    themselves, as a share of each. With a `group`, tables and the groups of that column
+    are scored as NIST's SDNist does. Risk is that of an `intruder`. With a `ledger` (or
     one beside the file) the comparison is recorded before it is made.
 
     >>> import duckdb
@@ -75,6 +77,7 @@ def evaluate(
             targets=targets,
             formulas=formulas,
             enumeration=enumeration,
+            group=group,
             intruder=intruder,
             risk=risk,
             ledger=ledger,

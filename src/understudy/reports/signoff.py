@@ -29,7 +29,7 @@ from understudy.reports.page_template import load_page_template, read_asset
 from understudy.schema.declared_domain import DeclaredDomain, list_declared_domains
 from understudy.svg import Markup, shorten_text
 from understudy.text import format_count
-from understudy.version import PACKAGE_VERSION
+from understudy.version import DISTRIBUTION_NAME, PACKAGE_VERSION
 
 SIGN_OFF_FORMAT, SIGN_OFF_FORMAT_VERSION = "understudy sign-off", 1
 
@@ -210,6 +210,7 @@ class SignOff:
                 "delta": str(statement.delta),
                 "synthesizer": self.release.synthesizer,
             },
+            "software": f"{DISTRIBUTION_NAME} {PACKAGE_VERSION}",
             "account": None if self.account is None else self.account.to_dict(),
             "files": [file.to_dict() for file in self.files],
             "analyst": self.analyst,

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.ledgerdisk import find_ledgers_beside
+from understudy.accounting.ledger_files.disk import find_ledgers_beside
 from understudy.errors import Refused
 from understudy.schema import Schema, dump_schema, schema_from_dict, schema_to_dict
 from understudy.schema.predicates.rules import Rule

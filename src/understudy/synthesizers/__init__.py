@@ -1,5 +1,7 @@
-"""One module per algorithm; `base` holds the contract, `options` what can be set,
-`check` the conformance suite.
+"""One module per algorithm: `published` those of the literature, `adaptive` the default.
+
+`base` holds the contract and `options` what can be set; the conformance suite is in
+`understudy.testing`.
 """
 
 from understudy.errors import Refused

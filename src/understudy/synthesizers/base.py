@@ -225,7 +225,7 @@ class Synthesizer(ABC):
     ) -> PortableModel:
         """Turn measurements into a model, without any data."""
 
-    def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: ARG002
+    def check(self, schema: Schema, *, delta: Fraction) -> None:
         """Refuse, before anything is spent, what cannot work on this schema. It may
         still be open: judge by what is known of it.
         """
@@ -237,12 +237,12 @@ class Synthesizer(ABC):
 
     def smallest_noise(
         self,
-        schema: Schema,  # noqa: ARG002
+        schema: Schema,
         budget: Budget,
-        neighbours: Neighbours,  # noqa: ARG002
+        neighbours: Neighbours,
     ) -> Accounting:
         """The accounting in which a run with this budget has the least noise, for
-        advice; told from what is public alone.
+        advice; computed from what is public alone.
         """
         return budget.accounting
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from understudy.accounting.cost import Accounting
 from understudy.measurements import Clique, Measurements
 from understudy.models.estimates.noise_moments import MEAN_ABS_NORMAL
-from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
+from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.notices import Notice, NoticeKind
 from understudy.schema import Schema
@@ -131,6 +131,8 @@ class TreeGrowth:
         self.sizes = sizes
         self.cells = sum(sizes.values())
         self._parts: dict[str, list[Clique]] = {name: [(name,)] for name in sizes}
+        # The last forecast and its nodes: often it is what is added next.
+        self._forecast: tuple[Clique, list[Clique]] = (), []
         for clique in cliques:
             self.add(clique)
 
@@ -152,9 +154,8 @@ class TreeGrowth:
                 self.sizes[part[0][0]] for part in touched if len(part[0]) == 1
             )
         nodes = [node for part in touched for node in part]
-        return forecast_cells([*nodes, clique], self.sizes) - sum(
-            map(self._size, nodes)
-        )
+        grown = self._triangulate(nodes, clique)
+        return sum(map(self._size, grown)) - sum(map(self._size, nodes))
 
     def add(self, clique: Clique) -> None:
         """Let the tree hold this clique too."""
@@ -166,10 +167,18 @@ class TreeGrowth:
             # It hangs between the parts, so no triangulation is needed.
             part = [*(node for node in nodes if len(node) > 1), clique]
         else:
-            part = list(JunctionTree.of([*nodes, clique], self.sizes).nodes)
+            part = self._triangulate(nodes, clique)
+        self._forecast = (), []
         self.cells += sum(map(self._size, part)) - sum(map(self._size, nodes))
         for name in {name for node in part for name in node}:
             self._parts[name] = part
+
+    def _triangulate(self, nodes: Sequence[Clique], clique: Clique) -> list[Clique]:
+        """The nodes of these parts once they hold this clique too."""
+        if self._forecast[0] != clique:
+            tree = JunctionTree.of([*nodes, clique], self.sizes)
+            self._forecast = clique, list(tree.nodes)
+        return self._forecast[1]
 
     def _touched_parts(self, clique: Clique) -> list[list[Clique]]:
         return list(

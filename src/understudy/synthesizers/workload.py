@@ -7,6 +7,7 @@ into a workload once the schema is closed.
     group=age,sex,income           the joint marginal of these columns
     ranges=age,income              ranges of ordered columns, one and two at a time
     model=income~age+sex           all that a regression depends on; always measured
+    moments=income~age+sex         sums of products of unbinned numbers, likewise
 
 Each target has a total weight of one, divided equally among its marginals;
 `label=income*3` has a weight of three. Weights of several targets add up. A
@@ -21,7 +22,9 @@ histograms", 2010).
 A model is more than a weight: intervals of its coefficients hold only if every pair of
 its columns was measured (inference/contrast_model.py), and a synthesizer that chooses by
 gain leaves weak pairs out. So these are measured before the synthesizer begins
-(workflow/model_targets.py).
+(workflow/model_targets.py). Least squares of columns of many values needs sums of products
+only, at full resolution and without a marginal of all their cells: `moments` measures
+these, and `release.infer` reads them.
 """
 
 from __future__ import annotations
@@ -41,8 +44,10 @@ from understudy.synthesizers.base import Workload
 WORKLOAD_ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
 WORKLOAD_FORMS = (
     "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,…,"
-    " ranges=COLUMN,… or model=COLUMN~COLUMN+COLUMN…"
+    " ranges=COLUMN,…, model=COLUMN~COLUMN+COLUMN… or moments=COLUMN~COLUMN…"
 )
+FORMULA_TARGETS = ("model", "moments")
+"""Targets that are measured whatever the synthesizer prefers."""
 RANGE_BRANCHING = 8
 """Cells or bins that one coarser bin holds."""
 MIN_TARGET_WEIGHT = 1e-9
@@ -86,7 +91,7 @@ class WorkloadTarget:
             ]
         if self.what == "group":
             return [_in_table_order(self.columns, names)]
-        if self.what == "model":
+        if self.what in FORMULA_TARGETS:
             return list(RegressionFormula.parse(self.formula, names).cliques())
         ordered = _in_table_order(self.columns, names)
         return [*((name,) for name in ordered), *combinations(ordered, 2)]
@@ -99,8 +104,9 @@ def parse_target(text: str) -> WorkloadTarget:
     'group=age,sex*2'
     """
     form = _TARGET_PATTERN.fullmatch(text)
-    if form is not None and form["what"] == "model":
-        return _parse_model(form["columns"] or "", _parse_weight(form["weight"]))
+    if form is not None and form["what"] in FORMULA_TARGETS:
+        weight = _parse_weight(form["weight"])
+        return _parse_formula_target(form["what"], form["columns"] or "", weight)
     if form is not None:
         what = form["what"]
         columns = _split_names(form["columns"] or "")
@@ -127,12 +133,12 @@ def _split_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _parse_model(formula: str, weight: float) -> WorkloadTarget:
+def _parse_formula_target(what: str, formula: str, weight: float) -> WorkloadTarget:
     """A formula; its columns are checked with the schema."""
     # Targets are joined by semicolons where a release writes them down.
     if "~" not in formula or ";" in formula or not _is_weight(weight):
         raise Refused(_NO_TARGET)
-    return WorkloadTarget(what="model", formula=formula.strip(), weight=weight)
+    return WorkloadTarget(what=what, formula=formula.strip(), weight=weight)
 
 
 def parse_targets(given: str | Iterable[str]) -> tuple[WorkloadTarget, ...]:
@@ -152,8 +158,8 @@ def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
     have, and ranges of columns without an order.
     """
     for each in wanted:
-        if each.what == "model":
-            _check_formula(each.formula, schema)
+        if each.what in FORMULA_TARGETS:
+            _check_formula(each, schema)
         for name in each.columns:
             if name not in schema:
                 raise Refused(
@@ -171,11 +177,11 @@ def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
                 )
 
 
-def _check_formula(formula: str, schema: Schema) -> None:
+def _check_formula(target: WorkloadTarget, schema: Schema) -> None:
     try:
-        RegressionFormula.parse(formula, list(schema))
+        RegressionFormula.parse(target.formula, list(schema))
     except Refused as refusal:
-        raise Refused(f"workload model: {refusal}. Nothing was spent") from None
+        raise Refused(f"workload {target.what}: {refusal}. Nothing was spent") from None
 
 
 def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Workload:

@@ -228,7 +228,7 @@ def check_budget(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
 
 
 def check_answers_are_used(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """At least 99 % of the cost of marginals bought answers that the model depends on."""
+    """At least 99 % of what marginals cost went to answers that the model depends on."""
     schema, rows = mixed_table(150)
     trial = run_trial(synthesizer, open_curator, schema, rows)
     if trial is None:

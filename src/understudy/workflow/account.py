@@ -18,7 +18,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from understudy.accounting.ledger import Ledger
-from understudy.accounting.ledgerdisk import find_ledgers_beside
+from understudy.accounting.ledger_files.disk import find_ledgers_beside
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.notices import Notice, NoticeKind

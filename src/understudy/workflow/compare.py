@@ -12,7 +12,7 @@ from understudy.errors import Refused
 from understudy.evaluation.utility import INTERNAL_MARKING, MarginalComparison
 from understudy.evaluation.utility import compare_marginals as compare_tables
 from understudy.schema import Categorical, Column, Lattice, Schema
-from understudy.tables import Table, TableSource
+from understudy.tables import TableSource, describe_rows
 from understudy.tables.drafting.draft import draft_observed_schema
 from understudy.workflow.open import TableLike, open_source
 
@@ -51,7 +51,9 @@ def compare(
     described, _ = common_schema(original, other, schema=schema)
     note_comparison(ledger, original, "compare")
     return compare_tables(
-        Table(original, described), Table(other, described), described
+        describe_rows(original, described),
+        describe_rows(other, described),
+        described,
     )
 
 

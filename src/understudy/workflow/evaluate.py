@@ -47,6 +47,7 @@ def evaluate(
     targets: Sequence[str] | None = None,
     formulas: Mapping[str, str] | Sequence[str] = (),
     enumeration: float | None = None,
+    group: str | None = None,
     intruder: Intruder = UNINFORMED_INTRUDER,
     risk: bool = True,
     ledger: str | Path | None = None,
@@ -63,8 +64,9 @@ def evaluate(
     that the release was not made from: attacks need it as a control. `copies` are
     further copies of the same release. Utility predicts the `targets` and fits the
     `formulas`; a formula is code to statsmodels: take none from a stranger.
-    `enumeration` is the error of the real counts themselves, as a share of each. Risk is
-    that of an `intruder`. With a `ledger` (or one beside the file) the comparison is
+    `enumeration` is the error of the real counts themselves, as a share of each. With a
+    `group`, tables and the groups of that column are scored as NIST's SDNist does. Risk
+    is that of an `intruder`. With a `ledger` (or one beside the file) the comparison is
     recorded before it is made.
 
     >>> import duckdb
@@ -88,6 +90,7 @@ def evaluate(
             sources.real, sources.synthetic[0], holdout=sources.holdout, schema=given
         )
         _check_columns(targets, described)
+        _check_columns(None if group is None else [group], described)
         _check_intruder(intruder, described, sources.real)
         sources.check_complete(described)
         # From here on real rows are read.
@@ -101,6 +104,7 @@ def evaluate(
             formulas=formulas,
             holdout=tables.holdout,
             enumeration=enumeration,
+            group=group,
             copies=tables.attacked_synthetic[1:],
             rule=None if folder is None else folder.rule,
             seed=seed,

@@ -9,6 +9,7 @@ functions, so that a plan charges what a run charges.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from understudy.accounting.budget import Budget
@@ -25,7 +26,10 @@ from understudy.synthesizers.workload import (
     workload_of,
 )
 from understudy.tables import TableSource
-from understudy.workflow.model_targets import measure_model_cliques
+from understudy.workflow.model_targets import (
+    measure_model_cliques,
+    measure_moment_targets,
+)
 from understudy.workflow.public_prior import measure_public_distances
 
 THRESHOLD_DELTA_SHARE = Fraction(1, 10)
@@ -85,6 +89,7 @@ def measure_closed_schema(
     """What is charged once nothing of the schema is left to learn."""
     measure_range_bins(curator, targets)
     measure_model_cliques(curator, targets)
+    moments = measure_moment_targets(curator, targets)
     if public is not None:
         curator.keep(measure_public_distances(curator, public))
     curator.hand_over()
@@ -93,7 +98,7 @@ def measure_closed_schema(
     with watch_fits(progress):  # some algorithms fit after every round
         measurements = method.measure(CuratorView(curator), workload, progress)
     progress("measuring", 1.0)
-    return measurements
+    return replace(measurements, moments=moments)
 
 
 def measure_range_bins(curator: Curator, targets: Sequence[WorkloadTarget]) -> None:

@@ -1,5 +1,5 @@
-"""Workload targets `model=…`: checked before a run, measured before its synthesizer, and
-the intervals that a run would give.
+"""Workload targets `model=…` and `moments=…`: checked before a run, measured before its
+synthesizer, and the intervals that a run would give.
 
 A weight asks a synthesizer to prefer a marginal; it may still leave a weak pair out, and
 then no interval of the formula holds. So everything that a formula depends on is
@@ -18,10 +18,10 @@ from understudy.curator import Curator
 from understudy.errors import Refused
 from understudy.inference.contrast_model import MAX_FORMULA_CELLS, refuse_large_formula
 from understudy.inference.population import infer_population
-from understudy.measurements import Clique, Measurements
+from understudy.measurements import Clique, Measurements, MomentMeasurement
 from understudy.measurements.regression_formula import RegressionFormula
 from understudy.models.estimates.residuals import PooledResiduals
-from understudy.notices import post_notice
+from understudy.notices import Notice, NoticeKind, post_notice
 from understudy.schema import Schema
 from understudy.synthesizers.budget_split import (
     cell_count,
@@ -30,12 +30,15 @@ from understudy.synthesizers.budget_split import (
     too_large_notice,
 )
 from understudy.synthesizers.workload import WorkloadTarget
+from understudy.toolbox.moments import plan_moments
 
 MODEL_SHARE = Fraction(1, 2)
 """Part of the budget for what models need, in a workload of models alone; with other
 targets, in proportion to their weights. The other half goes on as the synthesizer likes,
 and much of it to the same pairs.
 """
+
+_NO_MOMENT_FORECAST = "moments of numbers are not simulated"
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,23 @@ def check_model_targets(targets: Sequence[WorkloadTarget], schema: Schema) -> No
         try:
             refuse_large_formula(schema, formula.columns)
         except Refused as refusal:
-            raise Refused(f"workload model: {refusal}. Nothing was spent") from None
+            raise Refused(
+                f"workload model: {refusal}, or name the target moments=. Nothing was"
+                " spent"
+            ) from None
+    for target in targets:
+        if target.what == "moments":
+            _check_moments(target.formula, schema)
+
+
+def _check_moments(formula: str, schema: Schema) -> None:
+    columns = RegressionFormula.parse(formula, list(schema)).columns
+    if not all(schema[name].is_closed for name in columns):
+        return
+    try:
+        plan_moments(formula, schema)
+    except Refused as refusal:
+        raise Refused(f"workload moments: {refusal}") from None
 
 
 def measure_model_cliques(curator: Curator, targets: Sequence[WorkloadTarget]) -> None:
@@ -74,18 +93,42 @@ def measure_model_cliques(curator: Curator, targets: Sequence[WorkloadTarget]) -
         post_notice(too_large_notice(MAX_FORMULA_CELLS, large))
     if not cliques:
         return
-    model_weight = sum(target.weight for target in targets if target.what == "model")
-    weight = sum(target.weight for target in targets)
-    # A fraction with a small denominator: shares of the budget are exact.
-    part = Fraction(model_weight / weight).limit_denominator(100)
     sizes = [cell_count(curator.schema, clique) for clique in cliques]
     bought = curator.measure(
         cliques,
-        # However small its weight, a model is measured.
-        share=MODEL_SHARE * max(part, Fraction(1, 100)),
+        share=_find_share(targets, "model"),
         weights=size_weights(sizes, curator.accounting),
     )
     curator.keep(bought)
+
+
+def measure_moment_targets(
+    curator: Curator, targets: Sequence[WorkloadTarget]
+) -> tuple[MomentMeasurement, ...]:
+    """Measure the moments of every formula that asks for them."""
+    wanted = [target for target in targets if target.what == "moments"]
+    plans = []
+    for target in wanted:
+        try:
+            plans.append(plan_moments(target.formula, curator.schema))
+        except Refused as refusal:
+            # Only a schema that was learned in the run comes to this.
+            text = f"No moments of {target.formula}: {refusal}."
+            post_notice(Notice(NoticeKind.TOO_LARGE, text))
+    if not plans:
+        return ()
+    share = _find_share(targets, "moments") / len(plans)
+    return tuple(curator.moments(plan, share=share) for plan in plans)
+
+
+def _find_share(targets: Sequence[WorkloadTarget], what: str) -> Fraction:
+    """The part of the budget for one kind of targets, by its weight."""
+    own = sum(target.weight for target in targets if target.what == what)
+    weight = sum(target.weight for target in targets)
+    # A fraction with a small denominator: shares of the budget are exact.
+    part = Fraction(own / weight).limit_denominator(100)
+    # However small its weight, a formula is measured.
+    return MODEL_SHARE * max(part, Fraction(1, 100))
 
 
 def forecast_intervals(
@@ -93,10 +136,17 @@ def forecast_intervals(
 ) -> tuple[IntervalForecast, ...]:
     """The intervals of every formula of a workload, from the answers of a dry run."""
     pooled = PooledResiduals.of(schema, measured)
-    return tuple(
+    cells = [
         _forecast_formula(schema, pooled, formula)
         for formula in _list_formulas(targets, schema)
-    )
+    ]
+    # Simulated rows have cells and no numbers within them.
+    moments = [
+        IntervalForecast(each.formula, "gaussian", reason=_NO_MOMENT_FORECAST)
+        for each in targets
+        if each.what == "moments"
+    ]
+    return (*cells, *moments)
 
 
 def _forecast_formula(

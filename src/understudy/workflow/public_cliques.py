@@ -32,7 +32,7 @@ from understudy.measurements import Clique
 from understudy.models.fitting.estimate import select_fitting_cliques
 from understudy.schema import Schema
 from understudy.synthesizers.shared.spanning import spanning_forest
-from understudy.tables import Table, TableSource
+from understudy.tables import Table, TableSource, describe_rows
 from understudy.workflow.open import TableLike, open_source
 
 MAX_PUBLIC_CLIQUE_CELLS = 10_000
@@ -84,7 +84,7 @@ def _open_columns(source: TableSource, schema: Schema) -> Table:
         )
     # Columns alone: the unit and the rules are about the private rows.
     columns = tuple(replace(column, constant=False) for column in shared)
-    return Table(source, Schema(columns=columns))
+    return describe_rows(source, Schema(columns=columns))
 
 
 def _strongest_tree(table: Table) -> list[Clique]:

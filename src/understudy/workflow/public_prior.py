@@ -30,7 +30,7 @@ from understudy.measurements import (
 from understudy.models.estimates.pooling import pool_total
 from understudy.models.fitting.estimate import select_fitting_cliques
 from understudy.schema import Schema
-from understudy.tables import Table, TableSource
+from understudy.tables import TableSource, describe_rows
 
 PRIOR_TOTAL_SHARE, PRIOR_DISTANCE_SHARE = Fraction(1, 100), Fraction(1, 50)
 """Parts of the budget for the number of rows, and for all distances together: small,
@@ -86,14 +86,14 @@ def measure_public_distances(curator: Curator, public: TableSource) -> Measureme
     counted = public_marginals(public, schema)
     if not counted:
         return Measurements()
-    known, bought = curator.discovered_measurements, Measurements()
+    known, measured = curator.discovered_measurements, Measurements()
     if curator.rows is not None:
         total = float(curator.rows)  # public under replace
     else:
         # What discovery measured usually determines the number of rows well enough.
         if schema.rows is None and not len(known):
-            bought = curator.measure([()], share=PRIOR_TOTAL_SHARE)
-        total = max(pool_total(schema, known + bought)[0], 1.0)
+            measured = curator.measure([()], share=PRIOR_TOTAL_SHARE)
+        total = max(pool_total(schema, known + measured)[0], 1.0)
     # The public table may be larger or smaller: only its shares are a prior.
     scaled = {
         clique: counts * (total / max(counts.sum(), 1.0))
@@ -104,7 +104,7 @@ def measure_public_distances(curator: Curator, public: TableSource) -> Measureme
         EstimateDistance(gap.distance, gap.estimate, public=True)
         for gap in distances_with_estimates(distances, scaled)
     )
-    return bought + Measurements(gaps=gaps)
+    return measured + Measurements(gaps=gaps)
 
 
 def public_marginals(
@@ -121,7 +121,7 @@ def public_marginals(
     pairs = _list_small_pairs(names, sizes)
     singles: list[Clique] = [(name,) for name in names]
     cliques = [*singles, *pairs]
-    counted = Table(public, columns_only).counts(cliques)
+    counted = describe_rows(public, columns_only).counts(cliques)
     counts = dict(zip(cliques, counted, strict=True))
     if not counts[singles[0]].sum():
         return {}

@@ -33,7 +33,7 @@ from understudy.releases.contents import environment
 from understudy.releases.explanation.explanation import Explanation
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress
-from understudy.tables import Table, TableSource
+from understudy.tables import Table, TableSource, describe_rows
 from understudy.workflow.account import announce_account, open_ledger
 from understudy.workflow.measure import discover_and_measure
 from understudy.workflow.notebook_progress import choose_progress
@@ -214,7 +214,7 @@ def _run_on_account(
     made_with = environment()
     # Only now, with the ledger open: an account that protects the number of rows has
     # refused the relation that makes it public.
-    table = Table(source, design.schema)
+    table = describe_rows(source, design.schema)
     refuse_miscounted(table, design.schema, design.neighbours)
     run = None
     if resume is not None:

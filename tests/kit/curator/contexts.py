@@ -1,4 +1,4 @@
-"""Rooms for tests: real prices and filters, a practice run instead of a ledger, and the
+"""Contexts for tests: real prices and filters, a practice run instead of a ledger, and the
 noise a test asks for.
 """
 
@@ -56,7 +56,7 @@ def allowance(epsilon: object, delta: object, accounting: Accounting) -> Filter:
     return Filter.of(budget, accounting=accounting, threshold_delta=half)
 
 
-def room_of(
+def context_of(
     rows: Sequence[Row],
     schema: Schema,
     *,
@@ -66,7 +66,7 @@ def room_of(
     delta: object = "1e-6",
     noise: object = draw_noise,
 ) -> MechanismContext:
-    """A room around a list of rows."""
+    """A context around a list of rows."""
     return MechanismContext(
         table=Listed(rows, schema),
         payments=Payments(Practice(), replace(allowance(epsilon, delta, accounting))),

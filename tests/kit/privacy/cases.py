@@ -184,9 +184,9 @@ def performed(name: str) -> Ask:
     """Everything a synthesizer asks, with all of the budget."""
 
     def ask(context: MechanismContext, schema: Schema) -> object:
-        custody = Curator(context, schema)
+        curator = Curator(context, schema)
         return SYNTHESIZER_CLASSES[name]().measure(
-            CuratorView(custody), Workload.of_order(schema), ignore_progress
+            CuratorView(curator), Workload.of_order(schema), ignore_progress
         )
 
     return ask

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from kit.curator.contexts import room_of
+from kit.curator.contexts import context_of
 from kit.curator.listed import Listed
 from kit.privacy.audit import (
     ALPHA,
@@ -126,7 +126,7 @@ def check_cells(accounting: Accounting, side: int, *, tight: float = 0.8) -> Non
     """
     schema, table = squared(side), Chequered(side)
     context = replace(
-        room_of(
+        context_of(
             [], schema, accounting=accounting, epsilon=8 if accounting is PURE else 40
         ),
         table=table,
@@ -152,7 +152,7 @@ def check_cells(accounting: Accounting, side: int, *, tight: float = 0.8) -> Non
 def check_fresh_noise() -> None:
     """Two answers of one request, and two requests, share no noise."""
     schema, table = squared(40), Chequered(40)
-    context = replace(room_of([], schema), table=table)
+    context = replace(context_of([], schema), table=table)
     one, other = measure_marginals(
         context, schema, [("a", "b")] * 2, amount=context.payments.amount_left / 2
     )

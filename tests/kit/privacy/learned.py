@@ -175,16 +175,16 @@ def learn(
     )
     filter = allowance(case.epsilon, case.delta, case.accounting)
     for _ in range(times):
-        custody = Curator(
+        curator = Curator(
             replace(context, payments=Payments(Practice(), replace(filter))),
             case.schema,
         )
         found.append(
-            custody.discover(
-                share=Fraction(1), delta=custody.delta_left, progress=ignore_progress
+            curator.discover(
+                share=Fraction(1), delta=curator.delta_left, progress=ignore_progress
             )
         )
-        paid = [one for asked, one in custody.charges if asked != "marginals"]
+        paid = [one for asked, one in curator.charges if asked != "marginals"]
         total = sum(paid[1:], paid[0])
         cost = total if cost is None else dearest(cost, total)
     assert cost is not None

@@ -166,8 +166,8 @@ class Asked:
 
 
 class Witness(Payments):
-    """The real till, which answers as it does and notes what every neighbour would have
-    been answered.
+    """The real payments, which answer as they do and note what every neighbour would
+    have been answered.
     """
 
     def __init__(

@@ -224,9 +224,9 @@ def rehearsed(
             epsilon=whole.epsilon,
             max_rows=schema.unit.max_rows,
         )
-        custody = Curator(context, schema)
+        curator = Curator(context, schema)
         measured = discover_and_measure(
-            custody, SYNTHESIZER_CLASSES[method](), ignore_progress
+            curator, SYNTHESIZER_CLASSES[method](), ignore_progress
         )
     return Release(
         guarantee=Guarantee(
@@ -236,10 +236,10 @@ def rehearsed(
             amount=filter.total,
             neighbours=relation,
         ),
-        schema=custody.schema,
+        schema=curator.schema,
         measurements=measured,
         model=SYNTHESIZER_CLASSES[method]().estimate(
-            custody.schema, measured, np.random.default_rng(0)
+            curator.schema, measured, np.random.default_rng(0)
         ),
         synthesizer=method,
     )

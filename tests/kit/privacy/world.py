@@ -1,10 +1,10 @@
-"""Tables and rooms to audit: small worlds, worst-case neighbours, and a till that lets
-an auditor hear one question many times.
+"""Tables and contexts to audit: small worlds, worst-case neighbours, and payments that
+let an auditor hear one question many times.
 
 A claim is about one answer. To see how answers are distributed, the auditor needs many
 of the same question on the same table, at the price of one; that is what `Hearing` is
-for. It is a till like the real one but for that, and everything before and behind it is
-the real code.
+for. It takes payments as the real one does but for that, and everything before and
+behind it is the real code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from understudy.schema import Schema
 
 Row = Mapping[str, object]
 Ask = Callable[[MechanismContext, Schema], object]
-"""A question put to a room."""
+"""A question put to a context."""
 
 ALONE = 20
 """Answers that are drawn one by one, before all the others are drawn at once."""
@@ -180,7 +180,7 @@ def hear(
     delta: object | None = None,
     noise: object | None = None,
 ) -> list[Heard]:
-    """Put a question to a room around these rows; every answer to it `times` times."""
+    """Put a question to a context around these rows; every answer to it `times` times."""
     budget = Budget.of(epsilon, PLENTY[accounting] if delta is None else delta)
     noise = Pooled() if noise is None else noise
     payments = Hearing(replace(_filter(budget, accounting)), times, noise)

@@ -72,7 +72,7 @@ def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurat
                     for name, values in rows.items()
                 }
                 tables[key] = Table(open_table(pa.table(cells)), schema)
-            room = MechanismContext(
+            context = MechanismContext(
                 table=tables[key],
                 payments=Payments(run, filter),
                 neighbours=neighbours,
@@ -80,8 +80,8 @@ def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurat
                 epsilon=epsilon,
                 max_rows=schema.unit.max_rows,
             )
-            custody = Curator(room, schema)
-            custody.hand_over()
-            return CuratorView(custody)
+            curator = Curator(context, schema)
+            curator.hand_over()
+            return CuratorView(curator)
 
         yield open_one

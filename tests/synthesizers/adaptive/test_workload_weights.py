@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.synthesizers.adaptive.workload_weights import (
+    IndexedWorkload,
     column_weights,
     pair_weights,
     strongest_triples,
@@ -28,9 +29,8 @@ WORKLOADS = st.dictionaries(
 
 
 def test_pairs_weigh_what_holds_them():
-    found = pair_weights(
-        {("c", "a"): 2.0, ("a", "b", "x"): 1.0, ("b",): 9.0}, ["a", "b", "c"]
-    )
+    targets = {("c", "a"): 2.0, ("a", "b", "x"): 1.0, ("b",): 9.0}
+    found = pair_weights(IndexedWorkload.of(targets, ["a", "b", "c"]))
     assert found == {("a", "b"): 1.0, ("a", "c"): 2.0}
 
 
@@ -40,10 +40,11 @@ def test_weights_are_sums_over_all_that_hold_them(workload):
         p: sum(w for clique, w in workload.items() if set(p) <= set(clique))
         for p in combinations(NAMES, 2)
     }
-    assert list(pair_weights(workload, NAMES).items()) == [
+    indexed = IndexedWorkload.of(workload, NAMES)
+    assert list(pair_weights(indexed).items()) == [
         (p, w) for p, w in pairs.items() if w > 0
     ]
-    assert column_weights(workload, NAMES) == {
+    assert column_weights(indexed) == {
         n: sum(w for c, w in workload.items() if n in c) for n in NAMES
     }
 
@@ -70,19 +71,19 @@ def test_the_strongest_triples_are_those_of_a_plain_sort(triples, far, sizes, ma
         if len(r) == 3 and math.prod(cells[n] for n in r) <= 100
     }
     assert (
-        strongest_triples(weights, far, cells, 100, many)
+        strongest_triples(IndexedWorkload.of(weights, NAMES), far, cells, 100, many)
         == sorted(strong, key=lambda r: -strong[r])[:many]
     )
 
 
 def test_no_triples_no_list():
-    assert (
-        strongest_triples({("a", "b"): 1.0}, {("a", "b"): 2.0}, {"a": 2, "b": 2}, 10, 5)
-        == []
-    )
+    workload = IndexedWorkload.of({("a", "b"): 1.0}, ["a", "b"])
+    far, sizes = {("a", "b"): 2.0}, {"a": 2, "b": 2}
+    assert strongest_triples(workload, far, sizes, 10, 5) == []
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b"]])
 def test_columns_that_nothing_holds_weigh_nothing(names):
-    assert column_weights({}, names) == dict.fromkeys(names, 0.0)
-    assert pair_weights({}, names) == {}
+    nothing = IndexedWorkload.of({}, names)
+    assert column_weights(nothing) == dict.fromkeys(names, 0.0)
+    assert pair_weights(nothing) == {}

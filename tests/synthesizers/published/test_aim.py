@@ -256,7 +256,7 @@ def test_wide_tables_are_no_trouble(open_curator):
 
 @pytest.mark.parametrize("method", ["aim", "privmrf"])
 @pytest.mark.parametrize("accounting", ["pure", "gdp", "zcdp"])
-def test_whole_runs_in_every_currency(accounting, method, tmp_path):
+def test_whole_runs_in_every_accounting(accounting, method, tmp_path):
     """The release stands for what was asked, nearly all of it spent, and its rows
     follow the chain.
     """

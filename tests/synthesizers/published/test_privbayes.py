@@ -81,7 +81,7 @@ class Counted:
     ) -> None:
         budget = Budget.of(epsilon, delta)
         filter = Filter.of(budget, accounting=accounting, threshold_delta=Fraction(0))
-        room = MechanismContext(
+        context = MechanismContext(
             table=Listed(rows, schema),
             payments=Payments(Practice(), filter),
             neighbours=neighbours,
@@ -90,20 +90,20 @@ class Counted:
             max_rows=schema.unit.max_rows,
             draw=noise,
         )
-        self.custody = Curator(room, schema)
-        self.custody.hand_over()
+        self.curator = Curator(context, schema)
+        self.curator.hand_over()
         self.choices: list[tuple[str, list[tuple[str, ...]]]] = []
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self.custody, name)
+        return getattr(self.curator, name)
 
     def choose(self, estimates, **options):
         self.choices.append((options["score"], list(estimates)))
-        return CuratorView(self.custody).choose(estimates, **options)
+        return CuratorView(self.curator).choose(estimates, **options)
 
     def run(self, synthesizer: PrivBayes):
         return synthesizer.measure(
-            self, Workload.of_order(self.custody.schema), ignore_progress
+            self, Workload.of_order(self.curator.schema), ignore_progress
         )
 
 

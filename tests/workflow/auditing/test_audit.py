@@ -147,11 +147,11 @@ def test_half_of_the_sensitivity_is_caught_by_the_answers_alone(name, monkeypatc
 def test_replacing_priced_like_adding_is_caught(monkeypatch):
     original = understudy.curator.mechanisms.marginals._clique_sensitivity
 
-    def wrong(room, schema, clique, axes):
+    def wrong(context, schema, clique, axes):
         return (
             marginal_sensitivity(axes, Neighbours.ADD_REMOVE)
             if clique
-            else original(room, schema, clique, axes)
+            else original(context, schema, clique, axes)
         )
 
     monkeypatch.setattr(

@@ -33,7 +33,7 @@ def heard(
     half = Fraction(0) if accounting is Accounting.PURE else budget.delta / 2
     filter = Filter.of(budget, accounting=accounting, threshold_delta=half)
     hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=TIMES)
-    window = CuratorView(
+    view = CuratorView(
         Curator(
             hearing.make_context(
                 *worst_neighbours(relation), replace(filter), epsilon=budget.epsilon
@@ -41,8 +41,8 @@ def heard(
             AUDIT_SCHEMA,
         )
     )
-    ask(window)
-    return hearing, window
+    ask(view)
+    return hearing, view
 
 
 QUESTIONS = {
@@ -60,7 +60,7 @@ def test_scores_are_likelihood_ratios(name, relation):
     """E exp(score) is 1 on the first table, and E exp(-score) on the second: only a
     likelihood ratio has both.
 
-    Twenty comparisons of six standard deviations each: false alarm 1e-6, with room for
+    Twenty comparisons of six standard deviations each: false alarm 1e-6, with context for
     their skewness.
     """
     hearing, _ = heard(QUESTIONS[name], relation=relation)
@@ -92,20 +92,20 @@ def test_scores_of_several_questions_add_up():
 
 
 def test_one_price_is_paid():
-    _, window = heard(lambda w: w.measure([("colour",)], share=Fraction(1, 4)))
-    assert window.share_left == Fraction(3, 4)
+    _, view = heard(lambda w: w.measure([("colour",)], share=Fraction(1, 4)))
+    assert view.share_left == Fraction(3, 4)
 
 
 def test_a_question_without_a_known_law_is_said_to_be_unjudged():
     hearing = AuditHarness(
         schema=AUDIT_SCHEMA, neighbours=Neighbours.ADD_REMOVE, times=10
     )
-    room = hearing.make_context(
+    context = hearing.make_context(
         *worst_neighbours(Neighbours.ADD_REMOVE),
         Filter(Accounting.PURE, Fraction(1)),
         epsilon=Fraction(1),
     )
-    answer = room.payments.pay(
+    answer = context.payments.pay(
         {"mechanism": "new"},
         Cost(Accounting.PURE, Fraction(1)),
         lambda: 1,

@@ -1,4 +1,4 @@
-"""A plan is a rehearsal: the same code asks and pays, on imagined rows."""
+"""A plan is a dry run: the same code asks and pays, on imagined rows."""
 
 from __future__ import annotations
 

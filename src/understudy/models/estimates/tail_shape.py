@@ -154,11 +154,9 @@ def fit_upper_tail(
     if len(counts) - first > MAX_TAIL_BINS:
         return None
     origin = _quantile_edge(edges, counts, ORIGIN_QUANTILE)
-    median = _quantile_edge(edges, counts, 0.5)
-    reach = edges[first] - origin
-    if edges[-1] - origin < MIN_TAIL_REACH * reach:
+    if edges[-1] - origin < MIN_TAIL_REACH * (edges[first] - origin):
         return None
-    if reach < MIN_HEAVY_REACH * (median - origin):
+    if not _reaches_far(edges, counts, first):
         return None
     anchor = max(first - MAX_ANCHOR_BINS, 0)
     # A distance of zero has no logarithm.
@@ -176,6 +174,16 @@ def _quantile_edge(
     """The lower edge of the bin with this quantile."""
     below = np.cumsum(np.maximum(counts, 0.0))
     return float(edges[np.searchsorted(below, share * below[-1])])
+
+
+def _reaches_far(
+    edges: NDArray[np.float64], counts: NDArray[np.float64], first: int
+) -> bool:
+    """Whether the bins before the first of a tail reach as far as heavy tails do."""
+    # Interpolated: of wide bins, edges alone make an even spread look heavy.
+    below = np.concatenate([[0.0], np.cumsum(np.maximum(counts, 0.0))])
+    low, median = np.interp([ORIGIN_QUANTILE * below[-1], below[-1] / 2], below, edges)
+    return bool(edges[first] - low >= MIN_HEAVY_REACH * (median - low))
 
 
 def _fit_law(

@@ -120,12 +120,22 @@ def fold_cells(expected: Array) -> tuple[Array, Array]:
     >>> sizes.round(9).tolist(), cells.tolist()
     ([1.0, 100.0], [1.0, 2.0])
     """
-    flat = np.maximum(expected.ravel(), MIN_EXPECTED_COUNT)
-    kind = _cell_kinds(flat)
-    cells = np.bincount(kind, minlength=MAX_CELL_KINDS).astype(np.float64)
-    roots = np.bincount(kind, np.sqrt(flat), minlength=MAX_CELL_KINDS)
-    filled = cells > 0
-    return (roots[filled] / cells[filled]) ** 2, cells[filled]
+    sizes, cells = fold_many_cells(expected.reshape(1, -1))
+    filled = cells[0] > 0
+    return sizes[0][filled], cells[0][filled]
+
+
+def fold_many_cells(tables: Array) -> tuple[Array, Array]:
+    """The same for many tables of as many cells, one in each row: MAX_CELL_KINDS bins
+    each, those without cells included.
+    """
+    flat = np.maximum(tables, MIN_EXPECTED_COUNT)
+    count = len(flat)
+    bins = _cell_kinds(flat) + MAX_CELL_KINDS * np.arange(count)[:, None]
+    shape, most = (count, MAX_CELL_KINDS), count * MAX_CELL_KINDS
+    cells = np.bincount(bins.ravel(), minlength=most).reshape(shape).astype(np.float64)
+    roots = np.bincount(bins.ravel(), np.sqrt(flat).ravel(), most).reshape(shape)
+    return (roots / np.maximum(cells, 1)) ** 2, cells
 
 
 def independent_counts(
@@ -191,9 +201,10 @@ def _bound_prior_variance(variance: float, term: Term) -> float:
 
 
 def _cell_kinds(expected: Array) -> NDArray[np.int64]:
-    """The bin of each cell, on a logarithmic scale of its expected count."""
+    """The bin of each cell in its row, on a logarithmic scale of its expected count."""
     logs = np.log(expected)
-    low, high = float(logs.min()), float(logs.max())
-    bins_per_unit = MAX_CELL_KINDS / max(high - low, 1e-9)
+    low = logs.min(axis=-1, keepdims=True)
+    high = logs.max(axis=-1, keepdims=True)
+    bins_per_unit = MAX_CELL_KINDS / np.maximum(high - low, 1e-9)
     kinds = ((logs - low) * bins_per_unit).astype(np.int64)
-    return np.minimum(kinds, MAX_CELL_KINDS - 1)
+    return np.asarray(np.minimum(kinds, MAX_CELL_KINDS - 1))

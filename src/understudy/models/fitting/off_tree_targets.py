@@ -18,13 +18,16 @@ import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, Partition
-from understudy.models.arrays import Array, align_axes
+from understudy.models.arrays import Array
 from understudy.models.estimates.loss_terms import Term, terms_of
 from understudy.models.fitting.constants import TARGET_FIT_SWEEPS
 from understudy.models.fitting.marginal_strength import prior_variances
 from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.tree import TreeModel
+
+MAX_FITTED_CELLS = 1 << 16
+"""Cells of the tables that are fitted together; a larger table is fitted alone."""
 
 
 def add_target_marginals(
@@ -58,17 +61,13 @@ def _shrink_marginals(
 ) -> dict[Clique, Array]:
     """Measured marginals of one order, each shrunk towards what the model expects."""
     expected = expected_counts(model, [term.clique for term in terms])
-    looks = [
-        (t, _match_known_columns(model, t.clique, expected[t.clique]))
-        for t in terms
-        if t.clique in expected
-    ]
-    targets = {}
+    around = _match_known_columns(model, expected)
+    looks = [(t, around[t.clique]) for t in terms if t.clique in around]
+    moved: dict[Clique, Array] = {}
     # The prior variances are estimated from all marginals of the order together.
-    for tau, (term, around) in zip(prior_variances(looks), looks, strict=True):
-        spread = float(tau) * around
-        targets[term.clique] = _shrink_marginal(model, term, around, spread)
-    return targets
+    for tau, (term, counts) in zip(prior_variances(looks), looks, strict=True):
+        moved[term.clique] = _shrink_marginal(term, counts, float(tau) * counts)
+    return _fit_known_sums(model, moved)
 
 
 def _is_beyond_tree(
@@ -98,19 +97,14 @@ def expected_counts(
     near = [c for c in cliques if c not in set(larger)]
     known = _known_marginals(model, tree, [*near, *pairs])
     expected = {c: known[c] for c in near if c in known}
+    even: dict[Clique, Array] = {}
     for clique in larger:
         # Without all its pairs a larger marginal is not determined well enough.
         if all(pair in known for pair in combinations(clique, 2)):
             shape = [tree.sizes[name] for name in clique]
-            even = np.full(shape, model.total / math.prod(shape))
-            expected[clique] = _fit_to_pairs(even, clique, known)
-    return expected
-
-
-def _fit_to_pairs(table: Array, clique: Clique, known: Mapping[Clique, Array]) -> Array:
-    """The table nearest to this one, in relative entropy, that has the known pairs."""
-    sums: dict[Clique, Array] = {p: known[p] for p in combinations(clique, 2)}
-    return _fit_proportionally(table, clique, sums)
+            even[clique] = np.full(shape, model.total / math.prod(shape))
+    # The tables nearest to even ones, in relative entropy, that have the known pairs.
+    return {**expected, **_fit_proportionally(even, known, 2)}
 
 
 def _known_marginals(
@@ -128,36 +122,76 @@ def _known_marginals(
 
 
 def _match_known_columns(
-    model: RefinedTreeModel, clique: Clique, expected: Array
-) -> Array:
-    """What is expected of a pair, with the columns that are known better."""
-    if len(clique) > 2:
-        return expected
-    columns = model.marginals([(name,) for name in clique])
-    return _fit_proportionally(expected, clique, columns)
+    model: RefinedTreeModel, expected: Mapping[Clique, Array]
+) -> dict[Clique, Array]:
+    """What is expected of marginals, pairs with the columns that are known better."""
+    pairs: dict[Clique, Array] = {
+        r: table for r, table in expected.items() if len(r) == 2
+    }
+    return {**expected, **_fit_known_sums(model, pairs)}
 
 
-def _shrink_marginal(
-    model: RefinedTreeModel, term: Term, expected: Array, spread: Array
-) -> Array:
+def _shrink_marginal(term: Term, expected: Array, spread: Array) -> Array:
     """A measured marginal shrunk towards its expected counts by the prior variances
-    `spread`, with the sums that are known better.
+    `spread`: the best linear estimate, cell by cell, none negative.
     """
-    # The best linear estimate, cell by cell, then scaled to agree with what is exact.
     away = term.to_rows(term.values - term.answer(expected))
     moved = expected + away * spread / (spread + term.row_variance)
-    sums = model.marginals(combinations(term.clique, min(len(term.clique) - 1, 2)))
-    return _fit_proportionally(np.maximum(moved, 0.0), term.clique, sums)
+    return np.maximum(moved, 0.0)
+
+
+def _fit_known_sums(
+    model: RefinedTreeModel, tables: Mapping[Clique, Array]
+) -> dict[Clique, Array]:
+    """Tables of one order with the sums that a model knows better: those of columns for
+    pairs, those of pairs for larger ones.
+    """
+    order = min(max(map(len, tables), default=2) - 1, 2)
+    parts = [part for clique in tables for part in combinations(clique, order)]
+    return _fit_proportionally(tables, model.marginals(parts), order)
 
 
 def _fit_proportionally(
-    table: Array, clique: Clique, sums: dict[Clique, Array]
-) -> Array:
-    """The table with these sums over smaller cliques, by proportional fitting."""
-    for _ in range(TARGET_FIT_SWEEPS):
-        for part, wanted in sums.items():
-            gone = tuple(i for i, name in enumerate(clique) if name not in part)
-            now = table.sum(axis=gone)
-            ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
-            table = table * align_axes(ratio, part, clique)
-    return np.asarray(table, np.float64)
+    tables: Mapping[Clique, Array], sums: Mapping[Clique, Array], order: int
+) -> dict[Clique, Array]:
+    """Every table with these sums over each `order` of its columns, by proportional
+    fitting.
+    """
+    fitted: dict[Clique, Array] = {}
+    for cliques in _batch_by_shape(tables):
+        stacked = np.stack([tables[clique] for clique in cliques])
+        columns = range(len(cliques[0]))
+        wanted: dict[tuple[int, ...], Array] = {}
+        for axes in combinations(columns, order):
+            parts = [_take_columns(clique, axes) for clique in cliques]
+            wanted[axes] = np.stack([sums[part] for part in parts])
+        for _ in range(TARGET_FIT_SWEEPS):
+            for axes, sum_wanted in wanted.items():
+                # The first axis numbers the tables of the batch.
+                gone = tuple(i + 1 for i in columns if i not in axes)
+                now = stacked.sum(axis=gone, keepdims=True)
+                known = sum_wanted.reshape(now.shape)
+                stacked *= np.divide(known, now, out=np.zeros_like(now), where=now > 0)
+        fitted |= dict(zip(cliques, stacked, strict=True))
+    return {clique: fitted[clique] for clique in tables}
+
+
+def _take_columns(clique: Clique, axes: Sequence[int]) -> Clique:
+    """The columns of a clique at these places.
+
+    >>> _take_columns(("a", "b", "c"), (0, 2))
+    ('a', 'c')
+    """
+    return tuple(clique[i] for i in axes)
+
+
+def _batch_by_shape(tables: Mapping[Clique, Array]) -> list[list[Clique]]:
+    """The cliques of tables of one shape, in batches that stay in the cache."""
+    by_shape: dict[tuple[int, ...], list[Clique]] = {}
+    for clique, table in tables.items():
+        by_shape.setdefault(table.shape, []).append(clique)
+    batches: list[list[Clique]] = []
+    for shape, cliques in by_shape.items():
+        step = max(MAX_FITTED_CELLS // math.prod(shape), 1)
+        batches += [cliques[at : at + step] for at in range(0, len(cliques), step)]
+    return batches

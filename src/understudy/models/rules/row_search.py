@@ -225,7 +225,7 @@ class _GroupSearch:
         self.is_waiting = [False] * len(constraints)
         numbers = {name: place for place, name in enumerate(search.names)}
         self.prefer = {
-            numbers[name]: wish for name, wish in prefer.items() if name in numbers
+            numbers[name]: value for name, value in prefer.items() if name in numbers
         }
         self.range_split, self.missing_first = SEARCH_ATTEMPTS[0]
         self.rng = np.random.default_rng(len(constraints))

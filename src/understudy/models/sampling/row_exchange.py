@@ -8,7 +8,7 @@ of interest nearer to their aims, those the tree meets already among them. Every
 stays one that the tree drew, so what cannot be never is; which of its rows are kept is
 what changes, as little as the aims ask for.
 
-How far a count c is from its aim t is told by (c - t)² / (1 + √t): near enough to the
+The distance of a count c from its target t is (c - t)² / (1 + √t): near enough to the
 sum of absolute distances, and smooth.
 
 Aims are a model's, so this is post-processing: its generator may be seeded. (The idea

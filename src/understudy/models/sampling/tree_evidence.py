@@ -109,13 +109,15 @@ def _complete_rows(
         name: column.astype(types[name])[~lost] for name, column in inside.items()
     }
     left = int(rows - np.count_nonzero(lost))
-    heard = {
+    messages = {
         node: _Likelihood(s.columns, s.table, s.member[~lost])
         for node, s in said.items()
     }
     for node in beliefs.tree.order:
         below = [
-            heard[child] for child in beliefs.tree.children[node] if child in heard
+            messages[child]
+            for child in beliefs.tree.children[node]
+            if child in messages
         ]
         if below:
             _draw_jointly(beliefs, node, below, codes, left, rng, types)
@@ -250,8 +252,8 @@ def _rows_without_mass(
     below = [said[child] for child in beliefs.tree.children[root] if child in said]
     names = beliefs.tree.nodes[root]
     known = tuple(name for name in names if name in given)
-    heard = {name for likelihood in below for name in likelihood.columns}
-    free = tuple(name for name in names if name in heard)
+    mentioned = {name for likelihood in below for name in likelihood.columns}
+    free = tuple(name for name in names if name in mentioned)
     cells, evidence, member = _distinct_evidence(beliefs, given, known, below, rows)
     table = beliefs.inside(root, (*known, *free)).reshape(
         -1, *[beliefs.tree.sizes[name] for name in free]
@@ -276,8 +278,8 @@ def _draw_jointly(
 ) -> None:
     """Draw together those columns of a node that evidence further down speaks of."""
     names = beliefs.tree.nodes[node]
-    heard = {name for likelihood in below for name in likelihood.columns}
-    free = tuple(name for name in names if name in heard and name not in codes)
+    mentioned = {name for likelihood in below for name in likelihood.columns}
+    free = tuple(name for name in names if name in mentioned and name not in codes)
     known = tuple(name for name in names if name in codes)
     if not free or not rows:
         return

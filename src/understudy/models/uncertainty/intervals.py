@@ -1,4 +1,4 @@
-"""How far a table may be from the truth, told from the measurements alone:
+"""How far a table may be from the truth, computed from the measurements alone:
 post-processing, free of charge.
 
 Least squares (models/estimates/residuals.py) gives every measured marginal as the truth
@@ -121,7 +121,7 @@ def supported_bound(
 def distance_bound(
     gap: EstimateDistance, table: Array, *, confidence: float = BOUND_CONFIDENCE
 ) -> ErrorBound:
-    """The bound for a marginal of which a noisy distance to an estimate was bought.
+    """The bound for a marginal of which a noisy distance to an estimate was measured.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Accounting, Law

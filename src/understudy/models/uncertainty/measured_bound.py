@@ -1,4 +1,4 @@
-"""How far a measured marginal of a release may be from the truth, told from the
+"""How far a measured marginal of a release may be from the truth, computed from the
 measurements alone: post-processing, free of charge.
 
 Least squares gives the marginal as the truth t and Gaussian noise z of known

@@ -41,6 +41,7 @@ from understudy.schema.columns.code_layout import (
 )
 from understudy.schema.columns.discrete import Boolean, Categorical
 from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.range_ends import DensityPieces, sharpen_ends
 
 # Mass of a bin that holds no rows, as a share of all: a value may still be drawn there,
 # and then the bin's pieces need their shares.
@@ -291,10 +292,11 @@ class Codec(CodeLayout):
         bin_masses = np.maximum(masses[: len(self.bins)], least)
         if not self._lattice.grain:
             return BinDensity.of(self.edges, bin_masses)
-        return self._density_by_grain(bin_masses)
+        # Bins that the owner declared end where the owner says.
+        return BinDensity.of(*sharpen_ends(self._split_by_grain(bin_masses)))
 
-    def _density_by_grain(self, bin_masses: NDArray[np.float64]) -> BinDensity:
-        """The density if a histogram inside the bins was learned."""
+    def _split_by_grain(self, bin_masses: NDArray[np.float64]) -> DensityPieces:
+        """The pieces of the bins if a histogram inside them was learned."""
         edges, grain = self.edges, self._lattice.grain
         starts = np.array([start for start, _ in grain])
         weights = np.array([weight for _, weight in grain])
@@ -307,7 +309,7 @@ class Codec(CodeLayout):
         shares = np.where(has_weight, weights, np.diff(pieces)).astype(np.float64)
         shares /= np.repeat(np.add.reduceat(shares, first[:-1]), pieces_per_bin)
         masses = shares * np.repeat(bin_masses, pieces_per_bin)
-        return BinDensity.of(pieces, masses, first)
+        return DensityPieces(pieces, masses, first)
 
 
 def codec_of(column: Column) -> Codec:

@@ -227,7 +227,7 @@ class Adaptive(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> TreeModel | RefinedTreeModel:
         """The maximum-entropy model of what one tree holds, with what was measured
         beyond it as targets of sampled rows.

@@ -11,9 +11,8 @@ orthogonal; so a column's gain counts less where the pairs that hold it are far 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -30,7 +29,7 @@ from understudy.synthesizers.adaptive.contrasts import (
     contrast_columns,
     contrast_noise_ratio,
 )
-from understudy.synthesizers.adaptive.gains import Array, gain_curve, prior_deviation
+from understudy.synthesizers.adaptive.gains import Array, gain_curves
 
 
 @dataclass(frozen=True)
@@ -73,15 +72,11 @@ class Candidate:
 
         With contrasts in `maps` its noise is smaller at the same cost.
         """
-        deviation = noise.deviation * contrast_noise_ratio(maps)
-        return cls(
-            gains=gain_curve(expected, distance, deviation, noise.power),
-            weight=weight,
-            distance=distance,
-            prior_deviation=prior_deviation(expected, distance),
-            cells=expected.size,
-            maps=maps,
+        alone: Clique = ()
+        scored = score_marginals(
+            {alone: expected}, {alone: distance}, {alone: weight}, noise, {alone: maps}
         )
+        return scored[alone]
 
     def gain_with(self, part: float) -> float:
         """What measuring it with a part of the budget gains by itself, in rows."""
@@ -111,13 +106,24 @@ def score_marginals(
 ) -> dict[Clique, Candidate]:
     """A candidate for each of these marginals; `answers` are the paid distances."""
     paid = answers or {}
+    ratios = [contrast_noise_ratio(maps.get(clique, ())) for clique in expected]
+    gains, deviations = gain_curves(
+        list(expected.values()),
+        np.array([distances[clique] for clique in expected], np.float64),
+        noise.deviation * np.array(ratios, np.float64),
+        noise.power,
+    )
     candidates: dict[Clique, Candidate] = {}
-    for clique, table in expected.items():
-        candidate = Candidate.of(
-            table, distances[clique], weights[clique], noise, maps.get(clique, ())
+    for i, (clique, table) in enumerate(expected.items()):
+        candidates[clique] = Candidate(
+            gains=gains[i],
+            weight=weights[clique],
+            distance=distances[clique],
+            prior_deviation=float(deviations[i]),
+            cells=table.size,
+            maps=maps.get(clique, ()),
+            noisy_distance=float(paid[clique]) if clique in paid else None,
         )
-        noisy = float(paid[clique]) if clique in paid else None
-        candidates[clique] = replace(candidate, noisy_distance=noisy)
     return candidates
 
 
@@ -225,14 +231,16 @@ def column_candidates(
         if len(pair) == 2
     }
     pairs_inside = order * (order - 1) / 2
+    errors_around: dict[str, list[float]] = {name: [] for name in errors}
+    for pair, pair_error in pair_errors.items():
+        for name in pair:
+            if name in errors_around:
+                errors_around[name].append(pair_error)
     columns: dict[Clique, Candidate] = {}
     for name, error in errors.items():
-        slopes = [
-            error / math.sqrt(order * error**2 + pairs_inside * pair_error**2)
-            for pair, pair_error in pair_errors.items()
-            if name in pair
-        ]
-        weight = weights[name] * float(np.mean(slopes)) if slopes else 0.0
+        around = np.array(errors_around[name])
+        slopes = error / np.sqrt(order * error**2 + pairs_inside * around**2)
+        weight = weights[name] * float(slopes.mean()) if around.size else 0.0
         # All cells of a column have the same noise, so it expects as much of each.
         even = np.ones(sizes[name])
         columns[name,] = Candidate.of(even, error, weight, noise, maps.get((name,), ()))

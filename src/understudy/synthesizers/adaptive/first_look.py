@@ -33,6 +33,7 @@ from understudy.synthesizers.adaptive.tree_admission import (
     fits_one_tree,
 )
 from understudy.synthesizers.adaptive.workload_weights import (
+    IndexedWorkload,
     column_weights,
     mean_order,
     pair_weights,
@@ -58,9 +59,9 @@ class FirstLook:
         self.power = noise_power(curator.accounting)
         every = schema.column_sizes
         self.sizes = {name: size for name, size in every.items() if size > 1}
-        self.targets = _merge_targets(workload, self.sizes)
-        self.column_weights = column_weights(self.targets, list(schema))
-        self.pair_weights = pair_weights(self.targets, list(self.sizes))
+        self.targets, self.indexed = _merge_targets(workload, self.sizes)
+        self.column_weights = dict.fromkeys(schema, 0.0) | column_weights(self.indexed)
+        self.pair_weights = pair_weights(self.indexed)
         self.levels = coarse_maps(schema, list(self.pair_weights))
         # Discovery may have counted some columns already; those are not asked again.
         self.singles = one_ways(curator)
@@ -141,6 +142,7 @@ class FirstLook:
             settings=self.settings,
             sizes=self.sizes,
             weights=weights,
+            targets=self.indexed,
             column_weights=self.column_weights,
             order=mean_order(weights, self.column_weights),
             unit_noise=unit_noise(columns, self.settings.singles, self.power)
@@ -171,23 +173,22 @@ def can_measure(
     return mapped_cells(maps) <= settings.largest and cells <= settings.cells
 
 
-def _merge_targets(workload: Workload, sizes: Mapping[str, int]) -> dict[Clique, float]:
+def _merge_targets(
+    workload: Workload, sizes: Mapping[str, int]
+) -> tuple[dict[Clique, float], IndexedWorkload]:
     """The workload's weights by the columns that vary: several marginals may be one
     without the columns of a single value.
     """
-    place = {name: i for i, name in enumerate(sizes)}
-    targets: dict[Clique, float] = {}
-    for clique, weight in zip(workload.cliques, workload.weights, strict=True):
-        varying = _varying_columns(clique, place)
-        targets[varying] = targets.get(varying, 0.0) + weight
-    return targets
-
-
-def _varying_columns(clique: Clique, place: Mapping[str, int]) -> Clique:
-    """The columns of a clique that vary, in the schema's order."""
-    at = [place.get(name, -1) for name in clique]
+    names = list(sizes)
+    targets = dict(zip(workload.cliques, workload.weights, strict=True))
+    indexed = IndexedWorkload.of(targets, names)
     # Most need no work: all triples of 200 columns are 1.3 million.
-    if at and at[0] >= 0 and at == sorted(at):
-        return clique
-    varying = [name for name in clique if name in place]
-    return tuple(sorted(varying, key=place.__getitem__))
+    if len(targets) == len(workload.cliques) and indexed.is_ordered:
+        return targets, indexed
+    place = {name: i for i, name in enumerate(names)}
+    targets = {}
+    for clique, weight in zip(workload.cliques, workload.weights, strict=True):
+        varying = sorted((n for n in clique if n in place), key=place.__getitem__)
+        merged = tuple(varying)
+        targets[merged] = targets.get(merged, 0.0) + weight
+    return targets, IndexedWorkload.of(targets, names)

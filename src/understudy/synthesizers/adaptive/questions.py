@@ -183,7 +183,7 @@ def score_triples(
     """
     distances = {r: pair.distance for r, pair in pairs.items()}
     triples = strongest_triples(
-        run.weights, distances, run.sizes, run.settings.largest, MAX_TRIPLE_DISTANCES
+        run.targets, distances, run.sizes, run.settings.largest, MAX_TRIPLE_DISTANCES
     )
     # Hopeless distances would cost `selection` and rank the triples by chance.
     if are_triples_informative(run, state, len(triples)):

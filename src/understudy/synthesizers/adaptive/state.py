@@ -19,6 +19,7 @@ from understudy.synthesizers.adaptive.candidates import (
     BudgetShare,
     Candidates,
 )
+from understudy.synthesizers.adaptive.workload_weights import IndexedWorkload
 from understudy.synthesizers.base import CuratorProtocol, Progress
 
 
@@ -38,10 +39,11 @@ class AdaptiveRun:
     """What stays the same during a run.
 
     `sizes` are those of the columns that vary. `weights` has the workload and its
-    pairs, `column_weights` how much of the workload holds each column, and `order` how
-    many columns a marginal of it has in the mean. `unit_noise` is the standard
-    deviation that the whole budget would buy for one marginal; with a part b it is that
-    times b^−power. `is_jointly_fitted` says whether one tree holds the whole workload.
+    pairs, `targets` the workload alone as indices, `column_weights` how much of it
+    holds each column, and `order` how many columns a marginal of it has in the mean.
+    `unit_noise` is the standard deviation that the whole budget would buy for one
+    marginal; with a part b it is that times b^−power. `is_jointly_fitted` says whether
+    one tree holds the whole workload.
     """
 
     curator: CuratorProtocol
@@ -49,6 +51,7 @@ class AdaptiveRun:
     settings: AdaptiveSettings
     sizes: Mapping[str, int]
     weights: Mapping[Clique, float]
+    targets: IndexedWorkload
     column_weights: Mapping[str, float]
     order: float
     unit_noise: float

@@ -169,7 +169,7 @@ class AIM(Synthesizer):
                 state.model, room=room, noise=noise, most=self.candidates
             )
             estimates = _model_marginals(state.model, candidates)
-            bought = self._measure_round(
+            measured = self._measure_round(
                 curator,
                 pool,
                 estimates,
@@ -179,7 +179,7 @@ class AIM(Synthesizer):
                 room=room,
                 last=last,
             )
-            found += bought
+            found += measured
             state = fit_measurements(
                 schema,
                 found,
@@ -190,8 +190,8 @@ class AIM(Synthesizer):
             progress(f"measuring round {turn}", float(1 - curator.share_left))
             # Annealing: a measurement that moved the model by less than its own noise
             # taught nothing. If half of them did, rounds are too cheap from now on.
-            idle = _count_idle(bought, state.model, estimates, noise)
-            if 2 * idle >= len(bought):
+            idle = _count_idle(measured, state.model, estimates, noise)
+            if 2 * idle >= len(measured):
                 share *= round(2 ** (1 / power))  # halves the noise
         self._post_unaffordable_pairs(pool, state.model.beliefs.tree)
         return found
@@ -207,7 +207,7 @@ class AIM(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> TreeModel:
         """The maximum-entropy model of everything measured, fitted until it has
         converged.
@@ -236,7 +236,7 @@ class AIM(Synthesizer):
         last: bool,
     ) -> Measurements:
         """Choose and measure, once or several times, by one set of estimates."""
-        bought = Measurements()
+        measured = Measurements()
         left = list(estimates)
         for pick in range(picks):
             # A choice among one would cost and tell nothing.
@@ -254,7 +254,7 @@ class AIM(Synthesizer):
                     penalties=penalties,
                 )
                 share = part * (1 - self.selection)
-            bought += curator.measure(
+            measured += curator.measure(
                 [chosen],
                 share=curator.share_left if last and pick == picks - 1 else share,
             )
@@ -265,7 +265,7 @@ class AIM(Synthesizer):
                 if pick < picks - 1
                 else left
             ) or [chosen]
-        return bought
+        return measured
 
 
 def _post_large_pairs(schema: Schema, workload: Workload, largest: int) -> None:
@@ -282,14 +282,14 @@ def _post_large_pairs(schema: Schema, workload: Workload, largest: int) -> None:
 
 
 def _count_idle(
-    bought: Measurements,
+    measured: Measurements,
     model: TreeModel,
     before: dict[Clique, NDArray[np.float64]],
     noise: float,
 ) -> int:
     """The measurements that moved the model by less than their own noise."""
     idle = 0
-    for m in bought:
+    for m in measured:
         moved = np.abs(model.marginal(m.clique) - before[m.clique])
         idle += bool(moved.sum() <= noise * m.values.size)
     return idle

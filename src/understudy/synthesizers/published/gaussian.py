@@ -110,7 +110,7 @@ class Gaussian(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> TreeModel:
         """The maximum-entropy model of everything measured."""
         return estimate_tree(schema, measurements, limit_cells=self.limit)

@@ -113,7 +113,7 @@ class Histogram(Synthesizer):
     def measure(
         self,
         curator: CuratorProtocol,
-        workload: Workload,  # noqa: ARG002
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """The number of rows where that pays, and the whole domain; a domain that only
@@ -132,7 +132,7 @@ class Histogram(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> DenseModel:
         """Non-negative counts that sum to the model's total; uniform and no rows where
         nothing positive is left.

@@ -62,7 +62,7 @@ class Independent(Synthesizer):
     def measure(
         self,
         curator: CuratorProtocol,
-        workload: Workload,  # noqa: ARG002
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """Every column, those that discovery has counted once more: nothing else needs
@@ -93,7 +93,7 @@ class Independent(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> ProductModel:
         """Pool by precision, make non-negative, agree on one total."""
         return ProductModel.from_measurements(schema, measurements)

@@ -185,7 +185,7 @@ class MST(Synthesizer):
     def measure(
         self,
         curator: CuratorProtocol,
-        workload: Workload,  # noqa: ARG002
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """One-ways, a tree, its pairs."""
@@ -233,7 +233,7 @@ class MST(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> TreeModel:
         """The maximum-entropy model of everything measured."""
         return estimate_tree(schema, measurements)

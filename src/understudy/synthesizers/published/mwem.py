@@ -11,7 +11,7 @@ workload's marginals as counting queries. A₀ is uniform. In each of T rounds
   2. it is measured, with discrete Laplace noise of scale 2T/ε: the answer m;
   3. multiplicative weights: A(x) ∝ A(x)·exp(q(x)·(m − q(A))/2n).
 The result is the mean of A₀ … A_{T−1}, the distributions that queries were picked
-against (so the last answer is bought and not used: that is the figure). With
+against (so the last answer is paid for and not used, as in the paper). With
 probability 1 − 2T/|Q| its largest error is at most 2n·√(ln|D|/T) + 10·T·ln|Q|/ε
 (Theorem 2.2; `error_bound`).
 
@@ -173,7 +173,7 @@ class MWEM(Synthesizer):
     def measure(
         self, curator: CuratorProtocol, workload: Workload, progress: Progress
     ) -> Measurements:
-        """The number of rows where it is private, the start where one is bought, and
+        """The number of rows where it is private, the start where one is measured, and
         the rounds.
         """
         schema = curator.schema
@@ -197,7 +197,7 @@ class MWEM(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> DenseModel:
         """The rounds once more, from what was measured in them."""
         first = len(measurements) - self.rounds

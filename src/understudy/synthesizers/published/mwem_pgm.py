@@ -171,7 +171,7 @@ class MWEMPGM(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> TreeModel:
         """The maximum-entropy model of everything measured."""
         return estimate_tree(schema, measurements, limit_cells=self.limit)

@@ -162,7 +162,7 @@ class PrivBayes(Synthesizer):
     def measure(
         self,
         curator: CuratorProtocol,
-        workload: Workload,  # noqa: ARG002
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """The network's tables, chosen and measured."""
@@ -193,7 +193,7 @@ class PrivBayes(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> PortableModel:
         """Conditionals from the pooled tables, or one distribution fitted to all of
         them.

@@ -170,8 +170,8 @@ class NetworkBuilder:
         """The number of parents of two-valued columns (None where they are not), and
         the most cells of a pair.
 
-        What a budget is worth in noise is told by what `share` of it bought; `tables`
-        is the share for tables.
+        The noise that a budget buys is estimated from what `share` of it measured;
+        `tables` is the share for tables.
         """
         d = len(self.columns)
         rows = max(0.0, pool_total(self.curator.schema, self.found)[0])
@@ -303,8 +303,8 @@ def _find_first_outside(chosen: tuple[int, ...], count: int) -> int | None:
 def mean_noise_at_cost(
     paid: Measurement, amount: Fraction, accounting: Accounting
 ) -> float:
-    """The mean |noise| on a cell of a marginal that gets an amount, told from one that
-    was paid for.
+    """The mean |noise| on a cell of a marginal that gets an amount, estimated from
+    one that was paid for.
 
     A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one; a mean
     |noise| is the scale of Laplace noise and √(2/π)·σ of Gaussian noise.

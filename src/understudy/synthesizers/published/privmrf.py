@@ -128,7 +128,7 @@ class PrivMRF(Synthesizer):
     def measure(
         self,
         curator: CuratorProtocol,
-        workload: Workload,  # noqa: ARG002
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """One-ways, pair scores, the marginals that hold the graph together, and those
@@ -147,9 +147,9 @@ class PrivMRF(Synthesizer):
             post_notice(too_large_notice(self.cells, huge))
         if not pairs:
             return found + curator.measure(singles, share=1, weights=weights)
-        bought = curator.measure(singles, share=self.singles, weights=weights)
-        found += bought
-        unit = unit_noise(bought, 1 - curator.share_left, power)
+        measured = curator.measure(singles, share=self.singles, weights=weights)
+        found += measured
+        unit = unit_noise(measured, 1 - curator.share_left, power)
         state = fit_measurements(schema, found)
         expected = state.model.marginals(pairs)
         distances = curator.errors(expected, share=self.selection)
@@ -198,7 +198,7 @@ class PrivMRF(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> TreeModel:
         """The maximum-entropy model of everything measured."""
         return fit_measurements(
@@ -219,11 +219,11 @@ class PrivMRF(Synthesizer):
         picks = max(1, round(self.extra * len(sizes) / PRIVMRF_ROUNDS))
         draw = np.random.default_rng(0)  # which candidates are compared is no secret
         state: TreeEstimate | None = None
-        bought = Measurements()
+        measured = Measurements()
         for turn in range(PRIVMRF_ROUNDS):
             state = fit_measurements(
                 curator.schema,
-                found + bought,
+                found + measured,
                 warm=state,
                 tolerance=ROUND_FIT_TOLERANCE,
             )
@@ -244,13 +244,13 @@ class PrivMRF(Synthesizer):
                 share -= share / 10
             worst = some[:picks]
             weights = [_clique_cells(r, sizes) ** (1 / (1 + power)) for r in worst]
-            bought += curator.measure(
+            measured += curator.measure(
                 worst,
                 share=curator.share_left if turn == PRIVMRF_ROUNDS - 1 else share,
                 weights=weights,
             )
             progress(f"measuring round {turn + 1}", float(1 - curator.share_left))
-        return bought
+        return measured
 
 
 def dependency_graph(

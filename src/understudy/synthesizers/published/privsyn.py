@@ -165,7 +165,7 @@ class PrivSyn(Synthesizer):
     def measure(
         self,
         curator: CuratorProtocol,
-        workload: Workload,  # noqa: ARG002
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """One-ways, InDif of every pair, and the marginals that are worth their noise."""
@@ -344,7 +344,7 @@ def _pool_measurements(
 
 def _unit_error(singles: Measurements, ratio: Fraction) -> float:
     """E|noise| on the cells of one marginal that gets the whole budget for marginals,
-    told from what the one-ways paid and got.
+    estimated from the cost and the noise of the one-way marginals.
 
     `ratio` is that budget by comparison with theirs. A scale is ∝ 1/amount in a pure
     run and ∝ 1/√amount in a Gaussian one.

@@ -59,8 +59,8 @@ class Random(Synthesizer):
 
     def measure(
         self,
-        curator: CuratorProtocol,  # noqa: ARG002
-        workload: Workload,  # noqa: ARG002
+        curator: CuratorProtocol,
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """Nothing."""
@@ -70,8 +70,8 @@ class Random(Synthesizer):
     def estimate(
         self,
         schema: Schema,
-        measurements: Measurements,  # noqa: ARG002
-        rng: Generator,  # noqa: ARG002
+        measurements: Measurements,
+        rng: Generator,
     ) -> ProductModel:
         """Every code of every column equally likely."""
         # The caller counts before the schema: a test may want more rows than the table

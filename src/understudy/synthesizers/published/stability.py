@@ -84,7 +84,7 @@ class Stability(Synthesizer):
     def measure(
         self,
         curator: CuratorProtocol,
-        workload: Workload,  # noqa: ARG002
+        workload: Workload,
         progress: Progress,
     ) -> Measurements:
         """The total where it is private, then the cells."""
@@ -104,7 +104,7 @@ class Stability(Synthesizer):
         self,
         schema: Schema,
         measurements: Measurements,
-        rng: Generator,  # noqa: ARG002
+        rng: Generator,
     ) -> SparseModel:
         """The shown cells in proportion to their noisy counts, scaled to the total;
         uniform where none was shown.

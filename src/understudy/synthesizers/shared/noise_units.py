@@ -21,14 +21,14 @@ def noise_power(accounting: Accounting) -> float:
     return 1.0 if accounting is Accounting.PURE else 0.5
 
 
-def unit_noise(bought: Measurements, share: Fraction, power: float) -> float:
-    """Mean |noise| on a cell of a marginal that gets the whole budget, told from what a
-    share of it bought. 0 where all was exact.
+def unit_noise(measured: Measurements, share: Fraction, power: float) -> float:
+    """Mean |noise| on a cell of a marginal that gets the whole budget, estimated from
+    what `share` of it measured. 0 where all was exact.
     """
-    # One answer stands for all: they were bought together, at prices that say how the
-    # share was split.
-    paid = sum(m.cost.amount for m in bought)
-    one = next((m for m in bought if m.cost.amount > 0), None)
+    # One answer is enough: all were measured together, and their costs say how the share
+    # was split.
+    paid = sum(m.cost.amount for m in measured)
+    one = next((m for m in measured if m.cost.amount > 0), None)
     if one is None:
         return 0.0
     ratio = MEAN_ABS_LAPLACE if power == 1 else MEAN_ABS_NORMAL

@@ -36,7 +36,7 @@ from understudy.evaluation.risk.audit_canaries import (
 from understudy.measurements import Measurements
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, Synthesizer, Workload, ignore_progress
-from understudy.tables import Table, TableSource
+from understudy.tables import Table, TableSource, describe_rows
 from understudy.workflow.account import open_ledger
 from understudy.workflow.auditing.audit_harness import UnchargedRun
 from understudy.workflow.measure import filter_for
@@ -120,7 +120,7 @@ class CanaryRun:
     ) -> CanaryGuesses:
         """Make the run, and guess from its answers which canaries were in."""
         progress("canaries", 0.0)
-        table = Table(self.source, self.schema)
+        table = describe_rows(self.source, self.schema)
         coins = rng.random(self.canaries) < 0.5
         canaries = self._draw_rows(rng)
         others = None

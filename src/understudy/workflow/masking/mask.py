@@ -179,8 +179,8 @@ def choose_replaced(
             schema[name].role is Role.QUASI_IDENTIFIER for name in schema
         ):
             raise Refused(
-                "mask: no column is a quasi-identifier. Name the columns to replace,"
-                " or give them the role “quasi_identifier” in the schema"
+                "mask: no column is a quasi-identifier. Name the columns to replace"
+                " (`replaced`, `--replace`), or give them the role “quasi_identifier” in the schema"
             )
         return chosen
     for name in replaced:
