@@ -42,7 +42,8 @@ $(VENV)/.postgres: $(VENV)/.ready
 
 test: check $(VENV)/.browser $(VENV)/.postgres ## Everything that decides whether a change lands
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-	@if command -v java >/dev/null; then $(MAKE) --no-print-directory test-spark; else \
+	@if command -v java >/dev/null; then $(MAKE) --no-print-directory test-spark SPARK_CLUSTER= && \
+		echo 'Not run: Spark on a cluster of two workers. `make test-spark` does.'; else \
 		echo; echo '!!! NOT RUN: the tests of Spark, because there is no Java here. `make test-spark` installs it.'; echo; fi
 
 # Spark, and Java from the system's packages where there is none.
@@ -52,8 +53,13 @@ $(VENV)/.spark: $(VENV)/.ready
 	@$(PIP) --group spark
 	@touch $@
 
-test-spark: $(VENV)/.spark ## The tests of Spark, on a real session
-	@$(BIN)/python -m pytest -q -m spark tests/tables/streams/test_spark.py
+# One process each: Spark has one session a process, and its settings stay with Java.
+SPARK_TESTS := tables/streams/test_spark tables/streams/test_spark_connect censuses/test_spark_families
+# Three minutes of processor time, so not in `make test`: executors killed, slow tasks.
+SPARK_CLUSTER := tables/streams/test_spark_cluster
+
+test-spark: $(VENV)/.spark ## The tests of Spark: a session, Spark Connect, a cluster of two workers
+	@for tests in $(SPARK_TESTS) $(SPARK_CLUSTER); do $(BIN)/python -m pytest -q -m spark tests/$$tests.py || exit 1; done
 
 test-fast: $(VENV)/.ready $(VENV)/.postgres ## Most tests in two minutes: no browser, no long statistics
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long and not spark"

@@ -1,5 +1,4 @@
-"""`adaptive` beside its neighbours, on every table of benchmarks/coded_tables.py and at every
-ε.
+"""`adaptive` beside its neighbours, on the tables of benchmarks/coded_tables.py.
 
     python benchmarks/adaptive.py --data DIR                       everything; hours
     python benchmarks/adaptive.py --table fair --table chain       these tables

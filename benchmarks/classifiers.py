@@ -71,7 +71,7 @@ def main() -> None:
     for epsilon in options.epsilon or ["1", "10"]:
         for who in options.only or WHO:
             made = [
-                [each.stand_in(who, epsilon) for _ in range(options.runs)]
+                [each.make_synthetic(who, epsilon) for _ in range(options.runs)]
                 for each in uses
             ]
             for learner in LEARNERS:

@@ -1,7 +1,9 @@
 """Tables to compare synthesizers on: real ones where they are at hand, and made-up ones
 whose structure is known.
 
-    python benchmarks/coded_tables.py [--data DIR]        lists them
+    python benchmarks/coded_tables.py [--data DIR]                  lists them
+    python benchmarks/coded_tables.py --write flights --into DIR    flights.csv and flights-domain.json, for benchmarks/synthesizers.py
+    python benchmarks/coded_tables.py --data DIR --write adult --rows 200000 --into DIR2    as many rows of it, drawn with replacement
 
 Each is codes by column and the number of codes of each column. The made-up ones come
 from a fixed seed, so that every run has the same.
@@ -13,21 +15,30 @@ from a fixed seed, so that every run has the same.
     binary      30 columns of two codes; wide: columns of up to 1,000 codes
     parity      triples in which any two columns are independent and determine the third
     few         200 rows; two: two columns; many: 100 columns
+
+Tables of benchmarks/stranger_tables.py can be written too: numbers by quantile bins, and
+their blanks as a code; labels where there are at most MAX_LABELS.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.csv
+from stranger_tables import TABLES, read_bytes
 
 BINS = 20
 """Quantile bins of a column with more values than this."""
+
+MAX_LABELS = 120
+"""A column of more texts than these names things, and is left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +260,48 @@ SHIPPED: dict[str, Callable[[], Coded]] = {
 GIVEN: dict[str, Callable[[Path], Coded]] = {"adult": adult, "acs": acs}
 
 
+def code_stranger(name: str) -> Coded:
+    """A file of strangers as codes; columns of one value are left out."""
+    content = read_bytes(TABLES[name])
+    if content is None:
+        raise SystemExit(f"{name} is not fetched: python benchmarks/stranger_tables.py")
+    delimiter = TABLES[name].delimiter
+    table = pd.read_csv(io.BytesIO(content), sep=delimiter, low_memory=False)
+    columns = {}
+    for column in table:
+        cells = table[column]
+        if cells.nunique() <= 1:
+            continue
+        codes = code_cells(cells)
+        if codes is not None:
+            columns[str(column).replace(" ", "_")] = codes
+    return coded(columns)
+
+
+def code_cells(cells: pd.Series) -> np.ndarray | None:
+    """The codes of a column; None where it has too many texts."""
+    if not pd.api.types.is_numeric_dtype(cells):
+        few = cells.nunique() <= MAX_LABELS
+        return pd.factorize(cells.fillna(""))[0] if few else None
+    is_known = cells.notna().to_numpy()
+    codes = np.zeros(len(cells), np.int64)
+    # Blanks are the first code, where there are any.
+    codes[is_known] = binned(cells[is_known].to_numpy()) + int(not is_known.all())
+    return codes
+
+
+def write_codes(table: Coded, name: str, folder: Path, rows: int | None) -> None:
+    """The two files that benchmarks/synthesizers.py reads."""
+    codes = table.codes
+    if rows is not None:
+        drawn = np.random.default_rng(0).integers(0, table.rows, rows)
+        codes = {column: values[drawn] for column, values in codes.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(codes).to_csv(folder / f"{name}.csv", index=False)
+    sizes = folder / f"{name}-domain.json"
+    sizes.write_text(json.dumps(table.sizes))
+
+
 def names(folder: Path | None) -> list[str]:
     """The tables there are."""
     return [*(GIVEN if folder else ()), *SHIPPED, *MADE]
@@ -268,7 +321,16 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv"
     )
-    folder = parser.parse_args().data
+    parser.add_argument("--write", metavar="NAME", help="write this table as codes")
+    parser.add_argument("--into", type=Path, default=Path(), help="the folder for it")
+    parser.add_argument("--rows", type=int, help="draw so many of its rows")
+    options = parser.parse_args()
+    folder = options.data
+    if options.write:
+        name = options.write
+        table = code_stranger(name) if name in TABLES else load(name, folder)
+        write_codes(table, name, options.into, options.rows)
+        return
     for name in names(folder):
         table = load(name, folder)
         least, most = min(table.sizes.values()), max(table.sizes.values())

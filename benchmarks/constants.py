@@ -141,6 +141,21 @@ def mean_change(
     return float(np.mean(means)), math.sqrt(sum(variances)) / len(means)
 
 
+def measure_spread(lines: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """By how much single runs of a cell vary, changed or not, as a root mean square over
+    cells; and the standard error of a change that this gives with one run on either side.
+
+    What the changes do is in it, so it is at least what runs vary by.
+    """
+    logs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for line in lines:
+        cell = line["table"], line["epsilon"]
+        logs[cell].append(float(np.mean(np.log(np.maximum(line["errors"], 1e-9)))))
+    variances = [np.var(runs, ddof=1) for runs in logs.values()]
+    spread = math.sqrt(np.mean(variances))
+    return spread, spread * math.sqrt(2 / len(variances))
+
+
 def report(lines: Sequence[dict[str, Any]]) -> str:
     """A row for every constant: how the mean error changes, in per cent."""
     cells = {(line["table"], line["epsilon"]) for line in lines}
@@ -185,6 +200,10 @@ def main() -> None:
         run(options)
     lines = Study(options.lines, "").lines()
     print(report(lines))
+    spread, error = measure_spread(lines)
+    print(
+        f"\nRuns of one cell vary by {spread:.1%}; a change has ± {error:.1%} by that."
+    )
     if options.json:
         options.json.write_text(json.dumps(lines) + "\n")
 

@@ -11,11 +11,20 @@ Populations with known coefficients:
     interactions  a logistic model with age:sex, which the formula has
     adult         seven coarse columns of Adult, drawn from the file with replacement:
                   needs --data DIR with adult-coded.csv
+    acs           seven coarse columns of adults in the American Community Survey,
+                  likewise: needs --data DIR with acs-ma2019.csv
 
 Releases are made with the workload `model=FORMULA` for each formula. Printed for each
 setting: the share of 95 % intervals that hold the population's coefficient with its
 standard error over runs, the same of the intercept of the logistic model and of the
-coefficient that is held least often, the share called measured, naive intervals, and the mean width beside naive.
+coefficient that is held least often, the share called measured and how often the least
+held of those hold, naive intervals, the mean width beside naive, and the largest median
+width of a coefficient called measured beside an oracle's: 2 · 1.96 standard deviations
+of the estimates over runs.
+
+With --keep DIR releases stay in a folder, run by run over all settings, and are read
+from there the next time: a long table can be stopped, taken up, and made again after a
+change of the estimates.
 """
 
 from __future__ import annotations
@@ -66,11 +75,27 @@ ADULT_FORMULAS: Formulas = (
     ("rich ~ age + school + married + race + sex + hours", "binomial"),
     ("hours ~ age + sex + married", "gaussian"),
 )
+ACS_SCHEMA = us.Schema.parse(
+    """
+columns:
+  age: {type: integer, min: 0, max: 3, nullable: false}
+  school: {type: integer, min: 0, max: 3, nullable: false}
+  married: {type: integer, min: 0, max: 1, nullable: false}
+  sex: {type: integer, min: 0, max: 1, nullable: false}
+  owner: {type: integer, min: 0, max: 1, nullable: false}
+  disabled: {type: integer, min: 0, max: 1, nullable: false}
+  rich: {type: integer, min: 0, max: 1, nullable: false}
+"""
+)
+ACS_FORMULAS: Formulas = (
+    ("rich ~ age + school + married + sex + owner + disabled", "binomial"),
+    ("school ~ age + sex + owner", "gaussian"),
+)
 FULL_ROWS = (2_000, 10_000, 50_000)
 FULL_EPSILONS = (0.3, 1.0, 3.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """A population: how rows are drawn from it, and what is asked of it."""
 
@@ -82,8 +107,13 @@ class Case:
 
     def find_truths(self) -> list[pd.Series]:
         """The coefficients of the whole population."""
-        people = self.everyone()
-        return [fit_regression(f, people, family).params for f, family in self.formulas]
+        return _find_truths(self)
+
+
+@cache
+def _find_truths(case: Case) -> list[pd.Series]:
+    people = case.everyone()
+    return [fit_regression(f, people, family).params for f, family in case.formulas]
 
 
 def draw_people(
@@ -110,13 +140,9 @@ def make_case(name: str, formulas: Formulas, **terms: float) -> Case:
     return Case(name, MADE_SCHEMA, formulas, draw, everyone)
 
 
-def make_adult_case(folder: Path | None) -> Case | None:
-    path = None if folder is None else folder / "adult-coded.csv"
-    if path is None or not path.is_file():
-        print("adult: left out, because --data has no adult-coded.csv")
-        return None
+def read_adult(path: Path) -> pd.DataFrame:
     coded = pd.read_csv(path)
-    people = pd.DataFrame(
+    return pd.DataFrame(
         {
             "age": coded["age"] // 8,
             "school": coded["education-num"] // 4,
@@ -128,48 +154,107 @@ def make_adult_case(folder: Path | None) -> Case | None:
         }
     )
 
+
+def read_acs(path: Path) -> pd.DataFrame:
+    survey = pd.read_csv(path, na_values="N")
+    adults = survey[(survey["AGEP"] >= 18) & survey["PINCP"].notna()]
+    return pd.DataFrame(
+        {
+            "age": ((adults["AGEP"] - 18) // 20).clip(upper=3),
+            "school": np.digitize(adults["EDU"], [5, 7, 9]),
+            "married": (adults["MSP"] == 1).astype(int),
+            "sex": adults["SEX"] - 1,
+            "owner": (adults["OWN_RENT"] == 1).astype(int),
+            "disabled": (adults["DPHY"] == 1).astype(int),
+            "rich": (adults["PINCP"] >= 50_000).astype(int),
+        }
+    ).reset_index(drop=True)
+
+
+def make_file_case(
+    path: Path,
+    name: str,
+    schema: us.Schema,
+    formulas: Formulas,
+    read: Callable[[Path], pd.DataFrame],
+) -> Case | None:
+    """A population that is a file; its rows are drawn with replacement."""
+    if not path.is_file():
+        print(f"{name}: left out, because --data has no {path.name}")
+        return None
+    people = read(path)
+
     def draw(rng: np.random.Generator, rows: int) -> pd.DataFrame:
         return people.iloc[rng.integers(len(people), size=rows)].reset_index(drop=True)
 
-    return Case("adult", ADULT_SCHEMA, ADULT_FORMULAS, draw, lambda: people)
+    return Case(name, schema, formulas, draw, lambda: people)
 
 
 def list_cases(folder: Path | None) -> Iterator[Case]:
     yield make_case("pairs", MAIN_FORMULAS)
     yield make_case("triple", MAIN_FORMULAS, triple=0.3)
     yield make_case("interactions", INTERACTION_FORMULAS, joint=0.2)
-    adult = make_adult_case(folder)
-    if adult is not None:
-        yield adult
+    data = folder or Path()
+    adult = data / "adult-coded.csv", "adult", ADULT_SCHEMA, ADULT_FORMULAS, read_adult
+    acs = data / "acs-ma2019.csv", "acs", ACS_SCHEMA, ACS_FORMULAS, read_acs
+    for case in (make_file_case(*adult), make_file_case(*acs)):
+        if case is not None:
+            yield case
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A population, a number of rows and a budget."""
+
+    case: Case
+    rows: int
+    epsilon: float
+    synthesizer: str = "gaussian"
+
+    def make_release(self, run: int, folder: Path) -> us.Release:
+        """The release of one run, from the folder if it is there."""
+        name = f"{self.case.name}-{self.rows}-{self.epsilon:g}-{self.synthesizer}-{run}"
+        path = folder / f"{name}.understudy"
+        if path.is_file():
+            return us.load_release(path)
+        release = us.synthesize(
+            self.case.draw(np.random.default_rng(1000 + run), self.rows),
+            schema=self.case.schema,
+            epsilon=self.epsilon,
+            delta=1e-9,
+            synthesizer=self.synthesizer,
+            workload=[f"model={formula}" for formula, _ in self.case.formulas],
+            ledger=folder / "runs" / f"{name}.ledger",
+        )
+        release.save(path)
+        return release
+
+    def find_intervals(self, run: int, folder: Path) -> Iterator[pd.DataFrame]:
+        """One row a coefficient: its interval, the naive one, and the truth."""
+        release = self.make_release(run, folder)
+        truths = self.case.find_truths()
+        for (formula, family), truth in zip(self.case.formulas, truths, strict=True):
+            began = time.process_time()
+            found = release.infer(formula, family=family).to_frame()
+            facts = {"run": run, "family": family, "truth": truth}
+            seconds = time.process_time() - began
+            yield found.assign(**facts, seconds=seconds).reset_index(
+                names="coefficient"
+            )
 
 
 def run_setting(
     case: Case, rows: int, epsilon: float, runs: int, synthesizer: str
 ) -> pd.DataFrame:
-    """One row a run and coefficient: its interval, the naive one, and the truth."""
-    truths = case.find_truths()
-    frames = []
+    """One row a run and coefficient of a setting."""
+    setting = Setting(case, rows, epsilon, synthesizer)
     with tempfile.TemporaryDirectory() as folder:
-        for run in range(runs):
-            release = us.synthesize(
-                case.draw(np.random.default_rng(1000 + run), rows),
-                schema=case.schema,
-                epsilon=epsilon,
-                delta=1e-9,
-                synthesizer=synthesizer,
-                workload=[f"model={formula}" for formula, _ in case.formulas],
-                ledger=Path(folder) / f"{run}.ledger",
-            )
-            for (formula, family), truth in zip(case.formulas, truths, strict=True):
-                began = time.process_time()
-                found = release.infer(formula, family=family).to_frame()
-                seconds = time.process_time() - began
-                frames.append(
-                    found.assign(
-                        truth=truth, run=run, family=family, seconds=seconds
-                    ).reset_index(names="coefficient")
-                )
-    return pd.concat(frames)
+        Path(folder, "runs").mkdir()
+        return pd.concat(
+            found
+            for run in range(runs)
+            for found in setting.find_intervals(run, Path(folder))
+        )
 
 
 def describe_setting(found: pd.DataFrame) -> dict[str, object]:
@@ -177,21 +262,55 @@ def describe_setting(found: pd.DataFrame) -> dict[str, object]:
     is_held = (found.low <= found.truth) & (found.truth <= found.high)
     naive = (found.naive_low <= found.truth) & (found.truth <= found.naive_high)
     by_run = is_held.groupby(found.run).mean()
-    by_name = is_held.groupby([found.family, found.coefficient]).mean()
-    width = (found.high - found.low) / (found.naive_high - found.naive_low)
+    names = [found.family, found.coefficient]
+    by_name = is_held.groupby(names).mean()
+    is_measured = (found.basis == "measured").groupby(names).mean() > 0.5
+    width = found.high - found.low
     error = (found.estimate - found.truth) / found.std_error
-    bias = error.groupby([found.family, found.coefficient]).mean()
+    bias = error.groupby(names).mean()
+    # An oracle knows how the estimates vary from release to release.
+    oracle = 2 * 1.96 * found.estimate.groupby(names).std()
+    beside_oracle = width.groupby(names).median() / oracle
     return {
         "hold": round(by_run.mean(), 3),
         "±": round(by_run.std() / np.sqrt(len(by_run)), 3),
         "measured": round((found.basis == "measured").mean(), 2),
         "intercept": round(by_name["binomial"]["Intercept"], 3),
         "least": round(by_name.min(), 3),
+        "least measured": round(by_name[is_measured].min(), 3),
+        "most measured": round(by_name[is_measured].max(), 3),
         "bias / error": round(float(bias.abs().max()), 2),
         "naive": round(naive.mean(), 3),
-        "width / naive": round(width.mean(), 2),
+        "width / naive": round(
+            (width / (found.naive_high - found.naive_low)).mean(), 2
+        ),
+        "width / oracle": round(float(beside_oracle[is_measured].max()), 2),
         "seconds": round(found.seconds.mean(), 3),
     }
+
+
+def list_settings(options: argparse.Namespace) -> list[Setting]:
+    return [
+        Setting(case, rows, epsilon, options.synthesizer)
+        for case in list_cases(options.data)
+        if not options.population or case.name in options.population
+        for rows in options.rows or FULL_ROWS
+        for epsilon in options.epsilon or FULL_EPSILONS
+    ]
+
+
+def print_table(settings: list[Setting], runs: int, folder: Path) -> None:
+    for setting in settings:
+        found = pd.concat(
+            part for run in range(runs) for part in setting.find_intervals(run, folder)
+        )
+        facts = describe_setting(found)
+        words = ", ".join(f"{key} {value}" for key, value in facts.items())
+        print(
+            f"{setting.case.name}, {setting.rows:,} rows, ε = {setting.epsilon:g},"
+            f" {runs} runs: {words}",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -203,23 +322,20 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, action="append")
     parser.add_argument("--synthesizer", default="gaussian")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--data", type=Path, help="a folder with adult-coded.csv")
+    parser.add_argument(
+        "--data", type=Path, help="a folder with the files of adult, acs"
+    )
+    parser.add_argument("--keep", type=Path, help="a folder for the releases")
     options = parser.parse_args()
-    for case in list_cases(options.data):
-        if options.population and case.name not in options.population:
-            continue
-        for rows in options.rows or FULL_ROWS:
-            for epsilon in options.epsilon or FULL_EPSILONS:
-                found = run_setting(
-                    case, rows, epsilon, options.runs, options.synthesizer
-                )
-                facts = describe_setting(found)
-                words = ", ".join(f"{key} {value}" for key, value in facts.items())
-                print(
-                    f"{case.name}, {rows:,} rows, ε = {epsilon:g}, {options.runs} runs:"
-                    f" {words}",
-                    flush=True,
-                )
+    settings = list_settings(options)
+    with tempfile.TemporaryDirectory() as passing:
+        folder = options.keep or Path(passing)
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+        if options.keep is not None:
+            for run in range(options.runs):
+                for setting in settings:
+                    setting.make_release(run, folder)
+        print_table(settings, options.runs, folder)
 
 
 if __name__ == "__main__":

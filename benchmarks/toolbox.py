@@ -39,15 +39,18 @@ from understudy.queries.plan import QueryPlan, plan_query
 from understudy.queries.precision import pool_values
 from understudy.schema import Schema
 from understudy.tables import Table, open_table
-from understudy.toolbox.clusters import fit_weighted_points
+from understudy.toolbox.clusters import Clustering, fit_weighted_points
 from understudy.toolbox.graphs import SimpleGraph, bound_triangles
 from understudy.toolbox.itemsets import plan_itemsets
 from understudy.toolbox.moments import plan_moments
 from understudy.toolbox.regression import fit_moments
 from understudy.toolbox.smooth_sensitivity import bound_smoothly
+from understudy.workflow.synthesize import synthesize
 from understudy.workflow.toolbox.cluster import cluster
+from understudy.workflow.toolbox.cluster_release import cluster_release
 
 DELTA = Fraction(1, 10**9)
+CLUSTER_METHODS = ("auto", "hybrid", "grid", "lloyd", "release")
 PEER = Path(__file__).parent / "peers" / "toolbox_with_diffprivlib.py"
 WORKERS = Schema.parse(
     """
@@ -189,6 +192,9 @@ class BenchSession:
 
     def refuse_unaffordable(self, epsilon: Any) -> None: ...
 
+    def can_measure(self, *_: object, **__: object) -> bool:
+        return True
+
     def measure_plan(
         self,
         plan: QueryPlan,
@@ -215,12 +221,22 @@ def mean_loss(points: np.ndarray, centres: np.ndarray) -> float:
     return float(distances.min(axis=1).mean())
 
 
+def find_clusters(
+    frame: pl.DataFrame, schema: Schema, epsilon: float, method: str
+) -> Clustering:
+    """Five clusters of all columns, at this pure ε."""
+    if method == "release":
+        release = synthesize(frame, schema, epsilon=epsilon, delta=0)
+        return cluster_release(release, frame.columns, clusters=5)
+    asked = BenchSession(frame, schema, pure=True)
+    return cluster(asked, frame.columns, clusters=5, epsilon=epsilon, method=method)
+
+
 def compare_clusters(peer: str | None, runs: int) -> None:
     rng = np.random.default_rng(1)
-    print(
-        "| rows | columns | ε | without noise | auto | hybrid | grid | lloyd | diffprivlib |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    methods = " | ".join(CLUSTER_METHODS)
+    print(f"| rows | columns | ε | without noise | {methods} | diffprivlib |")
+    print(f"|{'---|' * (len(CLUSTER_METHODS) + 5)}")
     for rows, columns, epsilon in (
         (2_000, 2, 0.5),
         (2_000, 2, 2),
@@ -241,17 +257,9 @@ def compare_clusters(peer: str | None, runs: int) -> None:
             str(epsilon),
             f"{mean_loss(points, ideal):.1f}",
         ]
-        for method in ("auto", "hybrid", "grid", "lloyd"):
-            asked = BenchSession(frame, schema, pure=True)
-            losses = [
-                mean_loss(
-                    points,
-                    cluster(
-                        asked, names, clusters=5, epsilon=epsilon, method=method
-                    ).centres,
-                )
-                for _ in range(runs)
-            ]
+        for method in CLUSTER_METHODS:
+            found = [find_clusters(frame, schema, epsilon, method) for _ in range(runs)]
+            losses = [mean_loss(points, each.centres) for each in found]
             cells.append(f"{np.mean(losses):.1f}")
         cells.append("–" if peer is None else _peer_loss(peer, points, epsilon, runs))
         print(f"| {' | '.join(cells)} |", flush=True)

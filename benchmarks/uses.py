@@ -59,7 +59,7 @@ SCORES = ("pairs", "with label", "ranges", "area", "busy")
 
 
 class Uses:
-    """A table in two parts, and what any stand-in of the first is scored by."""
+    """A table in two parts, and what any synthetic table of the first is scored by."""
 
     def __init__(self, table: Coded, *, seen: float = 2 / 3, split: int = 0) -> None:
         draw = np.random.default_rng(split).permutation(table.rows)
@@ -108,7 +108,7 @@ class Uses:
             )
         )
 
-    def wishes(self, words: list[str]) -> list[str]:
+    def spell_workload(self, words: list[str]) -> list[str]:
         """Words of a line as a workload."""
         ranges = ",".join(self.sizes)
         return [
@@ -125,7 +125,7 @@ class Uses:
         chosen = tuple((n, self.label) for n in self.sizes if n != self.label)
         return make("mst", public=chosen)
 
-    def stand_in(self, who: str, epsilon: str) -> dict[str, np.ndarray]:
+    def make_synthetic(self, who: str, epsilon: str) -> dict[str, np.ndarray]:
         """The codes of one run on the rows that may be seen."""
         name, *words = who.split()
         with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +135,7 @@ class Uses:
                 epsilon=epsilon,
                 delta="1e-9",
                 synthesizer=self.find_synthesizer(name),
-                workload=self.wishes(words),
+                workload=self.spell_workload(words),
                 ledger=Path(folder, "bench.ledger"),
                 run=RunOptions(dataset="bench"),
             )
@@ -146,7 +146,7 @@ class Uses:
     def scores(self, who: str, epsilon: str) -> list[float]:
         """One run and its scores."""
         start = time.process_time()
-        fake = self.stand_in(who, epsilon)
+        fake = self.make_synthetic(who, epsilon)
         busy = time.process_time() - start
         off = [
             float(np.abs(a - b).sum()) / 2

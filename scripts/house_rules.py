@@ -7,9 +7,11 @@ Each rule reads the syntax tree, not the text, so a word in a comment is no brea
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "understudy"
 TESTS = ROOT / "tests"
 MOST_LINES = 400
+MOST_MODULES = 25
+"""In one folder of the package."""
 
 Rule = Callable[[Path, ast.Module], Iterator[tuple[int, str]]]
 
@@ -41,7 +45,9 @@ def _iterate_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield from (
                 (node.lineno, f"{node.module}.{alias.name}") for alias in node.names
             )
-        elif isinstance(node, ast.Attribute | ast.Name):
+        elif isinstance(node, ast.Name):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute):
             yield node.lineno, ast.unparse(node)
 
 
@@ -162,9 +168,9 @@ def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 WRITERS = {"write_text", "write_bytes", "mkstemp", "mkdtemp", "copyfile"}
 WRITING_ROOMS = {
-    "atomic.py": "the one way to write a file, which makes every writer say who may read it",
-    "ledgerfile.py": "a database, made private by its own hand",
-    "workspace.py": "uploads, which arrive in pieces and are private from the first",
+    "understudy/atomic.py": "the one way to write a file, which makes every writer say who may read it",
+    "ledger_files/database.py": "a ledger, made private by its own hand",
+    "studio/workspace.py": "uploads, which arrive in pieces and are private from the first",
 }
 
 
@@ -174,7 +180,7 @@ def files_say_who_may_read_them(
     """Files are written through `atomic.whole`, as `draft` or beside it, or in the
     table's private directory.
     """
-    if "tables" in path.parts or path.name in WRITING_ROOMS:
+    if "tables" in path.parts or "/".join(path.parts[-2:]) in WRITING_ROOMS:
         return
     for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
@@ -376,7 +382,9 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def one_idea_an_expression(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """In models/ and synthesizers/: no comprehension in another, no chained choices."""
+    """In models/ and synthesizers/: no comprehension in another, and at most one
+    conditional expression in what a statement works out.
+    """
     if not {"models", "synthesizers"} & set(path.parts):
         return
     for node in nodes_of(tree):
@@ -384,10 +392,18 @@ def one_idea_an_expression(path: Path, tree: ast.Module) -> Iterator[tuple[int, 
             inner = [n for n in ast.walk(node) if isinstance(n, COMPREHENSIONS)]
             if len(inner) > 1:
                 yield node.lineno, "a comprehension inside another: name the inner one"
-        if isinstance(node, ast.IfExp):
-            chosen = [n for n in ast.walk(node) if isinstance(n, ast.IfExp)]
-            if len(chosen) > 1:
-                yield node.lineno, "a conditional expression inside another: write `if`"
+        if isinstance(node, ast.stmt):
+            for whole in ast.iter_child_nodes(node):
+                if isinstance(whole, ast.expr) and count_choices(whole) > 1:
+                    yield (
+                        whole.lineno,
+                        "two conditional expressions in one: name one, or write `if`",
+                    )
+
+
+def count_choices(expression: ast.expr) -> int:
+    """How many conditional expressions an expression holds."""
+    return sum(isinstance(node, ast.IfExp) for node in ast.walk(expression))
 
 
 def one_name_means_one_thing(trees: dict[Path, ast.Module]) -> Iterator[str]:
@@ -400,6 +416,14 @@ def one_name_means_one_thing(trees: dict[Path, ast.Module]) -> Iterator[str]:
     for name, places in sorted(homes.items()):
         if len(places) > 1:
             yield f"{places[0]}: `{name}` means another thing in {', '.join(places[1:])}"
+
+
+def folders_are_rooms(paths: Iterable[Path]) -> Iterator[str]:
+    """A folder of more modules than can be seen at a glance holds several rooms."""
+    for folder, modules in sorted(Counter(path.parent for path in paths).items()):
+        if modules > MOST_MODULES:
+            place = folder.relative_to(ROOT)
+            yield f"{place}: {modules} modules in one folder: more than one room?"
 
 
 RULES: tuple[Rule, ...] = (
@@ -430,18 +454,20 @@ def breaches(path: Path, tree: ast.Module, rules: tuple[Rule, ...]) -> Iterator[
 
 def main() -> int:
     """Check every module of the package and of its tests."""
+    # Nothing here is garbage before the end, and syntax trees are millions of objects.
+    gc.disable()
     found: list[str] = []
     package: dict[Path, ast.Module] = {}
     for folder, rules in ((SOURCE, RULES), (TESTS, TEST_RULES)):
         for path in sorted(folder.rglob("*.py")):
             tree = ast.parse(path.read_text(), str(path))
             found.extend(breaches(path, tree, rules))
-            # Millions of nodes kept alive would keep the garbage collector busy.
             nodes_of.cache_clear()
             names_in.cache_clear()
             if folder == SOURCE:
                 package[path] = tree
     found.extend(one_name_means_one_thing(package))
+    found.extend(folders_are_rooms(package))
     for breach in found:
         print(breach)
     return 1 if found else 0

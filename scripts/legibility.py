@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import mean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from house_rules import COMPREHENSIONS, SOURCE, is_participle
+from house_rules import COMPREHENSIONS, MOST_MODULES, SOURCE, is_participle
 
 LONG_FUNCTION_LINES = 50
 LONG_LINE_CHARACTERS = 100
@@ -287,7 +287,12 @@ def measure_shapes(modules: list[Module], root: Path) -> Iterator[Measure]:
         f"classes over {MANY_METHODS} methods (max)",
         f"{large} ({max(methods, default=0)})",
     )
-    yield Measure("widest folder", f"{place} ({folders[widest]} modules)")
+    yield Measure(
+        "widest folder",
+        f"{place} ({folders[widest]} modules)",
+        f"≤ {MOST_MODULES}",
+        folders[widest] <= MOST_MODULES,
+    )
 
 
 def measure_package(root: Path) -> list[Measure]:

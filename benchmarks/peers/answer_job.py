@@ -5,8 +5,8 @@
 The task names a Parquet file of rows, which questions of the workload to ask, how often,
 and the budget of one round of them. Printed as JSON: the answers of every round, groups
 in the order of the public labels, the seconds that each question took by the clock and
-of the processor, and how many counts are answered within ±100 under the same budget. A question that a peer does not
-answer has None.
+of the processor, and how many counts are answered within ±100 under the same budget. A
+question that a peer does not answer has None.
 """
 
 from __future__ import annotations

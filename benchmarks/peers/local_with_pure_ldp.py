@@ -1,6 +1,6 @@
 """Mean squared errors of pure-LDP's frequency oracles; run by benchmarks/local.py.
 
-pip install pure-ldp            in an environment of its own
+pip install pure-ldp scikit-learn statsmodels "xxhash<4"    in an environment of its own
 """
 
 from __future__ import annotations
