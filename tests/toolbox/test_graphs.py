@@ -29,10 +29,11 @@ from understudy.curator.mechanisms.graph_statistics import (
 )
 from understudy.errors import Refused
 from understudy.schema import Schema
+from understudy.tables import describe_rows, open_table
 from understudy.toolbox.graphs import SimpleGraph, bound_triangles
 from understudy.toolbox.smooth_sensitivity import SmoothBound
 from understudy.workflow.asking.questions import session
-from understudy.workflow.toolbox.graphs import measure_graph
+from understudy.workflow.toolbox.graphs import _describe_graph, measure_graph
 
 SCHEMA = Schema.parse(
     """
@@ -295,3 +296,49 @@ def test_bad_graphs_cost_nothing(
         pytest.raises(Refused, match=message),
     ):
         measure_graph(questions, statistic, **asked)  # type: ignore[arg-type]
+
+
+BY_PERSON = Schema.parse(
+    """
+unit: {id: person, max_rows: 1}
+columns:
+  person: {type: identifier}
+  a: {type: integer, min: 0, max: 99}
+  b: {type: integer, min: 0, max: 99}
+"""
+)
+
+
+def test_one_node_decides_which_edges_of_others_are_kept(tmp_path: Path) -> None:
+    """Why node privacy is refused for units by an id: thirty persons have an edge of
+    node 0 and one between others, and one of the two is kept. Without node 0, all thirty
+    others are. That fewer than three edges of node 0 are kept has chance 4e-7.
+    """
+    others = [f"{i},{2 * i},{2 * i + 1}" for i in range(1, 31)]
+    hub = [f"{i},0,{i + 65}" for i in range(1, 31)]
+    flows = []
+    for name, lines in {"with": [*others, *hub], "without": others}.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(["person,a,b", *lines]))
+        with session(path, BY_PERSON, budget=1) as questions:
+            graph = _describe_graph(questions, "a", "b").read_graph(
+                describe_rows(open_table(path), BY_PERSON)
+            )
+            flows.append(graph.bounded_flow(1))
+            with pytest.raises(Refused, match="tables without an id"):
+                measure_graph(
+                    questions, "edges", source="a", target="b", epsilon=1, max_degree=1
+                )
+    # The noise would be for 2·D = 2.
+    assert flows[1] - flows[0] > 2
+
+
+def test_node_privacy_needs_a_private_number_of_rows(friends: Path) -> None:
+    schema = Schema(columns=DECLARED.columns[:2])
+    with (
+        session(friends, schema, budget=1, neighbours="replace") as questions,
+        pytest.raises(Refused, match="number of rows public"),
+    ):
+        measure_graph(
+            questions, "edges", source="a", target="b", epsilon=1, max_degree=5
+        )

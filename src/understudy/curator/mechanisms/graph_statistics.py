@@ -8,7 +8,9 @@ Cauchy noise by their smooth sensitivity (toolbox/smooth_sensitivity.py).
 
 Node privacy of the bounded number of edges: noise for 2D. One edge moves the flow by at
 most 2, so the same answer is private for rows as well, and the charge, which the ledger
-has for rows, is no less than that.
+has for rows, is no less than that. Units by an id have none of it
+(workflow/toolbox/graphs.py): bounding them drops rows, so that without a node's edges
+others are kept.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import numpy as np
 
 from understudy.accounting.budget import Number
 from understudy.accounting.cost import Cost
+from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import default_law
 from understudy.curator.mechanisms.graph_statistics import (
     GraphColumns,
@@ -106,6 +107,8 @@ def measure_graph(
     kind = member_of(GraphStatistic, statistic, "statistic")
     columns = _describe_graph(session, source, target)
     _check_graph(kind, columns, max_degree)
+    if max_degree is not None:
+        _refuse_linked_nodes(session)
     amount, accounting = session.amount_of(epsilon), session.accounting
     if kind is GraphStatistic.TRIANGLES:
         triangles = NoisyTriangles.of_amount(columns, amount, accounting)
@@ -168,6 +171,23 @@ def _check_graph(
         raise Refused(
             "max_degree is a whole number from 1 to the number of nodes less 1. Nothing"
             " was spent"
+        )
+
+
+def _refuse_linked_nodes(session: Session) -> None:
+    """Refuse node privacy where a node is seen in more than its own edges."""
+    if session.schema.unit.id is not None:
+        # Rows of an id beyond max_rows are dropped: without a node's edges others of
+        # the same ids are kept in their place, and no degree bounds how many.
+        raise Refused(
+            "Node privacy is for tables without an id: with one, a node decides which"
+            " edges of others are kept. Leave the id out of the schema. Nothing was"
+            " spent"
+        )
+    if session.neighbours is Neighbours.REPLACE:
+        raise Refused(
+            "Node privacy needs neighbours=add_remove: replace makes the number of rows"
+            " public, and rows are edges. Nothing was spent"
         )
 
 
