@@ -29,6 +29,7 @@ from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.errors import BudgetExceeded, Refused, UnderstudyError
 from understudy.releases import Release
 from understudy.schema import Integer, Schema
+from understudy.toolbox.moments import plan_moments
 from understudy.workflow.preflight import ROW_COUNT_SHARE
 from understudy.workflow.synthesize import synthesize
 
@@ -452,6 +453,7 @@ QUESTIONS: dict[str, Callable[[Curator], object]] = {
     "choose value": lambda c: c.choose_value(
         ("colour",), np.eye(3, dtype=np.int64), share=FIFTH
     ),
+    "moments": lambda c: c.moments(plan_moments("age ~ colour", NUMBERS), share=FIFTH),
     "sum in steps": lambda c: c.sum("age", share=FIFTH, granularity=10),
     "sparse": lambda c: c.sparse(("colour",), share=FIFTH),
     "errors": lambda c: c.errors({("colour",): np.zeros(3)}, share=FIFTH),
