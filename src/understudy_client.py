@@ -145,9 +145,7 @@ class CollectionPlan:
             raise DonationRefused("a size of the plan is out of range")
         missing = set(MECHANISMS[self.mechanism].sizes) - set(self.sizes)
         if missing:
-            raise DonationRefused(
-                f"the plan does not say: {', '.join(sorted(missing))}"
-            )
+            raise DonationRefused(f"the plan does not say: {min(missing)}")
         if self.mechanism == "subset" and self.sizes["size"] > len(self.values):
             raise DonationRefused("a subset has at most as many values as the plan")
 
@@ -170,9 +168,7 @@ class CollectionPlan:
             "mechanism": self.mechanism,
             "epsilon": str(self.epsilon),
             "values": list(self.values),
-            "bounds": None
-            if self.bounds is None
-            else [str(end) for end in self.bounds],
+            "bounds": self.bounds and [str(end) for end in self.bounds],
             "sizes": dict(sorted(self.sizes.items())),
             "seed": self.seed,
             "max_donations": self.max_donations,
@@ -516,12 +512,13 @@ class Account:
         coins: Coins = OS_COINS,
     ) -> str:
         """The report to send; charges ε unless this window has its answer already."""
-        day = today or date.today()
-        period = day.toordinal() // plan.window_days
         with closing(self._connect()) as db:
             # Immediate: two processes cannot both find that there is room.
             db.execute("BEGIN IMMEDIATE")
-            key = (plan.digest, period)
+            last = db.execute("SELECT MAX(day) FROM donations").fetchone()[0]
+            # A clock that was set back opens no day anew: the last one goes on.
+            day = max(today or date.today(), date.fromisoformat(last or "0001-01-01"))
+            key = (plan.digest, day.toordinal() // plan.window_days)
             row = db.execute(
                 "SELECT answer FROM donations WHERE plan = ? AND period = ?", key
             ).fetchone()

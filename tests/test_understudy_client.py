@@ -164,6 +164,19 @@ def test_a_day_has_its_cap_over_all_topics(tmp_path: Path) -> None:
     account.donate(replace(small_plan("krr"), topic="z"), "a", today=DAY + timedelta(1))
 
 
+def test_a_clock_that_is_set_back_opens_no_day_anew(tmp_path: Path) -> None:
+    """A device that starts in 1970 got fresh answers and another day's cap."""
+    plan = replace(small_plan("krr"), max_donations=9)
+    account = Account(tmp_path / "own.db", epsilon_per_day=2)
+    first = account.donate(plan, "a", today=DAY)
+    for back in (1, 400, 20_000):
+        assert account.donate(plan, "b", today=DAY - timedelta(back)) == first
+    account.donate(replace(plan, topic="x"), "a", today=DAY - timedelta(20_000))
+    with pytest.raises(DonationRefused, match="today"):
+        account.donate(replace(plan, topic="y"), "a", today=DAY - timedelta(20_000))
+    assert account.spent() == account.spent(day=DAY) == 2
+
+
 def test_clients_that_race_for_one_account_are_charged_once(tmp_path: Path) -> None:
     path = tmp_path / "own.db"
     Account(path)

@@ -17,13 +17,8 @@ from scipy import special
 from understudy.errors import Refused
 from understudy.local.counting import Counts
 from understudy.local.estimates import Floats, FrequencyTable, check_reports
+from understudy.local.reports import INSTANTANEOUS_ONE, INSTANTANEOUS_ZERO
 from understudy_client import CollectionPlan
-
-INSTANTANEOUS_ONE = 0.75
-"""That a permanent one is reported as a one, as in the paper."""
-
-INSTANTANEOUS_ZERO = 0.5
-"""That a permanent zero is reported as a one, as in the paper."""
 
 
 def estimate_rappor(

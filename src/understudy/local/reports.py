@@ -32,6 +32,12 @@ MAX_ONES_TAIL = 1e-12
 hostile row that supports every value is refused, and no honest one is missed.
 """
 
+INSTANTANEOUS_ONE = 0.75
+"""That a permanent one of RAPPOR is reported as a one, as in the paper."""
+
+INSTANTANEOUS_ZERO = 0.5
+"""That a permanent zero is reported as a one, as in the paper."""
+
 MAX_LIMIT_DIGITS = 10
 """Digits of the largest limit of an integer, 2^31."""
 
@@ -179,15 +185,20 @@ def count_most_ones(plan: CollectionPlan, width: int) -> int:
     >>> count_most_ones(CollectionPlan("x", "oue", Fraction(1), values=values), 64)
     45
     """
+    true = 1
     if plan.mechanism == "oue":
         zero = float(1 / (plan.ratio + 1))
     elif plan.mechanism in ("sue", "cms"):
         zero = float(1 / (plan.root_ratio(2) + 1))
+    elif plan.mechanism == "rappor":
+        true = min(plan.sizes["hashes"], width)
+        flip = 1 / float(plan.root_ratio(2 * plan.sizes["hashes"]) + 1)
+        zero = INSTANTANEOUS_ZERO + (INSTANTANEOUS_ONE - INSTANTANEOUS_ZERO) * flip
     else:
         return width
-    # The one of the true value, and more than m - 1 among all the zeros.
-    ones = np.arange(1, width + 1)
-    tails = special.bdtrc(ones - 1, width - 1, zero)
+    # The ones of the true value, and more than m minus these among all the zeros.
+    ones = np.arange(true, width + 1)
+    tails = special.bdtrc(ones - true, width - true, zero)
     enough = np.flatnonzero(tails <= MAX_ONES_TAIL)
     return int(ones[enough[0]]) if len(enough) else width
 
