@@ -8,6 +8,7 @@ whatever the error believed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -26,6 +27,11 @@ UNANSWERED_RUN_EXPLANATION = (
 )
 """What became of a run that cannot be taken up: it has no budget to ask again."""
 
+CENSUS_EVENT = "census"
+"""The event of a run that goes on without an answer that was lost: its other answers
+make all tables.
+"""
+
 NOTHING_SPENT = "Nothing was spent"
 """How an error ends that was raised before a run reserved anything."""
 
@@ -39,13 +45,17 @@ class SpentNote(str):
 
 
 def find_unanswered(chain: Sequence[LedgerEntry]) -> set[str]:
-    """The runs that paid for a step whose answer was never stored."""
-    answered = {(entry.run, entry.step) for entry in chain if entry.kind == "answer"}
-    return {
-        entry.run
+    """The runs that paid for an answer which was never stored, and cannot do without."""
+    charged = Counter(
+        (entry.run, entry.step)
         for entry in chain
-        if entry.kind == "charge" and (entry.run, entry.step) not in answered
-    }
+        if entry.kind == "charge" and entry.event != CENSUS_EVENT
+    )
+    # Paid for twice and answered once: what is left is short of the first payment.
+    answered = Counter(
+        (entry.run, entry.step) for entry in chain if entry.kind == "answer"
+    )
+    return {run for run, _ in charged - answered}
 
 
 def describe_spending(path: Path, run: str) -> str:

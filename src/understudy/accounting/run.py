@@ -124,6 +124,12 @@ class LedgerRun:
             )
         return bytes(payload)
 
+    def is_lost(self, step: int) -> bool:
+        """Whether a step was paid for and its answer never stored."""
+        with self._file.read_transaction() as connection:
+            charge = read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step))
+            return charge is not None and not self._has_answer(connection, step)
+
     def charge(
         self,
         step: int,

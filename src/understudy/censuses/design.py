@@ -7,7 +7,7 @@ schema's own rules.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -29,7 +29,12 @@ from understudy.censuses.invariants import (
     check_invariants,
 )
 from understudy.censuses.lattice import AxisSet, MarginalLattice
-from understudy.censuses.measurement_plan import MeasurementPlan, parse_query
+from understudy.censuses.measurement_plan import (
+    HOUSEHOLD_PREFIX,
+    MeasurementPlan,
+    name_answer,
+    parse_query,
+)
 from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
 from understudy.schema import Schema
@@ -210,6 +215,25 @@ class CensusDesign:
         asked = [*households.plan.cliques(), ()]
         shape = households.find_shape(self.schema)
         return MarginalLattice(shape, [households.find_axes(q) for q in asked])
+
+    def without_answers(self, lost: Collection[str]) -> CensusDesign:
+        """The design without the queries of these names (`block/detail`)."""
+        steps = [
+            (level, query)
+            for level, query, _ in self.plan.steps()
+            if name_answer(level, query, self.columns) in lost
+        ]
+        households = self.households
+        if households is not None:
+            columns = households.table_columns
+            linked = [
+                (level, query)
+                for level, query, _ in households.plan.steps()
+                if name_answer(level, query, columns, HOUSEHOLD_PREFIX) in lost
+            ]
+            plan = households.plan.without(linked)
+            households = replace(households, plan=plan)
+        return replace(self, plan=self.plan.without(steps), households=households)
 
     def with_schema(self, schema: Schema) -> CensusDesign:
         """The same design of a schema in another order."""

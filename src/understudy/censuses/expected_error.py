@@ -22,10 +22,10 @@ from understudy.censuses.least_squares import (
     LevelAnswer,
     join_variances,
 )
+from understudy.censuses.level_measurement import find_answer_variance
 from understudy.censuses.measurement_plan import spell_query
 from understudy.censuses.streamed_estimate import vary_tree
 from understudy.measurements import Clique
-from understudy.models.estimates.noise_moments import noise_variance
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def expect_errors(
         scale = plan_scale(part * total, neighbours, max_rows, accounting)
         sizes = design.schema.sizes(query)
         asked = _Asked(level, query, design.axes(query), sizes, part)
-        queries.append((asked, noise_variance(law, scale)))
+        queries.append((asked, find_answer_variance(law, scale)))
     exact = [
         _Asked(each.level, each.query, design.axes(each.query), sizes, Fraction(0))
         for each in design.invariants
@@ -120,7 +120,7 @@ def _expect_household_errors(
         scale = scale_for(law, part * total, moved, accounting)
         sizes = households.find_sizes(query, design.schema)
         asked = _Asked(level, query, households.find_axes(query), sizes, part)
-        queries.append((asked, noise_variance(law, scale)))
+        queries.append((asked, find_answer_variance(law, scale)))
     errors = _list_errors(design.hierarchy, design.household_lattice, queries, [])
     return [
         each.to_error(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from understudy.accounting.law import Law
 from understudy.censuses.controlled_rounding import Integers
@@ -26,9 +27,21 @@ class LevelMeasurement:
     @property
     def variance(self) -> float:
         """The variance of the noise on each cell."""
-        if not self.scale:
-            return EXACT_ANSWER_VARIANCE
-        return noise_variance(self.law, self.scale)
+        return find_answer_variance(self.law, self.scale)
+
+
+def find_answer_variance(law: Law, scale: float | Fraction) -> float:
+    """The variance of an answer's noise, as least squares takes it.
+
+    >>> find_answer_variance(Law.DISCRETE_GAUSSIAN, 2.0)
+    4.0
+    >>> find_answer_variance(Law.DISCRETE_GAUSSIAN, 0.02)
+    1e-10
+    """
+    if not scale:
+        return EXACT_ANSWER_VARIANCE
+    # Narrow noise on integers is nearly always 0, and doubles make its variance so.
+    return max(noise_variance(law, scale), EXACT_ANSWER_VARIANCE)
 
 
 def to_answers(

@@ -9,8 +9,8 @@ units is: the units of one level are disjoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -20,6 +20,9 @@ from understudy.measurements import Clique
 
 TOTAL_WORD = "total"
 DETAIL_WORD = "detail"
+
+HOUSEHOLD_PREFIX = "households: "
+"""Before the name of a query about households."""
 
 Name = TypeVar("Name")
 
@@ -90,6 +93,14 @@ class MeasurementPlan:
             for query in self.queries[level]
         ]
 
+    def without(self, lost: Collection[tuple[str, Clique]]) -> MeasurementPlan:
+        """The plan without some queries of some levels; the others keep their shares."""
+        queries = {
+            level: {q: share for q, share in shares.items() if (level, q) not in lost}
+            for level, shares in self.queries.items()
+        }
+        return replace(self, queries=queries)
+
     def detail_share(self, columns: Clique) -> Fraction:
         """The part of the budget that the finest tables get."""
         return sum(
@@ -133,6 +144,15 @@ def spell_query(query: Clique, columns: Clique) -> str:
     if not query:
         return TOTAL_WORD
     return DETAIL_WORD if query == columns else " * ".join(query)
+
+
+def name_answer(level: str, query: Clique, columns: Clique, prefix: str = "") -> str:
+    """What the answer to a query of a level is called in files.
+
+    >>> name_answer("state", ("size",), ("size", "tenure"), HOUSEHOLD_PREFIX)
+    'state/households: size'
+    """
+    return f"{level}/{prefix}{spell_query(query, columns)}"
 
 
 def _read_queries(weights: Mapping[str, object], columns: Clique) -> QueryShares:

@@ -157,6 +157,8 @@ class CensusRelease:
     estimate: CensusEstimate
     method: str
     household_measurements: tuple[LevelMeasurement, ...] = ()
+    lost_answers: tuple[str, ...] = ()
+    """Answers (`block/detail`) that were paid for and lost when the run was killed."""
 
     def sentence(self) -> str:
         """The guarantee in one sentence, with what it leaves out."""

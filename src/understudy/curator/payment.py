@@ -39,6 +39,9 @@ class RunProtocol(Protocol):
     def answer(self, step: int, digest: str) -> bytes | None:
         """The answer stored for this step and question, if there is one."""
 
+    def is_lost(self, step: int) -> bool:
+        """Whether this step was paid for by an earlier process, which stored no answer."""
+
     def charge(self, step: int, cost: Cost, digest: str) -> None:
         """Write the charge down durably."""
 
@@ -105,9 +108,26 @@ class Payments:
             self._run.store(step, digest, _pack_answer(answer))
         return answer
 
-    def will_replay(self, request: Mapping[str, object]) -> bool:
-        """Whether this request, asked next, has its answer in the ledger."""
-        return self._run.answer(self._step, self._digest_request(request)) is not None
+    def will_replay(self, request: Mapping[str, object], *, ahead: int = 0) -> bool:
+        """Whether this request, asked next or so many steps later, has its answer in the
+        ledger.
+        """
+        digest = self._digest_request(request)
+        return self._run.answer(self._step + ahead, digest) is not None
+
+    def is_lost(self, *, ahead: int = 0) -> bool:
+        """Whether the next step, or one so many steps later, was paid for by an earlier
+        process that was killed before it stored the answer.
+        """
+        return self._run.is_lost(self._step + ahead)
+
+    def pass_over(self, asked: str, cost: Cost, *, steps: int) -> None:
+        """Go on without the answer of some steps, which an earlier process paid for and
+        lost: what was paid stays paid, and nothing is drawn.
+        """
+        self._filter.admit(cost)
+        self.charges.append((f"{asked} (the answer was lost)", cost))
+        self._step = self._step + steps
 
     def _digest_request(self, request: Mapping[str, object]) -> str:
         # The key says "context" in ledgers that are resumed: it stays.

@@ -18,8 +18,11 @@ import understudy as us
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.run import LedgerRun
+from understudy.censuses.output.files import write_census
+from understudy.curator import MechanismContext
 from understudy.curator.mechanisms import geounits
-from understudy.errors import InvalidBudget, Refused, SchemaError
+from understudy.errors import BudgetExceeded, InvalidBudget, Refused, SchemaError
 from understudy.workflow.censuses.census_check import read_census_budget
 from understudy.workflow.run_options import RunOptions
 
@@ -181,6 +184,104 @@ def test_a_run_that_was_killed_is_taken_up(census_files):
     assert len(release.measurements) == 6
     with Ledger.open(ledger) as account:
         assert [e.kind for e in account.entries()].count("charge") == 6
+
+
+class Killed(BaseException):
+    """Stands for a kill between a charge and its answer: no code of ours catches it."""
+
+
+def cut_off(
+    census_files, monkeypatch, after: int, place=(MechanismContext, "add_noise")
+):
+    """Begin a run that dies at this call: where noise is drawn for an answer that was
+    paid for, unless another place is named.
+    """
+    people, schema = census_files
+    real, calls = getattr(*place), []
+
+    def die_in_time(*words, **options):
+        if len(calls) == after:
+            raise Killed
+        calls.append(words)
+        return real(*words, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(*place, die_in_time)
+        with pytest.raises(Killed):
+            us.census(people, schema, rho=1, run=RunOptions(run_id="r"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "after", "place"),
+    [
+        (1 << 24, 3, (MechanismContext, "add_noise")),
+        (
+            5,
+            4,
+            (MechanismContext, "add_noise"),
+        ),  # between two parts, the second charged
+        (5, 4, (LedgerRun, "charge")),  # and before it was
+    ],
+)
+def test_an_answer_that_was_paid_for_and_lost_is_left_out(
+    census_files, monkeypatch, tmp_path, cells, after, place
+):
+    """It was paid for a second time, and the last query was refused for want of that:
+    a kill in the middle of a level made the whole run useless.
+    """
+    people, schema = census_files
+    monkeypatch.setattr(geounits, "MAX_PART_CELLS", cells)
+    cut_off(census_files, monkeypatch, after, place)
+    notices = []
+    options = RunOptions(notify=notices.append)
+    release = us.census(people, schema, rho=1, resume="r", run=options)
+    assert release.lost_answers == ("state/detail",)
+    assert "state/detail" in notices[-1].text
+    assert len(release.measurements) == 5
+    assert release.counts("county").sum() == 600
+    _, errors = release.estimates("state", "detail")
+    assert np.isfinite(errors).all()
+    # The charge stands, and nothing is charged twice.
+    with Ledger.open(people.with_name("people.csv.ledger")) as account:
+        assert account.runs()[0].is_finished
+        charged = [e.step for e in account.entries() if e.kind == "charge"]
+    assert len(set(charged)) == len(charged)
+    assert sum(step.share for step in release.statement.steps) <= 1
+    again = us.census(people, schema, rho=1, resume="r")
+    assert again.lost_answers == release.lost_answers
+    write_census(release, tmp_path / "out", np.random.default_rng(0))
+    assert "state/detail" in (tmp_path / "out" / "card.html").read_text()
+    read = us.load_census(tmp_path / "out", schema)
+    assert read.lost_answers == release.lost_answers
+    assert (read.counts("county", "kind") == release.counts("county", "kind")).all()
+
+
+def test_a_run_of_which_nothing_was_stored_cannot_be_taken_up(
+    census_files, monkeypatch
+):
+    people, schema = census_files
+    schema.write_text(
+        schema.read_text()
+        .replace("total: 1, detail: 2", "county: {detail: 1}")
+        .replace("nation: 1, state: 2, county: 3", "county: 1")
+    )
+    cut_off(census_files, monkeypatch, 0)
+    with pytest.raises(BudgetExceeded, match="begin a new run"):
+        us.census(people, schema, rho=1, resume="r")
+
+
+def test_without_noise_the_rows_come_back(census_files):
+    """So narrow that its variance is 0 in doubles; least squares divided by it."""
+    people, schema = census_files
+    release = us.census(people, schema, rho=900_000)
+    rows = [row.split(",") for row in people.read_text().splitlines()[1:]]
+    kinds = [row[0] + row[1] + row[3] for row in rows]
+    expected = [
+        [kinds.count(place + kind) for kind in ("home", "gq")]
+        for place in ("na", "nb", "sa", "sc")
+    ]
+    assert release.counts("county", "kind").tolist() == expected
+    assert us.plan_census(schema, rho=900_000)[0].standard_error < 1e-4
 
 
 FREE_REFUSALS = {

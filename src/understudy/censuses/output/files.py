@@ -127,6 +127,7 @@ def describe_census(
         "unpublished_share": float(
             design.plan.unpublished_share(design.published_queries)
         ),
+        "lost_answers": list(release.lost_answers),
         "fits": fitted.fits,
         "stopped_fits": fitted.stopped_fits,
         "expected_errors": [_error_to_dict(each) for each in errors],
@@ -217,7 +218,7 @@ def _write_page(
         f"<h1>Census release</h1><p>{escape(release.sentence())}</p><ul>{details}</ul>",
         f"<p>{_count_products(release)}; {share:.0%} of the budget measures the finest"
         f" detail, and {hidden:.0%} queries that no published table shows.</p>"
-        "<h2>Expected error</h2>",
+        f"{_list_lost_answers(release)}<h2>Expected error</h2>",
         _write_html_table(
             ["level", "query", "share", "noise sd", "standard error"],
             [
@@ -258,6 +259,17 @@ def _count_products(release: CensusRelease) -> str:
     if release.design.households is None:
         return words
     return f"{words} in {release.household_count:,} households or outside of them"
+
+
+def _list_lost_answers(release: CensusRelease) -> str:
+    """A sentence about answers that are missing, if any are."""
+    if not release.lost_answers:
+        return ""
+    lost = escape(", ".join(release.lost_answers))
+    return (
+        f"<p>Paid for and lost when the run was cut off: {lost}. The tables are made of"
+        " the other answers.</p>"
+    )
 
 
 def _write_bias_table(by_level: dict[str, list[SizeError]]) -> str:

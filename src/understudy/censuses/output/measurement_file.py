@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from understudy.accounting.law import Law
 from understudy.censuses.design import CensusDesign
 from understudy.censuses.level_measurement import LevelMeasurement
-from understudy.censuses.measurement_plan import spell_query
+from understudy.censuses.measurement_plan import HOUSEHOLD_PREFIX, name_answer
 from understudy.censuses.release import CensusRelease, ExactCounts
 from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 
-_HOUSEHOLD_PREFIX = "households: "
 _LAW_NAME = "noise_law"
+_LOST_NAME = "lost_answers"
 
 
 def write_measurements(release: CensusRelease, path: Path) -> None:
@@ -32,16 +32,18 @@ def write_measurements(release: CensusRelease, path: Path) -> None:
     groups = [(release.measurements, design.columns, "")]
     if design.households is not None:
         columns = design.households.table_columns
-        groups.append((release.household_measurements, columns, _HOUSEHOLD_PREFIX))
+        groups.append((release.household_measurements, columns, HOUSEHOLD_PREFIX))
     for measured, columns, prefix in groups:
         for each in measured:
-            name = f"{each.level}/{prefix}{spell_query(each.query, columns)}"
+            name = name_answer(each.level, each.query, columns, prefix)
             arrays[name] = each.values
             arrays[f"{name}/noise_sd"] = np.sqrt(each.variance)
             arrays[f"{name}/noise_scale"] = np.array(each.scale)
             arrays[_LAW_NAME] = np.array(each.law.value)
     for place, counts in release.exact.items():
         arrays[f"invariant: {design.invariants[place]}"] = counts
+    if release.lost_answers:
+        arrays[_LOST_NAME] = np.array(release.lost_answers)
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
@@ -59,11 +61,25 @@ def read_measurements(
         ) from None
 
 
+def read_lost_answers(path: Path) -> tuple[str, ...]:
+    """The names of answers that were paid for and lost when the run was cut off."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return tuple(map(str, arrays.get(_LOST_NAME, ())))
+    except (OSError, ValueError, zipfile.BadZipFile):
+        raise ReleaseError(f"{path}: is no measurement file of a census") from None
+
+
 def _read_arrays(
     arrays: Any, design: CensusDesign
 ) -> tuple[tuple[LevelMeasurement, ...], tuple[LevelMeasurement, ...], ExactCounts]:
     persons = [
-        (level, query, spell_query(query, design.columns), design.schema.sizes(query))
+        (
+            level,
+            query,
+            name_answer(level, query, design.columns),
+            design.schema.sizes(query),
+        )
         for level, query, _ in design.plan.steps()
     ]
     linked = []
@@ -73,7 +89,7 @@ def _read_arrays(
             (
                 level,
                 query,
-                _HOUSEHOLD_PREFIX + spell_query(query, columns),
+                name_answer(level, query, columns, HOUSEHOLD_PREFIX),
                 design.households.find_sizes(query, design.schema),
             )
             for level, query, _ in plan.steps()
@@ -96,8 +112,7 @@ def _read_group(
     asked: Sequence[tuple[str, Clique, str, tuple[int, ...]]],
 ) -> tuple[LevelMeasurement, ...]:
     measured = []
-    for level, query, words, sizes in asked:
-        name = f"{level}/{words}"
+    for level, query, name, sizes in asked:
         values = _take(arrays, name, _find_shape(design, level, sizes))
         scale = float(arrays[f"{name}/noise_scale"])
         law = Law(str(arrays[_LAW_NAME]))

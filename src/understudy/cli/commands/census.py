@@ -151,16 +151,21 @@ def census(
             ledger=ledger,
             resume=resume,
             progress=screen.step,
-            run=RunOptions(analyst=analyst, purpose=purpose, run_id=run),
+            run=RunOptions(
+                analyst=analyst, purpose=purpose, run_id=run, notify=screen.keep_notice
+            ),
         )
         with account_for_failure(account, run):
             screen.step("writing", 0.0)
             files = write_census(made, output, np.random.default_rng(seed))
     if as_json:
         facts = {"output": output, "run": run, "persons": made.persons, "files": files}
+        facts["lost_answers"] = list(made.lost_answers)
         report_json({**facts, "guarantee": made.sentence()})
         return
     screen.stage("writing", f"{made.persons:,} persons, {len(files)} files → {output}")
+    for note in screen.notes:
+        screen.line(note)
     screen.line(made.sentence())
     screen.line(f"Run {run} in {account}. See {output / 'card.html'}")
 

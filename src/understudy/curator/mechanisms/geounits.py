@@ -90,9 +90,7 @@ class UnitHistogram:
         may see a person in a part that was drawn before and in one that was not, so what
         it draws of the level is charged as the whole level again.
         """
-        sensitivity = self.find_sensitivity()
-        scale = self.context.scale(amount, sensitivity)
-        cost = price(self.context.law, scale, sensitivity, self.context.accounting)
+        scale, cost = self._price_level(amount)
         sizes = self.find_sizes(clique)
         parts = _split_units(level.units, math.prod(sizes))
         nothing, is_paid = Cost(cost.accounting, Fraction(0)), False
@@ -113,6 +111,41 @@ class UnitHistogram:
             answers.append(self._measure_part(request, level, clique, paid, part))
         shape = (level.units, *sizes)
         return UnitCounts(level.name, clique, _join_parts(answers, shape), scale, cost)
+
+    def pass_over_lost(
+        self, level: UnitLevel, clique: Clique, *, amount: Fraction
+    ) -> bool:
+        """Go on without this answer if an earlier process of the run was killed after
+        it had paid for it and before all of it was stored; tells whether that was so.
+
+        A lost draw is not repeated for free, and a second payment would be taken from
+        the answers that follow.
+        """
+        scale, cost = self._price_level(amount)
+        parts = _split_units(level.units, math.prod(self.find_sizes(clique)))
+        payments = self.context.payments
+        is_lost = any(payments.is_lost(ahead=place) for place in range(len(parts)))
+        if not is_lost and len(parts) > 1:
+            # Between two parts: the first payment was for all of them.
+            stored = [
+                payments.will_replay(
+                    self._describe_part(level, clique, scale, part), ahead=place
+                )
+                for place, part in enumerate(parts)
+            ]
+            is_lost = any(stored) and not all(stored)
+        if not is_lost:
+            return False
+        asked = f"{level.name}: {self._spell_clique(clique)}"
+        payments.pass_over(asked, cost, steps=len(parts))
+        return True
+
+    def _price_level(self, amount: Fraction) -> tuple[Fraction, Cost]:
+        """The scale of the noise on a level for at most `amount`, and what it costs."""
+        sensitivity = self.find_sensitivity()
+        scale = self.context.scale(amount, sensitivity)
+        cost = price(self.context.law, scale, sensitivity, self.context.accounting)
+        return scale, cost
 
     def _describe_part(
         self, level: UnitLevel, clique: Clique, scale: Fraction, units: slice

@@ -163,6 +163,9 @@ class _DryRunLedger:
     def answer(self, step: int, digest: str) -> bytes | None:
         return None
 
+    def is_lost(self, step: int) -> bool:
+        return False
+
     def charge(self, step: int, cost: Cost, digest: str) -> None:
         pass
 

@@ -105,6 +105,10 @@ class UnchargedRun:
         """Never an old one."""
         return None
 
+    def is_lost(self, step: int) -> bool:  # noqa: ARG002
+        """Nothing was paid for before."""
+        return False
+
     def charge(self, step: int, cost: Cost, digest: str) -> None:
         """No account is charged."""
 

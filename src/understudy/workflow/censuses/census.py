@@ -11,40 +11,48 @@ invariants, so a failed fit is repeated by resuming, at no new cost.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from understudy.accounting.aftermath import account_for_failure
+from understudy.accounting.aftermath import CENSUS_EVENT, account_for_failure
 from understudy.accounting.budget import Number
 from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
-from understudy.censuses.household_estimate import mark_kinds
+from understudy.censuses.design import CensusDesign
 from understudy.censuses.invariants import describe_bounds, describe_invariants
 from understudy.censuses.level_measurement import LevelMeasurement
 from understudy.censuses.release import CensusRelease, ExactCounts, estimate_census
 from understudy.censuses.spark_families import map_on_spark
-from understudy.curator import MechanismContext, Payments
-from understudy.curator.mechanisms.geounits import UnitCounts, UnitHistogram
-from understudy.curator.mechanisms.households import HouseholdHistogram
+from understudy.curator.mechanisms.geounits import UnitHistogram
+from understudy.notices import Notice, NoticeKind, collect_notices, post_notice
 from understudy.releases import BudgetStatement, BudgetStep, Guarantee
 from understudy.schema import Schema
 from understudy.schema.disclosed import describe_declared
 from understudy.synthesizers import Progress, ignore_progress
-from understudy.tables import Table, describe_rows
+from understudy.tables import describe_rows
 from understudy.workflow.account import open_ledger
 from understudy.workflow.censuses.census_check import (
     CheckedCensus,
     check_census,
     read_exact_counts,
 )
+from understudy.workflow.censuses.census_measuring import (
+    measure_households,
+    measure_levels,
+    open_histogram,
+    refuse_without_answers,
+)
 from understudy.workflow.open import TableLike
-from understudy.workflow.resuming import describe_table, resume_run
+from understudy.workflow.resuming import (
+    RESUMED_NOTICE,
+    describe_table,
+    resume_run,
+)
 from understudy.workflow.run_options import DEFAULT_RUN_OPTIONS, RunOptions
 
 
@@ -117,6 +125,7 @@ def census(
     new_run = name if resume is None else ""
     with (
         account_for_failure(path, new_run),
+        collect_notices(run.notify),
         open_ledger(
             ledger,
             checked.source,
@@ -128,7 +137,7 @@ def census(
         measured = _measure_census(account, checked, name, resume, delta, run, progress)
     progress("fitting", 0.0)
     estimate = estimate_census(
-        checked.design,
+        measured.design,
         measured.measurements,
         measured.exact,
         households=measured.households,
@@ -137,7 +146,7 @@ def census(
     )
     progress("fitting", 1.0)
     return CensusRelease(
-        design=checked.design,
+        design=measured.design,
         guarantee=_make_guarantee(checked),
         statement=measured.statement,
         measurements=measured.measurements,
@@ -145,15 +154,18 @@ def census(
         estimate=estimate,
         method=method,
         household_measurements=measured.households,
+        lost_answers=measured.lost,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _MeasuredCensus:
-    """What left the curator, and what it cost."""
+    """What left the curator, and what it cost; the design is without what was lost."""
 
+    design: CensusDesign
     measurements: tuple[LevelMeasurement, ...]
     households: tuple[LevelMeasurement, ...]
+    lost: tuple[str, ...]
     exact: ExactCounts
     statement: BudgetStatement
 
@@ -174,12 +186,12 @@ def _measure_census(
     _note_invariants(account, checked)
     # Read before the reservation: a contradiction is refused for free. Counting is not
     # charged, and nothing but what is declared invariant is looked at.
-    counting = _open_histogram(checked, table, None)
+    counting = open_histogram(checked, table, None)
     exact = read_exact_counts(checked, counting)
     if resume is None:
         run = account.reserve(
             checked.budget,
-            event="census",
+            event=CENSUS_EVENT,
             filter=checked.filter,
             analyst=options.analyst,
             purpose=options.purpose,
@@ -196,84 +208,36 @@ def _measure_census(
             accounting=checked.accounting,
         )
     with account_for_failure(account.path, name):
-        histogram = _open_histogram(checked, table, run)
-        measurements = _measure_levels(checked, histogram, progress)
-        linked = _measure_households(checked, histogram.context)
+        histogram = open_histogram(checked, table, run)
+        persons = measure_levels(checked, histogram, progress)
+        linked = measure_households(checked, histogram.context)
+        refuse_without_answers(checked.design, persons, linked)
         run.finish()
         statement = _make_statement(checked, histogram, account, run)
-    return _MeasuredCensus(measurements, linked, exact, statement)
-
-
-def _open_histogram(
-    checked: CheckedCensus, table: Table, run: LedgerRun | None
-) -> UnitHistogram:
-    """The histogram behind the curator; without a run nothing can be measured on it."""
-    design = checked.design
-    # Replayed answers pass the filter again, which therefore starts at zero.
-    unspent = replace(checked.filter, spent=Fraction(0), spent_delta=Fraction(0))
-    payments = Payments(run, unspent, depends_on=checked.context_digest)  # type: ignore[arg-type]
-    context = MechanismContext(
-        table=table,
-        payments=payments,
-        neighbours=checked.neighbours,
-        accounting=checked.accounting,
-        epsilon=checked.budget.epsilon,
-        max_rows=design.schema.unit.max_rows,
-    )
-    return UnitHistogram(
-        context,
-        design.schema,
-        design.hierarchy.columns,
-        design.columns,
-        design.hierarchy.code_leaves(design.schema),
+    lost = (*persons.lost, *linked.lost)
+    _post_notices(resume, lost)
+    return _MeasuredCensus(
+        checked.design.without_answers(lost),
+        persons.measured,
+        linked.measured,
+        lost,
+        exact,
+        statement,
     )
 
 
-def _measure_levels(
-    checked: CheckedCensus, histogram: UnitHistogram, progress: Progress
-) -> tuple[LevelMeasurement, ...]:
-    """Every query of every level, in the order of the plan."""
-    steps = checked.design.plan.steps()
-    levels = checked.levels
-    measured = []
-    for done, (level, query, share) in enumerate(steps):
-        progress("measuring", done / len(steps))
-        amount = share * checked.design.person_share * checked.filter.total
-        answer = histogram.measure_units(levels[level], query, amount=amount)
-        measured.append(_keep_answer(answer, histogram.context))
-    progress("measuring", 1.0)
-    return tuple(measured)
-
-
-def _keep_answer(answer: UnitCounts, context: MechanismContext) -> LevelMeasurement:
-    return LevelMeasurement(
-        answer.level, answer.clique, answer.values, float(answer.scale), context.law
-    )
-
-
-def _measure_households(
-    checked: CheckedCensus, context: MechanismContext
-) -> tuple[LevelMeasurement, ...]:
-    """Every query about households, where the design declares them."""
-    design, households = checked.design, checked.design.households
-    if households is None:
-        return ()
-    histogram = HouseholdHistogram(
-        context,
-        design.schema,
-        design.hierarchy.columns,
-        households.table_columns,
-        design.hierarchy.code_leaves(design.schema),
-        key=households.key,
-        max_persons=households.max_persons,
-        kinds=mark_kinds(design, households),
-    )
-    measured = []
-    for level, query, share in households.plan.steps():
-        amount = share * households.share * checked.filter.total
-        answer = histogram.measure_units(checked.levels[level], query, amount=amount)
-        measured.append(_keep_answer(answer, context))
-    return tuple(measured)
+def _post_notices(resume: str | None, lost: Sequence[str]) -> None:
+    """What whoever resumes a run has to know."""
+    if resume is not None:
+        post_notice(RESUMED_NOTICE)
+    if lost:
+        post_notice(
+            Notice(
+                NoticeKind.RESUMED,
+                f"Paid for and lost when the run was cut off: {', '.join(lost)}. The"
+                " tables are made of the other answers.",
+            )
+        )
 
 
 def _note_invariants(account: Ledger, checked: CheckedCensus) -> None:

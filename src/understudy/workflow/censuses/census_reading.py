@@ -12,7 +12,10 @@ from typing import Any
 
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.censuses.output.measurement_file import read_measurements
+from understudy.censuses.output.measurement_file import (
+    read_lost_answers,
+    read_measurements,
+)
 from understudy.censuses.release import CensusRelease, estimate_census
 from understudy.errors import ReleaseError
 from understudy.releases import BudgetStatement, Guarantee
@@ -47,8 +50,10 @@ def load_census(
     >>> bool((again.counts("state", "detail") == made.counts("state", "detail")).all())
     True
     """
-    read = read_design(schema, design)
-    measured, linked, exact = read_measurements(Path(folder, "measurements.npz"), read)
+    path = Path(folder, "measurements.npz")
+    lost = read_lost_answers(path)
+    read = read_design(schema, design).without_answers(lost)
+    measured, linked, exact = read_measurements(path, read)
     guarantee, statement = _read_promise(Path(folder, "census.json"))
     return CensusRelease(
         design=read,
@@ -61,6 +66,7 @@ def load_census(
         ),
         method=method,
         household_measurements=linked,
+        lost_answers=lost,
     )
 
 
