@@ -4,7 +4,26 @@ notebook.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+MAX_ESTIMATE_PLACES = 8
+"""Places beyond which a number is shorter with an exponent."""
+
+
+def format_estimate(value: float, width: float) -> str:
+    """An estimate to three digits of half the width of its interval: fewer hide where
+    it ends, and more say nothing.
+
+    >>> format_estimate(54321.98, 120.0), format_estimate(0.34657, 0.0577)
+    ('54322', '0.3466')
+    >>> format_estimate(1.5e-12, 1e-12), format_estimate(0.25, 0.0)
+    ('1.5e-12', '0.25')
+    """
+    if not (math.isfinite(value) and math.isfinite(width) and width > 0):
+        return f"{value:.4g}"
+    places = max(2 - math.floor(math.log10(width)), 0)
+    return f"{value:.{places}f}" if places <= MAX_ESTIMATE_PLACES else f"{value:.4g}"
 
 
 def align_columns(

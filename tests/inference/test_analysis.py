@@ -74,6 +74,7 @@ def test_coefficients_are_tested_together():
         (lambda: us.analyse(make_copies(1), "y ~ x"), "at least 2"),
         (lambda: us.combine([(1, 2), (1, 2)], kind="guess"), "partial"),
         (lambda: us.combine([1, 2], kind="partial"), "pair"),
+        (lambda: us.combine([(1, 2)] * 2, kind="partial", level=2), "0.95"),
         (lambda: us.combine([((1, 2), 3)] * 2, kind="partial"), "one variance"),
     ],
 )
@@ -86,6 +87,58 @@ def test_separation_in_one_copy_is_refused_and_not_averaged():
     fits = [(1.0, 0.1), (1.1, 0.1), (30.0, 1e9)]
     with pytest.raises(Refused, match="separation"):
         us.combine(fits, kind="partial")
+
+
+def copies_of(*frames):
+    return SyntheticCopies.of_frames(frames, CombiningRule(kind=CopyKind.PARTIAL))
+
+
+def make_outcome(is_separated, seed):
+    """Labels of which a rare one never has the outcome, or has it as others do."""
+    rng = np.random.default_rng(seed)
+    kind = np.where(np.arange(200) < 12, "rare", "common")
+    ill = (rng.random(200) < 0.4).astype(int)
+    ill[:12] = 0 if is_separated else np.arange(12) % 2
+    return pd.DataFrame({"kind": kind, "ill": ill})
+
+
+@pytest.mark.parametrize("family", ["binomial", "probit", "poisson"])
+@pytest.mark.parametrize("separated", [(True, True, True), (True, False)])
+def test_separation_is_refused_however_many_copies_have_it(separated, family):
+    """A majority of diverged fits has a large median error, and two copies have none."""
+    frames = [make_outcome(is_one, i) for i, is_one in enumerate(separated)]
+    with pytest.raises(Refused, match="separation"):
+        us.analyse(copies_of(*frames), "ill ~ kind", family=family)
+    fine = [make_outcome(False, i) for i in range(len(separated))]
+    assert us.analyse(copies_of(*fine), "ill ~ kind", family=family).names
+
+
+def test_predictors_that_are_collinear_are_refused_by_name():
+    frame = make_copies().load(0).assign(double=lambda f: 2 * f.x + 1)
+    with pytest.raises(Refused, match=r'"(x|double|Intercept)" is a combination'):
+        us.analyse(copies_of(frame, frame), "y ~ x + double")
+    # Nearly so, and in other units, is no combination.
+    near = frame.assign(near=1e9 * (frame.x + 1e-4 * frame.y**2))
+    assert us.analyse(copies_of(near, near), "y ~ x + near").names
+
+
+def test_labels_that_a_copy_lacks_are_named_and_other_references_refused():
+    frame = pd.DataFrame({"kind": list("abcabc"), "y": [1.0, 2, 3, 2, 3, 5]})
+    without_last = frame.replace({"kind": {"c": "b"}})
+    without_first = frame.replace({"kind": {"a": "b"}})
+    got = us.analyse(copies_of(without_last, frame), "y ~ kind")
+    assert got.names == ("Intercept", "kind[T.b]")
+    assert "lack it: kind[T.c]" in str(got)
+    with pytest.raises(Refused, match="first label"):
+        us.analyse(copies_of(frame, without_first), "y ~ kind")
+    named = us.analyse(copies_of(frame, without_first), "y ~ C(kind, Treatment('c'))")
+    assert "C(kind, Treatment('c'))[T.b]" in named.names
+
+
+@pytest.mark.parametrize("fit", [(float("nan"), 1.0), (1.0, float("nan")), (1.0, -0.1)])
+def test_what_is_no_number_is_refused(fit):
+    with pytest.raises(Refused, match="no number"):
+        us.combine([(1.0, 0.1), fit], kind="partial")
 
 
 def test_a_folder_without_a_manifest_is_no_set_of_copies(tmp_path):

@@ -53,7 +53,9 @@ def test_the_variance_between_copies_is_refused_below_twenty():
         us.combine([(1.0, 0.1)] * 19, kind="full-between")
     spread = [(value, 0.1) for value in np.linspace(0, 3, 20)]
     got = us.combine(spread, kind="full-between").combined
-    assert got.variance[0] == pytest.approx(1.05 * got.between[0] - 0.1)
+    between = 1.05 * np.var([value for value, _ in spread], ddof=1)
+    assert got.variance[0] == pytest.approx(between - 0.1)
+    assert got.degrees[0] == pytest.approx(19 * (1 - 0.1 / between) ** 2)
 
 
 def test_a_negative_variance_between_copies_falls_back():
@@ -72,6 +74,27 @@ def test_equal_copies_leave_the_variance_of_one():
 def test_nested_copies_come_in_whole_nests(nest, copies):
     with pytest.raises(Refused, match="nested"):
         us.combine([(1.0, 0.1)] * copies, kind="nested", nest=nest)
+
+
+def test_nested_copies_give_the_figures_of_the_formula():
+    """Two imputations with two masked copies each, by hand: means 1 and 2, B = ½,
+    variances 0.02 and 0.08 between copies, b̄ = 0.05, v̄ = 0.1.
+    """
+    values = [0.9, 1.1, 1.8, 2.2]
+    got = us.combine([(q, 0.1) for q in values], kind="nested", nest=2).combined
+    total = 1.5 * 0.5 - 0.05 / 2 + 0.1
+    assert got.estimate[0] == pytest.approx(1.5)
+    assert got.variance[0] == pytest.approx(total)
+    inverse = (1.5 * 0.5 / total) ** 2 + (0.05 / 2 / total) ** 2 / 2
+    assert got.degrees[0] == pytest.approx(1 / inverse)
+
+
+def test_a_negative_nested_variance_leaves_the_part_of_masking_out():
+    values = [0.0, 2.0, 0.1, 2.1]
+    got = us.combine([(q, 0.1) for q in values], kind="nested", nest=2).combined
+    spread = 1.5 * np.var([1.0, 1.1], ddof=1)
+    assert got.variance[0] == pytest.approx(spread + 0.1)
+    assert got.degrees[0] == pytest.approx((1 + 0.1 / spread) ** 2)
 
 
 def simulate_partial(rng, repetitions, copies, rows=400):

@@ -11,7 +11,12 @@ import pytest
 
 from kit.noisy_pairs import AGE, INTERCEPT, SEX, draw_people, measure_pairs
 from understudy.errors import Refused
-from understudy.inference.population import InferenceSettings, infer_population
+from understudy.inference.population import (
+    InferenceSettings,
+    describe_clocks,
+    infer_population,
+    list_cell_values,
+)
 from understudy.schema import Integer, Schema
 
 
@@ -160,3 +165,25 @@ def test_what_is_shown_strikes_the_naive_interval_out():
     assert "\N{COMBINING LONG STROKE OVERLAY}" in str(got)
     assert "sampling and noise" in str(got)
     assert got.to_dict()["estimates"][0]["basis"] == "measured"
+
+
+def test_dates_count_in_days_and_times_in_hours():
+    schema = Schema.parse(
+        "columns:\n"
+        "  born: {type: date, min: 1970-01-01, max: 1970-01-04, bins: 2}\n"
+        "  at: {type: datetime, min: 1970-01-02, max: '1970-01-02 12:00',"
+        " resolution: 12h}\n"
+        "  hour: {type: time, min: '06:00', max: '18:00', resolution: 6h}\n"
+        "  age: {type: integer, min: 0, max: 1}\n"
+    )
+    for name, values in {
+        "born": [0.5, 2.5],
+        "at": [1.0, 1.5],
+        "hour": [6.0, 12.0, 18.0],
+        "age": [0.0, 1.0],
+    }.items():
+        held = list_cell_values(schema, name)[schema.codecs[name].is_value]
+        assert held.tolist() == values
+    said = describe_clocks(schema, ["born", "age", "hour"])
+    assert said == " (born in days since 1970-01-01 and hour in hours)"
+    assert describe_clocks(schema, ["age"]) == ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -21,26 +21,42 @@ from understudy.inference.combining_rules import (
 )
 from understudy.inference.copies import refuse_unruled_copies
 from understudy.inference.libraries import import_pandas
-from understudy.inference.regression import MAX_ERROR_OVER_MEDIAN, fit_regression
+from understudy.inference.regression import (
+    find_references,
+    fit_regression,
+    refuse_separated,
+)
+from understudy.text import align_columns, format_count, format_estimate, join_words
+
+MAX_ERROR_OVER_LEAST = 100.0
+"""A standard error beyond this many times the least over copies comes from a fit that
+diverged (separation): copies of one table differ by far less.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class CopyFit:
-    """The coefficients of one fit and their covariance matrix."""
+    """The coefficients of one fit and their covariance matrix; `references` are the
+    labels that coefficients of labels are differences from, where the fit says so.
+    """
 
     names: tuple[str, ...]
     estimates: NDArray[np.float64]
     covariance: NDArray[np.float64]
+    references: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CombinedAnalysis:
-    """Coefficients with intervals that hold for the population, out of several copies."""
+    """Coefficients with intervals that hold for the population, out of several copies.
+    `left_out` are those that only some copies have.
+    """
 
     names: tuple[str, ...]
     combined: CombinedEstimate
     fits: Sequence[CopyFit]
     level: float = 0.95
+    left_out: tuple[str, ...] = ()
 
     def to_frame(self) -> Any:
         """A pandas frame with one row a coefficient."""
@@ -71,24 +87,26 @@ class CombinedAnalysis:
 
     def __str__(self) -> str:
         low, high = self.combined.interval(self.level)
-        width = max(len(name) for name in self.names)
-        lines = [
-            f"{name:<{width}}  {q:10.4g}  ({a:.4g}, {b:.4g})"
-            for name, q, a, b in zip(
-                self.names, self.combined.estimate, low, high, strict=True
-            )
-        ]
-        return "\n".join([*lines, self._describe_rule()])
+        rows = []
+        for name, q, a, b in zip(
+            self.names, self.combined.estimate, low, high, strict=True
+        ):
+            value, *ends = (format_estimate(x, (b - a) / 2) for x in (q, a, b))
+            rows.append([name, value, f"({ends[0]}, {ends[1]})"])
+        return "\n".join([*align_columns(rows, right=[1]), self._describe_rule()])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _describe_rule(self) -> str:
         rule = self.combined.rule
-        return (
-            f"{self.combined.copies} copies, {self.level:.0%} intervals by the rule for"
-            f" {rule.kind} copies."
+        count = format_count(self.combined.copies, "copy", "copies")
+        said = (
+            f"{count}, {self.level:.0%} intervals by the rule for {rule.kind} copies."
         )
+        if not self.left_out:
+            return said
+        return f"{said} Left out, because some copies lack it: {join_words(self.left_out)}."
 
     def _repr_html_(self) -> str:
         table: str = self.to_frame().to_html(float_format="{:.4g}".format)
@@ -121,8 +139,7 @@ def analyse(
     """
     if (formula is None) == (estimator is None):
         raise Refused("analyse: give either a formula or an estimator")
-    if not 0 < level < 1:
-        raise Refused("analyse: `level` lies between 0 and 1, such as 0.95")
+    _check_level(level, "analyse")
     several = refuse_unruled_copies(copies)
     # Before a file is read: a set that no rule can combine is of no use.
     several.rule.check_copies(len(several))
@@ -150,33 +167,56 @@ def combine(
     `imputed`. `analyse` takes it from the release, where it cannot be mistaken.
 
     >>> print(combine([(1.0, 0.04), (1.6, 0.05), (0.5, 0.045)], kind="partial"))
-    estimate       1.033  (-0.0105, 2.077)
+    estimate  1.03  (-0.01, 2.08)
     3 copies, 95% intervals by the rule for partial copies.
     """
     try:
         known = CopyKind(kind)
     except ValueError:
         raise Refused(f"combine: `kind` is one of {', '.join(CopyKind)}") from None
+    _check_level(level, "combine")
     rule = CombiningRule(kind=known, proper=proper, rows_ratio=rows_ratio, nest=nest)
     return _combine_fits([read_fit(fit) for fit in fits], rule, level)
+
+
+def _check_level(level: float, verb: str) -> None:
+    if not 0 < level < 1:
+        raise Refused(f"{verb}: `level` lies between 0 and 1, such as 0.95")
 
 
 def _combine_fits(
     fits: Sequence[CopyFit], rule: CombiningRule, level: float
 ) -> CombinedAnalysis:
     rule.check_copies(len(fits))
+    _refuse_other_references(fits)
     # A level that one copy lacks has no coefficient there: only what all have combines.
-    shared = [name for name in fits[0].names if all(name in fit.names for fit in fits)]
+    every = dict.fromkeys(name for fit in fits for name in fit.names)
+    shared = [name for name in every if all(name in fit.names for fit in fits)]
     if not shared:
         raise Refused("combine: no coefficient is in every fit")
     aligned = [_take_coefficients(fit, shared) for fit in fits]
-    _refuse_diverged(shared, aligned)
+    _refuse_unusable(shared, aligned)
     combined = combine_estimates(
         np.array([fit.estimates for fit in aligned]),
         np.array([np.diag(fit.covariance) for fit in aligned]),
         rule,
     )
-    return CombinedAnalysis(tuple(shared), combined, aligned, level)
+    left_out = tuple(name for name in every if name not in shared)
+    return CombinedAnalysis(tuple(shared), combined, aligned, level, left_out)
+
+
+def _refuse_other_references(fits: Sequence[CopyFit]) -> None:
+    """Refuse coefficients of one name that mean different things in different copies."""
+    first = fits[0].references
+    for fit in fits[1:]:
+        for name, label in fit.references.items():
+            if first.get(name, label) != label:
+                raise Refused(
+                    f'combine: the first label of "{name}" has no row in some copies,'
+                    " so that coefficients are differences from another one there."
+                    f" Join rare labels, or name a frequent one: C({name},"
+                    " Treatment(...))"
+                )
 
 
 def _take_coefficients(fit: CopyFit, names: Sequence[str]) -> CopyFit:
@@ -186,17 +226,30 @@ def _take_coefficients(fit: CopyFit, names: Sequence[str]) -> CopyFit:
     )
 
 
-def _refuse_diverged(names: Sequence[str], fits: Sequence[CopyFit]) -> None:
-    errors = np.sqrt([np.diag(fit.covariance) for fit in fits])
-    # Separation sends a coefficient and its error to infinity; the fit does not say so.
-    limit = MAX_ERROR_OVER_MEDIAN * np.median(errors, axis=0)
-    diverged = ~np.isfinite(errors) | (errors > limit)
-    if diverged.any():
-        worst = names[int(np.flatnonzero(diverged.any(axis=0))[0])]
+def _refuse_unusable(names: Sequence[str], fits: Sequence[CopyFit]) -> None:
+    """Refuse estimates that are no numbers, and fits that diverged in some copies."""
+    estimates = np.array([fit.estimates for fit in fits])
+    variances = np.array([np.diag(fit.covariance) for fit in fits])
+    # Written so that what is no number is refused too.
+    is_usable = np.isfinite(estimates) & (variances >= 0)
+    if not is_usable.all():
         raise Refused(
-            f'combine: the fit of "{worst}" diverged in a copy (separation). Leave the'
-            " term out or join its levels"
+            f'combine: "{_name_worst(names, ~is_usable)}" has an estimate or a variance'
+            " in some copy that is no number, or below 0"
         )
+    # Separation sends a coefficient and its error to infinity; a callable need not say
+    # so.
+    limit = MAX_ERROR_OVER_LEAST**2 * variances.min(axis=0)
+    has_diverged = ~np.isfinite(variances) | ((variances > limit) & (limit > 0))
+    if has_diverged.any():
+        raise Refused(
+            f'combine: the fit of "{_name_worst(names, has_diverged)}" diverged in a'
+            " copy (separation). Leave the term out or join its levels"
+        )
+
+
+def _name_worst(names: Sequence[str], is_bad: NDArray[np.bool_]) -> str:
+    return names[int(np.flatnonzero(is_bad.any(axis=0))[0])]
 
 
 def read_fit(result: Any) -> CopyFit:
@@ -210,6 +263,7 @@ def read_fit(result: Any) -> CopyFit:
             tuple(str(label) for label in labels),
             np.asarray(params, dtype=np.float64),
             np.asarray(covariance, dtype=np.float64),
+            find_references(result),
         )
     try:
         estimate, variance = result
@@ -239,8 +293,11 @@ def make_formula_estimator(formula: str, family: str) -> Callable[[Any], Any]:
 
     def fit(frame: Any) -> Any:
         try:
-            return fit_regression(formula, frame, family)
+            result = fit_regression(formula, frame, family)
+            if family != "gaussian":
+                refuse_separated(result)
         except Refused as refusal:
             raise Refused(f"analyse: {refusal}") from None
+        return result
 
     return fit

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from understudy.errors import Refused
+from understudy.text import format_count
 
 MIN_BETWEEN_COPIES = 20
 """Copies from which the rule of Raghunathan, Reiter and Rubin is used: with 5 its
@@ -70,8 +71,9 @@ class CombiningRule:
         least = 1 if self.kind is CopyKind.FULL else 2
         if copies < least:
             raise Refused(
-                f"combine: a {self.kind} set needs at least {least} copies: the"
-                " variance between them is part of the answer"
+                f"combine: a {self.kind} set needs at least"
+                f" {format_count(least, 'copy', 'copies')}: the variance between them"
+                " is part of the answer"
             )
         if self.kind is CopyKind.FULL_BETWEEN and copies < MIN_BETWEEN_COPIES:
             raise Refused(

@@ -30,6 +30,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from understudy.errors import Refused
 from understudy.inference.contrasts import ObservedContrasts, collect_contrasts
+from understudy.inference.matrix_threads import use_threads_for
 from understudy.measurements import Clique
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Schema
@@ -116,6 +117,11 @@ class ContrastModel:
         rows: its logarithm is known to be small and not how small, and a few standard
         deviations up the cell would hold the table.
         """
+        with use_threads_for(_count_products(self.found)):
+            return self._fit_drawn(rng)
+
+    def _fit_drawn(self, rng: Generator) -> NDArray[np.float64]:
+        """The shares fitted to contrasts that are drawn anew."""
         weight = 0.0 if self.is_census else self.rows
         spread = weight * _spread_of(self.found, self.shares) + self.found.noise
         is_measured = ~self.found.is_assumed
@@ -162,11 +168,12 @@ def fit_contrasts(
     found = collect_contrasts(pooled, columns, assumed, assumed_deviation, rows)
     possible = _possible_cells(schema, columns, shape)
     start = np.zeros(len(found.observed))
-    rates = _find_mode(found, start, possible, rows, is_census)
-    shares = _shares_of(found, rates, possible)
-    weight = 0.0 if is_census else rows
-    information, _ = _weigh_miss(found, rates, shares, rows, weight)
-    covariance = np.linalg.inv(information).astype(np.float64)
+    with use_threads_for(_count_products(found)):
+        rates = _find_mode(found, start, possible, rows, is_census)
+        shares = _shares_of(found, rates, possible)
+        weight = 0.0 if is_census else rows
+        information, _ = _weigh_miss(found, rates, shares, rows, weight)
+        covariance = np.linalg.inv(information).astype(np.float64)
     return ContrastModel(
         columns=columns,
         shape=shape,
@@ -179,6 +186,13 @@ def fit_contrasts(
         rows=rows,
         is_census=is_census,
     )
+
+
+def _count_products(found: ObservedContrasts) -> float:
+    """Multiplications in the covariance of the contrasts, a sum over the cells."""
+    cells, contrasts = found.matrix.shape
+    products: int = cells * contrasts**2
+    return products
 
 
 def refuse_large_formula(schema: Schema, columns: Clique) -> None:

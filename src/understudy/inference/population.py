@@ -33,14 +33,21 @@ from understudy.inference.unmeasured_triples import spread_by_triples
 from understudy.measurements import Clique
 from understudy.measurements.regression_formula import RegressionFormula
 from understudy.models.estimates.residuals import PooledResiduals
-from understudy.schema import Boolean, Lattice, Schema
+from understudy.schema import Boolean, Date, Datetime, Lattice, Schema, Time
 from understudy.schema.predicates.comparable import scale_step_of
+from understudy.text import join_words
 
 POPULATION_KINDS = ("sample", "census")
 """Whether the people in the table are a sample of the population, or all of it."""
 
 INFERENCE_FAMILIES = ("gaussian", "binomial", "logit", "poisson")
 """Families whose link is canonical, for which the change of coefficients is simple."""
+
+TIME_UNIT_MICROSECONDS = 3_600_000_000
+DATE_UNIT_MICROSECONDS = 24 * TIME_UNIT_MICROSECONDS
+
+CLOCK_DAYS = "days since 1970-01-01"
+"""What a date or a moment counts as: microseconds would give coefficients of 1e-12."""
 
 MIN_MODELLED_PART = 0.01
 """Part of a variance that comes from an assumption from which an estimate is called
@@ -98,7 +105,7 @@ def infer_population(
         regression.estimates,
         regression.influence(),
         settings=chosen,
-        title=formula,
+        title=formula + describe_clocks(pooled.schema, model.columns),
         unmeasured=unmeasured,
     )
 
@@ -205,13 +212,34 @@ def list_cell_values(schema: Schema, name: str) -> NDArray[Any]:
     """What each code of a column stands for in a regression."""
     column, codec = schema[name], schema.codecs[name]
     if isinstance(column, Lattice):
-        scale = float(scale_step_of(column))
+        scale = float(scale_step_of(column) / _find_clock_unit(column))
         # Nothing is known within a bin: its middle is right where rows lie evenly.
         middle = (codec.first_indices + codec.last_indices) / 2
         return np.asarray(middle * scale)
     if isinstance(column, Boolean):
         return np.arange(codec.size).astype(np.float64)
     return np.array(codec.labels(), dtype=object)
+
+
+def _find_clock_unit(column: Lattice) -> int:
+    """Microseconds in what a clock counts here: days, or hours of a day; 1 for numbers."""
+    match column:
+        case Date() | Datetime():
+            return DATE_UNIT_MICROSECONDS
+        case Time():
+            return TIME_UNIT_MICROSECONDS
+        case _:
+            return 1
+
+
+def describe_clocks(schema: Schema, columns: Sequence[str]) -> str:
+    """In what dates and times among some columns are counted, for a title."""
+    said = [
+        f"{name} in {'hours' if isinstance(schema[name], Time) else CLOCK_DAYS}"
+        for name in columns
+        if isinstance(schema[name], Date | Datetime | Time)
+    ]
+    return f" ({join_words(said)})" if said else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from scipy.stats import ncx2
 
 from understudy.inference.libraries import import_pandas
 from understudy.measurements import Clique
-from understudy.text import align_columns
+from understudy.text import align_columns, format_estimate
 
 MEASURED_BASIS, MODELLED_BASIS = "measured", "modelled"
 """Whether an estimate rests on what was measured, or also on what was assumed."""
@@ -176,12 +176,15 @@ class PopulationEstimate:
         return f"<table>{head}{''.join(body)}</table>{notes}"
 
     def _list_rows(self, strike: Callable[[str], str]) -> list[list[str]]:
-        intervals = _spell_intervals(*self.interval())
-        naive = _spell_intervals(*self.naive_interval())
+        low, high = self.interval()
+        half = (high - low) / 2
+        values = [format_estimate(v, w) for v, w in zip(self.value, half, strict=True)]
+        intervals = _spell_intervals(low, high, half)
+        naive = _spell_intervals(*self.naive_interval(), half)
         return [
-            [name, f"{value:.4g}", interval, basis, strike(wrong)]
+            [name, value, interval, basis, strike(wrong)]
             for name, value, interval, basis, wrong in zip(
-                self.names, self.value, intervals, self.basis, naive, strict=True
+                self.names, values, intervals, self.basis, naive, strict=True
             )
         ]
 
@@ -244,5 +247,11 @@ def strike_text(text: str) -> str:
     return "".join(sign + _STRIKE_SIGN for sign in text)
 
 
-def _spell_intervals(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[str]:
-    return [f"{a:.4g} to {b:.4g}" for a, b in zip(low, high, strict=True)]
+def _spell_intervals(
+    low: NDArray[np.float64], high: NDArray[np.float64], half: NDArray[np.float64]
+) -> list[str]:
+    """Intervals in words, with the digits that suit `half` the width of the right one."""
+    return [
+        f"{format_estimate(a, width)} to {format_estimate(b, width)}"
+        for a, b, width in zip(low, high, half, strict=True)
+    ]

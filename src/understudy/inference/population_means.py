@@ -20,6 +20,7 @@ from understudy.errors import Refused
 from understudy.inference.contrast_model import ContrastModel
 from understudy.inference.population import (
     InferenceSettings,
+    describe_clocks,
     finish_estimate,
     list_cell_values,
     model_columns,
@@ -50,7 +51,9 @@ def estimate_means(
             f'mean: column "{column}" has labels and no numbers. Ask for the proportion'
             " of one of them"
         )
-    return cells.estimate_groups(numbers.astype(np.float64), f"mean of {column}")
+    unit = describe_clocks(pooled.schema, [column])
+    title = f"mean of {column}{unit}"
+    return cells.estimate_groups(numbers.astype(np.float64), title)
 
 
 def estimate_proportions(

@@ -7,10 +7,13 @@ a private release are all fitted here, so that a formula means the same everywhe
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from understudy.errors import Refused
 from understudy.inference.libraries import (
@@ -22,9 +25,15 @@ from understudy.inference.libraries import (
 REGRESSION_FAMILIES = ("gaussian", "binomial", "logit", "probit", "poisson")
 """Families of models that a formula can be fitted with; binomial and logit are one."""
 
-MAX_ERROR_OVER_MEDIAN = 100.0
-"""A standard error beyond this many times the median, over coefficients or over copies,
-comes from a fit that diverged (separation).
+MAX_PREDICTOR_ERROR = 100.0
+"""Standard error of a row's linear predictor beyond which a fit has diverged: odds that
+are known within a factor of e^100 are not known. Where labels separate it is in the
+thousands.
+"""
+
+MIN_OWN_PART = 1e-10
+"""Part of a predictor's length that must lie outside the others: what rounding leaves of
+a combination of them is a thousandth of it.
 """
 
 _BINARY_FAMILIES = frozenset({"binomial", "logit", "probit"})
@@ -58,16 +67,86 @@ def fit_regression(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if family == "gaussian" and weights is None:
-                return formulas.ols(formula, data).fit()
-            chosen = _make_family(families, family)
-            model = formulas.glm(formula, data, family=chosen, freq_weights=weights)
+                model = formulas.ols(formula, data)
+            else:
+                chosen = _make_family(families, family)
+                model = formulas.glm(formula, data, family=chosen, freq_weights=weights)
+            _refuse_collinear(model.exog, model.exog_names)
             return model.fit()
+    except Refused:
+        raise
     except Exception as error:
         # What statsmodels says may quote a cell.
         raise Refused(
             f"the formula cannot be fitted ({type(error).__name__}). Check its columns"
             " and family"
         ) from None
+
+
+def _refuse_collinear(design: NDArray[np.float64], names: Sequence[str]) -> None:
+    """Refuse predictors of which one is a combination of others: a fit would split one
+    coefficient among them as it likes.
+    """
+    lengths = np.sqrt((design**2).sum(axis=0))
+    scaled = design / np.where(lengths > 0, lengths, 1.0)
+    factor, order = qr(scaled, mode="r", pivoting=True, check_finite=False)
+    # A table may have fewer rows than predictors: then the last ones have no part.
+    own = np.zeros(design.shape[1])
+    own[: min(factor.shape)] = np.abs(np.diag(factor))
+    if (own < MIN_OWN_PART).any():
+        name = names[int(order[int(np.argmin(own))])]
+        raise Refused(
+            f'the term "{name}" is a combination of the others, so its coefficient is'
+            " not determined. Leave it out"
+        )
+
+
+def refuse_separated(result: Any) -> None:
+    """Refuse a fit in which the predictors tell some labels or zeros for certain: its
+    coefficients grow without bound, and it stops somewhere.
+    """
+    design = np.asarray(result.model.exog, np.float64)
+    covariance = np.asarray(result.cov_params(), np.float64)
+    variance = ((design @ covariance) * design).sum(axis=1)
+    # Written so that a variance that is no number is refused too.
+    if not bool((variance <= MAX_PREDICTOR_ERROR**2).all()):
+        raise Refused(
+            "the fit diverged: the predictors tell some outcomes for certain"
+            " (separation). Leave a term out or join its levels"
+        )
+
+
+def find_references(result: Any) -> Mapping[str, object]:
+    """What the coefficients of each column of labels are differences from: one label, or
+    all of them in codings without a reference. Nothing of a fit without a formula.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": ["a", "b", "a", "b"], "y": [1.0, 2.0, 1.5, 2.5]})
+    >>> find_references(fit_regression("y ~ x", frame))
+    {'x': 'a'}
+    """
+    data = getattr(getattr(result, "model", None), "data", None)
+    # Named anew in statsmodels 0.15.
+    information = getattr(data, "model_spec", None) or getattr(
+        data, "design_info", None
+    )
+    codings = getattr(information, "term_codings", {})
+    factors = getattr(information, "factor_infos", {})
+    found: dict[str, object] = {}
+    for part in chain.from_iterable(codings.values()):
+        for factor, contrast in part.contrast_matrices.items():
+            labels = factors[factor].categories
+            if len(labels) > len(contrast.column_suffixes):
+                found[factor.name()] = _find_reference(labels, contrast.matrix)
+    return found
+
+
+def _find_reference(labels: Sequence[object], coding: NDArray[np.float64]) -> object:
+    """The label that no column of a coding marks; all of them if each is marked."""
+    unmarked = [
+        label for label, row in zip(labels, coding, strict=True) if not row.any()
+    ]
+    return unmarked[0] if unmarked else tuple(labels)
 
 
 def _make_family(families: Any, family: str) -> Any:

@@ -10,7 +10,7 @@ errors of the original's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,32 @@ from understudy.findings import (
 )
 from understudy.inference.combining_rules import CombiningRule, combine_estimates
 from understudy.inference.libraries import import_pandas
-from understudy.inference.regression import MAX_ERROR_OVER_MEDIAN, fit_regression
+from understudy.inference.regression import find_references, fit_regression
 from understudy.schema import Boolean, Lattice
 from understudy.tables import Records
+
+MAX_ERROR_OVER_MEDIAN = 100.0
+"""A standard error beyond this many times the median of a fit's coefficients comes from
+one that diverged (separation).
+"""
+
+OTHER_REFERENCE_REASON = (
+    "a first label without rows: coefficients are differences from another label there"
+)
+"""Why coefficients of the same name are not compared."""
 
 
 @dataclass(frozen=True)
 class CoefficientEstimate:
-    """A coefficient with its standard error and 95 % confidence interval."""
+    """A coefficient with its standard error and 95 % confidence interval; `references`
+    are the labels that coefficients of the fit are differences from.
+    """
 
     value: float
     error: float
     low: float
     high: float
+    references: Mapping[str, object] = field(default_factory=dict)
 
 
 def interval_overlap(one: tuple[float, float], two: tuple[float, float]) -> float:
@@ -100,6 +113,7 @@ def fit_formula(
     except Refused as refusal:
         raise Unavailable(str(refusal)) from None
     bounds = np.asarray(result.conf_int())
+    references = find_references(result)
     estimates = {}
     for i, name in enumerate(result.params.index):
         low, high = bounds[i]
@@ -108,6 +122,7 @@ def fit_formula(
             error=float(result.bse.iloc[i]),
             low=float(low),
             high=float(high),
+            references=references,
         )
     return estimates
 
@@ -122,6 +137,8 @@ def compare_fits(
         reason = ""
         for word, fit in (("real", original), ("synthetic", synthetic)):
             reason = reason or _explain_unusable(word, fit, name)
+        if not reason and original[name].references != synthetic[name].references:
+            reason = OTHER_REFERENCE_REASON
         if reason:
             parts.append(FindingPart(name=name, reason=reason))
         else:
@@ -172,6 +189,9 @@ def combine_copies(
     fits: Sequence[Mapping[str, CoefficientEstimate]], rule: CombiningRule
 ) -> dict[str, CoefficientEstimate]:
     """The coefficients that every copy's fit has, combined by the copies' rule."""
+    references = [fit[name].references for fit in fits for name in fit]
+    if any(found != references[0] for found in references):
+        raise Unavailable(f"some copies have {OTHER_REFERENCE_REASON}")
     shared = [name for name in fits[0] if all(name in fit for fit in fits)]
     combined = combine_estimates(
         np.array([[fit[name].value for name in shared] for fit in fits]),
@@ -185,6 +205,7 @@ def combine_copies(
             error=float(combined.error[i]),
             low=float(low[i]),
             high=float(high[i]),
+            references=references[0],
         )
         for i, name in enumerate(shared)
     }
