@@ -87,6 +87,27 @@ def test_rules_of_the_schema_hold_in_every_copy(tmp_path):
     )
     copy = masked.frame(0)
     assert (copy.start <= copy.end).all()
+    assert masked.broken_rows == 0
+
+
+def test_rows_that_no_draw_makes_fit_are_counted_and_said(tmp_path):
+    rng = np.random.default_rng(4)
+    wage, interest = rng.integers(0, 5000, (2, 300))
+    frame = pd.DataFrame({"wage": wage, "interest": interest})
+    frame["income"] = frame.wage + frame.interest
+    schema = us.Schema.parse(
+        "columns:\n"
+        "  wage: {type: integer, min: 0, max: 5000}\n"
+        "  interest: {type: integer, min: 0, max: 5000}\n"
+        "  income: {type: integer, min: 0, max: 10000}\n"
+        "rules:\n  - wage + interest = income\n"
+    )
+    masked = us.mask(frame, schema=schema, replaced=["wage"], copies=2, seed=1)
+    masked.write(tmp_path / "masked")
+    broken = sum((f.wage + f.interest != f.income).sum() for f in masked)
+    assert masked.broken_rows == broken > 50
+    facts = us.load_copies(tmp_path / "masked").facts
+    assert facts["rows_that_break_rules"] == broken
 
 
 def test_intervals_from_masked_copies_hold_what_the_original_says():

@@ -109,6 +109,37 @@ def test_the_picture_has_a_point_a_setting_and_one_ring(tuned):
     assert picture.count("stroke-dasharray") == 1
 
 
+def test_the_settings_fit_a_terminal_and_say_which_are_over_the_target(tuned):
+    head, *lines = tuned.list_lines()
+    assert len(lines) == len(tuned.settings)
+    assert max(map(len, [head, *lines])) < 80
+    risky = [line.endswith("  over") for line in lines]
+    assert risky == [one.risk > 0.03 for one in tuned.settings]
+    assert str(tuned).endswith(tuned.describe_choice())
+
+
+def test_a_copy_that_loses_a_label_has_no_overlap_and_stops_nothing():
+    """Two people have the first label of a column, and small trees lose it."""
+    people = PEOPLE.assign(kind=np.where(np.arange(400) < 2, "a", "b"))
+    people["kind"] = people.kind.where(np.arange(400) % 3 > 0, "c")
+    people.loc[:1, "kind"] = "a"
+    tuned = us.tune_mask(
+        people,
+        formulas=["cost ~ kind"],
+        replaced=["kind"],
+        methods=["cart", "norm+logit"],
+        copies=[6],
+        seed=3,
+    )
+    by_name = {one.name: one for one in tuned.settings}
+    lost = by_name["cart, M=6"]
+    assert any("a" not in set(frame.kind) for frame in tuned.tables[0])
+    assert (lost.overlap, lost.rmse) == (None, None)
+    # What cannot be compared is never preferred.
+    assert lost.utility_rank[0] == np.inf
+    assert "–" in str(tuned)
+
+
 def test_a_mask_of_columns_that_are_not_there_is_no_setting():
     grid = us.MaskGrid(copies=(1, 2, 4), variance=(1.0, 2.0), keep=(0.7, 0.9))
     assert len(grid.list_strengths()) == 2 * len({0.5, 1, 2, 4})

@@ -31,7 +31,6 @@ from understudy.imputation.data_augmentation import (
     mask_columns,
 )
 from understudy.imputation.mask_strength import MaskStrength
-from understudy.imputation.matrix_threads import use_one_thread
 from understudy.imputation.missing_cells import find_missing, impute_cells
 from understudy.imputation.risk_targeted import RiskStrengths, TargetedTable
 from understudy.imputation.sequence import (
@@ -49,6 +48,7 @@ from understudy.inference.copies import (
     digest_file,
     rule_to_dict,
 )
+from understudy.inference.matrix_threads import use_one_thread
 from understudy.models.rules.repair_values import broken_rows
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
 from understudy.releases.output.frames.cells import ColumnCells, cells_from_decoded
@@ -59,7 +59,9 @@ from understudy.tables import ABSENT_PLACE, Records, Table
 from understudy.text import format_count, join_words
 
 MAX_REDRAWS = 20
-"""How often rows that break a rule are drawn again. What is left is counted, and said."""
+"""How often rows that break a rule are drawn again. What is left is counted, and said
+in the manifest.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,20 @@ class MaskedTable:
             return self._impute_table(number // self.nest).draw(number)
         rng = np.random.default_rng(self._seeds[number + 1])
         with use_one_thread():
-            return self._redraw_broken(self._draw_once(rng), rng)
+            copy, broken = self._redraw_broken(self._draw_once(rng), rng)
+        self._broken_counts[number] = broken
+        return copy
+
+    @property
+    def broken_rows(self) -> int:
+        """Rows of the copies drawn so far that break a rule of the schema, however often
+        they were drawn: what is kept may leave no value that fits.
+        """
+        return sum(self._broken_counts.values())
+
+    @cached_property
+    def _broken_counts(self) -> dict[int, int]:
+        return {}
 
     def _draw_once(self, rng: Generator) -> Records:
         if self.risk_strengths is not None:
@@ -179,6 +194,7 @@ class MaskedTable:
             # The same seeds: copies of all imputations share the masks' noise.
             table = replace(self, original=rows, nest=0)
             vars(table)["_seeds"] = self._seeds
+            vars(table)["_broken_counts"] = self._broken_counts
             self._last_imputation.update(number=number, table=table)
         found = self._last_imputation["table"]
         assert isinstance(found, MaskedTable)
@@ -204,18 +220,19 @@ class MaskedTable:
         columns = self.replaced_columns
         return TargetedTable.of(self.original, columns, self.risk_strengths, rng)
 
-    def _redraw_broken(self, copy: Records, rng: Generator) -> Records:
+    def _redraw_broken(self, copy: Records, rng: Generator) -> tuple[Records, int]:
         """The copy with rows that break a rule drawn again: what is kept are draws
-        given that the rules hold.
+        given that the rules hold. Also how many rows still break one.
         """
         if not copy.schema.forbidden_predicates:
-            return copy
+            return copy, 0
+        broken = self.find_broken(copy)
         for _ in range(MAX_REDRAWS):
-            broken = self.find_broken(copy)
             if not broken.any():
                 break
             copy = _put_rows(copy, broken, self._draw_rows(broken, rng))
-        return copy
+            broken = self.find_broken(copy)
+        return copy, int(broken.sum())
 
     def _draw_rows(self, rows: NDArray[np.bool_], rng: Generator) -> Records:
         """Some rows drawn again."""
@@ -289,6 +306,7 @@ class MaskedTable:
             "promise": self.guarantee.sentence(),
             "rule": rule_to_dict(self.rule),
             "rows": self.original.rows,
+            "rows_that_break_rules": self.broken_rows,
             "kept": list(self.kept_columns),
             "replaced": [
                 {"column": plan.name, "method": plan.method} for plan in self.plans

@@ -35,6 +35,7 @@ from understudy.imputation.mask_strength import MaskStrength
 from understudy.imputation.masked_table import MaskedTable
 from understudy.inference.libraries import import_pandas
 from understudy.tables import Records
+from understudy.text import align_columns
 
 Fit = Mapping[str, CoefficientEstimate]
 
@@ -45,9 +46,10 @@ class MeasuredSetting:
 
     `overlap` is the mean overlap of 95 % intervals with the original's, `rmse` the root
     mean square distance of estimates in standard errors of the original's; None without
-    a formula. `propensity` is U_p, the mean over the copies. `unique_rate` is the share
-    of people found alone and rightly, `averaged_rate` that share when the copies are
-    averaged first, `mean_chance` the mean chance of picking the right row.
+    a formula, or where a copy does not allow one. `propensity` is U_p, the mean over the
+    copies. `unique_rate` is the share of people found alone and rightly,
+    `averaged_rate` that share when the copies are averaged first, `mean_chance` the mean
+    chance of picking the right row.
     """
 
     method: str
@@ -76,7 +78,8 @@ class MeasuredSetting:
     def utility_rank(self) -> tuple[float, float]:
         """Sorts the more useful setting first."""
         # A larger overlap is better and a larger U_p is worse: hence one sign.
-        return -(self.overlap or 0.0), self.propensity
+        lost = float("inf") if self.overlap is None else -self.overlap
+        return lost, self.propensity
 
     def to_dict(self) -> dict[str, object]:
         """Every figure by its name."""
@@ -174,11 +177,36 @@ class MaskTuning:
             f" {self.risk_target:g})."
         )
 
+    def list_lines(self) -> list[str]:
+        """The settings as lines of a table that fits a terminal; those beyond the target
+        are marked `over`.
+        """
+        head = [
+            "setting",
+            "overlap",
+            "rmse",
+            "U_p",
+            "unique",
+            "averaged",
+            "chance",
+            "risk",
+        ]
+        rows = [
+            [
+                one.name,
+                *(_spell(value) for value in (one.overlap, one.rmse, one.propensity)),
+                *(
+                    f"{share:.2%}"
+                    for share in (one.unique_rate, one.averaged_rate, one.mean_chance)
+                ),
+                "" if one.risk <= self.risk_target else "over",
+            ]
+            for one in self.settings
+        ]
+        return align_columns([head, *rows], right=range(1, 7))
+
     def __str__(self) -> str:
-        table: str = self.to_frame().to_string(
-            index=False, float_format="{:.4f}".format
-        )
-        return f"{table}\n{self.describe_choice()}"
+        return "\n".join([*self.list_lines(), self.describe_choice()])
 
     def _repr_html_(self) -> str:
         table: str = self.to_frame().to_html(index=False, float_format="{:.4f}".format)
@@ -189,7 +217,7 @@ class MaskTuning:
 class _MeasuredCopy:
     """What is kept of a copy once it was looked at; the copy itself is dropped."""
 
-    fits: Sequence[Fit]
+    fits: Sequence[Fit | None]
     propensity: float
     quasi: QuasiIdentifiers
 
@@ -209,7 +237,10 @@ class SettingMeter:
         self._radii = match_radii(original.schema, columns, radius)
         self._targets = QuasiIdentifiers.of(original, columns)
         # Fitted first: a formula that does not fit is refused before any copy is drawn.
-        self._fits = self._fit_formulas(original)
+        try:
+            self._fits = [fit_formula(original, *model) for model in formulas.items()]
+        except Unavailable as error:
+            raise Refused(f"tune_mask: {error}") from None
 
     def measure(
         self, table: MaskedTable, copies: Sequence[int]
@@ -227,14 +258,17 @@ class SettingMeter:
             quasi=QuasiIdentifiers.of(copy, self._columns),
         )
 
-    def _fit_formulas(self, records: Records) -> list[Fit]:
-        try:
-            return [
-                fit_formula(records, formula, family)
-                for formula, family in self._formulas.items()
-            ]
-        except Unavailable as error:
-            raise Refused(f"tune_mask: {error}") from None
+    def _fit_formulas(self, records: Records) -> list[Fit | None]:
+        """The fits on a copy; None of one that it does not allow."""
+        fits: list[Fit | None] = []
+        for model in self._formulas.items():
+            try:
+                fits.append(fit_formula(records, *model))
+            except Unavailable:
+                # A label may have lost all its rows: that setting has no overlap, and
+                # the others still have.
+                fits.append(None)
+        return fits
 
     def _measure_propensity(self, copy: Records) -> float:
         """U_p of a copy. Kept columns enter too: relations with them count."""
@@ -271,16 +305,26 @@ class SettingMeter:
     def _compare_estimates(
         self, table: MaskedTable, looked_at: Sequence[_MeasuredCopy]
     ) -> list[FindingPart]:
-        """The coefficients of all formulas that both sides have."""
+        """The coefficients of all formulas that both sides have; none if a copy does
+        not allow one of the formulas.
+        """
         parts: list[FindingPart] = []
         for place, original in enumerate(self._fits):
+            fits = [fit for one in looked_at if (fit := one.fits[place]) is not None]
+            if len(fits) < len(looked_at):
+                return []
             # The rule belongs to how the copies were made: another gives wrong
             # variances.
-            combined = combine_copies(
-                [one.fits[place] for one in looked_at], table.rule
-            )
+            try:
+                combined = combine_copies(fits, table.rule)
+            except Unavailable:
+                return []
             parts += compare_fits(original, combined)
         return [part for part in parts if part.is_computed]
+
+
+def _spell(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def _mean_or_none(values: NDArray[np.float64]) -> float | None:

@@ -206,7 +206,8 @@ def mask(
         report_json(_collect_facts(output, masked, found, tuned))
         return
     if tuned is not None:
-        screen.line(str(tuned))
+        screen.lines(tuned.list_lines())
+        screen.line(tuned.describe_choice())
     _say_result(screen, output, masked, found)
 
 
@@ -301,6 +302,7 @@ def _collect_facts(
         "copies": masked.copies,
         "replaced": list(masked.replaced_columns),
         "kept": list(masked.kept_columns),
+        "rows_that_break_rules": masked.broken_rows,
         "guarantee": masked.guarantee.sentence(),
     }
     if found is not None:
@@ -321,6 +323,11 @@ def _say_result(
             f"Somebody who knows a person's {', '.join(masked.replaced_columns)} picks"
             f" the right row with a chance of {format_percent(float(found.own.mean()))}"
             f" on average; {format_percent(found.true_rate)} are found for certain."
+        )
+    if masked.broken_rows:
+        screen.line(
+            f"{format_count(masked.broken_rows, 'row')} of the copies break a rule of"
+            " the schema: no draw fitted what is kept."
         )
     screen.line(masked.guarantee.sentence())
     screen.line(
