@@ -388,7 +388,35 @@ def test_a_batch_is_charged_what_it_says_and_stays_within_its_budget(
     assert 0.999 * most < spent <= most
     assert sum(a.cost.amount for a in answers if a.cost is not None) == spent
     assert [a.rows for a in again] == [a.rows for a in answers]
-    assert all(a.cost is None for a in again[1:])
+    assert all(a.cost is None for a in again)
+
+
+PARTS_AND_TOTAL = (
+    "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE age <= 60) AS a,"
+    " COUNT(*) FILTER (WHERE age > 60) AS b, COUNT(*) FILTER (WHERE age IS NULL) AS c"
+    " FROM people"
+)
+
+
+def test_numbers_of_one_question_in_a_list_are_consistent(tmp_path: Path) -> None:
+    """Parts add up to their total, and a sum is its count times its mean; asked without
+    the list, all have noise of their own and do not.
+    """
+    moments = "SELECT SUM(age) AS s, COUNT(age) AS n, AVG(age) AS a FROM people"
+    book = tmp_path / "people.ledger"
+    with us.session(PEOPLE, PEOPLE_SCHEMA, ledger=book, budget=20) as questions:
+        (parts,) = questions.ask([PARTS_AND_TOTAL], epsilon=4)
+        (means,) = questions.ask([moments], epsilon=4)
+        again = questions.ask([moments], epsilon=4)
+        plain = questions.ask(PARTS_AND_TOTAL, epsilon=4)
+    total, *rest = (number.value for number in parts.rows[0].numbers)
+    assert total == pytest.approx(sum(rest), abs=1e-6)
+    added, counted, mean_age = (number.value for number in means.rows[0].numbers)
+    assert added == pytest.approx(counted * mean_age, rel=1e-9)
+    assert again[0].account_line() == "Free (stored: it was answered before)."
+    # Whole numbers with four draws of noise: they add up once in ten times, by chance.
+    assert all(number.value.is_integer() for number in plain.rows[0].numbers)
+    assert parts.half_width < plain.half_width
 
 
 def test_together_costs_less_than_one_by_one(tmp_path: Path) -> None:

@@ -154,6 +154,12 @@ def test_a_public_table_is_checked_when_it_is_given(tmp_path: Path) -> None:
             plan_question(us.count(), SCHEMA, [given])
 
 
+def test_an_attribute_is_all_texts_or_all_numbers() -> None:
+    """Groups of both have no order, which would show behind the charge."""
+    with pytest.raises(Refused, match="texts and numbers"):
+        PublicTable("t", "region", {"North": {"zone": "a"}, "South": {"zone": 2}})
+
+
 def test_a_session_joins_a_file(tmp_path: Path) -> None:
     file = tmp_path / "towns.csv"
     file.write_text("town,land,people\nBonn,NRW,330\nAachen,NRW,249\nUlm,BW,126\n")

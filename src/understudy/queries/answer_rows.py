@@ -4,28 +4,17 @@ its numbers, HAVING, order and limit. All of it sees noisy numbers alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from understudy.errors import Refused
 from understudy.queries.cells import KeyValue
 from understudy.queries.estimates import ANSWER_DOUBT, NumberEstimate
 from understudy.queries.formulas import evaluate_formula
-from understudy.queries.query import AggregateKind, Query
-from understudy.schema.predicates.ast import (
-    And,
-    ColumnComparison,
-    ColumnName,
-    In,
-    IsMissing,
-    Literal,
-    Not,
-    Operator,
-    Or,
-    Predicate,
-)
+from understudy.queries.having import holds
+from understudy.queries.query import Aggregate, AggregateKind, Query
+from understudy.schema.predicates.ast import Predicate
 
 
 @dataclass(frozen=True)
@@ -60,6 +49,28 @@ def derive_numbers(
     return tuple(derived)
 
 
+def order_quantiles(
+    aggregates: Sequence[Aggregate], numbers: Sequence[NumberEstimate]
+) -> list[NumberEstimate]:
+    """The numbers of one group, where no quantile is below one of a lower level of the
+    same rows: estimates that cross are exchanged, which takes none of them further from
+    the truth together (Chernozhukov, Fernández-Val, Galichon, "Quantile and probability
+    curves without crossing", 2010). Intervals are widened to hold their estimates.
+    """
+    families: dict[object, list[tuple[Fraction, int]]] = {}
+    for place, aggregate in enumerate(aggregates):
+        if aggregate.level is not None:
+            rows = aggregate.columns, aggregate.condition
+            families.setdefault(rows, []).append((aggregate.level, place))
+    ordered = list(numbers)
+    for family in families.values():
+        values = sorted(numbers[place].value for _, place in family)
+        for value, (_, place) in zip(values, sorted(family), strict=True):
+            low, high = numbers[place].low, numbers[place].high
+            ordered[place] = NumberEstimate(value, min(low, value), max(high, value))
+    return ordered
+
+
 def append_derived(
     query: Query, numbers: Sequence[NumberEstimate]
 ) -> tuple[NumberEstimate, ...]:
@@ -85,10 +96,9 @@ def keep_rows(
 ) -> list[AnswerRow]:
     """The rows that HAVING and LIMIT keep, in the order that is asked for."""
     kept = list(rows)
-    if query.having is not None:
-        kept = [
-            row for row in kept if _holds(query.having, _cells_of(row, keys, numbers))
-        ]
+    if query.kept is not None:
+        assert isinstance(query.kept, Predicate), "a plan's conditions are read"
+        kept = [row for row in kept if holds(query.kept, _cells_of(row, keys, numbers))]
     # Sorting is stable: sorted by the last key first, ties keep to the others.
     for sort in reversed(query.order):
         kept = _sort_rows(kept, sort.title, sort.is_descending, keys, numbers)
@@ -121,46 +131,3 @@ def _sort_rows(
     absent = [i for i, cell in enumerate(cells) if cell is None]
     present.sort(key=lambda i: cells[i], reverse=is_descending)  # type: ignore[arg-type,return-value]
     return [rows[i] for i in [*present, *absent]]
-
-
-def _holds(predicate: Predicate, cells: Mapping[str, KeyValue]) -> bool:
-    """Whether a row of an answer meets a condition; missing keys meet none."""
-    match predicate:
-        case And(left, right):
-            return _holds(left, cells) and _holds(right, cells)
-        case Or(left, right):
-            return _holds(left, cells) or _holds(right, cells)
-        case Not(part):
-            return not _holds(part, cells)
-        case IsMissing(name, negated):
-            return (cells[name.column] is None) != negated
-        case In(name, values, negated):
-            cell = cells[name.column]
-            is_listed = any(_compare(cell, Operator.EQUAL, v.value) for v in values)
-            return cell is not None and is_listed != negated
-        case ColumnComparison(name, operator, Literal(value)):
-            return _compare(cells[name.column], operator, value)
-        case ColumnComparison(name, operator, ColumnName(other)):
-            return _compare(cells[name.column], operator, cells[other])
-    raise Refused("HAVING compares columns of the answer with constants, no more")
-
-
-def _compare(cell: KeyValue, operator: Operator, value: object) -> bool:
-    other = float(value) if isinstance(value, Fraction) else value
-    if cell is None or other is None:
-        return False
-    if isinstance(cell, str) != isinstance(other, str):
-        return False
-    one: Any = cell
-    match operator:
-        case Operator.EQUAL:
-            return bool(one == other)
-        case Operator.UNEQUAL:
-            return bool(one != other)
-        case Operator.LESS:
-            return bool(one < other)
-        case Operator.AT_MOST:
-            return bool(one <= other)
-        case Operator.MORE:
-            return bool(one > other)
-    return bool(one >= other)

@@ -180,7 +180,7 @@ def plan_atoms(plans: Sequence[QueryPlan]) -> AtomPlan | None:
     """The atoms of questions that `is_joinable` allows; None if they span too many cells
     together.
     """
-    if len(plans) < 2:
+    if sum(len(plan.statistics) for plan in plans) < 2:
         return None
     cells = _common_cells(plans)
     if math.prod(cells.sizes) > MAX_BATCH_CELLS:

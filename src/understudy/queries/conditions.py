@@ -9,7 +9,7 @@ A text is tried in its second spelling if any of the three fails in its first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
 from understudy.errors import Refused, SchemaError
@@ -33,7 +33,7 @@ MAX_REFUSAL_CHARACTERS = 500
 PredicatePass = Callable[[Predicate, Schema], Predicate]
 
 
-def label_bare_words(predicate: Predicate, schema: Schema) -> Predicate:
+def label_bare_words(predicate: Predicate, names: Container[str]) -> Predicate:
     """The predicate with every compared word that names no column as a label.
 
     >>> from understudy.schema import Categorical
@@ -43,16 +43,14 @@ def label_bare_words(predicate: Predicate, schema: Schema) -> Predicate:
     """
     match predicate:
         case And(left, right):
-            return And(label_bare_words(left, schema), label_bare_words(right, schema))
+            return And(label_bare_words(left, names), label_bare_words(right, names))
         case Or(left, right):
-            return Or(label_bare_words(left, schema), label_bare_words(right, schema))
+            return Or(label_bare_words(left, names), label_bare_words(right, names))
         case IfThen(left, right):
-            return IfThen(
-                label_bare_words(left, schema), label_bare_words(right, schema)
-            )
+            return IfThen(label_bare_words(left, names), label_bare_words(right, names))
         case Not(part):
-            return Not(label_bare_words(part, schema))
-        case ColumnComparison(name, operator, ColumnName(word)) if word not in schema:
+            return Not(label_bare_words(part, names))
+        case ColumnComparison(name, operator, ColumnName(word)) if word not in names:
             return ColumnComparison(name, operator, Literal(word))
     return predicate
 

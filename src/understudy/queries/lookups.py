@@ -76,6 +76,14 @@ class PublicTable:
                     f"public table {self.name}: a cell is empty. Fill it, or leave its"
                     " row out"
                 )
+        for attribute in self.attributes:
+            # Groups of one key are put in order beside each other.
+            cells = [row[attribute] for row in self.rows.values()]
+            if len({isinstance(cell, str) for cell in cells}) > 1:
+                raise Refused(
+                    f"public table {self.name}: {attribute} has texts and numbers. Make"
+                    " all of them texts"
+                )
 
     @property
     def attributes(self) -> tuple[str, ...]:

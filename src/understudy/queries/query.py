@@ -174,7 +174,7 @@ class Query:
     aggregates: tuple[Aggregate, ...]
     keys: tuple[GroupKey, ...] = ()
     condition: Condition | None = None
-    having: Predicate | None = None
+    kept: Condition | None = None
     """A condition on the columns of the answer."""
     order: tuple[SortKey, ...] = ()
     most_rows: int | None = None
@@ -243,6 +243,20 @@ class Query:
         (aggregate,) = self.aggregates
         return replace(self, aggregates=(replace(aggregate, name=name),))
 
+    def keep(self, condition: Condition) -> Query:
+        """The rows of the answer that meet a condition on its columns (SQL's HAVING)
+        alone: on noisy numbers, so it costs nothing. A second one must be met too.
+
+        >>> from understudy.queries import count
+        >>> print(count().by("town").keep("count > 50"))
+        count by town having count > 50
+        """
+        if not isinstance(condition, Predicate | str):
+            raise Refused("A condition is a text such as `count > 50`, or a predicate")
+        if self.kept is None:
+            return replace(self, kept=condition)
+        return replace(self, kept=f"({self.kept}) and ({condition})")
+
     def order_by(self, title: str, *, descending: bool = False) -> Query:
         """The rows of the answer in the order of a column of it."""
         return replace(self, order=(*self.order, SortKey(title, descending)))
@@ -261,6 +275,8 @@ class Query:
             words.append("by " + ", ".join(key.title for key in self.keys))
         if self.condition is not None:
             words.append(f"where {self.condition}")
+        if self.kept is not None:
+            words.append(f"having {self.kept}")
         if self.features:
             named = [f"{each.name} = {each}" for each in self.features]
             words.append("per unit " + ", ".join(named))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -11,9 +12,11 @@ from understudy.queries.conditions import (
     read_predicate,
     shorten_refusal,
 )
+from understudy.queries.having import read_kept
 from understudy.queries.query import (
     Aggregate,
     AggregateKind,
+    CaseLabel,
     Condition,
     DerivedColumn,
     GroupKey,
@@ -75,10 +78,15 @@ def resolve_query(query: Query, schema: Schema) -> Query:
     titles = [*(key.title for key in keys), *named.number_titles]
     _refuse_repeated(titles)
     _check_derived(query.derived, aggregates)
-    _check_arrangement(query, titles)
-    text = str(query)
+    _check_order(query, titles)
+    kept = None if query.kept is None else read_kept(query.kept, titles)
     return replace(
-        query, aggregates=aggregates, keys=keys, condition=condition, text=text
+        query,
+        aggregates=aggregates,
+        keys=keys,
+        condition=condition,
+        kept=kept,
+        text=str(query),
     )
 
 
@@ -111,12 +119,28 @@ def _resolve_cases(key: GroupKey, schema: Schema) -> GroupKey:
         raise Refused(
             f"A group key has at most {MAX_KEY_CASES:,} conditions. Nothing was spent"
         )
+    _check_labels([*(label for _, label in key.cases), key.otherwise])
     pairs = []
     for condition, label in key.cases:
         read = _read_condition(condition, schema)
         assert read is not None
         pairs.append((read, label))
     return replace(key, cases=tuple(pairs), name=key.title)
+
+
+def _check_labels(labels: Sequence[CaseLabel]) -> None:
+    """Refuse groups that could not be put in order beside each other."""
+    named = [label for label in labels if label is not None]
+    kinds = {
+        "number" if type(label) in (int, float) else type(label).__name__
+        for label in named
+    }
+    is_open = any(isinstance(n, float) and not math.isfinite(n) for n in named)
+    if len(kinds) > 1 or is_open:
+        raise Refused(
+            "The groups of one key are all called by texts, all by numbers or all by"
+            " true and false. Nothing was spent"
+        )
 
 
 def list_case_columns(key: GroupKey) -> list[frozenset[str]]:
@@ -153,14 +177,12 @@ def _check_derived(
             )
 
 
-def _check_arrangement(query: Query, titles: Sequence[str]) -> None:
-    """Refuse an order, or a condition, of columns that the answer does not have."""
-    named = {sort.title for sort in query.order}
-    named.update(() if query.having is None else query.having.columns)
-    for title in sorted(named.difference(titles)):
+def _check_order(query: Query, titles: Sequence[str]) -> None:
+    """Refuse an order by columns that the answer does not have."""
+    for title in sorted({sort.title for sort in query.order}.difference(titles)):
         raise Refused(
-            f'The answer has no column "{title}" to be put in order or limited by. Its'
-            f" columns: {', '.join(titles)}. Nothing was spent"
+            f'The answer has no column "{title}" to be put in order by. Its columns:'
+            f" {', '.join(titles)}. Nothing was spent"
         )
 
 

@@ -16,7 +16,12 @@ from understudy.accounting.budget import spell_value
 from understudy.accounting.cost import Cost
 from understudy.accounting.filter import ACCOUNTING_SYMBOLS
 from understudy.errors import Refused
-from understudy.queries.answer_rows import AnswerRow, derive_numbers, keep_rows
+from understudy.queries.answer_rows import (
+    AnswerRow,
+    derive_numbers,
+    keep_rows,
+    order_quantiles,
+)
 from understudy.queries.cells import KeyValue
 from understudy.queries.estimates import (
     ANSWER_DOUBT,
@@ -250,7 +255,7 @@ def make_answer(
         ):
             parts = [part[group] for part in chosen]
             numbers.append(estimate_aggregate(aggregate, parts, step, doubt))
-        return numbers
+        return order_quantiles(aggregates, numbers)
 
     for group, keys in enumerate(plan.cells.iterate_groups()):
         numbers = estimate_group(group, ANSWER_DOUBT)

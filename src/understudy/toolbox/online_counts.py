@@ -249,7 +249,7 @@ def _refuse_others(plan: QueryPlan) -> None:
             "This way counts rows, not units. Ask about columns per unit one by one."
             " Nothing was spent"
         )
-    if query.having or query.order or query.most_rows is not None or query.derived:
+    if query.kept or query.order or query.most_rows is not None or query.derived:
         raise Refused(
             "This way answers every count as it is. Leave out HAVING, ORDER BY, LIMIT"
             " and computed columns. Nothing was spent"

@@ -160,7 +160,7 @@ class _SqlReader:
             aggregates=tuple(self.aggregates.values()),
             keys=tuple(self.keys.values()),
             condition=condition,
-            having=kept,
+            kept=kept,
             order=order,
             most_rows=None if limited is None else _read_limit(limited),
             shown=tuple(shown),

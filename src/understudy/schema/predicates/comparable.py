@@ -47,6 +47,9 @@ ScaleValue = Fraction | str | bool
 
 _DAY_MICROSECONDS = 86_400_000_000
 
+MAX_VALUES_NAMED = 6
+"""Values of a column that an error names: more would hide what it says."""
+
 _LITERAL_SPELLING_HINTS = {
     "number": "as a number",
     "wall clock": "in full, as '2024-12-31' or '2024-12-31 23:59'",
@@ -256,7 +259,11 @@ def _check_constant(column: Column, literal: Literal, *, ordering: bool) -> None
         return
     # A learned list may lack a value that the owner knows of.
     if "values" not in column.learned and literal.value not in column.value_set:
-        raise SchemaError(f'column "{column.name}": {literal} is not one of its values')
+        listed = ", ".join(map(str, column.values[:MAX_VALUES_NAMED]))
+        more = ", …" if len(column.values) > MAX_VALUES_NAMED else ""
+        raise SchemaError(
+            f'column "{column.name}": {literal} is not one of its values: {listed}{more}'
+        )
 
 
 def _check_order(column: Column) -> None:
