@@ -35,6 +35,11 @@ class Bench:
     log: list[str]
 
 
+ZONES = us.PublicTable(
+    "zones", "region", {"North": {"zone": "a"}, "South": {"zone": "b"}}
+)
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     ledger = write_office(tmp_path)
@@ -43,7 +48,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     with (
         open_table(tmp_path / "people.csv").freeze_rows() as source,
         us.Ledger.open(ledger) as account,
-        session(source, tmp_path / "people.yaml", ledger=ledger) as questions,
+        session(
+            source, tmp_path / "people.yaml", ledger=ledger, public=[ZONES]
+        ) as questions,
     ):
         service = QuestionService(
             questions, account, TokenFile(ledger), write_log=log.append
@@ -85,6 +92,20 @@ def test_a_failure_behind_the_charge_is_one_sentence_and_stays_charged(
     assert str(failed.value) == ERROR_CATALOGUE["failed"].message
     assert sum_spent(bench.ledger) > 0
     assert bench.log[-1].endswith(" failed")
+
+
+def test_analysts_see_and_join_the_public_tables(bench: Bench) -> None:
+    sql = "SELECT zone, COUNT(*) AS n FROM people JOIN zones USING (region) GROUP BY 1"
+    joined = QuestionMessage(sql, 60.0, None, "")
+    assert bench.service.price_question("ada", joined)["groups"] == 2
+    for answer in (
+        bench.service.try_question("ada", joined),
+        bench.service.answer_question("ada", joined),
+    ):
+        assert [row["keys"] for row in answer["rows"]] == [["a"], ["b"]]
+    assert bench.service.describe_schema()["public_tables"] == [
+        {"name": "zones", "key": "region", "attributes": ["zone"]}
+    ]
 
 
 def test_nobody_is_the_owner(bench: Bench) -> None:

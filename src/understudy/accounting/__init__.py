@@ -58,11 +58,11 @@ from understudy.accounting.pricing import (
     price_choice,
     scale_for,
 )
+from understudy.accounting.questions.composition import composition_saving
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.question_run import (
     QuestionRun,
     StoredAnswer,
-    composition_saving,
     open_questions,
 )
 from understudy.accounting.run import LedgerRun

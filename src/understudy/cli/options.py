@@ -179,6 +179,15 @@ private_keys = click.option(
         " schema does not list."
     ),
 )
+public_tables = click.option(
+    "--public",
+    type=PATH_TYPE,
+    multiple=True,
+    help=(
+        "CSV file of a public table that questions may join, by its first column; it is"
+        " called as the file is."
+    ),
+)
 answering_release = click.option(
     "--release",
     type=PATH_TYPE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlunsplit
@@ -17,6 +17,7 @@ from urllib.parse import urlunsplit
 from understudy.accounting.budget import Number
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
+from understudy.queries.lookups import PublicTable
 from understudy.releases.release import Release
 from understudy.server.addresses import UNIX_PREFIX, ServerAddress
 from understudy.server.service import DEFAULT_REQUESTS_PER_MINUTE, QuestionService
@@ -44,6 +45,7 @@ def serve_questions(
     delta: Number | None = None,
     accounting: str | None = None,
     private_keys: bool = False,
+    public: Sequence[PublicTable] = (),
     anchor: str | None = None,
     requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE,
 ) -> None:
@@ -73,6 +75,7 @@ def serve_questions(
             private_keys=private_keys,
             neighbours=account.neighbours,
             release=release,
+            public=public,
         ) as questions,
         listen_at(address) as listener,
     ):

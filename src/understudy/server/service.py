@@ -64,6 +64,7 @@ class QuestionService:
             budget=session.budget,
             accounting=session.accounting,
             neighbours=ledger.neighbours,
+            public=session.public,
         )
         # Made-up rows have a turn of their own: nobody who tries delays an answer.
         self._practicing = threading.Lock()
@@ -85,8 +86,13 @@ class QuestionService:
         return analyst
 
     def describe_schema(self) -> dict[str, object]:
-        """The public schema, without notes."""
-        return schema_to_dict(self._session.schema)
+        """The public schema, without notes, and the public tables that may be joined."""
+        described = schema_to_dict(self._session.schema)
+        tables = [
+            {"name": table.name, "key": table.key, "attributes": list(table.attributes)}
+            for table in self._session.public
+        ]
+        return {**described, "public_tables": tables} if tables else described
 
     def price_question(
         self, analyst: str, message: QuestionMessage

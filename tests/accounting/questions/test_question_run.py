@@ -9,10 +9,10 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
+from understudy.accounting.questions.composition import composition_saving
 from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.question_run import (
     QuestionCharge,
-    composition_saving,
     open_questions,
 )
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered

@@ -136,6 +136,26 @@ def test_a_refused_question_takes_nothing_from_a_limit(book: Path) -> None:
     assert spent_by_analyst(book)["team-a"] == spent(book)
 
 
+def test_a_price_says_what_one_run_is_worth_beside_many(book: Path) -> None:
+    """±50 is ε = 0.20 by itself: for ε = 1 that is 5 runs whose ε add up, or, composed
+    in one run, as many questions as its μ² holds, of which one is spent here.
+    """
+    with open_session(book, budget=1) as questions:
+        first = questions.price(us.count(), within=50)
+        questions.ask(us.count(), within=50)
+        later = questions.price(us.count("age"), within=50)
+        free = questions.price(us.count(), within=50)
+    assert first.composition == later.composition
+    assert first.composition is not None
+    assert first.composition.apart == math.floor(1 / first.epsilon)
+    held = math.floor(first.amount_left / first.offer.cost.amount)
+    assert first.composition.inside == held
+    assert held > 3 * first.composition.apart
+    said = f"such questions for ε = 1.00: {held} in one run, 5 in runs of their own"
+    assert said in first.lines()
+    assert free.composition is None
+
+
 def test_a_price_shows_what_a_stored_answer_takes_from_a_limit(book: Path) -> None:
     with open_session(book) as questions:
         questions.ask(us.count(), epsilon="0.2")

@@ -19,7 +19,6 @@ from fractions import Fraction
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
-from understudy.accounting.conversion import total_for
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
@@ -309,18 +308,6 @@ def open_questions(
             " take another name. Nothing was spent."
         )
     return QuestionRun(run)
-
-
-def composition_saving(budget: Budget, runs: int) -> Fraction:
-    """How many times as many questions one run answers as this many runs that share
-    its budget equally: μ² composes inside a run, (ε, δ) adds up between runs.
-
-    >>> round(float(composition_saving(Budget.of(5), 10)), 1)
-    8.9
-    """
-    one = total_for(budget, Accounting.GDP)
-    part = Budget(budget.epsilon / runs, budget.delta / runs)
-    return one / (runs * total_for(part, Accounting.GDP))
 
 
 def _find_run(ledger: Ledger, name: str) -> LedgerRun | None:

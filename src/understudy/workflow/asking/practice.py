@@ -20,6 +20,7 @@ from understudy.accounting.questions.partition import PartitionScope
 from understudy.accounting.questions.question_run import QuestionCharge
 from understudy.curator.questions import QuestionCurator
 from understudy.models.product import ProductModel
+from understudy.queries.lookups import PublicTable
 from understudy.queries.offers import offer_answer
 from understudy.queries.query import Query
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
@@ -53,8 +54,10 @@ class PracticeTable:
         budget: Budget,
         accounting: Accounting,
         neighbours: Neighbours,
+        public: Sequence[PublicTable] = (),
     ) -> None:
         self._schema = schema
+        self._public = tuple(public)
         self._budget = budget
         self._accounting = accounting
         self._neighbours = neighbours
@@ -70,7 +73,7 @@ class PracticeTable:
         """The answer to a question, with the noise and the intervals that the real one
         would have. Its numbers are about nobody.
         """
-        plan = plan_question(question, self._schema)
+        plan = plan_question(question, self._schema, self._public)
         kind = self._accounting
         offer = offer_answer(
             plan,
@@ -147,9 +150,11 @@ def try_question(
     epsilon: Number | None = None,
     delta: Number | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    public: Sequence[PublicTable] = (),
 ) -> AnswerTable:
     """Try a question on 1,000 made-up rows that fit the schema: what is refused, how
     the answer looks and how wide its intervals are. Free, and its numbers mean nothing.
+    It may join `public` tables.
 
     >>> from understudy.queries import count
     >>> from understudy.schema import Boolean
@@ -162,7 +167,11 @@ def try_question(
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
     budget = parse_budget(1, delta)
     table = PracticeTable(
-        known, budget=budget, accounting=budget.accounting, neighbours=relation
+        known,
+        budget=budget,
+        accounting=budget.accounting,
+        neighbours=relation,
+        public=public,
     )
     try:
         return table.ask(question, within=within, epsilon=epsilon)

@@ -17,6 +17,10 @@ from understudy.accounting.filter import ACCOUNTING_SYMBOLS
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.analyst import OWNER_NAME
+from understudy.accounting.questions.composition import (
+    QuestionComposition,
+    compose_question,
+)
 from understudy.accounting.questions.question_run import (
     QUESTIONS_EVENT,
     QuestionRun,
@@ -60,6 +64,8 @@ class Price:
     """What stored answers that the analyst has not seen take from their limit."""
     keys: tuple[KeyOffer, ...] = ()
     """The columns whose labels are learned for it; the offer's cost has theirs."""
+    composition: QuestionComposition | None = None
+    """How many such questions the whole run is worth; None if there is no run yet."""
 
     @property
     def question(self) -> str:
@@ -118,6 +124,8 @@ class Price:
             if cost.amount:
                 times = math.floor(self.amount_left / cost.amount)
                 lines.append(f"as many such questions as are left: {times:,}")
+        if self.composition is not None:
+            lines.append(str(self.composition))
         return lines
 
     def _spell_groups(self) -> str:
@@ -360,10 +368,13 @@ def offer_keyed_on_run(
 
 
 def make_price(keyed: KeyedOffer, run: QuestionRun, analyst: str) -> Price:
+    """The price of an offer on a run, with what is left of it."""
     whole = replace(keyed.offer, cost=keyed.cost)
     epsilon = _own_epsilon(whole, run.budget.delta)
     recalled = run.price_recall(keyed.recalled_digests, analyst=analyst)
-    return Price(whole, epsilon, run.filter.amount_left, recalled, keyed.keys)
+    composition = compose_question(run.budget, run.filter.total, whole.cost, epsilon)
+    left = run.filter.amount_left
+    return Price(whole, epsilon, left, recalled, keyed.keys, composition)
 
 
 def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:

@@ -82,7 +82,7 @@ class Session:
         public: Sequence[PublicTable] = (),
     ) -> None:
         self.schema = schema
-        self._public = tuple(public)
+        self.public = tuple(public)
         self._ledger = ledger
         self._run = run
         self._analyst = analyst
@@ -123,7 +123,7 @@ class Session:
         epsilon: Number | None = None,
     ) -> Price:
         """What a question would cost and how exact it would be. Nothing is spent."""
-        plan = plan_question(question, self.schema, self._public)
+        plan = plan_question(question, self.schema, self.public)
         keyed = self._offer(plan, within, epsilon)
         return make_price(keyed, self._run, self._analyst)
 
@@ -162,7 +162,7 @@ class Session:
         than one by one: counts that overlap are sums of the same cells.
         """
         if isinstance(question, str | Query):
-            plan = plan_question(question, self.schema, self._public)
+            plan = plan_question(question, self.schema, self.public)
             free = answer_from_release(self._release, self.schema, plan, within)
             if free is not None:
                 return free
@@ -170,7 +170,7 @@ class Session:
             if keyed.keys:
                 return self._answer_keyed(keyed, within, epsilon, purpose)
             return self._answer(keyed.offer, purpose)
-        plans = [plan_question(each, self.schema, self._public) for each in question]
+        plans = [plan_question(each, self.schema, self.public) for each in question]
         if not plans:
             raise Refused("Ask at least one question. Nothing was spent")
         for plan in plans:
@@ -212,9 +212,12 @@ class Session:
         assert isinstance(plan, AtomPlan)
         measured = self._measure(batch.together, purpose)
         pooled = [pool_values(each) for each in measured]
-        first, *others = answer_members(plan, pooled, basis=BASIS_TOGETHER)
+        is_new = any(order.scale is not None for order in batch.together.orders)
+        basis = BASIS_TOGETHER if is_new else BASIS_STORED
+        first, *others = answer_members(plan, pooled, basis=basis)
         # What is charged for all of them stands with the first.
-        joined = [replace(first, cost=batch.together.cost), *others]
+        cost = batch.together.cost if is_new else None
+        joined = [replace(first, cost=cost), *others]
         return dict(zip(batch.places, joined, strict=True))
 
     def measure_plan(

@@ -96,6 +96,8 @@ def test_a_public_table_is_joined(shell: Shell, tmp_path: Path) -> None:
     sql = "SELECT land, COUNT(*) AS n FROM p JOIN towns USING (town) GROUP BY land"
     priced = shell("price", declared, sql, "--within", 50, "--public", public)
     assert "in each of 2 groups" in priced.out, priced.err
+    tried = shell("price", declared, sql, "--within", 50, "--public", public, "--try")
+    assert "Free (made-up rows: the numbers mean nothing)." in tried.out, tried.err
     words = (tmp_path / "people.csv", sql, "--schema", declared, "--within", 50)
     done = shell("ask", *words, "--budget", 1, "--public", public, "--json")
     assert done.json["columns"]["land"] == ["BW", "NRW"], done.err

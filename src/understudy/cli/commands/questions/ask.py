@@ -11,16 +11,6 @@ import click
 from understudy.cli import options
 from understudy.cli.terminal.layout import report, report_json
 
-_public = click.option(
-    "--public",
-    type=options.PATH_TYPE,
-    multiple=True,
-    help=(
-        "CSV file of a public table that questions may join, by its first column; it is"
-        " called as the file is."
-    ),
-)
-
 
 @click.command(short_help="One answer about private rows, paid from a budget.")
 @click.argument("file", type=options.TABLE_TYPE)
@@ -34,7 +24,7 @@ _public = click.option(
 @options.accounting
 @options.private_keys
 @options.answering_release
-@_public
+@options.public_tables
 @options.analyst
 @options.purpose
 @options.neighbours
@@ -103,7 +93,7 @@ def ask(
     "Ledger with a run of questions: what is left, and what was answered before."
 )
 @options.answering_release
-@_public
+@options.public_tables
 @click.option(
     "--analyst", default="", metavar="NAME", help="Whose limit the ledger is asked for."
 )
@@ -141,6 +131,7 @@ def price(
     from understudy.workflow.asking.practice import try_question
     from understudy.workflow.asking.question_price import price as price_question
 
+    tables = [PublicTable.load(file) for file in public]
     priced = price_question(
         schema,
         question,
@@ -150,7 +141,7 @@ def price(
         ledger=ledger,
         analyst=analyst,
         neighbours=neighbours,
-        public=[PublicTable.load(file) for file in public],
+        public=tables,
         release=None if release is None else load_release(release),
     )
     tried = None
@@ -162,6 +153,7 @@ def price(
             epsilon=epsilon,
             delta=delta,
             neighbours=neighbours,
+            public=tables,
         )
     if as_json:
         made_up = {} if tried is None else {"made_up": tried.to_plain()}

@@ -25,6 +25,7 @@ from understudy.cli.terminal.stop import explain_interruption
 @options.delta
 @options.accounting
 @options.private_keys
+@options.public_tables
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -71,6 +72,7 @@ def serve(
     delta: str | None,
     accounting: str | None,
     private_keys: bool,
+    public: tuple[Path, ...],
     host: str,
     port: int,
     socket_path: Path | None,
@@ -85,6 +87,7 @@ def serve(
     stderr: who, digest of the question, privacy cost, how it ended.
     """
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.queries.lookups import PublicTable
     from understudy.releases.release import load_release
     from understudy.server.addresses import ServerAddress
     from understudy.server.serve import serve_questions
@@ -113,6 +116,7 @@ def serve(
             delta=delta,
             accounting=accounting,
             private_keys=private_keys,
+            public=[PublicTable.load(file) for file in public],
             anchor=anchor,
             requests_per_minute=rate,
         )
