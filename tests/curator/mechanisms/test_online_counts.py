@@ -183,6 +183,19 @@ def test_a_threshold_without_noise_is_refuted() -> None:
     assert worst_of_many(mechanism, has_threshold_noise=False) > 2 * allowed
 
 
+def test_passes_before_a_failure_cost_all_that_is_claimed() -> None:
+    """The worst case of the proof: a row moves a hundred passing tests one way, and the
+    failing one the other way.
+    """
+    mechanism = make_counts(failures=1, epsilon=1, threshold=6)
+    near, far = (
+        laws_of_parts(mechanism, [distance] * 100 + [1 - distance])[100]
+        for distance in (0, 1)
+    )
+    allowed = float(mechanism.test_epsilon)
+    assert 0.95 * allowed < log(near / far) <= allowed + 1e-6
+
+
 def test_one_row_moves_a_distance_by_as_much_as_claimed() -> None:
     mechanism = make_counts([HAS_A, HAS_U, count().by("c"), count()])
     for relation in Neighbours:
