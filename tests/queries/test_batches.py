@@ -5,6 +5,7 @@ that hold.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -47,7 +48,7 @@ from understudy.queries.offers import offer_answer
 from understudy.queries.plan import plan_query
 from understudy.queries.precision import pool_values
 from understudy.queries.statistics import GroupReach
-from understudy.schema import Schema
+from understudy.schema import Identifier, Schema, Unit
 
 PEOPLE = make_people(600)
 BATCHES: dict[str, list[Query]] = {
@@ -182,6 +183,26 @@ def test_no_row_moves_sums_further_than_their_sensitivity(relation: Neighbours) 
         assert claimed.linf >= entry
         if relation is Neighbours.ADD_REMOVE:
             assert claimed.l2_squared == worst
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_units_of_several_rows_move_sums_so_many_times_as_far(
+    relation: Neighbours,
+) -> None:
+    """All rows of a unit may be alike: norms grow with their number. A row may be
+    exchanged for none, which is less than for its opposite.
+    """
+    own = replace(
+        SMALL_SCHEMA,
+        columns=(*SMALL_SCHEMA.columns, Identifier(name="p")),
+        unit=Unit(id="p", max_rows=3),
+    )
+    one, three = plan_batch(SMALL_BATCH, SMALL_SCHEMA), plan_batch(SMALL_BATCH, own)
+    for family, many in zip(one.statistics, three.statistics, strict=True):
+        row, unit = one.sensitivity(family, relation), three.sensitivity(many, relation)
+        assert unit.l2_squared >= 9 * row.l2_squared
+        assert unit.l1 >= 3 * row.l1
+        assert unit.linf >= 3 * row.linf
 
 
 def test_a_sensitivity_of_unscaled_columns_is_noticed() -> None:

@@ -125,6 +125,20 @@ def test_no_number_of_triangles_is_likelier_than_the_charge_allows() -> None:
     assert max(losses) > 0.3
 
 
+def test_one_edge_stretches_the_noise_of_triangles_by_half_of_the_charge() -> None:
+    """Where some neighbour stretches it by all that half of ε allows; the other half is
+    for how far the number moves.
+    """
+    triangles = NoisyTriangles(
+        columns=make_columns(), epsilon=Fraction(1, 4), accounting=Accounting.PURE
+    )
+    scales = {g: triangles.bound(make_graph(g)).value for g in GRAPHS}
+    stretched = max(
+        np.log(scales[h] / scales[g]) for g in GRAPHS for h in one_edge_away(g)
+    )
+    assert stretched == pytest.approx(1 / 8)
+
+
 def test_degrees_and_edges_move_as_far_as_was_paid_for() -> None:
     degrees = make_counts(GraphStatistic.DEGREES)
     edges = make_counts(GraphStatistic.EDGES)

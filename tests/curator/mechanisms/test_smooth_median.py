@@ -268,6 +268,18 @@ def test_a_proposed_median_is_private_up_to_delta() -> None:
     assert worst <= delta
 
 
+@pytest.mark.parametrize("delta", [Fraction(1, 20), Fraction(1, 10**6)])
+def test_a_proposal_that_is_too_small_passes_with_at_most_delta(
+    delta: Fraction,
+) -> None:
+    """At the distance 0, and no threshold below would do."""
+    proposed = make_proposed(Fraction(1), delta)
+    assert proposed.find_distance(sort_values((0, 4))) == 0
+    assert 1 - law_of_proposed(proposed, (0, 4))[-1] <= delta
+    decay = exp(-1 / float(proposed.test_scale))
+    assert decay**proposed.threshold / (1 + decay) > delta
+
+
 def test_a_test_that_always_passes_would_not_be() -> None:
     proposed = make_proposed(Fraction(1), Fraction(1, 20))
     bold = replace(proposed, delta=Fraction(1, 2))
