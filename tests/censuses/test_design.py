@@ -100,8 +100,16 @@ def contradict(*invariants, zeros=False):
 def test_bounds_that_contradict_each_other_are_refused():
     ten = {"level": "county", "query": "total", "at_least": 10}
     contradict(ten)
-    with pytest.raises(Refused, match="contradict"):
-        contradict(ten, {"level": "state", "query": "total", "at_most": 39})
+    with pytest.raises(Refused, match=r"of state n contradict"):
+        contradict(ten, {"level": "state", "query": "total", "at_most": {"n": 9}})
+    few = {"level": "nation", "query": "total", "at_most": 9}
+    with pytest.raises(Refused, match=r"of nation contradict"):
+        contradict(ten, few)
+    # The unit that is wrong is named, not all that lie above it.
+    with pytest.raises(Refused, match=r"of county s/a contradict"):
+        contradict(
+            ten, {"level": "county", "query": "total", "at_most": {"s/a": 9}}, few
+        )
     with pytest.raises(Refused, match="contradict"):
         contradict({"level": "state", "query": "age * kind", "at_least": 1}, zeros=True)
     with pytest.raises(Refused, match="no unit"):

@@ -4,6 +4,8 @@ that agree at every level.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -222,6 +224,15 @@ def test_what_cannot_be_counted_is_refused(changed, words):
 def test_what_is_no_design_is_named(changed):
     with pytest.raises(SchemaError, match="households"):
         make_design({"n": ["a"]}, **changed)
+
+
+def test_rules_that_allow_no_householder_are_refused():
+    """Nobody lived in a household, and nothing was said."""
+    text = SCHEMA.replace("age = 'child' and role = 'head'", "role = 'head'")
+    with pytest.raises(Refused, match="no householder"):
+        replace(make_design({"n": ["a"]}), schema=Schema.parse(text)).check(
+            Neighbours.REPLACE
+        )
 
 
 def test_an_invariant_about_roles_is_refused():

@@ -192,6 +192,11 @@ class CensusDesign:
 
     def _check_households(self, households: HouseholdDesign) -> None:
         households.check(self.schema, self.columns)
+        if not households.mark_kinds(self.schema, self.columns, self.impossible).any():
+            raise Refused(
+                "census: households: the rules allow no householder, so nobody would"
+                " live in a household. Nothing was spent"
+            )
         for each in self.invariants:
             if not set(each.query) <= set(households.columns):
                 raise Refused(

@@ -155,9 +155,14 @@ def bound_levels(
 
 
 def refuse_contradictions(levels: Sequence[LevelBounds], hierarchy: Hierarchy) -> None:
-    """Refuse bounds that no table keeps."""
-    for name, bounds_of in zip(hierarchy.levels, levels, strict=True):
-        if any(bounds.is_empty for bounds in bounds_of.values()):
+    """Refuse bounds that no table keeps, and name the lowest unit without one."""
+    for level in range(len(levels) - 1, -1, -1):
+        for bounds in levels[level].values():
+            if not bounds.is_empty:
+                continue
+            broken = (bounds.lower > bounds.upper).reshape(len(bounds.lower), -1)
+            path = hierarchy.paths(level)[int(broken.any(axis=1).argmax())]
+            name = " ".join([hierarchy.levels[level], "/".join(path)]).strip()
             raise Refused(
                 f"census: the bounds and invariants of {name} contradict each other,"
                 " those of lower levels or the structural zeros. Nothing was spent"
