@@ -98,7 +98,7 @@ def test_details_of_a_csv_file(schema):
         Fraction(1, 10),
         Fraction(1, 10**6),
     ]
-    assert schema["seen"].resolution == timedelta(minutes=1)
+    assert schema["seen"].resolution == timedelta(minutes=15)
     assert (schema["smoker"].true[0], schema["smoker"].false[0]) == ("yes", "no")
     assert (schema["treated"].min, schema["treated"].max) == (0, 1)
     assert (schema["active"].true, schema["active"].false) == (("TRUE",), ("False",))
@@ -212,14 +212,14 @@ def test_frames_and_parquet(tmp_path, data):
     assert found["amount"].step == Fraction(1, 4)
     assert (found["broken"].min, found["broken"].max) == (1, 4)
     assert found["label"].values == ("a", "b", "c")
-    assert found["moment"].resolution == timedelta(minutes=1)
+    assert found["moment"].resolution == timedelta(minutes=30)
     assert found["zoned"].zone is not None
     assert found.is_closed
     assert Schema.parse(dump_schema(found)) == found
 
 
 @pytest.mark.parametrize(
-    ("seconds", "resolution"), [(3600, "1h"), (900, "1min"), (7, "1s")]
+    ("seconds", "resolution"), [(3600, "1h"), (900, "15min"), (420, "1min"), (7, "1s")]
 )
 def test_times_of_day_are_as_fine_as_nearly_all_of_them(seconds, resolution, tmp_path):
     times = [
@@ -230,6 +230,7 @@ def test_times_of_day_are_as_fine_as_nearly_all_of_them(seconds, resolution, tmp
     with open_table(pa.table({"at": times})) as source:
         assert draft_schema(source)["at"].resolution == {
             "1h": timedelta(hours=1),
+            "15min": timedelta(minutes=15),
             "1min": timedelta(minutes=1),
         }.get(resolution, timedelta(seconds=1))
     (tmp_path / "t.csv").write_text("\n".join(["at", *texts]) + "\n")
@@ -343,11 +344,39 @@ def test_whole_numbers_and_steps_are_drafted_however_they_are_spelled(tmp_path):
     with open_table(page) as source:
         drafted = {c.name: c for c in draft_schema(source).columns}
     steps = {name: column.step for name, column in drafted.items()}
-    assert steps == {"arm": 1, "pay": 100, "rating": Fraction(1, 2), "index": 1}
+    assert steps == {"arm": 1, "pay": 500, "rating": Fraction(1, 2), "index": 1}
     assert isinstance(drafted["arm"], Integer)
     page.write_text("arm,pay,rating,index\n" + "\n".join(lines[:20]))
     with open_table(page) as source:
         assert draft_schema(source)["pay"].step == 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "pandas", "pyarrow"])
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        (np.arange(60) % 9 * 250, 250),
+        (np.arange(60) % 7 * 15, 15),
+        (np.arange(60) % 9 * 20, 20),
+        (np.append(np.arange(59) % 9 * 250, 1260), 10),
+        (np.arange(60) % 9 * 250 + 3, 1),
+        (np.arange(12) * 250, 1),
+    ],
+)
+def test_stored_whole_numbers_have_the_step_that_texts_have(
+    kind, values, step, tmp_path
+):
+    """Of 30 numbers or more, and if nothing lies between its multiples."""
+    cells = {"pay": values, "unit": np.arange(len(values)) % 2}
+    made = {"pandas": pd.DataFrame, "pyarrow": pa.table}
+    data = made.get(kind, pd.DataFrame)(cells)
+    if kind == "csv":
+        data.to_csv(tmp_path / "pay.csv", index=False)
+        data = tmp_path / "pay.csv"
+    with open_table(data) as source:
+        drafted = draft_schema(source)
+    assert drafted["pay"].step == step
+    assert (drafted["unit"].min, drafted["unit"].max) == (0, 1)
 
 
 def test_what_few_rows_hold_is_not_drafted_as_public(tmp_path):

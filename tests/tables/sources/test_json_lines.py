@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +68,26 @@ def test_without_declared_names_nothing_is_read(tmp_path):
             read(path)
         assert "canary" not in str(caught.value)
         assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["people.jsonl", "people.json", "odd name.json"])
+def test_the_conversion_that_a_refusal_names_works(name, tmp_path):
+    """The command is run as it stands, in the folder of the file."""
+    records = [{"age": 31, "sex": "F"}, {"sex": "M", "age": None}]
+    written = json.dumps(records)
+    if name.endswith("l"):
+        written = "\n".join(map(json.dumps, records))
+    (tmp_path / name).write_text(written)
+    with pytest.raises(TableError, match="Nothing was read") as caught:
+        open_table(tmp_path / name)
+    code = re.search('python -c "(.*?)"', str(caught.value))[1]
+    assert name in code or " " in name
+    code = code.replace("'table.json'", repr(name))
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    (converted,) = tmp_path.glob("*.csv")
+    with open_table(converted) as source:
+        query = f"SELECT x0, x1 FROM {source.relation}"
+        assert source.engine.run(query, doing="reading") == [("31", "F"), (None, "M")]
 
 
 def test_a_schema_declares_the_keys(tmp_path):

@@ -10,9 +10,8 @@ left to the owner, who knows it without looking.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 from understudy.errors import SchemaError
 from understudy.schema import (
@@ -32,7 +31,7 @@ from understudy.schema import (
 from understudy.schema.columns.from_dtype import DEFAULT_FLOAT_DECIMALS, column_of_type
 from understudy.schema.columns.number_spelling import NumberSpelling
 from understudy.schema.columns.storage_types import storage_to_declare
-from understudy.schema.columns.temporal import MICROSECOND_SPAN, Date
+from understudy.schema.columns.temporal import Date
 from understudy.tables.drafting.cell_summary import (
     MAX_DRAFT_ODD_SHARE,
     NUMBER_MISSING_CODES,
@@ -47,6 +46,7 @@ from understudy.tables.drafting.draft_domain import (
     MAX_DRAFT_VALUES,
     with_domain,
 )
+from understudy.tables.drafting.moment_draft import with_resolution
 from understudy.tables.drafting.number_draft import (
     KEY_NOTE,
     draft_number,
@@ -68,7 +68,6 @@ from understudy.tables.reading.number_votes import (
 from understudy.tables.reading.parse import (
     DOUBLE_TYPES,
     TEXT_TYPES,
-    number_reading,
     texts_sql,
 )
 from understudy.tables.reading.type_votes import (
@@ -95,8 +94,6 @@ BOOLEAN_WORD_PAIRS = (
     ("y", "n"),
     ("1", "0"),
 )
-
-Moment = TypeVar("Moment", Datetime, Time)
 
 
 def draft_schema(
@@ -147,7 +144,10 @@ def _is_voted_on(source: TableSource, name: str) -> bool:
     """Whether the cells of a column say what type it has."""
     if name == source.index_name or guess_identifier(name):
         return False
-    return source.stored_column(name).type in (*TEXT_TYPES, *DOUBLE_TYPES)
+    stored = source.stored_column(name).type
+    if stored in (*TEXT_TYPES, *DOUBLE_TYPES):
+        return True
+    return isinstance(column_of_type(name, stored), Integer)
 
 
 def _with_storage_type(column: Column, stated: str | None) -> Column:
@@ -168,13 +168,14 @@ def _draft_column(
     if stored.type in TEXT_TYPES:
         return _draft_from_cells(source, name, ballots)
     column = column_of_type(name, stored.type, dtype=source.dtypes.get(name))
-    if isinstance(column, Real) and stored.type in DOUBLE_TYPES:
+    if isinstance(column, Integer) or stored.type in DOUBLE_TYPES:
         note = SPAN_NOTE if _holds_spans(source, name) else ""
-        column = replace(_draft_from_floats(source, column, ballots), note=note)
+        assert isinstance(column, Integer | Real)
+        column = replace(_draft_from_numbers(source, column, ballots), note=note)
     if isinstance(column, Datetime):
-        return _with_resolution(source, _in_zone(column, stored.zone))
+        return with_resolution(source, _in_zone(column, stored.zone))
     if isinstance(column, Time):
-        return _with_resolution(source, column)
+        return with_resolution(source, column)
     if isinstance(column, Integer | Real):
         return draft_number(source, column, summarise_cells(source, name))
     return column
@@ -186,23 +187,28 @@ def _holds_spans(source: TableSource, name: str) -> bool:
     return dtype.startswith(("timedelta", "duration", "interval"))
 
 
-def _draft_from_floats(
-    source: TableSource, column: Real, ballots: dict[str, int] | None
+def _draft_from_numbers(
+    source: TableSource, column: Integer | Real, ballots: dict[str, int] | None
 ) -> Integer | Real:
-    """Floats with the decimals that nearly all of them show; whole numbers turn to
+    """Stored numbers with the step that nearly all of them show; whole numbers turn to
     floats as soon as a frame holds an empty cell.
     """
     cast = count_ballots(source, column.name) if ballots is None else ballots
     elected = elect_draft_type(cast)
-    # Zeros and ones elect truth, but a frame of floats means numbers by them.
-    if elected == "boolean":
-        return Integer(name=column.name)
-    step = STEP_CANDIDATES.get(elected or "")
+    # Zeros and ones elect truth, but a frame of numbers means numbers by them.
+    step = Fraction(1) if elected == "boolean" else STEP_CANDIDATES.get(elected or "")
     if step is None:
         return column
-    if step >= 1:
-        return Integer(name=column.name, step=int(step))
-    return replace(column, step=step)
+    if step < 1:
+        return replace(column, step=step) if isinstance(column, Real) else column
+    number = column if isinstance(column, Integer) else Integer(name=column.name)
+    number = replace(number, step=int(step))
+    return replace(number, min=0, max=1) if _are_bits(cast) else number
+
+
+def _are_bits(ballots: dict[str, int]) -> bool:
+    """Whether all numbers are 0 or 1, of whose bounds nothing is left to learn."""
+    return set(map(kind_of_vote, ballots)) <= {"zero", "bit", EMPTY_CANDIDATE}
 
 
 def _draft_from_cells(
@@ -262,8 +268,7 @@ def _draft_number(
         return real.with_whole_point(has_whole_point(ballots))
     number = Integer(**common, step=int(step))
     number = number.with_whole_point(has_whole_point(ballots))
-    # Bounds of a code of two values are known; there is nothing to learn about them.
-    if set(map(kind_of_vote, ballots)) <= {"zero", "bit", EMPTY_CANDIDATE}:
+    if _are_bits(ballots):
         return replace(number, min=0, max=1)
     return draft_number(source, number, look)
 
@@ -282,12 +287,12 @@ def _draft_time(
     if LOCAL_KINDS.get(elected) == "date":
         return Date(**common)
     if elected == "time":
-        return _with_resolution(source, Time(**common))
+        return with_resolution(source, Time(**common))
     # Cells may differ in their offsets; only UTC orders all of them.
     if elected == "instant":
         note = "cells say how far they are from UTC"
-        return _with_resolution(source, Datetime(**common, zone="UTC", note=note))
-    return _with_resolution(source, Datetime(**common))
+        return with_resolution(source, Datetime(**common, zone="UTC", note=note))
+    return with_resolution(source, Datetime(**common))
 
 
 def _labels_or_text(name: str, look: CellSummary) -> Column:
@@ -353,38 +358,6 @@ def _count_truth_words(source: TableSource, name: str) -> dict[str, tuple[str, i
         doing=f'looking at column "{name}"',
     )
     return {word: (spelled, int(count)) for word, spelled, count in rows}
-
-
-def _with_resolution(source: TableSource, column: Moment) -> Moment:
-    """The coarsest usual resolution that nearly all moments, or times of day, keep to."""
-    fine = replace(column, resolution=MICROSECOND_SPAN)
-    layers = QueryLayers()
-    reading = number_reading(layers, fine, source.stored_column(column.name))
-    if reading is None:
-        return column
-    # From coarse to fine: the first one that nearly all cells keep to is taken.
-    spans = [
-        timedelta(hours=1),
-        timedelta(minutes=1),
-        timedelta(seconds=1),
-        timedelta(milliseconds=1),
-    ]
-    if isinstance(column, Datetime):
-        spans.insert(0, timedelta(days=1))
-    cells = layers.query(source.relation, [f"{reading.value} AS v"])
-    kept = ", ".join(
-        f"count(*) FILTER (v % {span // MICROSECOND_SPAN} = 0)" for span in spans
-    )
-    ((filled, *counts),) = source.engine.run(
-        f"SELECT count(v), {kept} FROM ({cells})",
-        doing=f'looking at column "{column.name}"',
-    )
-    enough = (
-        span
-        for span, count in zip(spans, counts, strict=True)
-        if filled - count <= MAX_DRAFT_ODD_SHARE * filled
-    )
-    return replace(column, resolution=next(enough, MICROSECOND_SPAN))
 
 
 def _in_zone(column: Datetime, zone: str | None) -> Datetime:

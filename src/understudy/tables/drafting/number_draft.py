@@ -11,6 +11,8 @@ from understudy.schema import Column, Date, Identifier, Integer, Real
 from understudy.schema.identifier_names import names_person
 from understudy.schema.name_words import split_name_words
 from understudy.tables.drafting.cell_summary import (
+    MAX_BOOLEAN_ODD_SHARE,
+    MIN_STEP_CELLS,
     NUMBER_MISSING_CODES,
     CellSummary,
     count_ballots,
@@ -35,6 +37,11 @@ MIN_KEY_CELLS, MIN_KEY_DISTINCT = 100, Fraction(999, 1000)
 MIN_LONG_KEY = 10**6
 """Numbers from here on that nearly all differ are keys even where they leave gaps, if
 all have the same number of digits: amounts have fewer and more.
+"""
+
+STEP_MULTIPLES = (25, 5, 3, 2)
+"""How many times the step that cells voted for a scale may be divided into: grants in
+steps of 250, durations in quarters of an hour, twenties. The widest comes first.
 """
 
 MIN_NUMBERED_PEOPLE = 20
@@ -100,6 +107,8 @@ def propose_number_facts(source: TableSource, column: Column) -> Column:
         column = replace(column, missing=(*column.missing, *codes))
     if codes and isinstance(column, Integer):
         column = _with_coarser_step(source, column)
+    if isinstance(column, Integer):
+        column = _with_multiple_step(source, column)
     cells = measure_range(source, column)
     if cells is None:
         return column
@@ -151,6 +160,26 @@ def _with_coarser_step(source: TableSource, column: Integer) -> Integer:
     elected = elect_draft_type(count_ballots(source, column.name, codes))
     step = STEP_CANDIDATES.get(elected or "", Fraction(1))
     return replace(column, step=max(int(step), column.step))
+
+
+def _with_multiple_step(source: TableSource, column: Integer) -> Integer:
+    """The column with a multiple of its step where its numbers are multiples of that.
+    Most columns, those without a coarse step, are spared a pass over their cells.
+    """
+    if column.step == 1:
+        return column
+    index, cells = _query_index(source, column)
+    kept = ", ".join(f"count(*) FILTER ({index} % {k} = 0)" for k in STEP_MULTIPLES)
+    ((filled, others, *counts),) = source.engine.run(
+        f"SELECT count({index}), count(*) FILTER ({index} <> 0), {kept} FROM {cells}",
+        doing=f'looking at column "{column.name}"',
+    )
+    if others < MIN_STEP_CELLS:
+        return column
+    for times, count in zip(STEP_MULTIPLES, counts, strict=True):
+        if filled - count <= MAX_BOOLEAN_ODD_SHARE * filled:
+            return replace(column, step=column.step * times)
+    return column
 
 
 def _is_key(name: str, cells: NumberRange, look: CellSummary) -> bool:

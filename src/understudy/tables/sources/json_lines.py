@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +20,10 @@ from understudy.tables.sources.csv_copy import MAX_CSV_ROW_BYTES
 from understudy.tables.sources.foreign import load_quietly
 
 JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
+JSON_ENDING = ".json"
+PLAIN_NAME = re.compile(r"[\w-][\w.-]*")
+"""File names that need no quoting in a command."""
+
 NOT_A_CELL = "\ufffd"
 """The text of a list or a record inside a record, which is no value of any column."""
 
@@ -27,9 +32,17 @@ def undeclared_keys_error(path: Path) -> TableError:
     """The refusal of a file whose columns are not declared, with the ways that work."""
     return TableError(
         f"{path.name}: keys of JSON lines stand in the rows, so their names have to be"
-        " declared: say --schema, or open_table(path, header=[…]); or convert the file"
-        " to CSV. Nothing was read"
+        " declared: say --schema, or open_table(path, header=[…]); or"
+        f" {conversion_hint(path)}. Nothing was read"
     )
+
+
+def conversion_hint(path: Path) -> str:
+    """How a file of JSON becomes a CSV file, in a command that needs nothing else."""
+    name = path.name if PLAIN_NAME.fullmatch(path.name) else "table.json"
+    csv_name = f"{name.partition('.')[0]}.csv"
+    call = f"duckdb.read_json('{name}').write_csv('{csv_name}')"
+    return f'convert the file to CSV: python -c "import duckdb; {call}"'
 
 
 def write_records(path: Path, copy: Path, names: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from understudy.errors import TableError
 from understudy.schema.columns.number_spelling import NumberSpelling
+from understudy.tables.sources.compressed import ending_of_unpacked
 from understudy.tables.sources.csv_dialect import Dialect, detect_dialect
 from understudy.tables.sources.excel import write_sheet
 from understudy.tables.sources.folder import folder_of_tables, list_folder_tables
@@ -19,7 +20,12 @@ from understudy.tables.sources.foreign import load_foreign
 from understudy.tables.sources.frame import RepeatableStream, check_names
 from understudy.tables.sources.frame_kinds import open_frame
 from understudy.tables.sources.header import name_unnamed_index
-from understudy.tables.sources.json_lines import undeclared_keys_error, write_records
+from understudy.tables.sources.json_lines import (
+    JSON_ENDING,
+    conversion_hint,
+    undeclared_keys_error,
+    write_records,
+)
 from understudy.tables.sources.kind import table_kind
 from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
 from understudy.tables.sources.parquet_metadata import read_stated_types
@@ -317,6 +323,11 @@ def _require_table_kind(path: Path) -> str:
     kind = table_kind(path)
     if kind is not None:
         return kind
+    if ending_of_unpacked(path) == JSON_ENDING:
+        raise TableError(
+            f"{path.name}: JSON is read line by line, from files called .jsonl;"
+            f" {conversion_hint(path)}. Nothing was read"
+        )
     raise TableError(
         f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv,"
         " .parquet), nor any other that is read (.xlsx, .feather, .arrow, .dta, .sav,"
