@@ -43,12 +43,12 @@ def test_bounds_hold_nearly_all_values_and_little_more(low, high, accounting):
     a, b = found([int(v) for v in values], accounting=accounting)
     assert np.mean((values >= a) & (values <= b)) > 0.95
     # Noise may take a bin too many, and does so now and then (next test); without it,
-    # bounds end where the outermost magnitudes do, or at zero where these are far
+    # bounds end where the outermost magnitudes do, or beside zero where these are far
     # apart.
     a, b = found([int(v) for v in values], accounting=accounting, noise=no_noise)
     grid = np.array(MAGNITUDE_EDGES)
     assert a >= grid[grid <= low][-1]
-    assert b < grid[grid > high][0] or (low, b) == (-1000, 0)
+    assert b < grid[grid > high][0] or (low, b) == (-1000, -1)
 
 
 def test_an_empty_bin_stands_out_as_seldom_as_is_said():
@@ -120,16 +120,20 @@ def test_months_and_ages_of_a_small_table_are_not_clipped(low, high, most):
 
 def test_bounds_of_values_from_few_to_many_reach_to_zero():
     """A year or an age of adults begins where it begins; an amount from ten to a
-    thousand may as well be nought.
+    thousand may as well be one. Zero has a bin of its own, so that it takes rows there.
     """
     spans = {
-        (10, 999): (0, 1023),
-        (-999, -10): (-1024, 0),
+        (10, 999): (1, 1023),
+        (-999, -10): (-1024, -1),
+        (1, 999): (1, 1023),
         (20, 90): (20, 95),
         (1990, 2024): (1920, 2047),
     }
     for (low, high), expected in spans.items():
         assert found(list(range(low, high + 1)) * 10, noise=no_noise) == expected
+    for sign, ends in ((1, (0, 1023)), (-1, (-1024, 0))):
+        amounts = [sign * amount for amount in range(10, 1000)]
+        assert found(amounts * 10 + [0] * 200, noise=no_noise) == ends
     both = found(list(range(-500, 1000)) * 10, noise=no_noise)
     assert both[0] < 0 < both[1]
 

@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+from understudy.curator.discovery.bounds import MAX_BOUND_PIECES
 from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
 from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
 from understudy.schema.columns.storage_types import dtype_range
@@ -40,6 +41,8 @@ def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
     if column.high is not None:
         high = column.high
         low = min(low, high)
+    if isinstance(column, Integer | Real):
+        low, high = _end_at_powers_of_ten(column, low, high)
     learned = (*column.learned, "bounds")
     if isinstance(column, Real) and column.step == FINEST_REAL_STEP:
         column, low, high = _coarsen_step(column, low, high)
@@ -69,6 +72,36 @@ def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
         max=column.value_at(max(high, low)),  # type: ignore[arg-type]
         learned=learned,
     )
+
+
+def _end_at_powers_of_ten(
+    column: Integer | Real, low: int, high: int
+) -> tuple[int, int]:
+    """Learned bounds moved inward to a power of ten that lies in their last piece.
+
+    Where in that piece values end is not known. Shares end at 1 and percentages at 100,
+    and what else lies in the piece beyond is clipped by less than an eighth.
+    """
+    first = low if column.low is not None else -_last_power_of_ten(-low, column.step)
+    last = high if column.high is not None else _last_power_of_ten(high, column.step)
+    return (first, last) if first < last else (low, high)
+
+
+def _last_power_of_ten(index: int, step: int | Fraction) -> int:
+    """The index of a power of ten in the piece of a magnitude that ends with this index;
+    the index itself where there is none.
+
+    >>> _last_power_of_ten(103, 1), _last_power_of_ten(111, 1), _last_power_of_ten(11, 1)
+    (100, 111, 11)
+    """
+    if index <= 0:
+        return index
+    octave = 1 << (index.bit_length() - 1)
+    first = index + 1 - max(octave // MAX_BOUND_PIECES, 1)
+    value = index * Fraction(step)
+    digits = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
+    place = Fraction(10) ** (digits - 1) / Fraction(step)
+    return int(place) if place.denominator == 1 and place >= first else index
 
 
 def _coarsen_step(column: Real, low: int, high: int) -> tuple[Real, int, int]:

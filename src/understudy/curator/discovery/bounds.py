@@ -8,8 +8,9 @@ cuts the outermost two into pieces, and drops the outer pieces that seem to hold
 than the others, and bins that it does not confirm. What lies outside is clipped, and
 clipping moves rows, while bounds too wide cost little: so within a bin it is absence
 that takes evidence, not presence.
-For the same reason bounds reach to zero where values of many magnitudes lie on one side
-of it, or where the bins towards it do not look empty. Rare extremes do not stand out of
+For the same reason bounds reach to zero, or to the value beside it where none is zero,
+if values of many magnitudes lie on one side of it or the bins towards it do not look
+empty. Rare extremes do not stand out of
 the noise and do not show, as privacy demands.
 A number that means missing (-99, 9999) and stands apart from all others is counted by
 itself in the second histogram, and bounds do not reach to it (far_codes.py).
@@ -43,6 +44,9 @@ MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in ran
 """Edges of the first histogram: zero, and every sign and number of binary digits a
 lattice index can have.
 """
+
+ZERO_BIN = MAGNITUDE_EDGES.index(0)
+"""The bin that holds zero alone."""
 
 MAX_BOUND_PIECES = 8
 """Pieces into which the second histogram cuts an outermost bin of the first."""
@@ -127,7 +131,9 @@ def learn_bounds(
     ends = _measure_ends(context, column, standing, taken, suspects, amount / 2)
     first, low = _place_end(ends.lower, counts, standing[0], taken[0], enough)
     last, beyond = _place_end(ends.upper, counts, standing[1], taken[1], enough)
-    low, high = _extend_to_zero(counts, (first, last), (low, max(low, beyond - 1)))
+    low, high = _extend_to_zero(
+        counts, (first, last), (low, max(low, beyond - 1)), enough
+    )
     low, high = _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
     return _join_unconfirmed(LearnedBounds(low, high), suspects, ends)
 
@@ -246,19 +252,24 @@ def _extend_heavy_tails(
 
 
 def _extend_to_zero(
-    counts: NDArray[np.int64], occupied: tuple[int, int], bounds: tuple[int, int]
+    counts: NDArray[np.int64],
+    occupied: tuple[int, int],
+    bounds: tuple[int, int],
+    enough: float,
 ) -> tuple[int, int]:
     """Bounds that reach to zero where all values lie on one side of it and seem to
-    begin near it.
+    begin near it; to the value next to it where zero itself does not hold `enough`.
     """
     first, last = occupied
     low, high = bounds
+    # Zero has a bin of its own: whoever counts from one on has none.
+    nearest = 0 if counts[ZERO_BIN] > enough else 1
     taken = counts[first : last + 1]
     if MAGNITUDE_EDGES[first] > 0 and reaches_zero(taken, counts[:first]):
-        return 0, high
+        return nearest, high
     behind = counts[last + 1 :][::-1]
     if MAGNITUDE_EDGES[last + 1] <= 0 and reaches_zero(taken[::-1], behind):
-        return low, 0
+        return low, -nearest
     return low, high
 
 
