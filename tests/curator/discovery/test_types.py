@@ -243,6 +243,18 @@ def test_a_step_is_not_believed_where_noise_could_hide_what_lies_between():
     assert elect_type(ballots_of(integer100=300), VoteNoise(2.0)) == "integer100"
 
 
+def test_votes_for_rare_steps_hide_no_common_ones():
+    """Children by family: with the noise of six counts, none of them a hundred or a
+    thousand, the sum of the votes would not stand out, and they would be labels.
+    """
+    votes = ballots_of(zero=200, bit=200, integer2=330, integer=290, integer5=30)
+    noise = VoteNoise(85.0)
+    assert votes.sum() - 400 < noise.bar(6)
+    assert elect_type(votes, noise) == "integer"
+    # Half as many are no evidence.
+    assert elect_type(votes // 2, noise) == "text"
+
+
 def test_round_steps_are_believed_where_nothing_speaks_against_them():
     """Noise could hide a seventh of the numbers, and seems to hold none of them."""
     votes = ballots_of(integer100=150, integer10=120)

@@ -299,16 +299,31 @@ def _standing_candidates(ballots: NDArray[np.int64], noise: VoteNoise) -> list[s
     counts_added = dict.fromkeys(filled, 1)
     # Too few rows to tell a step: votes for coarse ones count for what they are spelled
     # as.
-    for coarse in find_hidden_steps(ballots, noise):
-        plain = PLAIN_STEPS[coarse]
-        filled[plain] += filled.pop(coarse)
-        counts_added[plain] += counts_added.pop(coarse)
+    hidden = find_hidden_steps(ballots, noise)
+    for plain in dict.fromkeys(PLAIN_STEPS[coarse] for coarse in hidden):
+        own = [name for name in filled if name in hidden and PLAIN_STEPS[name] == plain]
+        votes = [filled[plain], *(filled.pop(coarse) for coarse in reversed(own))]
+        filled[plain], counts_added[plain] = _join_votes(votes, noise)
     odd = float(MAX_VOTE_ODD_SHARE) * total
     return [
         name
         for name, votes in filled.items()
         if votes > max(noise.bar(counts_added[name]), odd)
     ]
+
+
+def _join_votes(votes: Sequence[int], noise: VoteNoise) -> tuple[int, int]:
+    """The sum of the first few votes that stands out most, and how many these are: few
+    numbers are multiples of a thousand, and the noise of those votes would hide others.
+
+    >>> _join_votes([300, 320, 10, -20, 5], VoteNoise(60.0))
+    (620, 2)
+    """
+    sums = [sum(votes[:count]) for count in range(1, len(votes) + 1)]
+    counts = range(1, len(votes) + 1)
+    return max(
+        zip(sums, counts, strict=True), key=lambda pair: pair[0] / noise.bar(pair[1])
+    )
 
 
 def _with_spelling(

@@ -25,6 +25,11 @@ LARGE_CANDIDATE, LARGE_NUMBER = "large", 10**9
 that holds them has no room for as many decimals as that of other reals.
 """
 
+MIN_FLOAT_TEXT, FLOAT_TEXT_DIGITS = 16, 12
+"""Characters from which a decimal number shows the rounding of a float, and the digits
+that are left of it. A float has 15 digits that hold, and sums of a few lose one or two.
+"""
+
 STEP_CANDIDATES: Mapping[str, Fraction] = MappingProxyType(
     {
         "integer1000": Fraction(1000),
@@ -130,6 +135,18 @@ def has_whole_point(votes: Mapping[str, int], margin: float = 0.0) -> bool:
 def _sum_squares(votes: Mapping[str, int], names: Collection[str]) -> int:
     """The squares of the positive votes for some candidates, added up."""
     return sum(max(votes.get(name, 0), 0) ** 2 for name in names)
+
+
+def round_float_text_sql(text: str) -> str:
+    """A text with as many digits as a float has, rounded to the digits that somebody
+    wrote: 14.890999999999998 is 14.891. Other texts stay as they are.
+    """
+    is_long = (
+        f"length({text}) >= {MIN_FLOAT_TEXT} AND"
+        f" {is_like_sql(text, '[+-]?[0-9]{0,14}[.][0-9]{10,20}')}"
+    )
+    rounded = f"format('{{:.{FLOAT_TEXT_DIGITS}g}}', TRY_CAST({text} AS DOUBLE))"
+    return f"CASE WHEN {is_long} THEN {rounded} ELSE {text} END"
 
 
 def whole_conditions(layers: QueryLayers, text: str) -> list[tuple[str, str]]:

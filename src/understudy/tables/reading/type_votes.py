@@ -30,6 +30,7 @@ from understudy.tables.reading.number_votes import (
     STEP_CANDIDATES,
     decimal_conditions,
     is_like_sql,
+    round_float_text_sql,
     whole_conditions,
 )
 from understudy.tables.reading.parse import texts_sql
@@ -152,6 +153,7 @@ def vote_sql(
     empty = is_empty_sql(stored)
     if missing:
         empty += f" OR {text} IN ({quoting.text_literals(missing)})"
+    number = layers.read(round_float_text_sql(trimmed))
     words = quoting.text_literals(BOOLEAN_VOTE_WORDS)
     first_spelling = TYPE_CANDIDATES.index(next(iter(MOMENT_SPELLINGS)))
     # The first condition that holds decides, so the more specific come first.
@@ -160,8 +162,8 @@ def vote_sql(
             (empty, EMPTY_CANDIDATE),
             (f"{trimmed} IN ('true', 'false')", "truth"),
             (f"lower({trimmed}) IN ({words})", "boolean"),
-            *whole_conditions(layers, trimmed),
-            *decimal_conditions(trimmed),
+            *whole_conditions(layers, number),
+            *decimal_conditions(number),
             *_date_conditions(trimmed),
         ],
         moment_vote_sql(layers, trimmed, first_spelling),
