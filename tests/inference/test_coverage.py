@@ -47,10 +47,11 @@ def count_held(found: pd.DataFrame, low: str, high: str) -> pd.Series:
 @pytest.mark.parametrize("rows", [2_000, 10_000])
 def test_every_coefficient_is_held_and_naively_not(coverage, name, rows):
     """Each coefficient is counted over 60 runs, at a false alarm of one in a million for
-    all of them together; naive intervals are the broken twin.
+    all of them together; naive intervals are the broken twin. They hold about .75 of the
+    time at ε = 0.5 and 10,000 rows, which 60 runs hardly tell from .92, and .6 at 0.3.
     """
     (case,) = [case for case in coverage.list_cases(None) if case.name == name]
-    found = coverage.run_setting(case, rows, 0.5, 60, "gaussian")
+    found = coverage.run_setting(case, rows, 0.3, 60, "gaussian")
     held = count_held(found, "low", "high")
     least = binom.ppf(FALSE_ALARM / len(held), 60, LEAST_COVERAGE)
     assert (held >= least).all(), held
