@@ -12,16 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.linalg import cholesky
+from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from understudy.imputation.logistic import (
-    HESSIAN_RIDGE,
-    augment_rows,
-    draw_labels,
-    draw_posterior,
-)
+from understudy.imputation.logistic import HESSIAN_RIDGE, augment_rows, draw_labels
 
 MIN_LABEL_CHANCE = 1e-12
 """Smallest chance of a label: its logarithm stays finite."""
@@ -40,7 +35,10 @@ class OrderedModel:
 
     def draw_parameters(self, rng: Generator) -> OrderedModel:
         """The same model with parameters drawn from their approximate posterior."""
-        return replace(self, parameters=draw_posterior(self.center, self.factor, rng))
+        normal = rng.standard_normal(self.center.size)
+        # The information is LL', so L'⁻¹e has its inverse as covariance.
+        shift = solve_triangular(self.factor, normal, lower=True, trans="T")
+        return replace(self, parameters=self.center + np.asarray(shift, np.float64))
 
     def log_chances(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the chance of each label, for each row of predictors."""

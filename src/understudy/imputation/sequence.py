@@ -254,9 +254,9 @@ def fit_part(
     design = Design.of(plan.predictors, real)
     x = design.matrix(real)
     if not is_number:
-        is_ordered = labels > 2 and _has_ordered_labels(plan, real, y)
-        model = fit_ordered(y, x) if is_ordered else fit_logistic(y, x)
-        return FittedPart(model, design)
+        if labels > 2 and _has_ordered_labels(plan, real, y):
+            return FittedPart(fit_ordered(y, x), design)
+        return FittedPart(fit_logistic(y, x, lambda: design.matrix(real)), design)
     fit = fit_normrank if plan.method == "normrank" else fit_norm
     return FittedPart(fit(y, x), design)
 

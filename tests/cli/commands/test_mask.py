@@ -40,6 +40,18 @@ def test_tuning_writes_copies_within_the_target(
     assert "found_for_certain" in (people.parent / "risks.csv").read_text()
 
 
+def test_masks_of_ordered_labels_are_for_da_mi(
+    people: Path, schema: Path, shell: Shell
+) -> None:
+    words = ("mask", people, "--schema", schema, "--replace", "sex", "--alpha", 9)
+    refused = shell(*words, "-o", "masked")
+    assert refused.code == 1
+    assert "da-mi" in refused.err
+    near = shell(*words, "--method", "da-mi", "-o", "masked", "--json").json
+    far = shell(*words, "--alpha", 0, "--method", "da-mi", "-o", "far", "--json").json
+    assert near["mean_match_chance"] > far["mean_match_chance"]
+
+
 def test_a_picture_without_tuning_is_refused(people: Path, shell: Shell) -> None:
     done = shell("mask", people, "--replace", "age", "--picture", "x.svg", "-o", "m")
     assert done.code == 2

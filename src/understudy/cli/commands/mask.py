@@ -94,6 +94,15 @@ if TYPE_CHECKING:
     help="With da-mi: probability with which a label's mask shows it.",
 )
 @click.option(
+    "--alpha",
+    type=click.FloatRange(min=0),
+    metavar="A",
+    help=(
+        "With da-mi, for ordered labels, in place of --keep-labels: A times the"
+        " label's place plus standard normal noise is shown."
+    ),
+)
+@click.option(
     "--tune",
     is_flag=True,
     help="Try methods and strengths of masks; write the copies of the best one.",
@@ -226,6 +235,7 @@ class MaskRequest:
     noise_copies: int | None
     noise_variance: float | None
     keep_labels: float | None
+    alpha: float | None
     tune: bool
     risk_target: float
     formulas: tuple[str, ...]
@@ -259,10 +269,22 @@ class MaskRequest:
             leaf_rows=self.leaf_rows,
             smooth=self.smooth,
             imputations=self.imputations,
-            strength=_read_strength(
-                self.noise_copies, self.noise_variance, self.keep_labels
-            ),
+            strength=self._read_strength(),
         )
+
+    def _read_strength(self) -> MaskStrength | None:
+        """The strength of masks; None where nothing was said about it."""
+        from understudy.imputation.mask_strength import MaskStrength
+
+        given = {
+            "copies": self.noise_copies,
+            "variance": self.noise_variance,
+            "keep": self.keep_labels,
+            "alpha": self.alpha,
+        }
+        # What was not said is left to the defaults, which the class documents.
+        said = {name: value for name, value in given.items() if value is not None}
+        return MaskStrength(**said) if said else None  # type: ignore[arg-type]
 
     def tune_masks(self, source: TableSource, screen: Screen) -> MaskTuning:
         """Settings measured on the table."""
@@ -333,19 +355,3 @@ def _say_result(
     screen.line(
         "Hand out the whole folder: `us.analyse(folder, formula)` combines the copies."
     )
-
-
-def _read_strength(
-    noise_copies: int | None, noise_variance: float | None, keep_labels: float | None
-) -> MaskStrength | None:
-    """The strength of masks; None where nothing was said about it."""
-    from understudy.imputation.mask_strength import MaskStrength
-
-    given = {
-        "copies": noise_copies,
-        "variance": noise_variance,
-        "keep": keep_labels,
-    }
-    # What was not said is left to the defaults, which the class documents.
-    said = {name: value for name, value in given.items() if value is not None}
-    return MaskStrength(**said) if said else None  # type: ignore[arg-type]

@@ -36,19 +36,22 @@ class Feature:
     levels: tuple[int, ...] = ()
     number: bool = False
 
-    def columns(self, records: Records) -> list[NDArray[np.float64]]:
-        """Its columns of the matrix."""
+    @property
+    def width(self) -> int:
+        """How many columns it has in the matrix."""
+        return 1 + self.absent if self.number else len(self.levels)
+
+    def fill(self, block: NDArray[np.float64], records: Records) -> None:
+        """Write its columns of the matrix."""
         if not self.number:
-            return [
-                (records.codes[self.name] == level).astype(np.float64)
-                for level in self.levels
-            ]
+            levels = np.array(self.levels)
+            np.equal(records.codes[self.name][:, None], levels, out=block)
+            return
         values = records.numbers(self.name)
         missing = np.isnan(values)
-        scaled = np.where(missing, 0.0, (values - self.mean) / self.spread)
-        if not self.absent:
-            return [scaled]
-        return [scaled, missing.astype(np.float64)]
+        block[:, 0] = np.where(missing, 0.0, (values - self.mean) / self.spread)
+        if self.absent:
+            block[:, 1] = missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +70,11 @@ class Design:
 
     def matrix(self, records: Records) -> NDArray[np.float64]:
         """One row for each record; no intercept."""
-        columns: list[NDArray[np.float64]] = []
-        for feature in self.features:
-            columns += feature.columns(records)
-        if not columns:
-            return np.zeros((records.rows, 0))
-        return np.column_stack(columns)
+        ends = np.cumsum([0, *(feature.width for feature in self.features)])
+        matrix = np.empty((records.rows, int(ends[-1])))
+        for feature, first, end in zip(self.features, ends, ends[1:], strict=False):
+            feature.fill(matrix[:, first:end], records)
+        return matrix
 
 
 def _feature_of_column(name: str, tables: Sequence[Records]) -> Feature | None:

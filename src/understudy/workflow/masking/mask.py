@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from secrets import randbits
 
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
@@ -23,6 +24,9 @@ from understudy.workflow.open import TableLike, open_source
 
 DEFAULT_MASKED_COPIES = 5
 """Copies that are drawn: from five on, intervals are hardly wider for having few."""
+
+SEED_BITS = 128
+"""Bits of the draws' entropy where no seed is given: as many as numpy takes itself."""
 
 MASKING_NOTE = (
     "masked copies were made from the real rows: disclosure control without"
@@ -116,7 +120,8 @@ def mask(
             if method == "copula"
             else None
         ),
-        entropy=seed,
+        # Chosen here, so that more copies of the same table continue these.
+        entropy=randbits(SEED_BITS) if seed is None else seed,
         progress=progress,
     )
 

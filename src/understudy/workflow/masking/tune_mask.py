@@ -16,7 +16,12 @@ from understudy.imputation.tree import DEFAULT_LEAF_ROWS, DonorLeaves
 from understudy.imputation.tuning import MaskTuning, SettingMeter, measure_settings
 from understudy.schema import Lattice, Schema
 from understudy.tables import Records
-from understudy.workflow.masking.mask import choose_replaced, describe_rows, read_people
+from understudy.workflow.masking.mask import (
+    SEED_BITS,
+    choose_replaced,
+    describe_rows,
+    read_people,
+)
 from understudy.workflow.open import TableLike, open_source
 
 TUNED_COPIES = (3, 5, 20)
@@ -28,9 +33,6 @@ DEFAULT_RISK_TARGET = 0.05
 """Largest share of people found, and largest mean chance of finding one: one in twenty,
 the reciprocal of a common smallest cell in published tables.
 """
-
-SEED_BITS = 128
-"""Bits of the draws' entropy where no seed is given: as many as numpy takes itself."""
 
 
 def tune_mask(
