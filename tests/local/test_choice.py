@@ -65,6 +65,10 @@ def test_every_mechanism_that_is_named_has_its_reason(mechanism: str) -> None:
 
 
 def test_the_reason_names_the_others() -> None:
+    # Of a mean in the units of the answer, not of the distance of its bounds.
+    age = plan_collection("age", bounds=(0, 100), epsilon="0.5")
+    assert "error 2 with 10,000" in explain_choice(age, 10_000)
+    assert "1 bit a report" in explain_choice(age, 10_000)
     reason = explain_choice(plan_collection("t", values="abcdefgh", epsilon=1), 10_000)
     assert reason.startswith("subset: standard error 0.01")
     assert "krr" in reason

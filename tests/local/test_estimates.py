@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.local.estimates import binomial_interval, estimate_shares, norm_sub
+from understudy.local.estimates import (
+    FrequencyTable,
+    binomial_interval,
+    estimate_shares,
+    norm_sub,
+)
 from understudy.local.support import SupportProbabilities
 
 OUE_AT_ONE = SupportProbabilities(Fraction(1, 2), Fraction(269, 1000))
@@ -57,6 +62,20 @@ def test_norm_sub_is_the_nearest_distribution() -> None:
         assert shown.sum() == pytest.approx(1)
         others = rng.dirichlet(np.ones(8), 200)
         assert ((shown - raw) ** 2).sum() <= ((others - raw) ** 2).sum(axis=1).min()
+
+
+def test_display_shares_are_the_nearest_that_could_be() -> None:
+    """Of all values a distribution; of some of them anything that adds up to less."""
+    for raw, is_whole, shown in (
+        ([0.5, 0.2, -0.1], True, [19 / 30, 1 / 3, 1 / 30]),
+        ([0.5, 0.2, -0.1], False, [0.5, 0.2, 0.0]),
+        ([0.9, 0.5, -0.1], False, [0.7, 0.3, 0.0]),
+    ):
+        ends = np.array(raw)
+        table = FrequencyTable(
+            ("a", "b", "c"), ends, ends, ends, 0.95, 9, is_whole=is_whole
+        )
+        assert table.display_shares() == pytest.approx(shown)
 
 
 def test_display_shares_of_large_values_are_biased() -> None:

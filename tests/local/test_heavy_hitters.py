@@ -29,6 +29,8 @@ def test_the_frequent_emoji_are_found_with_their_shares() -> None:
     assert table.values == ("😂", "❤")
     for i, value in enumerate(table.values):
         assert table.low[i] <= shares[value] <= table.high[i]
+    # A fifth typed something else: what is shown was scaled to 1, ❤ to two fifths.
+    assert table.display_shares() == pytest.approx(table.shares)
 
 
 def test_counts_of_prefixes_are_those_of_the_definition() -> None:

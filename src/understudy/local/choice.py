@@ -53,7 +53,7 @@ CANDIDATES_OF_MEANS = ("duchi", "piecewise")
 @dataclass(frozen=True)
 class MechanismError:
     """What a mechanism would achieve: the standard error of an estimated share (or of
-    the mean, in units of the distance of the bounds), and the size of a report.
+    the mean, in the units of the answer), and the size of a report.
     """
 
     mechanism: str
@@ -181,9 +181,10 @@ def explain_choice(plan: CollectionPlan, respondents: int) -> str:
     own = next(error for error in errors if error.mechanism == plan.mechanism)
     others = [error for error in errors if error.mechanism != plan.mechanism]
     beside = ", ".join(f"{e.mechanism} {e.standard_error:.2g}" for e in others)
+    noun = "bit" if round(own.report_bits) == 1 else "bits"
     return (
         f"{own.mechanism}: standard error {own.standard_error:.2g} with {respondents:,}"
-        f" respondents (others: {beside}), {own.report_bits:.0f} bits a report."
+        f" respondents (others: {beside}), {own.report_bits:.0f} {noun} a report."
     )
 
 
@@ -193,8 +194,9 @@ def _variance(plan: CollectionPlan, respondents: int) -> float:
         share = 1 / len(plan.values)
         return support_probabilities(plan).variance(share, respondents)
     if plan.bounds is not None:
-        places = (0.0, 0.5, 1.0)
-        return max(mean_variance(plan, place) for place in places) / respondents
+        low, high = plan.bounds
+        worst = max(mean_variance(plan, place) for place in (0.0, 0.5, 1.0))
+        return worst * float(high - low) ** 2 / respondents
     return float(sketch_variance(plan, np.full(100, 0.01), respondents)[0])
 
 

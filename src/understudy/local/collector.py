@@ -141,7 +141,12 @@ class Collector:
         if mechanism in PURE_PROTOCOLS:
             support = support_probabilities(self.plan)
             return estimate_shares(
-                self.plan.values, self.count_support(), self.reports, support, level
+                self.plan.values,
+                self.count_support(),
+                self.reports,
+                support,
+                level,
+                is_whole=True,
             )
         if mechanism == "prefix":
             return self.find_heavy_hitters(count, level=level)

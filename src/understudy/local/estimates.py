@@ -29,7 +29,8 @@ Floats = NDArray[np.float64]
 class FrequencyTable:
     """Shares of values with confidence intervals.
 
-    `shares` are raw: unbiased, possibly below zero, the ones to analyse.
+    `shares` are raw: unbiased, possibly below zero, the ones to analyse. `is_whole` says
+    that everybody has one of the values: candidates of an open vocabulary leave others.
     """
 
     values: tuple[str, ...]
@@ -38,12 +39,14 @@ class FrequencyTable:
     high: Floats
     level: float
     reports: int
+    is_whole: bool = False
 
     def display_shares(self) -> Floats:
-        """A distribution that is near the raw shares (Norm-Sub), for display only:
-        it is biased.
+        """The nearest shares that could be (Norm-Sub), for display only: they are
+        biased. They add up to 1, or to less where the values are not all there are.
         """
-        return norm_sub(self.shares)
+        above = np.maximum(self.shares, 0.0)
+        return norm_sub(self.shares) if self.is_whole or above.sum() > 1 else above
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -108,6 +111,8 @@ def estimate_shares(
     reports: int,
     support: SupportProbabilities,
     level: float,
+    *,
+    is_whole: bool = False,
 ) -> FrequencyTable:
     """Shares of values from how many reports support each."""
     check_reports(reports)
@@ -120,6 +125,7 @@ def estimate_shares(
         high=(high - q) / gap,
         level=level,
         reports=reports,
+        is_whole=is_whole,
     )
 
 

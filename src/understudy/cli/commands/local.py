@@ -262,8 +262,8 @@ def estimate(
 ) -> None:
     """Estimate from FILE, a file of counts; or from a plan FILE and its REPORTS.
 
-    Raw shares are unbiased and can be negative: analyse these. The display share is a
-    distribution near them (Norm-Sub), for pictures only.
+    Raw shares are unbiased and can be negative: analyse these. The display share is
+    the nearest that could be (Norm-Sub), for pictures only.
     """
     from understudy.local.choice import read_plan
     from understudy.local.collector import Collector
