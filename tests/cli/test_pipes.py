@@ -72,6 +72,19 @@ def test_a_piped_table_is_described(shell: Shell, piped: Path, tmp_path: Path) -
     assert not list(piped.iterdir())
 
 
+@pytest.mark.parametrize(
+    "command", [("describe",), ("synthesize", "--epsilon", 1, "--ledger", "p.ledger")]
+)
+def test_what_is_made_of_a_pipe_needs_a_name(
+    shell: Shell, piped: Path, command: tuple[object, ...]
+) -> None:
+    verb, *words = command
+    done = shell(verb, "-", *words)
+    assert done.code == 2
+    assert "name a file for what is made of a pipe with -o" in done.err
+    assert not list(piped.iterdir())
+
+
 def test_a_piped_table_is_compared(
     shell: Shell,
     people: Path,

@@ -8,11 +8,16 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import click
+
 from understudy.databases.address import DatabaseAddress, refuse_remote
 from understudy.errors import Refused, TableError, UnderstudyError
 
 ROW_OUTPUT_SUFFIXES = (".csv", ".parquet")
 """What a file of rows may be called."""
+
+PACKED_SUFFIXES = (".gz", ".zst", ".bz2", ".xz", ".zip")
+"""Endings of packed files, whose names end twice: people.csv.gz."""
 
 
 def check_table_input(path: Path | DatabaseAddress) -> None:
@@ -44,6 +49,18 @@ def check_input(path: Path) -> None:
         raise TableError(f"{path}: there is no such file. Nothing was spent.")
     if path.is_dir():
         raise TableError(f"{path}: is a directory, not a file. Nothing was spent.")
+
+
+def name_output(file: Path | DatabaseAddress, ending: str) -> Path:
+    """What is made of a file where no output is named: beside it, by its own name.
+
+    >>> str(name_output(Path("people.csv.gz"), "-synthetic.csv"))
+    'people-synthetic.csv'
+    """
+    if isinstance(file, DatabaseAddress) or list_inputs(file):
+        raise click.UsageError("name a file for what is made of this table with -o")
+    name = file.stem if file.suffix.lower() in PACKED_SUFFIXES else file.name
+    return file.with_name(Path(name).stem + ending)
 
 
 def check_outputs(

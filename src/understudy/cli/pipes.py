@@ -60,11 +60,25 @@ def needs_ledger_of_pipe(command: Command) -> Command:
     return run
 
 
+def needs_output_of_pipe(command: Command) -> Command:
+    """A command that needs a named output for a `file` from a pipe, which has no name
+    to call one after. It goes above the one that copies stdin.
+    """
+
+    @wraps(command)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if str(keywords["file"]) == PIPE_NAME and keywords["output"] is None:
+            raise click.UsageError("name a file for what is made of a pipe with -o")
+        return command(*arguments, **keywords)
+
+    return run
+
+
 def gives_piped_rows(command: Command) -> Command:
     """A command whose `output` may be `-`."""
 
     @wraps(command)
-    def run(*arguments: Any, output: Path, **keywords: Any) -> Any:
+    def run(*arguments: Any, output: Path | None, **keywords: Any) -> Any:
         if str(output) == PIPE_NAME and keywords.get("as_json"):
             raise click.UsageError("--json and -o - would both go to stdout")
         if str(output) == PIPE_NAME and keywords.get("partition_rows"):
@@ -98,7 +112,7 @@ def _spool_stdin(file: Path | None) -> Iterator[Path | None]:
 
 
 @contextmanager
-def _collect_rows(output: Path) -> Iterator[Path]:
+def _collect_rows(output: Path | None) -> Iterator[Path | None]:
     """The file, or a private one that goes to stdout if all went well."""
     if str(output) != PIPE_NAME:
         yield output

@@ -102,6 +102,14 @@ def test_an_edited_schema_is_not_written_over_by_accident(
     assert "max: 90" not in edited.read_text()
 
 
+def test_a_draft_lies_beside_its_table_unless_told(shell: Shell, people: Path) -> None:
+    assert shell("describe", people).code == 0
+    draft = people.with_name("people.yaml")
+    assert list(Schema.load(draft)) == ["age", "sex", "smoker", "note"]
+    done = shell("describe", people)
+    assert (done.code, "exists already" in done.err) == (1, True)
+
+
 def test_a_decimal_comma_is_declared(shell: Shell, tmp_path: Path) -> None:
     rows = "".join(f"{1 + i % 9}.234,5;x\n" for i in range(90))
     (tmp_path / "pay.csv").write_text("pay;note\n" + rows)

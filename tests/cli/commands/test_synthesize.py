@@ -40,6 +40,26 @@ def test_with_a_schema(
     assert spent(tmp_path / "people.csv.ledger") == 1.0
 
 
+def test_rows_and_release_lie_beside_the_table_unless_told(
+    shell: Shell, people: Path, schema: Path
+) -> None:
+    words = ("synthesize", people, "--schema", schema, "--epsilon", 1)
+    assert shell(*words).code == 0
+    assert rows_of(people.with_name("people-synthetic.csv"))
+    release = people.with_name("people.understudy")
+    paid = release.read_bytes()
+    # Nobody named these files, so the next run does not write over them.
+    people.with_name("people-synthetic.csv").unlink()
+    done = shell(*words)
+    assert (done.code, done.err) == (
+        1,
+        f"understudy: {release}: exists already. Name another file with -o. Nothing was"
+        " spent.\n",
+    )
+    assert release.read_bytes() == paid
+    assert spent(people.with_name("people.csv.ledger")) == 1.0
+
+
 def test_without_a_schema_everything_is_learned(
     shell: Shell, people: Path, tmp_path: Path
 ) -> None:

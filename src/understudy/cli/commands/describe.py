@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, pipes
-from understudy.cli.paths import check_outputs, check_table_input
+from understudy.cli.paths import check_outputs, check_table_input, name_output
 from understudy.cli.terminal.layout import report_json
 from understudy.cli.terminal.screen import Screen
 from understudy.cli.terminal.stop import explain_interruption
@@ -50,9 +50,8 @@ DRAFT_REMINDER = (
     "-o",
     "--output",
     type=options.PATH_TYPE,
-    required=True,
     metavar="SCHEMA",
-    help="Schema file to write (.yaml).",
+    help="Schema file to write (.yaml). Default: people.yaml for people.csv.",
 )
 @click.option(
     "--overwrite",
@@ -63,6 +62,7 @@ DRAFT_REMINDER = (
 @options.as_json
 @options.verbosity
 @click.pass_obj
+@pipes.needs_output_of_pipe
 @pipes.takes_piped_table("file")
 def describe(
     screen: Screen,
@@ -70,7 +70,7 @@ def describe(
     public_domains: bool,
     rare_below: int,
     accept_rules: bool,
-    output: Path,
+    output: Path | None,
     overwrite: bool,
     csv: options.CsvOptions,
     as_json: bool,
@@ -79,6 +79,8 @@ def describe(
     would be learned and what to fill in.
     """
     check_table_input(file)
+    if output is None:
+        output = name_output(file, ".yaml")
     check_outputs([output], inputs=[file])
     # A schema that was edited is work, and may declare what rows do not show.
     if output.exists() and not overwrite:

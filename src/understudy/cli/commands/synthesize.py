@@ -18,10 +18,16 @@ from understudy.cli.commands.ledger import (
     check_ledger_exists,
     mention_other_ledgers,
 )
-from understudy.cli.paths import check_cases, check_outputs, check_table_input
+from understudy.cli.paths import (
+    check_cases,
+    check_outputs,
+    check_table_input,
+    name_output,
+)
 from understudy.cli.terminal.layout import report, report_json
 from understudy.cli.terminal.screen import Screen
 from understudy.cli.terminal.stop import explain_interruption
+from understudy.errors import Refused
 from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:
@@ -92,11 +98,11 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     type=options.TABLE_TYPE,
-    required=True,
     metavar="OUT",
     help=(
         "File for the synthetic rows: .csv or .parquet, or - for CSV on stdout; or a"
-        " new table of a database."
+        " new table of a database. Default: people-synthetic.csv for people.csv, and"
+        " the release in people.understudy."
     ),
 )
 @click.option(
@@ -125,6 +131,7 @@ if TYPE_CHECKING:
 @options.verbosity
 @click.pass_obj
 @pipes.needs_ledger_of_pipe
+@pipes.needs_output_of_pipe
 @pipes.gives_piped_rows
 @pipes.takes_piped_table("file")
 def synthesize(
@@ -147,7 +154,7 @@ def synthesize(
     resume: str | None,
     anyway: bool,
     seed: int | None,
-    output: Path | DatabaseAddress,
+    output: Path | DatabaseAddress | None,
     release: Path | None,
     rows: int | None,
     keep_formulas: bool,
@@ -163,6 +170,8 @@ def synthesize(
     if public is not None:
         check_table_input(public)
     check_ledger_exists(ledger)
+    if output is None:
+        output, release = _name_outputs(file, release)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.accounting.aftermath import account_for_failure, describe_spending
@@ -236,6 +245,25 @@ def synthesize(
     show_run(screen, made, files)
     if is_explained:
         report(made.explanation.lines())
+
+
+def _name_outputs(
+    file: Path | DatabaseAddress, release: Path | None
+) -> tuple[Path, Path]:
+    """The rows and the release of a run that names no output, beside its file. Nobody
+    named these files, so none that is there is written over.
+    """
+    rows = name_output(file, "-synthetic.csv")
+    unnamed = [rows]
+    if release is None:
+        release = name_output(file, ".understudy")
+        unnamed.append(release)
+    for path in unnamed:
+        if path.exists():
+            raise Refused(
+                f"{path}: exists already. Name another file with -o. Nothing was spent."
+            )
+    return rows, release
 
 
 def _report_facts(
