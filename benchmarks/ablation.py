@@ -131,10 +131,10 @@ PARTS: dict[str, Part] = {
     ),
     "pair shortcut": Part(
         "the pair of two columns gets the whole budget",
-        (f"{RUN}.first_look.pair_covers_columns",),
+        (f"{RUN}.first_measurement.pair_covers_columns",),
         lambda *_: False,
     ),
-    "second look": Part(
+    "second round": Part(
         "columns and distances are asked again where noise hides pairs",
         (f"{RUN}.stages.are_pairs_hidden",),
         lambda *_: False,
@@ -249,7 +249,9 @@ def watched(acted: set[str]) -> Iterator[None]:
         yield
 
 
-def release_of(table: Coded, epsilon: str) -> tuple[Any, float]:
+def release_of(
+    table: Coded, epsilon: str, *, delta: str = DELTA, seed: int | None = None
+) -> tuple[Any, float]:
     """A release, and the processor seconds from rows in memory to its model."""
     frame = pa.table({n: pa.array(c.astype(np.int32)) for n, c in table.codes.items()})
     schema = Schema(
@@ -264,7 +266,8 @@ def release_of(table: Coded, epsilon: str) -> tuple[Any, float]:
             frame,
             schema,
             epsilon=epsilon,
-            delta=DELTA,
+            delta=delta,
+            seed=seed,
             synthesizer=make("adaptive"),
             ledger=Path(folder) / "bench.ledger",
             run=RunOptions(dataset="bench"),

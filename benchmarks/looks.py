@@ -1,5 +1,5 @@
 """How a synthetic file looks beside the one it was made from, cell by cell of text: its
-types, spelling and grain, its means, its marginals, and values that cannot occur.
+types, spelling and steps, its means, its marginals, and values that cannot occur.
 
 It reads both files as text and shares no code with the package, so that a mistake in
 reading a file is found rather than repeated.

@@ -162,7 +162,7 @@ def _judge_mode(runs: Sequence[Run]) -> list[str]:
     early = sum(run.is_stopped_early for run in runs)
     lines = [
         f"{len(ran)} of {len(runs)} runs wrote a table, {early} stopped early",
-        f"type, spelling and grain right in {_share(right, scored)} of columns (goal 98 %)",
+        f"type, spelling and step right in {_share(right, scored)} of columns (goal 98 %)",
         f"values that cannot occur in over 1 % of the cells of {never} of {scored} columns (goal 0)",
         f"means within 10 % of a standard deviation in {_share(means, numeric)} of"
         f" numeric columns from {LARGE_ROWS:,} rows (goal 95 %)",

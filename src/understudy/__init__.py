@@ -76,10 +76,10 @@ if TYPE_CHECKING:
     from understudy.schema.unit import Unit as Unit
     from understudy.server.client import connect as connect
     from understudy.workflow.asking.online import ask_online as ask_online
-    from understudy.workflow.asking.practice import try_question as try_question
     from understudy.workflow.asking.question_price import price as price
     from understudy.workflow.asking.questions import ask as ask
     from understudy.workflow.asking.questions import session as session
+    from understudy.workflow.asking.simulated_table import try_question as try_question
     from understudy.workflow.auditing.audit import audit as audit
     from understudy.workflow.censuses.census import census as census
     from understudy.workflow.censuses.census_plan import plan_census as plan_census
@@ -170,7 +170,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.reports.report": ("Report",),
     "understudy.reports.signoff": ("SignOff", "sign_off"),
     "understudy.workflow.planning.plan": ("Plan", "plan"),
-    "understudy.workflow.asking.practice": ("try_question",),
+    "understudy.workflow.asking.simulated_table": ("try_question",),
     "understudy.workflow.public_cliques": ("select_public_cliques",),
     "understudy.workflow.asking.question_price": ("price",),
     "understudy.workflow.asking.online": ("ask_online",),

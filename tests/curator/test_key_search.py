@@ -17,7 +17,7 @@ from scipy import stats
 import understudy as us
 from kit.curator.contexts import no_noise
 from kit.curator.listed import Listed, Row
-from kit.queries.noiseless import PracticeRun, table_of
+from kit.queries.noiseless import QuestionRunInMemory, table_of
 from understudy.accounting.conversion import total_for
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
@@ -129,7 +129,9 @@ def offer_towns(delta: Fraction, accounting: Accounting) -> KeyOffer:
 def share_shown(offer: KeyOffer, town: str, rows: list[Row], trials: int) -> int:
     table, shown = Listed(rows, TOWNS), 0
     for _ in range(trials):
-        keys = learn_keys(offer, table=table, run=PracticeRun(), draw=draw_noise)
+        keys = learn_keys(
+            offer, table=table, run=QuestionRunInMemory(), draw=draw_noise
+        )
         shown += town in keys
     return shown
 
@@ -183,7 +185,7 @@ def test_keys_are_charged_before_a_row_is_read_and_stored_before_they_are_given(
             assert run.events == ["charge"]
             raise RuntimeError("no such row")
 
-    run = PracticeRun()
+    run = QuestionRunInMemory()
     offer = offer_towns(Fraction(1), Accounting.GDP)
     with pytest.raises(RuntimeError):
         learn_keys(offer, table=FailingTable(), run=run, draw=draw_noise)  # type: ignore[arg-type]

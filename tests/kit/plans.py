@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kit.curator.listed import Listed, Row
 from kit.privacy.audit import Audit, gdp
-from kit.queries.noiseless import PracticeRun
+from kit.queries.noiseless import QuestionRunInMemory
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
@@ -49,7 +49,7 @@ def measure(
 ) -> list[tuple[list[float], NoiseScale]]:
     """Every statistic of a plan, with the noise that an amount of μ² buys."""
     offer = offer_plan(plan, amount=amount)
-    curator = QuestionCurator(table=table, run=PracticeRun(), draw=draw)
+    curator = QuestionCurator(table=table, run=QuestionRunInMemory(), draw=draw)
     return [pool_values(each) for each in curator.answer(offer)]
 
 
@@ -98,7 +98,7 @@ def audit_plan(
     )
     scores = []
     for table in tables:
-        curator = QuestionCurator(table=table, run=PracticeRun(), draw=draw)
+        curator = QuestionCurator(table=table, run=QuestionRunInMemory(), draw=draw)
         own = []
         for _ in range(trials):
             answers = curator.answer(offer)

@@ -135,9 +135,12 @@ def test_a_public_number_of_rows_is_kept():
 
 
 def test_what_rounding_leaves_is_told_of_single_columns_without_rules():
-    assert MODEL.astray(("a",)).tolist() == [0, 0]  # 15 and 45 rows are whole
+    assert MODEL.rounding_variance(("a",)).tolist() == [
+        0,
+        0,
+    ]  # 15 and 45 rows are whole
     odd = ProductModel(SCHEMA, 61.0, MODEL.shares)
-    assert odd.astray(("a",)).tolist() == [0.1875, 0.1875]
-    assert odd.astray(("a", "b")) is None
+    assert odd.rounding_variance(("a",)).tolist() == [0.1875, 0.1875]
+    assert odd.rounding_variance(("a", "b")) is None
     ruled = replace(SCHEMA, impossible=(parse_predicate("a = 'a0' and b = 'b0'"),))
-    assert ProductModel(ruled, 61.0, MODEL.shares).astray(("a",)) is None
+    assert ProductModel(ruled, 61.0, MODEL.shares).rounding_variance(("a",)) is None

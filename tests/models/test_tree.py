@@ -592,7 +592,7 @@ def test_what_rounding_leaves_is_told_where_rows_are_rounded_alone():
         (d, c),
         (b, a, c),
     ):
-        told = model.astray(clique)
+        told = model.rounding_variance(clique)
         assert told is not None
         table = model.marginal(clique)
         assert told.shape == table.shape
@@ -601,10 +601,10 @@ def test_what_rounding_leaves_is_told_where_rows_are_rounded_alone():
             axis=0,
         )
         assert 0.1 * told.sum() < square.sum() < 1.2 * told.sum(), clique
-    assert model.astray((a, d)) is None  # no node holds it
+    assert model.rounding_variance((a, d)) is None  # no node holds it
     few = TreeModel.from_potentials(schema, 40.0, cliques, potentials)
-    assert few.astray((a, b)) is not None  # so few that nothing is refined
+    assert few.rounding_variance((a, b)) is not None  # so few that nothing is refined
     crowded = TreeModel.from_potentials(
         schema_of(9, 9), 100.0, [("a", "b")], {("a", "b"): np.zeros((9, 9))}
     )
-    assert crowded.astray(("a", "b")) is None  # rows are refined there
+    assert crowded.rounding_variance(("a", "b")) is None  # rows are refined there

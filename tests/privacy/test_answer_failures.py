@@ -20,7 +20,7 @@ from kit.queries.corpus import (
     list_questions,
     make_people,
 )
-from kit.queries.noiseless import PracticeRun, answer_once, table_of
+from kit.queries.noiseless import QuestionRunInMemory, answer_once, table_of
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
@@ -120,7 +120,7 @@ def test_nothing_that_depends_on_rows_is_free() -> None:
         noisy = [order for order in offer.orders if order.scale]
         assert all(order.cost.amount > 0 for order in noisy)
         answers = [
-            QuestionCurator(table=table, run=PracticeRun()).answer(offer)
+            QuestionCurator(table=table, run=QuestionRunInMemory()).answer(offer)
             for table in (tables if places else [])
         ]
         for i in places:

@@ -42,7 +42,7 @@ from kit.privacy.checks import (
     chosen,
     cut,
 )
-from kit.privacy.world import hear
+from kit.privacy.world import ask_repeatedly
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
@@ -76,8 +76,8 @@ def test_no_answer_tells_more_than_its_price_at_length(case):
 @pytest.mark.parametrize("case", PERFORMANCES, ids=str)
 def test_a_synthesizer_pays_for_nearly_all_it_was_given(case):
     """So the audit above is of the run's whole budget, not of a part of it."""
-    heard = hear(case.ask, case.here, case.schema, times=1, **case.options)
-    spent = sum(h.cost.amount for h in heard)
+    repeated = ask_repeatedly(case.ask, case.here, case.schema, times=1, **case.options)
+    spent = sum(h.cost.amount for h in repeated)
     budget = Budget.of(
         case.options["epsilon"], 0 if case.accounting is PURE else "1e-6"
     )
@@ -136,10 +136,13 @@ def quantile_of(
         "accounting": accounting,
         "epsilon": 4 if accounting is PURE else 40,
     }
-    heard = [
-        hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)
+    repeated = [
+        ask_repeatedly(ask, rows, schema, times=times, **options)[0]
+        for rows in (here, there)
     ]
-    return *(1.0 * (h.stacked("indices")[:, 0] <= low) for h in heard), heard[0].cost
+    return *(1.0 * (h.stacked("indices")[:, 0] <= low) for h in repeated), repeated[
+        0
+    ].cost
 
 
 def cell_chosen(
@@ -165,10 +168,11 @@ def cell_chosen(
         "accounting": accounting,
         "epsilon": 4 if accounting is PURE else 40,
     }
-    heard = [
-        hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)
+    repeated = [
+        ask_repeatedly(ask, rows, PAIRED, times=times, **options)[0]
+        for rows in (here, there)
     ]
-    return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
+    return *(1.0 * (h.stacked("index") == 0) for h in repeated), repeated[0].cost
 
 
 def value_chosen(
@@ -198,10 +202,11 @@ def value_chosen(
         "accounting": accounting,
         "epsilon": 4 if accounting is PURE else 40,
     }
-    heard = [
-        hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)
+    repeated = [
+        ask_repeatedly(ask, rows, PAIRED, times=times, **options)[0]
+        for rows in (here, there)
     ]
-    return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
+    return *(1.0 * (h.stacked("index") == 0) for h in repeated), repeated[0].cost
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -353,14 +358,16 @@ def test_what_one_person_alone_wrote_shows_with_at_most_delta(
         "epsilon": "0.1",
         "delta": delta * (1 if accounting is PURE else 2),
     }
-    (heard,) = hear(ask, at("nowhere else"), schema, times=times, **options)
-    beyond = tails_of_law(heard.request["law"], heard.request["scale"]).tail(
-        heard.request["threshold"] - 1, 128
+    (repeated,) = ask_repeatedly(
+        ask, at("nowhere else"), schema, times=times, **options
+    )
+    beyond = tails_of_law(repeated.request["law"], repeated.request["scale"]).tail(
+        repeated.request["threshold"] - 1, 128
     )
     chance = beyond[1] / 2**128
-    assert heard.cost.delta == delta
+    assert repeated.cost.delta == delta
     assert chance <= delta
-    seen_times = sum(len(a[name]) > 0 for a in heard.answers)
+    seen_times = sum(len(a[name]) > 0 for a in repeated.answers)
     assert not delta_of(seen_times, times, float(delta)).violated
     assert stats.binomtest(seen_times, times, chance).pvalue > ALPHA
     if (
@@ -388,13 +395,14 @@ def counted(
         "epsilon": 3 if accounting is PURE else 10,
         "delta": "1e-5",
     }
-    heard = [
-        hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)
+    repeated = [
+        ask_repeatedly(ask, rows, schema, times=times, **options)[0]
+        for rows in (here, there)
     ]
-    law, scale = heard[0].request["law"], heard[0].request["scale"]
+    law, scale = repeated[0].request["law"], repeated[0].request["scale"]
     return *(
-        likelihood_ratio(h.stacked("counts"), *truth, law, scale) for h in heard
-    ), heard[0].cost
+        likelihood_ratio(h.stacked("counts"), *truth, law, scale) for h in repeated
+    ), repeated[0].cost
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -422,7 +430,7 @@ def test_the_sparse_synthesizer_tells_no_more_than_its_run(relation):
     ]
     scores, cost = [], None
     for rows in (here, there):
-        heard = hear(
+        repeated = ask_repeatedly(
             performed("stability"), rows, COLOURS, times=FAST, relation=relation
         )
         scores.append(
@@ -434,12 +442,12 @@ def test_the_sparse_synthesizer_tells_no_more_than_its_run(relation):
                     h.request["law"],
                     h.scale_of(name),
                 )
-                for h in heard
+                for h in repeated
                 for name in ("0", "counts")
                 if name in h.answers[0] and h.scale_of(name)
             )
         )
-        cost = sum((h.cost for h in heard[1:]), heard[0].cost)
+        cost = sum((h.cost for h in repeated[1:]), repeated[0].cost)
     assert not audited(*scores, cost, at=cut(cost)).violated
     assert seen(*scores, cost, at=cut(cost), alpha=POWER) > TIGHT
 
@@ -450,12 +458,12 @@ def test_the_public_number_of_rows_is_the_only_exact_thing(mechanism):
     zero.
     """
     for relation in Neighbours:
-        heard = hear(
+        repeated = ask_repeatedly(
             performed(mechanism), [FIRST] * 3, COLOURS, times=1, relation=relation
         )
         exact = [
             name
-            for h in heard
+            for h in repeated
             for name in h.answers[0]
             if h.request["mechanism"] == "marginals" and not h.scale_of(name)
         ]

@@ -187,7 +187,7 @@ def broken(folder: Path, cage: Cage) -> dict[str, object]:
 
 
 def test_no_message_repeats_a_cell(tmp_path, temporary, caplog):
-    cage, heard = Cage(), []
+    cage, messages = Cage(), []
     sex, age = describe_plain(tmp_path)
     for data in broken(tmp_path, cage).values():
         for schema in (None, Schema(columns=(sex, age))):
@@ -202,9 +202,9 @@ def test_no_message_repeats_a_cell(tmp_path, temporary, caplog):
                     run=RunOptions(dataset="x"),
                 )
             except UnderstudyError as error:
-                heard.append(message(error))
-    assert len(heard) > 4
-    assert cage.found_in("\n".join([*heard, caplog.text]).encode()) == []
+                messages.append(message(error))
+    assert len(messages) > 4
+    assert cage.found_in("\n".join([*messages, caplog.text]).encode()) == []
 
 
 def describe_plain(folder: Path) -> tuple[object, object]:
@@ -291,10 +291,11 @@ def test_a_process_leaves_no_canary_on_its_screen_or_behind_it(
     ):
         assert command(line.split()) == 0
         assert list(temporary.iterdir()) == []
-    heard = capfd.readouterr()
-    assert heard.out
+    printed = capfd.readouterr()
+    assert printed.out
     assert (
-        cage.found_in(b"\n".join([shown, heard.out.encode(), heard.err.encode()])) == []
+        cage.found_in(b"\n".join([shown, printed.out.encode(), printed.err.encode()]))
+        == []
     )
     assert scan(cage, folder, but={folder / "people.csv"}) == {}
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import context_of
-from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
+from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, release_without_ledger
 from kit.privacy.world import Remembered
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
@@ -167,7 +167,7 @@ def test_a_release_holds_integers_and_what_follows_from_them(method, tmp_path):
     """
     (tmp_path / "people.csv").write_bytes(csv(*[PLAIN, OTHER] * 20))
     schema = Schema(columns=tuple(SCHEMA[n] for n in ("sex", "smoker")))
-    release = rehearsed(tmp_path / "people.csv", schema, method=method)
+    release = release_without_ledger(tmp_path / "people.csv", schema, method=method)
     assert len(release.measurements) + len(release.measurements.sparse) > 0
     for measured in (*release.measurements, *release.measurements.sparse):
         assert measured.values.dtype == np.int64

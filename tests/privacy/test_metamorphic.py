@@ -1,7 +1,7 @@
 """One row changes numbers that were paid for, and nothing else: not a name, not a
 shape, not a file, not how the other rows are read.
 
-Most tests here make the curator deaf: it answers every count with the same number.
+Most tests here make the curator constant: it answers every count with the same number.
 Whatever still differs between two tables was not paid for. Where a schema is learned it
 is an answer like any other, and its distribution is audited (test_learned).
 """
@@ -23,7 +23,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from kit.curator.contexts import Practice, context_of, no_noise
+from kit.curator.contexts import UnchargedRun, context_of, no_noise
 from kit.privacy.broken import BROKEN, IN_DUCKDB, Broken
 from kit.privacy.odd import PAIRS, Pair, cell
 from kit.privacy.runs import (
@@ -32,13 +32,13 @@ from kit.privacy.runs import (
     PLAIN,
     SCHEMA,
     account,
+    answer_constantly,
     by_person,
     chance,
     csv,
-    deaf,
     form,
     parts,
-    rehearsed,
+    release_without_ledger,
     written,
 )
 from understudy.accounting.budget import Budget
@@ -78,8 +78,8 @@ def counted(
     ) -> tuple[dict[str, bytes], list[np.ndarray]]:
         path = folder / "people.csv"
         path.write_bytes(data)
-        with deaf() as asked:
-            release = rehearsed(path, looked_at(columns))
+        with answer_constantly() as asked:
+            release = release_without_ledger(path, looked_at(columns))
         return parts(release), list(asked)
 
     return look
@@ -120,7 +120,7 @@ def performed(
     """Everything a real run leaves behind: release, account, files and their names."""
     folder.mkdir()
     (folder / "people.csv").write_bytes(data)
-    with deaf():
+    with answer_constantly():
         release = synthesize(
             folder / "people.csv",
             schema,
@@ -168,8 +168,8 @@ def test_no_synthesizer_learns_of_rows_but_by_answers(method, tmp_path):
     ):
         path = tmp_path / f"{name}.csv"
         path.write_bytes(csv(*rows))
-        with deaf():
-            release = rehearsed(path, schema, method=method)
+        with answer_constantly():
+            release = release_without_ledger(path, schema, method=method)
         found.append(
             (parts(release), release.sample(20, seed=1, kind="pandas").to_csv())
         )
@@ -220,7 +220,7 @@ def test_rules_units_keys_and_days_of_the_week_show_nothing_that_was_not_paid_fo
         folder.mkdir()
         lines = ["who,town,canton,day,born", *(",".join(row) for row in rows)]
         (folder / "people.csv").write_text("\n".join(lines) + "\n")
-        with deaf():
+        with answer_constantly():
             release = synthesize(
                 folder / "people.csv",
                 schema,
@@ -255,14 +255,18 @@ def test_the_public_number_of_rows_shows_under_replace_and_only_there(tmp_path):
         )
         for n in (3, 4)
     )
-    assert here[0] == there[0]  # deaf: even the exact total is answered by a constant
-    told = [rehearsed_rows(tmp_path / f"{n}.csv", n, schema) for n in (3, 4)]
+    assert (
+        here[0] == there[0]
+    )  # constant: even the exact total is answered by a constant
+    told = [count_released_rows(tmp_path / f"{n}.csv", n, schema) for n in (3, 4)]
     assert told == [3, 4]
 
 
-def rehearsed_rows(path: Path, rows: int, schema: Schema) -> int:
+def count_released_rows(path: Path, rows: int, schema: Schema) -> int:
     path.write_bytes(csv(*[PLAIN] * rows))
-    return rehearsed(path, schema, relation=Neighbours.REPLACE, method="histogram").rows
+    return release_without_ledger(
+        path, schema, relation=Neighbours.REPLACE, method="histogram"
+    ).rows
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -276,8 +280,8 @@ def test_a_unit_moves_no_count_by_more_than_its_bound(method, tmp_path):
     for rows in (0, 1, 2, 9):
         path = tmp_path / "people.csv"
         path.write_bytes(csv(*base, *[cell("id", "99")] * rows))
-        with deaf() as asked:
-            release = rehearsed(path, schema, method=method)
+        with answer_constantly() as asked:
+            release = release_without_ledger(path, schema, method=method)
         found.append((parts(release), list(asked)))
     for held, counts in found[1:]:
         assert held == found[0][0]
@@ -335,8 +339,8 @@ def test_an_odd_cell_of_a_frame_changes_no_type(kind, odd):
     schema = looked_at(("sex", "city", "age", "weight", "seen"))
     found = []
     for last in ({}, odd):
-        with deaf() as asked:
-            release = rehearsed(framed(kind, last), schema)
+        with answer_constantly() as asked:
+            release = release_without_ledger(framed(kind, last), schema)
         sample = release.sample(5, seed=1, kind=kind)
         found.append(
             (
@@ -367,8 +371,10 @@ def test_half_a_character_changes_nothing(column):
         else:
             dtype = object if column == "object" else pandas.StringDtype("python")
             frame = pandas.DataFrame({"sex": pandas.Series(texts, dtype=dtype)})
-        with deaf() as asked:
-            found.append((parts(rehearsed(frame, looked_at(("sex",)))), list(asked)))
+        with answer_constantly() as asked:
+            found.append(
+                (parts(release_without_ledger(frame, looked_at(("sex",)))), list(asked))
+            )
     assert found[0][0] == found[1][0]
     assert [a.tolist() for _, (a,) in found] == [[2, 1, 0], [1, 1, 1]]
 
@@ -412,8 +418,8 @@ HELD = [
 
 def told(data: object, column: Column) -> tuple[dict[str, bytes], list[np.ndarray]]:
     """What a run releases when every answer is the same number, and what it counted."""
-    with deaf() as asked:
-        release = rehearsed(data, Schema(columns=(column,)))
+    with answer_constantly() as asked:
+        release = release_without_ledger(data, Schema(columns=(column,)))
     return parts(release), list(asked)
 
 
@@ -503,12 +509,13 @@ def test_the_same_cells_in_a_csv_file_change_nothing_but_their_count(
 
 
 def test_numbers_are_all_that_noise_changes(tmp_path):
-    """Without the deaf curator: two real runs have the same form, and only their
+    """Without the constant curator: two real runs have the same form, and only their
     numbers differ.
     """
     (tmp_path / "people.csv").write_bytes(csv(PLAIN, OTHER))
     releases = [
-        rehearsed(tmp_path / "people.csv", looked_at(("sex", "city"))) for _ in range(2)
+        release_without_ledger(tmp_path / "people.csv", looked_at(("sex", "city")))
+        for _ in range(2)
     ]
     assert form(releases[0]) == form(releases[1])
     assert parts(releases[0]) != parts(releases[1])
@@ -522,7 +529,7 @@ def typed(data: bytes, folder: Path, capsys, *options: str) -> tuple[object, ...
     folder.mkdir()
     (folder / "people.csv").write_bytes(data)
     looked_at(("sex", "age")).save(folder / "schema.yaml")
-    with deaf():
+    with answer_constantly():
         line = f"synthesize {folder}/people.csv --schema {folder}/schema.yaml --epsilon 1 -o {folder}/out.csv --seed 1"
         code = command([*line.split(), *options])
     shown = capsys.readouterr()
@@ -561,7 +568,7 @@ def room_filter(accounting: Accounting) -> Filter:
     )
 
 
-class Kept(Practice):
+class Kept(UnchargedRun):
     """A run that keeps the bytes it is asked to store."""
 
     def __init__(self) -> None:

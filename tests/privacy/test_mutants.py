@@ -336,7 +336,7 @@ def a_stored_answer_is_given_to_a_new_run(patch: Patch) -> None:
 # What a release holds
 
 
-@mutant(checks.check_release_is_deaf)
+@mutant(checks.check_release_ignores_rows)
 def the_exact_number_of_rows_is_the_default_sample_size(patch: Patch) -> None:
     seen: list[int] = []
     original = Table.counts
@@ -349,7 +349,7 @@ def the_exact_number_of_rows_is_the_default_sample_size(patch: Patch) -> None:
     patch.setattr(understudy.releases.contents, "default_rows", lambda model: seen[-1])
 
 
-@mutant(checks.check_release_is_deaf)
+@mutant(checks.check_release_ignores_rows)
 def categories_are_those_that_occur(patch: Patch) -> None:
     original = Curator.discover
 
@@ -371,7 +371,7 @@ def categories_are_those_that_occur(patch: Patch) -> None:
     patch.setattr(Curator, "discover", observed)
 
 
-@mutant(checks.check_release_is_deaf)
+@mutant(checks.check_release_ignores_rows)
 def the_missing_code_is_there_only_if_something_is_missing(patch: Patch) -> None:
     original = Curator.discover
 
@@ -389,7 +389,7 @@ def the_missing_code_is_there_only_if_something_is_missing(patch: Patch) -> None
     patch.setattr(Curator, "discover", observed)
 
 
-@mutant(checks.check_release_is_deaf)
+@mutant(checks.check_release_ignores_rows)
 def the_release_keeps_the_exact_counts(patch: Patch) -> None:
     kept: list[np.ndarray] = []
     original, document = Table.counts, understudy.releases.file.archive.to_document

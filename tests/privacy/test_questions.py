@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kit.curator.listed import Listed, Row
 from kit.privacy.audit import gdp, pure
-from kit.queries.noiseless import PracticeRun, table_of
+from kit.queries.noiseless import QuestionRunInMemory, table_of
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
@@ -106,7 +106,7 @@ def draw_scores(
 ) -> NDArray[np.float64]:
     """The best linear test of which table was asked, for each of many answers."""
     scores = np.zeros(trials)
-    curator = QuestionCurator(table=table, run=PracticeRun(), draw=draw)
+    curator = QuestionCurator(table=table, run=QuestionRunInMemory(), draw=draw)
     for trial in range(trials):
         measured = curator.answer(offer)
         scores[trial] = sum(
@@ -196,7 +196,7 @@ def test_laplace_noise_on_a_total_costs_what_was_charged(draw: Draw) -> None:
     )
     tables = Listed(COMMON, SCHEMA), Listed([*COMMON, ADDED], SCHEMA)
     budget = Budget.of(10**6, 0)
-    run = PracticeRun(Filter.of(budget, accounting=Accounting.PURE))
+    run = QuestionRunInMemory(Filter.of(budget, accounting=Accounting.PURE))
     scores = []
     for table in tables:
         curator = QuestionCurator(table=table, run=run, draw=draw)
@@ -247,7 +247,7 @@ class Failing(Listed):
 @pytest.mark.parametrize("curator", [QuestionCurator, CountsFirst])
 def test_a_count_that_fails_was_paid_for(curator: type[QuestionCurator]) -> None:
     """Whether it fails may depend on rows: for nothing, it would be an answer."""
-    run = PracticeRun()
+    run = QuestionRunInMemory()
     offer = offer_of(count(), Neighbours.ADD_REMOVE)
     with pytest.raises(RuntimeError):
         curator(table=Failing(COMMON, SCHEMA), run=run).answer(offer)
@@ -263,7 +263,7 @@ def test_the_groups_of_an_answer_are_those_of_the_schema(
     groups = set()
     for rows in ([], COMMON, [ADDED], [*COMMON, ADDED]):
         offer = offer_of(count().by("g", "x"), Neighbours.ADD_REMOVE)
-        asked = curator(table=Listed(rows, SCHEMA), run=PracticeRun())
+        asked = curator(table=Listed(rows, SCHEMA), run=QuestionRunInMemory())
         (draws,) = asked.answer(offer)
         groups.add(len(draws[-1].values))
     assert (groups == {plan.cells.groups} == {32}) == (curator is QuestionCurator)

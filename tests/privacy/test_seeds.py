@@ -16,7 +16,7 @@ import pytest
 
 from kit.curator.contexts import context_of
 from kit.privacy.cases import COLOURS, PEOPLE
-from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
+from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, release_without_ledger
 from understudy.accounting.law import Law
 from understudy.curator.mechanisms.marginals import measure_marginals
 from understudy.noise import draw_noise
@@ -90,7 +90,7 @@ def test_estimating_uses_no_noise_of_its_own(method, tmp_path):
     changes nothing.
     """
     (tmp_path / "people.csv").write_bytes(csv(*[PLAIN, OTHER] * 30))
-    release = rehearsed(tmp_path / "people.csv", DECLARED, method=method)
+    release = release_without_ledger(tmp_path / "people.csv", DECLARED, method=method)
     models = [
         SYNTHESIZER_CLASSES[method]().estimate(
             release.schema, release.measurements, np.random.default_rng(5)

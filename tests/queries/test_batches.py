@@ -18,7 +18,7 @@ from kit.curator.contexts import no_noise
 from kit.curator.listed import Listed
 from kit.privacy.audit import gdp
 from kit.queries.corpus import PEOPLE_SCHEMA, make_people
-from kit.queries.noiseless import PracticeRun, answer_once, table_of
+from kit.queries.noiseless import QuestionRunInMemory, answer_once, table_of
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
@@ -267,7 +267,7 @@ def test_an_audit_sees_what_a_batch_was_charged_and_refutes_half_of_the_noise() 
     def proven(draw: Draw, trials: int) -> tuple[bool, float]:
         scores = []
         for table in tables:
-            curator = QuestionCurator(table=table, run=PracticeRun(), draw=draw)
+            curator = QuestionCurator(table=table, run=QuestionRunInMemory(), draw=draw)
             drawn = [curator.answer(offer)[0][-1].values for _ in range(trials)]
             scores.append(np.array(drawn, float) @ direction)
         found = gdp(*scores, 1.0, at=middle, alpha=1e-7)
@@ -320,7 +320,7 @@ def test_an_audit_of_counts_and_sums_refutes_half_of_the_noise() -> None:
         scores = []
         for rows in tables:
             curator = QuestionCurator(
-                table=Listed(rows, schema), run=PracticeRun(), draw=draw
+                table=Listed(rows, schema), run=QuestionRunInMemory(), draw=draw
             )
             drawn = []
             for _ in range(trials):
@@ -381,7 +381,7 @@ def test_intervals_of_all_kinds_hold() -> None:
     exact = [answer_once(table, PEOPLE_SCHEMA, each, draw=no_noise) for each in batch]
     held = asked = 0
     for _ in range(12):
-        curator = QuestionCurator(table=table, run=PracticeRun())
+        curator = QuestionCurator(table=table, run=QuestionRunInMemory())
         measured = [pool_values(each) for each in curator.answer(offer)]
         found = answer_members(atoms, measured, basis="")
         for answer, truth in zip(found, exact, strict=True):
@@ -484,7 +484,7 @@ def test_the_noise_on_atoms_is_what_is_charged() -> None:
         return draw_noise(law, scale, shape)
 
     table = table_of(PEOPLE, PEOPLE_SCHEMA)
-    QuestionCurator(table=table, run=PracticeRun(), draw=watch).answer(offer)
+    QuestionCurator(table=table, run=QuestionRunInMemory(), draw=watch).answer(offer)
     (strategy,) = atoms.strategies
     assert strategy is not None
     moved = atoms.sensitivity(atoms.statistics[0], Neighbours.ADD_REMOVE).l2_squared

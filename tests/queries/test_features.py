@@ -15,7 +15,7 @@ import understudy as us
 from kit.curator.listed import Listed, Row
 from kit.privacy.audit import gdp
 from kit.queries.noiseless import (
-    PracticeRun,
+    QuestionRunInMemory,
     answer_once,
     duckdb_rows,
     table_of,
@@ -142,7 +142,7 @@ class Ungrouped(Listed):
 
 
 def scores_of(offer: Offer, table: Listed, trials: int) -> np.ndarray:
-    curator = QuestionCurator(table=table, run=PracticeRun())
+    curator = QuestionCurator(table=table, run=QuestionRunInMemory())
     drawn = [curator.answer(offer)[0][-1].values[0] for _ in range(trials)]
     return np.array(drawn, float)
 

@@ -13,7 +13,7 @@ import pytest
 
 import understudy as us
 from kit.curator.contexts import no_noise
-from kit.queries.noiseless import PracticeRun, table_of
+from kit.queries.noiseless import QuestionRunInMemory, table_of
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.questions import QuestionCurator
@@ -57,7 +57,7 @@ def answer_without_noise(question: str | us.Query) -> AnswerTable:
         amount=Fraction(1),
     )
     curator = QuestionCurator(
-        table=table_of(PEOPLE, SCHEMA), run=PracticeRun(), draw=no_noise
+        table=table_of(PEOPLE, SCHEMA), run=QuestionRunInMemory(), draw=no_noise
     )
     return make_answer(
         plan, pool_statistics(plan, curator.answer(offer)), basis="", cost=None

@@ -28,7 +28,7 @@ LIMITED = {
 }
 
 
-def heard(open_curator, name, options, sizes=SIZES):
+def stages_of(open_curator, name, options, sizes=SIZES):
     """What a run on made-up rows tells of what it left out."""
     schema = schema_of(*sizes)
     draw = np.random.default_rng(0)
@@ -57,13 +57,13 @@ def test_a_pair_too_large_is_named(name, open_curator, monkeypatch):
     monkeypatch.setattr(privsyn, "MAX_PAIR_CELLS", 200)
     assert any(
         "c × d" in stage and "cells" in stage
-        for stage in heard(open_curator, name, LIMITED[name])
+        for stage in stages_of(open_curator, name, LIMITED[name])
     )
 
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_where_all_fits_nothing_is_said(name, open_curator):
-    assert heard(open_curator, name, {}, sizes=(2, 3, 3, 3)) == []
+    assert stages_of(open_curator, name, {}, sizes=(2, 3, 3, 3)) == []
 
 
 def test_cliques_are_told_apart_by_their_cells():

@@ -256,19 +256,19 @@ def test_a_long_fit_tells_its_rounds(parquet: Path):
             for n, high in (("a", 49), ("b", 6), ("f", 99))
         )
     )
-    heard: list[tuple[str, float]] = []
+    reported: list[tuple[str, float]] = []
     spent: list[float] = []
     us.synthesize(
         parquet,
         numbers,
         epsilon=5,
         synthesizer="aim",
-        progress=lambda stage, done: heard.append((stage, done)),
+        progress=lambda stage, done: reported.append((stage, done)),
         run=us.RunOptions(spending=spent.append),
     )
-    rounds = [stage for stage, _ in heard if stage.startswith("fitting round ")]
+    rounds = [stage for stage, _ in reported if stage.startswith("fitting round ")]
     assert len(set(rounds)) > 3
-    assert heard[-1] == ("fitting", 1.0)
+    assert reported[-1] == ("fitting", 1.0)
     assert spent == sorted(spent)
     assert 0.99 < spent[-1] <= 1
 

@@ -63,9 +63,9 @@ class ConditionalModel(Model, Protocol):
 
 @runtime_checkable
 class RoundedModel(Model, Protocol):
-    """A model that knows how far rounding alone leads its rows astray."""
+    """A model that knows the error that rounding alone adds to its rows."""
 
-    def astray(self, clique: Clique) -> NDArray[np.float64] | None:
+    def rounding_variance(self, clique: Clique) -> NDArray[np.float64] | None:
         """The variance of each count of a clique in a sample of as many rows as the
         model has; None where more than rounding is at work.
         """

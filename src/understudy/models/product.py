@@ -111,9 +111,9 @@ class ProductModel:
             self.schema, self._sample_columns(list(self.schema), rows, rng), rows, rng
         )
 
-    def astray(self, clique: Clique) -> NDArray[np.float64] | None:
-        """What rounding leaves of a single column; columns meet by chance, and
-        impossible rows are repaired.
+    def rounding_variance(self, clique: Clique) -> NDArray[np.float64] | None:
+        """The variance that rounding adds to each count of a single column; None for
+        several, which are combined at random, and where impossible rows are repaired.
         """
         return (
             fraction_variance(self.marginal(clique))

@@ -224,9 +224,9 @@ class TreeModel:
         for start in range(0, rows, size):
             yield self._sample_chunk(min(size, rows - start), rng)
 
-    def astray(self, clique: Clique) -> Array | None:
-        """What rounding leaves of a clique that was drawn together, where rows are
-        drawn by rounding and nothing else.
+    def rounding_variance(self, clique: Clique) -> Array | None:
+        """The variance that rounding adds to each count of a clique drawn together;
+        None where rows are not drawn by rounding alone.
         """
         if self._needs_refining(default_rows(self)) or not is_rounded_in_one_piece(
             self

@@ -10,9 +10,9 @@ counts, and one for each product of columns that is added up.
 A sum of x is that of x − m, around the middle m of its bounds, and m times the rows that
 have a value, where both are measured anyway: one row moves the first by half as much.
 
-Each question has a wish: the variances that it would have alone, with an equal part of
-the budget. The families' parts are those at which all variances, in parts of these,
-add up to the least: C/t is least under a fixed sum of t where t goes with √C. Which
+The target of each question are the variances that it would have alone, with an equal
+part of the budget. The families' parts minimise the sum of all variances relative to
+these targets: C/t is least under a fixed sum of t where t goes with √C. Which
 sums are measured, and all of this, is public: it depends on the questions alone.
 """
 

@@ -74,7 +74,7 @@ class StatisticOrder:
     earlier: tuple[NoisyValues, ...]
     scope: PartitionScope | None
     released: ReleasedStatistic | None = None
-    """What a release tells of it, free."""
+    """What a release says of it, without a charge."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def offer_answer(
     """The offer for a plan: for a ± at 95 %, or for an amount of the accounting.
 
     `find_seen` finds what whoever asks was given of the earlier answers, by default all:
-    the price of a mean follows from the values of these. What a release tells of each
+    the price of a mean follows from the values of these. What a release says of each
     statistic, `released`, makes the ± cheaper, and an amount's answer more exact.
     """
     orders = []
@@ -137,7 +137,7 @@ def offer_answer(
     digests = [question_digest(plan, each, table) for each in plan.statistics]
     known = [() if find_earlier is None else tuple(find_earlier(d)) for d in digests]
     seen = known if find_seen is None else [tuple(find_seen(d)) for d in digests]
-    told = [_usable_release(each, law) for each in released or [None] * len(digests)]
+    usable = [_usable_release(each, law) for each in released or [None] * len(digests)]
     for place, statistic in enumerate(plan.statistics):
         sensitivity = plan.sensitivity(statistic, neighbours)
         digest, earlier = digests[place], known[place]
@@ -145,7 +145,7 @@ def offer_answer(
         # If all neighbours agree on it, it is public and needs no noise.
         if sensitivity.l1:
             if within is not None:
-                width = _WidthTarget(plan, law, within, known, seen, told)
+                width = _WidthTarget(plan, law, within, known, seen, usable)
                 scale = width.needed_scale(place)
                 # Nobody pays for stored answers that the release makes needless.
                 if scale is None and width.is_released(place):
@@ -158,7 +158,7 @@ def offer_answer(
         order = _order_statistic(
             statistic, digest, scale, sensitivity, earlier, accounting, scope
         )
-        order = _add_release(order, told[place], law)
+        order = _add_release(order, usable[place], law)
         orders.append(order)
         total = total + order.cost
     return Offer(plan, tuple(orders), total)
@@ -192,7 +192,7 @@ def _order_statistic(
         cost = price(law, scale, sensitivity, accounting)
     scales = [each.scale for each in earlier if each.law is law]
     scales += [] if scale is None else [scale]
-    # Nothing at all: a release alone tells it (`_add_release`).
+    # Nothing at all: a release alone answers it (`_add_release`).
     noise = pooled_noise(scales or [Fraction(0)], law)
     return StatisticOrder(statistic, digest, scale, noise, cost, earlier, scope)
 
@@ -216,7 +216,7 @@ def amount_for_epsilon(budget: Budget, accounting: Accounting) -> Fraction:
 @dataclass(frozen=True)
 class _WidthTarget:
     """A ± that all numbers of a plan must have, after what is `known` of each of its
-    statistics, what was `seen` of that, and what a release told.
+    statistics, what was `seen` of that, and what was `released` of it.
     """
 
     plan: QueryPlan
@@ -224,7 +224,7 @@ class _WidthTarget:
     within: float
     known: Sequence[Sequence[NoisyValues]]
     seen: Sequence[Sequence[NoisyValues]]
-    told: Sequence[ReleasedStatistic | None]
+    released: Sequence[ReleasedStatistic | None]
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.within) or self.within <= 0:
@@ -255,16 +255,16 @@ class _WidthTarget:
         """Whether the release alone makes a statistic exact enough."""
         fresh = [()] * len(self.known)
         return (
-            self.told[place] is not None
+            self.released[place] is not None
             and replace(self, known=fresh).needed_scale(place) is None
         )
 
     def _linear_scale(self, place: int) -> Fraction | None:
         width = self.within / _value_step(self.plan, self.plan.statistics[place])
-        told, known = self.told[place], self.known[place]
-        if told is None:
+        released, known = self.released[place], self.known[place]
+        if released is None:
             return scale_for_half_width(width, ANSWER_DOUBT, known, self.law)
-        return scale_for_width_after(width, ANSWER_DOUBT, known, told, self.law)
+        return scale_for_width_after(width, ANSWER_DOUBT, known, released, self.law)
 
     def _ratio_scale(self, aggregate: Aggregate, place: int) -> Fraction | None:
         """The same for a mean or a share: by the number of rows, if that was seen."""
@@ -287,9 +287,9 @@ class _WidthTarget:
         target = sides[1 if place == bottom else 0]
         if not target:
             return target
-        told = self.told[place]
-        if place == bottom and told is not None:
-            return needed_scale_after(target, self.known[place], told, self.law)
+        released = self.released[place]
+        if place == bottom and released is not None:
+            return needed_scale_after(target, self.known[place], released, self.law)
         return needed_scale(target, self.known[place], self.law)
 
     def _fewest_rows(self, bottom: int) -> float:
@@ -302,27 +302,27 @@ class _WidthTarget:
         counted = [each for each in self.seen[bottom] if each.law is self.law]
         if counted:
             return fewest_rows(counted, ANSWER_DOUBT)
-        told = self.told[bottom]
-        return 0.0 if told is None else told.fewest_rows(ANSWER_DOUBT)
+        released = self.released[bottom]
+        return 0.0 if released is None else released.fewest_rows(ANSWER_DOUBT)
 
 
 def _usable_release(
-    told: ReleasedStatistic | None, law: Law
+    released: ReleasedStatistic | None, law: Law
 ) -> ReleasedStatistic | None:
-    """What a release tells, if noise of its law and of the run's adds up."""
-    is_usable = told is not None and told.law is law and told.precision > 0
-    return told if is_usable and law is not Law.DISCRETE_LAPLACE else None
+    """What a release says, if noise of its law and of the run's adds up."""
+    is_usable = released is not None and released.law is law and released.precision > 0
+    return released if is_usable and law is not Law.DISCRETE_LAPLACE else None
 
 
 def _add_release(
-    order: StatisticOrder, told: ReleasedStatistic | None, law: Law
+    order: StatisticOrder, released: ReleasedStatistic | None, law: Law
 ) -> StatisticOrder:
-    if told is None:
+    if released is None:
         return order
     has_own = order.scale is not None or bool(order.earlier)
     own = order.noise if has_own else None
-    noise = pool_noise_after(own, told.precision, law)
-    return replace(order, noise=noise, released=told)
+    noise = pool_noise_after(own, released.precision, law)
+    return replace(order, noise=noise, released=released)
 
 
 def _bound_values(plan: QueryPlan, statistic: AnyStatistic) -> tuple[float, float]:

@@ -131,7 +131,9 @@ class Evidence:
         if model is None:
             return 0.0
         table = self.marginal(clique)
-        variance = model.astray(clique) if isinstance(model, RoundedModel) else None
+        variance = (
+            model.rounding_variance(clique) if isinstance(model, RoundedModel) else None
+        )
         if variance is None:
             return 2 * float(np.minimum(table, 1.0).sum())
         # A count that is never negative is off by at most twice its expectation, on

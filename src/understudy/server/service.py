@@ -25,9 +25,9 @@ from understudy.schema import schema_to_dict
 from understudy.server.catalogue import ServiceError
 from understudy.server.messages import QuestionMessage, write_answer
 from understudy.server.tokens import TokenFile
-from understudy.workflow.asking.practice import PracticeTable
 from understudy.workflow.asking.question_price import Price
 from understudy.workflow.asking.session import Session
+from understudy.workflow.asking.simulated_table import SimulatedTable
 
 DEFAULT_REQUESTS_PER_MINUTE = 120
 """Requests of one analyst: more than a person writes, fewer than a program tries."""
@@ -59,7 +59,7 @@ class QuestionService:
         self._turns = threading.Lock()
         # Rows are counted for one question at a time, whoever asks.
         self._counting = threading.Lock()
-        self._practice = PracticeTable(
+        self._simulated = SimulatedTable(
             session.schema,
             budget=session.budget,
             accounting=session.accounting,
@@ -109,7 +109,7 @@ class QuestionService:
         """
         with self._take_turn(analyst), self._practicing, _name_refusals():
             return _write_view(
-                self._practice.ask(
+                self._simulated.ask(
                     message.question, within=message.within, epsilon=message.epsilon
                 ),
                 message,

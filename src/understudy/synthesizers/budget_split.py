@@ -238,8 +238,8 @@ def holdable_cliques(
 def scale_at(
     accounting: Accounting, look: Measurements, share: Fraction, paid: Fraction
 ) -> float:
-    """The scale of plain noise that `share` of the budget buys, told from marginals
-    that `paid` of it bought.
+    """The scale of plain noise for `share` of the budget, from marginals measured
+    for `paid` of it.
 
     A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one.
     """

@@ -110,9 +110,9 @@ def measure_range_bins(curator: Curator, targets: Sequence[WorkloadTarget]) -> N
     weight = sum(target.weight for target in targets)
     # A fraction with a small denominator: shares of the budget are exact.
     part = Fraction(range_weight / weight).limit_denominator(100)
-    bought = curator.measure(
+    measured = curator.measure(
         [clique for clique, _ in bins],
         share=RANGE_BINS_SHARE * part,
         maps=[axes for _, axes in bins],
     )
-    curator.keep(bought)
+    curator.keep(measured)

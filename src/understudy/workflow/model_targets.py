@@ -94,12 +94,12 @@ def measure_model_cliques(curator: Curator, targets: Sequence[WorkloadTarget]) -
     if not cliques:
         return
     sizes = [cell_count(curator.schema, clique) for clique in cliques]
-    bought = curator.measure(
+    measured = curator.measure(
         cliques,
         share=_find_share(targets, "model"),
         weights=size_weights(sizes, curator.accounting),
     )
-    curator.keep(bought)
+    curator.keep(measured)
 
 
 def measure_moment_targets(

@@ -1,4 +1,4 @@
-"""Contexts for tests: real prices and filters, a practice run instead of a ledger, and the
+"""Contexts for tests: real prices and filters, an uncharged run instead of a ledger, and the
 noise a test asks for.
 """
 
@@ -26,7 +26,7 @@ from understudy.schema import Schema
 Row = Mapping[str, object]
 
 
-class Practice:
+class UnchargedRun:
     """A run that remembers nothing, so that a mechanism alone can be looked at."""
 
     def answer(self, step: int, digest: str) -> bytes | None:
@@ -72,7 +72,9 @@ def context_of(
     """A context around a list of rows."""
     return MechanismContext(
         table=Listed(rows, schema),
-        payments=Payments(Practice(), replace(allowance(epsilon, delta, accounting))),
+        payments=Payments(
+            UnchargedRun(), replace(allowance(epsilon, delta, accounting))
+        ),
         neighbours=neighbours,
         accounting=accounting,
         epsilon=Budget.of(epsilon, delta).epsilon,

@@ -10,7 +10,7 @@ bounds at ALPHA/2 each; then, for any test with those rates,
   pure   ε ≥ max(ln((1 - δ - FPR)/FNR), ln((1 - δ - FNR)/FPR))                     Kairouz, Oh, Viswanath 2015
   zCDP   ρ ≥ max over α of D_α(test on one side ‖ test on the other)/α             Bun, Steinke 2016: post-processing
 
-`recomputed` is the second look: the loss that the noise actually added would cause,
+`recomputed` is a second check: the loss that the noise actually added would cause,
 from returned minus exact counts.
 """
 

@@ -11,7 +11,7 @@ from datetime import date
 import numpy as np
 
 from kit.curator.contexts import neighbouring, no_noise
-from kit.privacy.world import Ask, Row, hear
+from kit.privacy.world import Ask, Row, ask_repeatedly
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
@@ -111,7 +111,7 @@ def worst_pair(
     def exact(rows: list[Row]) -> np.ndarray:
         key = repr(rows)
         if key not in found:
-            heard = hear(
+            repeated = ask_repeatedly(
                 ask,
                 rows,
                 COLOURS,
@@ -120,7 +120,7 @@ def worst_pair(
                 accounting=accounting,
                 noise=no_noise,
             )
-            found[key] = heard[0].stacked("0")
+            found[key] = repeated[0].stacked("0")
         return found[key]
 
     def moved(pair: tuple[list[Row], list[Row]]) -> float:

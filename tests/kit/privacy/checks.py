@@ -36,8 +36,16 @@ from kit.privacy.cases import (
     REPLACE,
     Case,
 )
-from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, deaf, parts, rehearsed
-from kit.privacy.world import additive, hear
+from kit.privacy.runs import (
+    OTHER,
+    PLAIN,
+    SCHEMA,
+    answer_constantly,
+    csv,
+    parts,
+    release_without_ledger,
+)
+from kit.privacy.world import additive, ask_repeatedly
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
@@ -184,10 +192,11 @@ def chosen(
         "accounting": accounting,
         "epsilon": 4 if accounting is PURE else 40,
     }
-    heard = [
-        hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)
+    repeated = [
+        ask_repeatedly(ask, rows, PAIRED, times=times, **options)[0]
+        for rows in (here, there)
     ]
-    return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
+    return *(1.0 * (h.stacked("index") == 0) for h in repeated), repeated[0].cost
 
 
 def check_outcomes(
@@ -216,7 +225,7 @@ def check_new_label(times: int = 10_000) -> None:
             context, "place", amount=context.payments.amount_left, delta=delta
         )
 
-    (heard,) = hear(
+    (repeated,) = ask_repeatedly(
         ask,
         [{"place": "x"}],
         PLACES,
@@ -225,8 +234,8 @@ def check_new_label(times: int = 10_000) -> None:
         epsilon=2,
         delta=delta,
     )
-    shown = sum(len(a["counts"]) > 0 for a in heard.answers)
-    assert not delta_of(shown, times, float(heard.cost.delta)).violated
+    shown = sum(len(a["counts"]) > 0 for a in repeated.answers)
+    assert not delta_of(shown, times, float(repeated.cost.delta)).violated
 
 
 # The order of payment, on a real ledger
@@ -312,27 +321,27 @@ def check_new_run_pays_and_draws() -> None:
         assert len(set(found)) > 10  # at ε = 0.01 noise has a deviation of 141
 
 
-# Whole runs with a deaf curator
+# Whole runs with a constant curator
 
 
 def released(
     rows: list[list[str]], **options: object
 ) -> tuple[dict[str, bytes], bytes]:
     """What a release and its synthetic rows hold when no answer depends on rows."""
-    with TemporaryDirectory() as folder, deaf():
+    with TemporaryDirectory() as folder, answer_constantly():
         path = Path(folder, "people.csv")
         path.write_bytes(csv(*rows))
         age = replace(
             SCHEMA["age"], bins=(0, 18, 65, 121)
         )  # declared: bins that are learned are an answer of their own
-        release = rehearsed(
+        release = release_without_ledger(
             path, Schema(columns=(SCHEMA["sex"], SCHEMA["city"], age)), **options
         )
         release.write(Path(folder, "out.csv"), seed=1)
         return parts(release), Path(folder, "out.csv").read_bytes()
 
 
-def check_release_is_deaf() -> None:
+def check_release_ignores_rows() -> None:
     """Two tables that differ in everything give the same release when no answer depends
     on rows.
     """

@@ -37,7 +37,7 @@ import understudy.curator.discovery.types
 import understudy.curator.discovery.vote_noise
 import understudy.curator.mechanisms.marginals
 import understudy.curator.mechanisms.sparse_histogram
-from kit.curator.contexts import Practice, allowance, no_noise
+from kit.curator.contexts import UnchargedRun, allowance, no_noise
 from kit.curator.listed import Listed
 from kit.privacy.audit import ALPHA, Audit, Floats, audited, lower_bound
 from kit.privacy.world import Pooled
@@ -176,7 +176,7 @@ def learn(
     filter = allowance(case.epsilon, case.delta, case.accounting)
     for _ in range(times):
         curator = Curator(
-            replace(context, payments=Payments(Practice(), replace(filter))),
+            replace(context, payments=Payments(UnchargedRun(), replace(filter))),
             case.schema,
         )
         found.append(

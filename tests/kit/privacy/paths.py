@@ -26,7 +26,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from kit.curator.contexts import Practice, allowance, no_noise
+from kit.curator.contexts import UnchargedRun, allowance, no_noise
 from kit.curator.listed import Listed
 from kit.privacy.audit import ALPHA, goodness, recomputed
 from kit.privacy.world import PLENTY, Pooled, Remembered, Row
@@ -173,7 +173,7 @@ class Witness(Payments):
     def __init__(
         self, filter: Filter, crowd: Crowd, neighbours: int, noise: Noise, times: int
     ) -> None:
-        super().__init__(Practice(), filter)
+        super().__init__(UnchargedRun(), filter)
         self.crowd, self.neighbours, self.noise, self.times = (
             crowd,
             neighbours,

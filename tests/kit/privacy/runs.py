@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kit.curator.contexts import Practice
+from kit.curator.contexts import UnchargedRun
 from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
@@ -106,7 +106,7 @@ def csv(*rows: Sequence[str] | bytes) -> bytes:
 
 
 @contextmanager
-def deaf() -> Iterator[list[NDArray[np.int64]]]:
+def answer_constantly() -> Iterator[list[NDArray[np.int64]]]:
     """Curators that answer every count with the same number, and choose the first there
     is, whatever the rows say; exact counts are kept.
 
@@ -202,7 +202,7 @@ def account(path: Path) -> list[tuple[object, ...]]:
         ]
 
 
-def rehearsed(
+def release_without_ledger(
     data: object,
     schema: Schema,
     *,
@@ -218,7 +218,7 @@ def rehearsed(
     with open_table(data) as source:
         context = MechanismContext(
             table=Table(source, schema),
-            payments=Payments(Practice(), replace(filter)),
+            payments=Payments(UnchargedRun(), replace(filter)),
             neighbours=relation,
             accounting=filter.accounting,
             epsilon=whole.epsilon,

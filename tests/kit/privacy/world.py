@@ -1,8 +1,8 @@
 """Tables and contexts to audit: small worlds, worst-case neighbours, and payments that
-let an auditor hear one question many times.
+let an auditor ask one question many times.
 
 A claim is about one answer. To see how answers are distributed, the auditor needs many
-of the same question on the same table, at the price of one; that is what `Hearing` is
+of the same question on the same table, at the price of one; that is what `RepeatedPayments` is
 for. It takes payments as the real one does but for that, and everything before and
 behind it is the real code.
 """
@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from kit.curator.contexts import Practice, no_noise
+from kit.curator.contexts import UnchargedRun, no_noise
 from kit.curator.listed import Listed
 from kit.privacy.audit import Floats, likelihood_ratio
 from understudy.accounting.budget import Budget
@@ -87,7 +87,7 @@ class Pooled:
 
 
 @dataclass
-class Heard:
+class RepeatedAnswers:
     """One question, its price, and every answer that was drawn."""
 
     request: Mapping[str, object]
@@ -105,13 +105,13 @@ class Heard:
         return self.request["scale"]  # type: ignore[return-value]
 
 
-class Hearing(Payments):
+class RepeatedPayments(Payments):
     """Takes the price of one answer, and draws many."""
 
     def __init__(self, filter: Filter, times: int, noise: object) -> None:
-        super().__init__(Practice(), filter)
+        super().__init__(UnchargedRun(), filter)
         self.times, self.noise = times, noise
-        self.heard: list[Heard] = []
+        self.repeated: list[RepeatedAnswers] = []
 
     def pay(
         self,
@@ -120,20 +120,20 @@ class Hearing(Payments):
         count: Callable[[], object],
         draw: Callable[[object], NoisyAnswer],
     ) -> NoisyAnswer:
-        heard = Heard(request, cost, answers := [])
+        repeated = RepeatedAnswers(request, cost, answers := [])
 
         def many(exact: object) -> NoisyAnswer:
             answers.extend(draw(exact) for _ in range(min(self.times, ALONE)))
-            answers.extend(self._at_once(heard, lambda: draw(exact)))
+            answers.extend(self._at_once(repeated, lambda: draw(exact)))
             answers.extend(draw(exact) for _ in range(self.times - len(answers)))
             return answers[-1]
 
         last = super().pay(request, cost, count, many)
-        self.heard.append(heard)
+        self.repeated.append(repeated)
         return last
 
     def _at_once(
-        self, heard: Heard, draw: Callable[[], NoisyAnswer]
+        self, repeated: RepeatedAnswers, draw: Callable[[], NoisyAnswer]
     ) -> list[NoisyAnswer]:
         """The rest in one go: every cell gets as many numbers as there are answers
         left, and whatever is done to one is done to all.
@@ -141,11 +141,11 @@ class Hearing(Payments):
         None where an answer is a choice, or its shape hangs on its noise: those are
         drawn one by one.
         """
-        one, left = heard.answers[-1], self.times - ALONE
+        one, left = repeated.answers[-1], self.times - ALONE
         if (
             left <= 0
             or not isinstance(self.noise, Pooled)
-            or not {"cliques", "scale"} & heard.request.keys()
+            or not {"cliques", "scale"} & repeated.request.keys()
         ):
             return []
         self.noise.often = left
@@ -155,10 +155,10 @@ class Hearing(Payments):
             return []
         finally:
             self.noise.often = None
-        if found.keys() != one.keys() or "threshold" in heard.request:
+        if found.keys() != one.keys() or "threshold" in repeated.request:
             return []
         for name, values in found.items():
-            if not heard.scale_of(name):  # is exact
+            if not repeated.scale_of(name):  # is exact
                 found[name] = np.broadcast_to(values, (left, *np.shape(values)))
             if np.shape(found[name]) != (left, *np.shape(one[name])):
                 return []
@@ -168,7 +168,7 @@ class Hearing(Payments):
         ]
 
 
-def hear(
+def ask_repeatedly(
     ask: Ask,
     rows: Sequence[Row],
     schema: Schema,
@@ -179,11 +179,11 @@ def hear(
     epsilon: object = 10,
     delta: object | None = None,
     noise: object | None = None,
-) -> list[Heard]:
+) -> list[RepeatedAnswers]:
     """Put a question to a context around these rows; every answer to it `times` times."""
     budget = Budget.of(epsilon, PLENTY[accounting] if delta is None else delta)
     noise = Pooled() if noise is None else noise
-    payments = Hearing(replace(_filter(budget, accounting)), times, noise)
+    payments = RepeatedPayments(replace(_filter(budget, accounting)), times, noise)
     context = MechanismContext(
         table=Remembered(Listed(rows, schema)),  # type: ignore[arg-type]
         payments=payments,
@@ -194,7 +194,7 @@ def hear(
         draw=noise,  # type: ignore[arg-type]
     )
     ask(context, schema)
-    return payments.heard
+    return payments.repeated
 
 
 @cache
@@ -220,14 +220,14 @@ def additive(
     questions are independent: their ratios add up.
     """
     exact = [
-        hear(ask, rows, schema, times=1, **{**options, "noise": no_noise})
+        ask_repeatedly(ask, rows, schema, times=1, **{**options, "noise": no_noise})
         for rows in (here, there)
     ]
     scores = []
     for rows in (here, there):
-        heard = hear(ask, rows, schema, times=times, **options)
+        repeated = ask_repeatedly(ask, rows, schema, times=times, **options)
         assert (
-            [h.request for h in heard]
+            [h.request for h in repeated]
             == [h.request for h in exact[0]]
             == [h.request for h in exact[1]]
         )
@@ -240,10 +240,10 @@ def additive(
                     h.request["law"],
                     h.scale_of(name),
                 )
-                for h, a, b in zip(heard, *exact, strict=True)
+                for h, a, b in zip(repeated, *exact, strict=True)
                 for name in h.answers[0]
                 if h.scale_of(name)
             )
         )
-    cost = sum((h.cost for h in heard[1:]), heard[0].cost)
+    cost = sum((h.cost for h in repeated[1:]), repeated[0].cost)
     return scores[0], scores[1], cost

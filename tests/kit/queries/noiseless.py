@@ -31,7 +31,7 @@ from understudy.tables import Table, open_table
 
 
 @dataclass
-class PracticeRun:
+class QuestionRunInMemory:
     """A run of questions in memory, which remembers the order of what happened."""
 
     filter: Filter = field(default_factory=lambda: Filter.of(Budget.of(10**6)))
@@ -84,7 +84,7 @@ def answer_once(
         plan, neighbours=neighbours, accounting=accounting, amount=amount
     )
     budget = Budget.of(10**6, 0 if accounting is Accounting.PURE else None)
-    run = PracticeRun(Filter.of(budget, accounting=accounting))
+    run = QuestionRunInMemory(Filter.of(budget, accounting=accounting))
     measured = QuestionCurator(table=table, run=run, draw=draw).answer(offer)
     return make_answer(plan, pool_statistics(plan, measured), basis="", cost=None)
 

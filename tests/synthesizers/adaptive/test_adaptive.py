@@ -17,7 +17,7 @@ from understudy.notices import Notice, NoticeKind, collect_notices
 from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.first_look import FirstLook
+from understudy.synthesizers.adaptive.first_measurement import FirstMeasurement
 
 RNG = np.random.default_rng(0)
 
@@ -171,7 +171,7 @@ def test_targets_add_up(open_curator):
         neighbours=Neighbours.ADD_REMOVE,
     )
     workload = Workload(tuple(asked), tuple(asked.values()))
-    look = FirstLook(curator, workload, Adaptive().settings)
+    look = FirstMeasurement(curator, workload, Adaptive().settings)
     assert look.targets | look.pair_weights == {
         ("a", "b", "c"): 1.0,
         ("a", "b"): 8.0,

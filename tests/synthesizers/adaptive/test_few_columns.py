@@ -94,7 +94,7 @@ def test_more_columns_never_turn_to_laplace():
             assert found == sorted(found, reverse=True)
 
 
-def first_look(
+def first_plan(
     noise: float, *sizes: int, rows: float = 5_000.0, off: float = 50.0
 ) -> FewColumnsPlan:
     names = [f"c{i}" for i in range(len(sizes))]
@@ -118,7 +118,7 @@ def test_the_less_noise_the_more_is_asked_for_together():
     table.
     """
     orders = [
-        max(map(len, first_look(noise, 6, 6, 6, 6).best_parts()))
+        max(map(len, first_plan(noise, 6, 6, 6, 6).best_parts()))
         for noise in (3000.0, 10.0, 0.2)
     ]
     assert orders == [1, 2, 4]
@@ -127,14 +127,14 @@ def test_the_less_noise_the_more_is_asked_for_together():
 @settings(max_examples=25)
 @given(st.lists(st.integers(2, 12), min_size=2, max_size=5), st.floats(0.05, 5_000))
 def test_parts_are_parts_of_one_budget(sizes, noise):
-    parts = first_look(noise, *sizes).best_parts()
+    parts = first_plan(noise, *sizes).best_parts()
     assert parts
     assert min(parts.values()) > 0
     assert sum(parts.values()) <= 1 + 1e-9
 
 
 def test_a_table_too_large_to_be_counted_whole_is_not():
-    parts = first_look(0.01, 40, 40, 40, 40).best_parts()
+    parts = first_plan(0.01, 40, 40, 40, 40).best_parts()
     assert max(map(len, parts)) == 3
 
 

@@ -13,7 +13,7 @@ from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.adaptive.adaptive import Adaptive
 from understudy.synthesizers.adaptive.candidates import BudgetShare, allocate_budget
 from understudy.synthesizers.adaptive.constants import MIN_BUDGET_PART
-from understudy.synthesizers.adaptive.first_look import FirstLook
+from understudy.synthesizers.adaptive.first_measurement import FirstMeasurement
 from understudy.synthesizers.adaptive.questions import add_columns, score_candidates
 from understudy.synthesizers.adaptive.stages import (
     measure_few_columns,
@@ -27,7 +27,7 @@ from understudy.synthesizers.shared.spanning import spanning_forest
 
 @pytest.fixture
 def begin(open_curator):
-    """A run after its first look at the columns."""
+    """A run after its first measurement of the columns."""
 
     def start(columns=8, size=4, rows=6000, epsilon="5", delta="1e-6", **options):
         schema, table = chain_of_labels(columns=columns, size=size, rows=rows)
@@ -39,7 +39,7 @@ def begin(open_curator):
             neighbours=Neighbours.ADD_REMOVE,
         )
         settings = Adaptive(**options).settings
-        look = FirstLook(curator, Workload.of_order(schema), settings)
+        look = FirstMeasurement(curator, Workload.of_order(schema), settings)
         first = curator.measure(
             look.singles,
             share=settings.singles,

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kit.curator.contexts import Practice
+from kit.curator.contexts import UnchargedRun
 from kit.curator.listed import Listed
 from kit.models.build import schema_of, surprising
 from understudy.accounting.budget import Budget
@@ -83,7 +83,7 @@ class Counted:
         filter = Filter.of(budget, accounting=accounting, threshold_delta=Fraction(0))
         context = MechanismContext(
             table=Listed(rows, schema),
-            payments=Payments(Practice(), filter),
+            payments=Payments(UnchargedRun(), filter),
             neighbours=neighbours,
             accounting=filter.accounting,
             epsilon=budget.epsilon,

@@ -90,13 +90,13 @@ def test_the_most_frequent_format_that_shows_the_grain_is_chosen(
     kind, votes, format, grain
 ):
     by_candidate = {VOTES[cell]: count for cell, count in votes.items()}
-    found = choose_spelling(kind, by_candidate, is_grain_clear=True)
+    found = choose_spelling(kind, by_candidate, is_resolution_clear=True)
     assert (found.format, found.resolution) == (format, grain)
 
 
 def test_a_grain_that_noise_could_hide_is_not_believed():
     votes = {VOTES["2024-01-05T10:00:00Z"]: 100}
-    found = choose_spelling("instant", votes, is_grain_clear=False)
+    found = choose_spelling("instant", votes, is_resolution_clear=False)
     assert found.resolution == timedelta(seconds=1)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import understudy as us
 from kit.queries.corpus import PEOPLE_SCHEMA, make_people
-from kit.queries.noiseless import PracticeRun, table_of
+from kit.queries.noiseless import QuestionRunInMemory, table_of
 from understudy.accounting.cost import Accounting
 from understudy.curator.questions import QuestionCurator
 from understudy.errors import BudgetExceeded, Refused
@@ -232,7 +232,7 @@ def test_a_charge_comes_before_any_row_is_read() -> None:
             assert run.events == ["charge", "charge"]
             raise RuntimeError("no such row")
 
-    run = PracticeRun()
+    run = QuestionRunInMemory()
     plan = plan_query(us.mean("age"), PEOPLE_SCHEMA)
     offer = offer_answer(
         plan,

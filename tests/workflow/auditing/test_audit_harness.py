@@ -1,4 +1,4 @@
-"""A hearing scores what is asked: its scores are the likelihood ratios of the two
+"""An audit harness scores what is asked: its scores are the likelihood ratios of the two
 tables, whatever the question.
 """
 
@@ -26,23 +26,23 @@ ESTIMATES = {
 }
 
 
-def heard(
+def ask_harness(
     ask, *, relation=Neighbours.ADD_REMOVE, accounting=Accounting.PURE, epsilon=2
 ) -> tuple[AuditHarness, CuratorView]:
     budget = Budget.of(epsilon, "1e-6")
     half = Fraction(0) if accounting is Accounting.PURE else budget.delta / 2
     filter = Filter.of(budget, accounting=accounting, threshold_delta=half)
-    hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=TIMES)
+    harness = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=TIMES)
     view = CuratorView(
         Curator(
-            hearing.make_context(
+            harness.make_context(
                 *worst_neighbours(relation), replace(filter), epsilon=budget.epsilon
             ),
             AUDIT_SCHEMA,
         )
     )
     ask(view)
-    return hearing, view
+    return harness, view
 
 
 QUESTIONS = {
@@ -63,14 +63,14 @@ def test_scores_are_likelihood_ratios(name, relation):
     Twenty comparisons of six standard deviations each: false alarm 1e-6, with context for
     their skewness.
     """
-    hearing, _ = heard(QUESTIONS[name], relation=relation)
-    assert hearing.questions == 1
-    assert hearing.not_judged == []
-    for ratio in (np.exp(hearing.here), np.exp(-hearing.there)):
+    harness, _ = ask_harness(QUESTIONS[name], relation=relation)
+    assert harness.questions == 1
+    assert harness.not_judged == []
+    for ratio in (np.exp(harness.here), np.exp(-harness.there)):
         error = ratio.std() / np.sqrt(TIMES)
         assert abs(ratio.mean() - 1) <= 6 * error + 1e-9
     # Bounded by what was paid: ε = 2.
-    assert max(np.abs(hearing.here).max(), np.abs(hearing.there).max()) <= 2 * (
+    assert max(np.abs(harness.here).max(), np.abs(harness.there).max()) <= 2 * (
         1 + 1e-9
     )
 
@@ -79,10 +79,10 @@ def test_scores_of_several_questions_add_up():
     """Two independent halves of a Gaussian run have together the μ of the whole: scores
     with variance μ². False alarm 1e-6.
     """
-    one, _ = heard(
+    one, _ = ask_harness(
         lambda w: w.measure([("colour",)], share=1), accounting=Accounting.GDP
     )
-    two, _ = heard(
+    two, _ = ask_harness(
         lambda w: [w.measure([("colour",)], share=Fraction(1, 2)) for _ in range(2)],
         accounting=Accounting.GDP,
     )
@@ -92,15 +92,15 @@ def test_scores_of_several_questions_add_up():
 
 
 def test_one_price_is_paid():
-    _, view = heard(lambda w: w.measure([("colour",)], share=Fraction(1, 4)))
+    _, view = ask_harness(lambda w: w.measure([("colour",)], share=Fraction(1, 4)))
     assert view.share_left == Fraction(3, 4)
 
 
 def test_a_question_without_a_known_law_is_said_to_be_unjudged():
-    hearing = AuditHarness(
+    harness = AuditHarness(
         schema=AUDIT_SCHEMA, neighbours=Neighbours.ADD_REMOVE, times=10
     )
-    context = hearing.make_context(
+    context = harness.make_context(
         *worst_neighbours(Neighbours.ADD_REMOVE),
         Filter(Accounting.PURE, Fraction(1)),
         epsilon=Fraction(1),
@@ -112,5 +112,5 @@ def test_a_question_without_a_known_law_is_said_to_be_unjudged():
         lambda exact: {"x": np.array(exact)},
     )
     assert int(answer["x"]) == 1
-    assert hearing.not_judged == ["new"]
-    assert not hearing.here.any()
+    assert harness.not_judged == ["new"]
+    assert not harness.here.any()

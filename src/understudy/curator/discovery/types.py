@@ -329,7 +329,7 @@ def _join_votes(votes: Sequence[int], noise: VoteNoise) -> tuple[int, int]:
 def _with_spelling(
     column: Column, elected: str, ballots: NDArray[np.int64], noise: VoteNoise
 ) -> Column:
-    """The column with the format, grain and zeros that its cells are spelled with."""
+    """The column with the format, resolution and zeros that its cells are spelled with."""
     standing = _standing_candidates(ballots, noise)
     is_clear = hidden_share(ballots, noise) <= MAX_STEP_NOISE_SHARE
     if isinstance(column, Real):
@@ -345,7 +345,7 @@ def _with_spelling(
     if not isinstance(column, Date | Datetime | Time) or elected == "date":
         return column
     votes = {name: int(ballots[TYPE_CANDIDATES.index(name)]) for name in standing}
-    spelling = choose_spelling(elected, votes, is_grain_clear=is_clear)
+    spelling = choose_spelling(elected, votes, is_resolution_clear=is_clear)
     if isinstance(column, Date):
         return replace(column, format=spelling.format)
     # A clock that shows nothing but midnights has hours all the same.

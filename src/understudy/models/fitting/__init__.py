@@ -1,1 +1,1 @@
-"""From measurements to a model: empirical Bayes priors, maximum entropy, data fission."""
+"""From measurements to a model: empirical Bayes priors, maximum entropy in stages."""

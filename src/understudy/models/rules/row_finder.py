@@ -147,12 +147,14 @@ class RowFinder:
         # Preferred values are tried first and kept unless a rule speaks against them, so
         # the row that is found differs in few columns.
         prefer = {
-            name: self._wish(name, int(cells[name].index[row]), cells[name].state[row])
+            name: self._preferred_value(
+                name, int(cells[name].index[row]), cells[name].state[row]
+            )
             for name in self.columns
         }
         return self._search.find(self._constraints, allowed=allowed, prefer=prefer)
 
-    def _wish(self, name: str, index: int, state: int) -> tuple[int, int]:
+    def _preferred_value(self, name: str, index: int, state: int) -> tuple[int, int]:
         codec = self.columns[name].codec
         return code_of_cell(codec, index, int(state)), index
 

@@ -59,7 +59,7 @@ from understudy.synthesizers.adaptive.constants import (
     MAX_UNSPENT_PART,
     MIN_NOISE_COMPARISON_EPSILON,
 )
-from understudy.synthesizers.adaptive.first_look import FirstLook
+from understudy.synthesizers.adaptive.first_measurement import FirstMeasurement
 from understudy.synthesizers.adaptive.hierarchies import coarse_maps
 from understudy.synthesizers.adaptive.laplace_noise import (
     has_few_columns,
@@ -111,7 +111,8 @@ class Adaptive(Synthesizer):
     )
 
     singles: Fraction = option(
-        Fraction(1, 10), "part of the budget for the first look at single columns"
+        Fraction(1, 10),
+        "part of the budget for the first measurement of single columns",
     )
     selection: Fraction = option(
         Fraction(1, 100), "part of the budget for each round of noisy distances"
@@ -196,7 +197,7 @@ class Adaptive(Synthesizer):
         """The state after the last stage, with a decision for every candidate of every
         stage; plain measurements if there was nothing to decide.
         """
-        plan = FirstLook(curator, workload, self.settings)
+        plan = FirstMeasurement(curator, workload, self.settings)
         progress("measuring", 0.0)
         known = curator.discovered_measurements + public_total(curator)
         if not plan.pairs:

@@ -240,7 +240,7 @@ SHRUNK_PAIR_NOISE_WEIGHT = _add(
     "The fit shrinks pairs, so their noise counts less than in an unbiased plan.",
 )
 
-# -- the second look (stages.py)
+# -- the second round of distances (stages.py)
 
 SECOND_DISTANCE_NOISE_SHARE = _add(
     "SECOND_DISTANCE_NOISE_SHARE",
@@ -268,7 +268,7 @@ MIN_SPREAD_TO_MEAN = _add(
     0.5,
     ConstantKind.THRESHOLD,
     "spread / mean distance",
-    "Pairs that differ less are worth about the same: no second look is needed.",
+    "Pairs that differ less are worth about the same: no second round is needed.",
 )
 
 # -- few columns in a pure run (few_columns.py)

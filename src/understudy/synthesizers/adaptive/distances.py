@@ -150,7 +150,7 @@ def are_pairs_hidden(
     `clear` hides which are far.
 
     Pairs that are all about as far are worth about the same, and a better look is not
-    needed. If noise hides even that, a second look costs less than assuming that
+    needed. If noise hides even that, a second round costs less than assuming that
     nothing is there: the spread is taken at two standard errors above its estimate.
     """
     if not answers:

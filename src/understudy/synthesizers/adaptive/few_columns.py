@@ -1,6 +1,6 @@
 """Few columns in a pure run: everything is measured at once.
 
-After a first look at the columns several plans are compared: columns alone, all pairs,
+After a first measurement of the columns several plans are compared: columns alone, all pairs,
 all triples, the whole table, and the pairs and triples that gain most (candidates.py).
 The error that each plan leaves is predicted with the prior variances that gains are
 computed from, and the plan with the least is used. Distances of pairs are asked where
@@ -44,7 +44,7 @@ Parts = dict[Clique, float]
 
 @dataclass(frozen=True, eq=False)
 class FewColumnsPlan:
-    """A table of few columns after a first look, and its workload.
+    """A table of few columns after a first measurement, and its workload.
 
     `single` has each column's counts, `column_errors` their mean L1 errors,
     `column_weights` and `weights` how much of the workload holds each column and each
@@ -216,7 +216,7 @@ class FewColumnsPlan:
     ) -> float:
         """The mean L1 error left on a column."""
         cells = self.cells((name,))
-        # The precision that the first look gave each cell, from its mean L1 error.
+        # The precision that the first measurement gave each cell, from its mean L1 error.
         before = max(error / (MEAN_ABS_NORMAL * cells), 1e-6) ** -2
         after = before + self._precision_of((name,), precisions)
         return MEAN_ABS_NORMAL * cells / math.sqrt(after)

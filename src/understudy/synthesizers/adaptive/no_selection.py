@@ -1,7 +1,7 @@
 """Marginals that are measured without a noisy distance, because nothing is to be chosen.
 
 Two columns have one pair: the whole budget goes to it if its sums inform the columns as
-well as a first look at them would.
+well as a first measurement of them would.
 
 A pair of columns with two values is one number, the difference of differences; the other
 three follow from its columns. Its distance from a model is the absolute difference of

@@ -1,6 +1,6 @@
 """The questions of a run: distances from the model, and measurements that refit it.
 
-Everything that a run of `adaptive` pays for after its first look at the columns is asked
+Everything that a run of `adaptive` pays for after its first measurement of the columns is asked
 here. What is asked depends on earlier answers and on the schema alone.
 """
 

@@ -283,7 +283,7 @@ def _draft_time(
     common: dict[str, Any] = {"name": name, "missing": look.missing}
     if elected == "date":
         return Date(**common)
-    common["format"] = choose_spelling(elected, votes, is_grain_clear=True).format
+    common["format"] = choose_spelling(elected, votes, is_resolution_clear=True).format
     if LOCAL_KINDS.get(elected) == "date":
         return Date(**common)
     if elected == "time":

@@ -1,4 +1,4 @@
-"""The grain of a column of moments or times of day. PRIVATE: exact counts, for the
+"""The resolution of a column of moments or times of day. PRIVATE: exact counts, for the
 owner's draft alone.
 """
 

@@ -1,9 +1,9 @@
 """Spellings of dates, moments and times of day that cells vote for.
 
-A candidate is a format together with the coarsest grain of such cells: 10:00:00 votes
+A candidate is a format together with the coarsest resolution of such cells: 10:00:00 votes
 for full hours that are spelled with seconds. All votes for one kind of value support
 it, whatever their spelling; then the most frequent format is that of the column, and
-its finest grain the resolution.
+its finest resolution that of the column.
 
 Where the day and the month cannot be told apart (05/01/2024), a cell supports both
 orders, and the cells of other days decide.
@@ -28,7 +28,7 @@ from understudy.tables.sql.let_columns import QueryLayers
 @dataclass(frozen=True)
 class MomentSpelling:
     """What such cells are (date, datetime, instant or time, or a date in an order of
-    its own), their format and their grain.
+    its own), their format and their resolution.
 
     The format is empty where a release spells values so by itself.
     """
@@ -40,7 +40,7 @@ class MomentSpelling:
 
 @dataclass(frozen=True)
 class _ClockSpelling:
-    """The directives of a clock, its grain, and what its text looks like."""
+    """The directives of a clock, its resolution, and what its text looks like."""
 
     format: str
     resolution: timedelta
@@ -197,11 +197,11 @@ AMBIGUOUS_KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def choose_spelling(
-    kind: str, votes: Mapping[str, int], *, is_grain_clear: bool
+    kind: str, votes: Mapping[str, int], *, is_resolution_clear: bool
 ) -> MomentSpelling:
     """The spelling of a column of this kind: the most frequent format that can show its
-    finest grain. `votes` are those that stand out; where the grain is not clear, what
-    lies between may have drowned in noise, and is kept.
+    finest resolution. `votes` are those that stand out; where the resolution is not
+    clear, what lies between may have drowned in noise, and is kept.
     """
     own = {
         vote: MOMENT_SPELLINGS[vote]
@@ -216,13 +216,13 @@ def choose_spelling(
         counts[spelling.format] = counts.get(spelling.format, 0) + votes[vote]
     finest = min((s.resolution for s in own.values()), default=_SECOND)
     format = _choose_format(counts, finest)
-    if not is_grain_clear:
+    if not is_resolution_clear:
         finest = min(finest, _format_unit(format))
     return MomentSpelling(kind, format, finest)
 
 
 def _choose_format(counts: Mapping[str, int], finest: timedelta) -> str:
-    """The most frequent of the formats that can show this grain."""
+    """The most frequent of the formats that can show this resolution."""
     showing = [format for format in counts if _shows(format, finest)] or [""]
     # Hours from 10 on look alike, padded or not: one digit alone says that they are not.
     short = [format for format in showing if format.startswith("%-H")]

@@ -349,8 +349,8 @@ def offer_keyed_on_run(
     is_keyed = bool(find_open_keys(plan.query, schema))
     parts = KEY_PARTS if is_keyed else 1
     # Which labels a release has says nothing of those that the threshold will show.
-    told = None if is_keyed else release
-    offer = offer_on_run(plan, run, neighbours, within, epsilon, analyst, parts, told)
+    usable = None if is_keyed else release
+    offer = offer_on_run(plan, run, neighbours, within, epsilon, analyst, parts, usable)
     amount = read_amount_asked(within, epsilon, run.composed_budget, accounting)
 
     def find_earlier(digest: str) -> list[bytes]:

@@ -54,7 +54,7 @@ MIN_CANARIES = 20
 """Below this even perfect guesses prove next to nothing at the rate of false alarms."""
 
 INTERNAL_AUDIT_NOTE = (
-    "internal, not private: one practice run with canaries in a copy of the real rows;"
+    "internal, not private: one simulated run with canaries in a copy of the real rows;"
     " its answers were thrown away"
 )
 

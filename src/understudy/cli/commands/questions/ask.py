@@ -128,8 +128,8 @@ def price(
     _check_precision(within, epsilon)
     from understudy.queries.lookups import PublicTable
     from understudy.releases.release import load_release
-    from understudy.workflow.asking.practice import try_question
     from understudy.workflow.asking.question_price import price as price_question
+    from understudy.workflow.asking.simulated_table import try_question
 
     tables = [PublicTable.load(file) for file in public]
     priced = price_question(

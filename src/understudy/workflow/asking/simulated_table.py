@@ -32,16 +32,16 @@ from understudy.workflow.asking.question_price import plan_question, read_amount
 from understudy.workflow.open import member_of
 from understudy.workflow.preflight import parse_budget
 
-PRACTICE_ROWS = 1_000
+SIMULATED_ROWS = 1_000
 """Made-up rows: enough for a few in every group of a usual question."""
 
-PRACTICE_SEED = 1
+SIMULATED_ROWS_SEED = 1
 """The rows are the same every time; only the noise differs."""
 
-PRACTICE_BASIS = "made-up rows: the numbers mean nothing"
+SIMULATED_BASIS = "made-up rows: the numbers mean nothing"
 
 
-class PracticeTable:
+class SimulatedTable:
     """Made-up rows of a schema, and questions to them. `budget` and `accounting` are
     those of the run that real questions would be charged to: they decide the law and
     the scale of the noise.
@@ -61,7 +61,7 @@ class PracticeTable:
         self._budget = budget
         self._accounting = accounting
         self._neighbours = neighbours
-        self._source = make_practice_rows(schema)
+        self._source = simulate_rows(schema)
 
     def ask(
         self,
@@ -85,7 +85,7 @@ class PracticeTable:
         table = Table(self._source, self._schema)
         measured = QuestionCurator(table=table, run=_FreeRun()).answer(offer)
         pooled = pool_statistics(plan, measured)
-        return make_answer(plan, pooled, basis=PRACTICE_BASIS, cost=None)
+        return make_answer(plan, pooled, basis=SIMULATED_BASIS, cost=None)
 
     def close(self) -> None:
         """Let go of the rows."""
@@ -119,16 +119,16 @@ class _FreeRun:
         pass
 
 
-def make_practice_rows(schema: Schema) -> TableSource:
+def simulate_rows(schema: Schema) -> TableSource:
     """Random rows under a schema, all codes of a column equally likely. Columns without
     a declared domain are empty; the rules between columns are not kept.
     """
     closed = [schema[name] for name in schema if schema[name].is_closed]
     # A column that is constant within a unit needs one, and here are plain rows.
     plain = Schema(columns=tuple(replace(column, constant=False) for column in closed))
-    rng = np.random.default_rng(PRACTICE_SEED)
-    model = ProductModel.uniform(plain, total=float(PRACTICE_ROWS))
-    codes = model.sample(PRACTICE_ROWS, rng)
+    rng = np.random.default_rng(SIMULATED_ROWS_SEED)
+    model = ProductModel.uniform(plain, total=float(SIMULATED_ROWS))
+    codes = model.sample(SIMULATED_ROWS, rng)
     relation = to_frame(plain, codes, kind="duckdb", rng=rng)
     written = ["*"]
     for column in schema.columns:
@@ -166,7 +166,7 @@ def try_question(
     relation = member_of(Neighbours, neighbours, "neighbour relation")
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
     budget = parse_budget(1, delta)
-    table = PracticeTable(
+    table = SimulatedTable(
         known,
         budget=budget,
         accounting=budget.accounting,

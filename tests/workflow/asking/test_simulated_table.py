@@ -11,7 +11,7 @@ from kit.queries.corpus import PEOPLE_SCHEMA
 from understudy.errors import Refused
 from understudy.queries.results import AnswerTable
 from understudy.schema import Schema
-from understudy.workflow.asking.practice import PRACTICE_ROWS, make_practice_rows
+from understudy.workflow.asking.simulated_table import SIMULATED_ROWS, simulate_rows
 
 VISITS_SCHEMA = Schema.parse(
     """
@@ -39,7 +39,7 @@ def test_numbers_are_those_of_made_up_rows_and_intervals_those_of_real_answers()
     assert tried.half_width <= priced.half_widths["n"] == 20
     # Noise of deviation 10.2 beyond 60 has a probability below 1e-8.
     for n in tried.to_dict()["n"]:
-        assert abs(n - PRACTICE_ROWS / 3) < 62
+        assert abs(n - SIMULATED_ROWS / 3) < 62
     assert (tried.cost, tried.basis) == (None, "made-up rows: the numbers mean nothing")
 
 
@@ -52,9 +52,9 @@ def test_units_and_columns_without_a_domain_take_part() -> None:
     is broken by no row, for its cells are empty.
     """
     people = ask_visits("SELECT COUNT(DISTINCT patient) AS n FROM visits").value
-    assert abs(people - PRACTICE_ROWS / 4) < 20
+    assert abs(people - SIMULATED_ROWS / 4) < 20
     rows = ask_visits("SELECT COUNT(*) AS n FROM visits").value
-    assert abs(rows - PRACTICE_ROWS) < 60
+    assert abs(rows - SIMULATED_ROWS) < 60
     assert 30 < ask_visits("SELECT MEDIAN(age) AS m FROM visits").value < 60
 
 
@@ -71,13 +71,13 @@ def test_what_is_refused_of_real_rows_is_refused_of_made_up_ones(question: str) 
 
 def test_the_rows_follow_from_the_schema_and_nothing_is_written(tmp_path: Path) -> None:
     with (
-        make_practice_rows(PEOPLE_SCHEMA) as one,
-        make_practice_rows(PEOPLE_SCHEMA) as other,
+        simulate_rows(PEOPLE_SCHEMA) as one,
+        simulate_rows(PEOPLE_SCHEMA) as other,
     ):
         first, second = (
             source.engine.run(f"SELECT * FROM {source.relation}", doing="")
             for source in (one, other)
         )
     assert first == second
-    assert len(first) == PRACTICE_ROWS
+    assert len(first) == SIMULATED_ROWS
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The first look of a run: what follows from schema, workload and options alone.
+"""The first measurement of a run: what follows from schema, workload and options alone.
 
 Which pairs can be measured, with which parts columns are counted first, and whether one
 of the special cases applies. No answer of the curator is needed for any of it.
@@ -48,7 +48,7 @@ from understudy.synthesizers.shared.noise_units import noise_power, unit_noise
 from understudy.synthesizers.shared.one_ways import one_ways
 
 
-class FirstLook:
+class FirstMeasurement:
     """What follows from the schema, the workload and the options alone."""
 
     def __init__(
@@ -87,7 +87,7 @@ class FirstLook:
 
     @cached_property
     def first_parts(self) -> dict[Clique, float]:
-        """The parts of the first look at columns."""
+        """The parts of the budget for the first measurement of each column."""
         parts = round_to_sqrt2([self.column_part(name) for (name,) in self.singles])
         return dict(zip(self.singles, parts, strict=True))
 
@@ -107,7 +107,7 @@ class FirstLook:
     @property
     def is_single_pair_enough(self) -> bool:
         """Whether the workload is the pair of the only two columns, and its sums inform
-        them as well as a first look would.
+        them as well as a first measurement would.
         """
         if len(self.sizes) != 2 or list(self.targets) != self.pairs:
             return False
@@ -130,7 +130,7 @@ class FirstLook:
     def start(
         self, known: Measurements, columns: Measurements, progress: Progress
     ) -> tuple[AdaptiveRun, AdaptiveState]:
-        """The run, and its state after the first look at `columns`."""
+        """The run, and its state after the first measurement of `columns`."""
         # The unit is known as a mean size E|X|; gains need the standard deviation.
         is_laplace = self.power == LAPLACE_NOISE_POWER
         mean_abs = MEAN_ABS_LAPLACE if is_laplace else MEAN_ABS_NORMAL
