@@ -21,6 +21,8 @@ NAMES = ["age", "sex", "pay", "ill", "home town"]
         ("np.log(pay) ~ I(age**2) + age", ("age", "pay"), ()),
         ("ill ~ C(sex, Treatment(reference='pay'))", ("sex", "ill"), ()),
         ('ill ~ Q("home town")', ("ill", "home town"), ()),
+        ("ill ~ I(age == 3) + C(sex, Sum)", ("age", "sex", "ill"), ()),
+        ("I(pay * ill) ~ age", ("age", "pay", "ill"), (("age", "pay", "ill"),)),
         ("ill ~ np.log(age + pay)", ("age", "pay", "ill"), (("age", "pay", "ill"),)),
     ],
 )

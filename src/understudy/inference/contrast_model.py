@@ -53,7 +53,8 @@ is found: no interval moves visibly by that.
 @dataclass(frozen=True, eq=False)
 class ContrastModel:
     """The fitted shares of all cells, the contrasts, and the mode of λ with its
-    covariance. `is_assumed` marks contrasts that were not measured.
+    covariance. `sampling_rows` times the covariance of one row is the error of
+    sampling: 0 for a census, `rows` for rows that were sampled one by one.
     """
 
     columns: Clique
@@ -64,7 +65,8 @@ class ContrastModel:
     rates: NDArray[np.float64]
     covariance: NDArray[np.float64]
     rows: float
-    is_census: bool
+    sampling_rows: float
+    unit: str = ""
 
     def propagate(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
         """The covariance of estimates whose change with the shares is `influence`: one
@@ -94,9 +96,9 @@ class ContrastModel:
         """The weights of the contrasts by which estimates follow what moves elsewhere,
         while what was measured stays as it is.
         """
-        weight = 0.0 if self.is_census else self.rows
         slope = _spread_of(self.found, self.shares)
-        factor = cho_factor(weight * slope + self.found.noise, lower=True)
+        spread = self.sampling_rows * slope + self.found.noise
+        factor = cho_factor(spread, lower=True)
         pulled = slope @ self.covariance @ self._slope_of(influence).T
         weights: NDArray[np.float64] = self.rows**2 * cho_solve(factor, pulled)
         return weights
@@ -122,8 +124,8 @@ class ContrastModel:
 
     def _fit_drawn(self, rng: Generator) -> NDArray[np.float64]:
         """The shares fitted to contrasts that are drawn anew."""
-        weight = 0.0 if self.is_census else self.rows
-        spread = weight * _spread_of(self.found, self.shares) + self.found.noise
+        sampling = self.sampling_rows * _spread_of(self.found, self.shares)
+        spread = sampling + self.found.noise
         is_measured = ~self.found.is_assumed
         # Assumed contrasts have no observation that could be drawn again.
         root = np.linalg.cholesky(spread[np.ix_(is_measured, is_measured)])
@@ -132,7 +134,9 @@ class ContrastModel:
         moved = replace(
             self.found, observed=expected, prior_mean=self._draw_assumed(rng)
         )
-        rates = _find_mode(moved, self.rates, self.possible, self.rows, self.is_census)
+        rates = _find_mode(
+            moved, self.rates, self.possible, self.rows, self.sampling_rows
+        )
         return _shares_of(moved, rates, self.possible)
 
     def _draw_assumed(self, rng: Generator) -> NDArray[np.float64]:
@@ -157,8 +161,9 @@ def fit_contrasts(
     assumed_deviation: float = 1.0,
 ) -> ContrastModel:
     """The model of these columns. For a census the people in the table are all there
-    are: no sampling error is added. Contrasts of the sets in `assumed`, none of which
-    was measured, have this prior standard deviation.
+    are: no sampling error is added. Where a unit has several rows, units were sampled,
+    and the error is that of units whose rows are alike. Contrasts of the sets in
+    `assumed`, none of which was measured, have this prior standard deviation.
     """
     schema = pooled.schema
     shape = schema.sizes(columns)
@@ -167,11 +172,11 @@ def fit_contrasts(
     rows = max(pooled.total, 1.0)
     found = collect_contrasts(pooled, columns, assumed, assumed_deviation, rows)
     possible = _possible_cells(schema, columns, shape)
+    weight = 0.0 if is_census else rows * schema.unit.sampling_factor
     start = np.zeros(len(found.observed))
     with use_threads_for(_count_products(found)):
-        rates = _find_mode(found, start, possible, rows, is_census)
+        rates = _find_mode(found, start, possible, rows, weight)
         shares = _shares_of(found, rates, possible)
-        weight = 0.0 if is_census else rows
         information, _ = _weigh_miss(found, rates, shares, rows, weight)
         covariance = np.linalg.inv(information).astype(np.float64)
     return ContrastModel(
@@ -184,7 +189,8 @@ def fit_contrasts(
         # Rounding leaves the inverse slightly asymmetric.
         covariance=(covariance + covariance.T) / 2,
         rows=rows,
-        is_census=is_census,
+        sampling_rows=weight,
+        unit=schema.unit.clustered_noun,
     )
 
 
@@ -211,9 +217,8 @@ def _find_mode(
     start: NDArray[np.float64],
     possible: NDArray[np.bool_],
     rows: float,
-    is_census: bool,
+    weight: float,
 ) -> NDArray[np.float64]:
-    weight = 0.0 if is_census else rows
     rates = start
     for _ in range(MAX_MODE_STEPS):
         rates, length = _climb_step(found, rates, possible, rows, weight)

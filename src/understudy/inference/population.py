@@ -28,7 +28,7 @@ from understudy.inference.population_estimate import (
     MODELLED_BASIS,
     PopulationEstimate,
 )
-from understudy.inference.regression import fit_regression
+from understudy.inference.regression import fit_regression, refuse_row_statistics
 from understudy.inference.unmeasured_triples import spread_by_triples
 from understudy.measurements import Clique
 from understudy.measurements.regression_formula import RegressionFormula
@@ -178,6 +178,7 @@ def finish_estimate(
         basis=(MEASURED_BASIS,) * len(names),
         unmeasured=unmeasured,
         smoothed=model.found.smoothed,
+        unit=model.unit,
         is_ratio=is_ratio,
     )
     is_modelled = (parts > MIN_MODELLED_PART) | found.is_leaning
@@ -262,6 +263,7 @@ class CellRegression:
         frame, is_complete = make_cell_frame(schema, model)
         weights = model.shares[is_complete]
         result = fit_regression(formula, frame, family, weights=weights)
+        refuse_row_statistics(result, formula, frame, family)
         fitted = result.model
         return cls(
             names=tuple(str(name) for name in fitted.exog_names),
@@ -282,7 +284,13 @@ class CellRegression:
         information = (self.design * (self.weights * spread)[:, None]).T @ self.design
         found = np.zeros((len(self.is_complete), len(self.names)))
         # Cells with a missing value are no part of the fit and have no influence.
-        found[self.is_complete] = np.linalg.solve(information, scores.T).T
+        try:
+            found[self.is_complete] = np.linalg.solve(information, scores.T).T
+        except np.linalg.LinAlgError:
+            raise Refused(
+                "the fit diverged: the predictors tell some outcomes for certain"
+                " (separation). Leave a term out"
+            ) from None
         return found
 
 

@@ -46,7 +46,8 @@ class PopulationEstimate:
     in `unmeasured`, or on terms of three columns that were not measured (`is_leaning`).
     `bias_covariance` is what such terms may do to the estimates. Ratios are estimated as
     logarithms (`is_ratio`): `value` and the intervals are on the scale of the ratio.
-    `by_moments`: from moments of unbinned numbers, not from cells.
+    `by_moments`: from moments of unbinned numbers, not from cells. `unit`: who has
+    several rows, where units and not rows were sampled.
     """
 
     names: tuple[str, ...]
@@ -61,6 +62,7 @@ class PopulationEstimate:
     smoothed: Clique = ()
     is_ratio: bool = False
     by_moments: bool = False
+    unit: str = ""
     bias_covariance: NDArray[np.float64] | None = None
 
     @property
@@ -193,6 +195,11 @@ class PopulationEstimate:
         """What the intervals count, and what they rest on."""
         what = "sampling and noise" if self.population == "sample" else "noise"
         notes = [f"{self.title}: intervals that count {what}."]
+        if self.unit and self.population == "sample":
+            notes.append(
+                f"Rows of one {self.unit} may be alike, and nothing was measured of that:"
+                " the intervals hold also where they all are."
+            )
         if self.unmeasured:
             named = ", ".join(" × ".join(clique) for clique in self.unmeasured)
             notes.append(

@@ -116,6 +116,7 @@ def estimate_difference(
         basis=("modelled" if is_modelled else "measured",),
         unmeasured=means.unmeasured,
         smoothed=means.smoothed,
+        unit=means.unit,
     )
 
 

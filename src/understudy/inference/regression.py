@@ -7,7 +7,7 @@ a private release are all fitted here, so that a formula means the same everywhe
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -36,6 +36,11 @@ MIN_OWN_PART = 1e-10
 a combination of them is a thousandth of it.
 """
 
+MAX_ROUNDING = 1e-9
+"""Difference between two computations of one number, as a share of it, that rounding
+explains.
+"""
+
 _BINARY_FAMILIES = frozenset({"binomial", "logit", "probit"})
 
 
@@ -57,6 +62,24 @@ def fit_regression(
     >>> fit_regression("y ~ x", frame).params.round(6).tolist()
     [1.0, 2.0]
     """
+
+    def fit(model: Any) -> Any:
+        _refuse_response(model.endog, family)
+        _refuse_collinear(model.exog, model.exog_names)
+        return model.fit()
+
+    return _use_model(formula, frame, family, fit, weights=weights)
+
+
+def _use_model(
+    formula: str,
+    frame: Any,
+    family: str,
+    use: Callable[[Any], Any],
+    *,
+    weights: NDArray[np.float64] | None = None,
+) -> Any:
+    """What a function makes of the statsmodels model of a formula, not yet fitted."""
     if family not in REGRESSION_FAMILIES:
         raise Refused(f"the family is one of {', '.join(REGRESSION_FAMILIES)}")
     formulas, families = import_formulas(), import_families()
@@ -67,12 +90,9 @@ def fit_regression(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if family == "gaussian" and weights is None:
-                model = formulas.ols(formula, data)
-            else:
-                chosen = _make_family(families, family)
-                model = formulas.glm(formula, data, family=chosen, freq_weights=weights)
-            _refuse_collinear(model.exog, model.exog_names)
-            return model.fit()
+                return use(formulas.ols(formula, data))
+            chosen = _make_family(families, family)
+            return use(formulas.glm(formula, data, family=chosen, freq_weights=weights))
     except Refused:
         raise
     except Exception as error:
@@ -81,6 +101,43 @@ def fit_regression(
             f"the formula cannot be fitted ({type(error).__name__}). Check its columns"
             " and family"
         ) from None
+
+
+def _refuse_response(response: NDArray[np.float64], family: str) -> None:
+    """Refuse a response that the family has no likelihood for: a fit would be anything."""
+    if family in _BINARY_FAMILIES and ((response < 0) | (response > 1)).any():
+        raise Refused(
+            f"the response of a {family} regression is 0 or 1, yes or no, or has two"
+            " labels. Make it so in the formula, such as I(response == 2) ~ …"
+        )
+    if family == "poisson" and (response < 0).any():
+        raise Refused("the response of a poisson regression is a count, from 0 up")
+
+
+def refuse_row_statistics(result: Any, formula: str, frame: Any, family: str) -> None:
+    """Refuse a formula whose value in a cell depends on the other cells: `center(age)`
+    would take the mean of the cells, whatever their shares.
+    """
+    model = result.model
+    if len(model.endog) < len(frame):
+        raise Refused(
+            "a term of the formula has no value in some cells, such as the root of a"
+            " negative number. Write it so that it has one everywhere"
+        )
+    # The first cell many times: means, deviations and quantiles all move.
+    uneven = np.concatenate([np.arange(len(frame)), np.zeros(len(frame), np.int64)])
+    again = _use_model(formula, frame.iloc[uneven], family, lambda unfitted: unfitted)
+    moved = [
+        np.abs(after[: len(before)] - before).max(initial=0.0)
+        > MAX_ROUNDING * np.abs(before).max(initial=1.0)
+        for before, after in ((model.exog, again.exog), (model.endog, again.endog))
+    ]
+    if any(moved):
+        raise Refused(
+            "a term of the formula is computed from all rows (center, standardize,"
+            " np.mean, bs with df), and a release has none. Write the number, such as"
+            " I(age - 45) or bs(age, knots=[30, 50])"
+        )
 
 
 def _refuse_collinear(design: NDArray[np.float64], names: Sequence[str]) -> None:

@@ -22,10 +22,14 @@ which noise hides most tables.
 
 _QUOTED_NAME = re.compile(r"\bQ\(\s*([\"'])(.*?)\1\s*\)")
 _QUOTED_TEXT = re.compile(r"([\"']).*?\1")
-# A name that is called, looked into, looked up or set is no column.
-_COLUMN_NAME = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w)(?!\s*[(.=])")
+# A name that is called, looked into or set is no column; one that is compared (==) is.
+_COLUMN_NAME = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w)(?!\s*(?:[(.]|=(?!=)))")
 _TEXT_PLACEHOLDER = "\N{REPLACEMENT CHARACTER}"
-_PYTHON_CONSTANTS = frozenset({"True", "False", "None"})
+_NO_COLUMNS = frozenset(
+    {"True", "False", "None", "and", "or", "not", "in", "if", "else"}
+    # How labels are coded in C(town, Sum).
+    | {"Treatment", "Sum", "Helmert", "Poly", "Diff"}
+)
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,11 @@ class RegressionFormula:
         return (*(pairs or [self.columns]), *self.joint_cliques())
 
     def joint_cliques(self) -> tuple[Clique, ...]:
-        """The response with each term of several columns."""
+        """The response with each term, where they are several columns together."""
         joint = [
             _in_order({*self.response, *term}, self.columns)
             for term in self.terms
-            if len(term) > 1
+            if len(term) + len(self.response) > 2
         ]
         return tuple(dict.fromkeys(clique for clique in joint if len(clique) > 2))
 
@@ -98,7 +102,7 @@ def _find_columns(text: str, names: Sequence[str]) -> Clique:
     quoted = [found[1] for found in _QUOTED_NAME.findall(text)]
     bare = _QUOTED_NAME.sub(_TEXT_PLACEHOLDER, text)
     bare = _QUOTED_TEXT.sub(_TEXT_PLACEHOLDER, bare)
-    found = {*quoted, *_COLUMN_NAME.findall(bare)} - _PYTHON_CONSTANTS
+    found = {*quoted, *_COLUMN_NAME.findall(bare)} - (_NO_COLUMNS - set(names))
     unknown = sorted(found - set(names))
     if unknown:
         raise Refused(

@@ -35,8 +35,13 @@ def estimate_from_moments(
         [NoiseScale(measured.law, scale) for scale in measured.scales],
         population=settings.population,
         level=settings.level,
+        sampling_factor=schema.unit.sampling_factor,
     )
-    return _describe_fit(fitted, plan, formula) if fitted.is_determined else None
+    return (
+        _describe_fit(fitted, plan, formula, schema.unit.clustered_noun)
+        if fitted.is_determined
+        else None
+    )
 
 
 def find_moments(
@@ -60,7 +65,7 @@ def find_moments(
 
 
 def _describe_fit(
-    fitted: RegressionEstimate, plan: MomentPlan, formula: str
+    fitted: RegressionEstimate, plan: MomentPlan, formula: str, unit: str
 ) -> PopulationEstimate:
     names = tuple(_name_term(term) for term in plan.terms[:-1])
     return PopulationEstimate(
@@ -73,6 +78,7 @@ def _describe_fit(
         level=fitted.level,
         basis=(MEASURED_BASIS,) * len(names),
         by_moments=True,
+        unit=unit,
     )
 
 

@@ -48,6 +48,28 @@ class Unit:
             )
 
     @property
+    def sampling_factor(self) -> float:
+        """The most by which the variance of a sum over sampled units exceeds that over as
+        many sampled rows, Σ k²N_k / Σ kN_k for N_k units of k rows: that of units whose
+        rows are alike.
+
+        >>> Unit(id="patient", max_rows=3).sampling_factor
+        3.0
+        >>> Unit(id="patient", max_rows=3, sizes=(4, 1, 0)).sampling_factor
+        1.3333333333333333
+        """
+        # By Cauchy and Schwarz: (x₁ + … + x_k)² ≤ k (x₁² + … + x_k²).
+        if not self.sizes:
+            return float(self.max_rows)
+        counts = list(enumerate(self.sizes, start=1))
+        return sum(k * k * n for k, n in counts) / sum(k * n for k, n in counts)
+
+    @property
+    def clustered_noun(self) -> str:
+        """What a unit of several rows is called; empty where none has several."""
+        return self.id or "" if self.sampling_factor > 1 else ""
+
+    @property
     def noun(self) -> str:
         """What a guarantee calls the unit."""
         return "row" if self.id is None else self.id

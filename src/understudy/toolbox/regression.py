@@ -148,9 +148,12 @@ def fit_moments(
     *,
     population: str = "sample",
     level: float = 0.95,
+    sampling_factor: float = 1.0,
     cost: Cost | None = None,
 ) -> RegressionEstimate:
-    """Coefficients from measured sums, one for each statistic of the plan."""
+    """Coefficients from measured sums, one for each statistic of the plan. Sampling
+    counts `sampling_factor` times, where units of several rows were sampled.
+    """
     moments = plan.fill(sums)
     # A rounded normal number has 1/12 more variance than the normal one.
     spreads = [each.deviation**2 + each.rounding / 6 for each in noises]
@@ -169,7 +172,7 @@ def fit_moments(
     of_sampling: Floats = np.asarray(variance * inverse, np.float64)
     _, sampling = _to_values(plan, beta, of_sampling)
     if population == "sample":
-        covariance = covariance + of_sampling
+        covariance = covariance + sampling_factor * of_sampling
     estimates, covariance = _to_values(plan, beta, covariance)
     return RegressionEstimate(
         formula=str(plan.plan.query),

@@ -52,5 +52,6 @@ def regress(
         [noise for _, noise in measured],
         population=population,
         level=level,
+        sampling_factor=session.schema.unit.sampling_factor,
         cost=cost if cost.amount else None,
     )
