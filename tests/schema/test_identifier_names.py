@@ -13,7 +13,7 @@ GIVE_AWAY = (
 )
 HARMLESS = (
     "age|sex|covid|idle|video|drug_name|product name|number|width|paid|valid|income|zip code|postal_code|race||...|12|keyboard|grid|named|"
-    "emailed|children number|rating|fluid|acid|hybrid|humid|subject|nombre"
+    "emailed|PhoneService|phone_type|email domain|passport_country|children number|rating|fluid|acid|hybrid|humid|subject|nombre"
 )
 
 

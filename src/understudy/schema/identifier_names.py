@@ -31,6 +31,13 @@ column's name.
 _LEADING_IDENTIFIER_WORDS = frozenset({"email", "ssn", "iban", "phone", "passport"})
 """Words that identify a person at the beginning of a name too: `email_work`."""
 
+_PROPERTY_WORDS = frozenset({
+    "service", "services", "type", "kind", "plan", "usage", "use", "provider", "status",
+    "operator", "carrier", "brand", "model", "verified", "consent", "country", "domain",
+    "calls", "count", "minutes", "bill", "charge", "charges", "lines", "access",
+})  # fmt: skip
+"""Words after such a beginning that say what sort of it somebody has: `phone_service`."""
+
 _PERSON_WORDS = frozenset({
     "first", "last", "given", "family", "middle", "maiden", "full", "sur", "user",
     "patient", "person", "client", "customer", "employee", "student", "member",
@@ -95,7 +102,9 @@ def guess_identifier(name: str) -> bool:
         return True
     if last == "name":
         return len(words) == 1 or words[-2] in _PERSON_WORDS
-    return _is_identifying_word(last) or words[0] in _LEADING_IDENTIFIER_WORDS
+    if words[0] in _LEADING_IDENTIFIER_WORDS and last not in _PROPERTY_WORDS:
+        return True
+    return _is_identifying_word(last)
 
 
 def _is_identifying_word(word: str) -> bool:

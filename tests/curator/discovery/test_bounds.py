@@ -17,6 +17,7 @@ from understudy.curator.discovery.bounds import (
     FALSE_ALARM_CHANCE,
     MAGNITUDE_EDGES,
     BinPieces,
+    _count_empty_pieces,
     _place_end,
     _widen_range,
     learn_bounds,
@@ -192,6 +193,16 @@ def test_runs_are_taken_by_noise_alone_as_seldom_as_stated():
         for counts in noise.astype(np.int64)
     ]
     assert np.mean(wider) < 0.06
+
+
+def test_values_in_the_outermost_piece_of_a_magnitude_are_kept():
+    """Years since 1920 lie in the last of eight, and seven empty ones seemed to say that
+    they were noise.
+    """
+    pieces = BinPieces(tuple(range(2048, 1023, -128)), np.array([600] + [0] * 7), 66.0)
+    assert _count_empty_pieces(pieces) == 0
+    turned = pieces._replace(counts=pieces.counts[::-1])
+    assert _count_empty_pieces(turned) == 7
 
 
 def test_a_bin_that_the_second_histogram_does_not_show_is_left_out():

@@ -219,6 +219,27 @@ def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
     assert all(closed[name].is_lost for name in closed)
 
 
+def test_years_beside_many_zeros_keep_their_years_and_rare_ones_stay_ones():
+    """Zeros hide the votes for years: as a flag all would be the year 1."""
+    rng = np.random.default_rng(3)
+    years = np.where(rng.random(6000) < 0.9, 0, rng.integers(1934, 2016, 6000))
+    schema = Schema(columns=(UndeclaredColumn(name="year"), Integer(name="flag")))
+    rows = [{"year": str(y), "flag": int(i < 2)} for i, y in enumerate(years.tolist())]
+    # At this noise no single vote for a year stands out, nor do two ones.
+    context = context_of(rows, schema, epsilon=Fraction(1, 6), noise=no_noise)
+    closed, *_ = close_schema(
+        context,
+        schema,
+        amount=context.payments.amount_left,
+        delta=Fraction(1, 10**9),
+        progress=ignore_progress,
+    )
+    year = closed["year"]
+    assert isinstance(year, Integer)
+    assert (year.min, year.max >= 2015) == (0, True)
+    assert (closed["flag"].min, closed["flag"].max) == (0, 1)
+
+
 def test_learned_dates_stay_on_the_calendar():
     schema = Schema(columns=(Date(name="day"),))
     context = context_of([{"day": date(9999, 12, 31)}] * 5000, schema)

@@ -346,3 +346,14 @@ def test_noise_alone_hardly_reaches_the_bar(law, counts):
     sums = draw_noise(law, scale, (400_000, counts)).sum(axis=1)
     beyond = sums > VoteNoise.of(law, scale).bar(counts)
     assert beyond.sum() <= 40
+
+
+def test_years_beside_many_zeros_are_no_flags():
+    """They divide their votes among the steps, and as a flag all would be the year 1."""
+    years = {"integer": 280, "integer2": 360, "integer5": 130, "integer10": 90}
+    votes = ballots_of(zero=20_000, **years)
+    # At this noise each of them alone could be chance, and the even ones alone too.
+    noise = VoteNoise(85.0)
+    assert elect_type(votes, VoteNoise(noise.deviation / 2)) == "integer"
+    assert elect_type(votes, noise) == "integer"
+    assert elect_type(ballots_of(zero=20_000, bit=500), noise) == "bit"

@@ -410,6 +410,13 @@ def test_an_identifier_that_comes_again_proposes_a_privacy_unit(tmp_path):
     assert found["visit_id"].note == "its name says so"
 
 
+def test_a_flag_identifies_nobody_whatever_its_name_says(tmp_path):
+    cells = {"Phone": ["1", "0"] * 30, "email": ["a@b", "c@d"] * 30}
+    found = drafted(tmp_path / "gym.csv", cells)
+    assert (found["Phone"].type, found["Phone"].max) == ("integer", 1)
+    assert found["email"].type == "identifier"
+
+
 def test_spellings_are_drafted_as_they_are(tmp_path):
     cells = {
         "asked": ["Yes", "No"],

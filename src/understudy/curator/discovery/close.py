@@ -210,7 +210,11 @@ class _Closing:
         if bounds is None:
             closed = _as_lost(with_learned_bounds(column, *EMPTY_COLUMN_BOUNDS))
         else:
-            closed = with_learned_bounds(column, bounds.low, bounds.high)
+            high = bounds.high
+            if isinstance(column, Integer) and bounds.low == high == 0:
+                # Ones beside zeros hardly stand out as a magnitude: a flag stays one.
+                high = 1
+            closed = with_learned_bounds(column, bounds.low, high)
             if isinstance(column, Integer | Real):
                 # Indices are those of the step that the column had before its bounds.
                 step = Fraction(column.step)

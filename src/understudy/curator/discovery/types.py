@@ -36,6 +36,7 @@ from understudy.curator.discovery.bounded_column import FINEST_REAL_STEP
 from understudy.curator.discovery.vote_noise import VOTE_NOISE_SIGMAS, VoteNoise
 from understudy.curator.discovery.vote_steps import (
     MAX_STEP_NOISE_SHARE,
+    elect_beyond_bits,
     find_hidden_steps,
     hidden_share,
 )
@@ -248,7 +249,7 @@ def elect_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str:
     if not standing:
         return TEXT_CANDIDATE
     if set(map(kind_of_vote, standing)) <= {"zero", "bit"}:
-        return "bit"
+        return elect_beyond_bits(ballots, noise)
     return next(
         name
         for name in ELECTED_TYPES
@@ -274,7 +275,7 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str | No
     if kinds <= AMBIGUOUS_KINDS.keys():
         return None
     if kinds <= {"zero", "bit"}:
-        return "bit"
+        return elect_beyond_bits(ballots, noise)
     return next(
         name
         for name in family

@@ -37,6 +37,13 @@ ROUND_STEPS = frozenset(
 BETWEEN_STEPS = ("integer", "integer2", "integer5")
 """Candidates of whole numbers that were not."""
 
+BEYOND_ONE_SIGMAS = 2
+"""Standard deviations by which the votes for whole numbers beyond one must exceed zero,
+together, for a column of zeros and ones to have its bounds learned. Years beside zeros
+divide their votes among the steps, so that none stands out alone; a flag that is taken
+for such a column pays for its bounds and stays a flag.
+"""
+
 
 def find_hidden_steps(ballots: NDArray[np.int64], noise: VoteNoise) -> set[str]:
     """The coarse steps between whose multiples noise could hide too many cells."""
@@ -57,10 +64,33 @@ def _seems_round(ballots: NDArray[np.int64], noise: VoteNoise) -> bool:
     return bool(between <= BETWEEN_STEPS_SIGMAS * error)
 
 
+def elect_beyond_bits(ballots: NDArray[np.int64], noise: VoteNoise) -> str:
+    """What a column is in whose votes nothing but zero and one stands out: a bit, unless
+    the votes for other whole numbers say otherwise together.
+
+    >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
+    >>> ballots[TYPE_CANDIDATES.index("zero")] = 2000
+    >>> for name in BETWEEN_STEPS:
+    ...     ballots[TYPE_CANDIDATES.index(name)] = 30
+    >>> elect_beyond_bits(ballots, VoteNoise(10.0)), elect_beyond_bits(ballots, VoteNoise(20.0))
+    ('integer', 'bit')
+    """
+    votes = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
+    point = POINT_SUFFIX if has_whole_point(votes) else ""
+    plain = "integer" + point
+    names = [plain, *(coarse for coarse in PLAIN_STEPS if PLAIN_STEPS[coarse] == plain)]
+    count = sum(votes[name] for name in names)
+    is_beyond = count > BEYOND_ONE_SIGMAS * noise.deviation * sqrt(len(names))
+    return "integer" if is_beyond else "bit"
+
+
 def hidden_share(ballots: NDArray[np.int64], noise: VoteNoise) -> float:
-    """The part of a column's filled cells that the noise of a count could hide."""
+    """The part of a column's filled cells that the noise of a count could hide; zeros
+    apart, which are multiples of every step.
+    """
     # Candidates that nothing votes for are many: their noise would add up.
     standing = ballots > noise.bar()
-    standing[TYPE_CANDIDATES.index(EMPTY_CANDIDATE)] = False
+    for name in (EMPTY_CANDIDATE, "zero", "zero" + POINT_SUFFIX):
+        standing[TYPE_CANDIDATES.index(name)] = False
     filled = int(ballots[standing].sum())
     return noise.bar() / filled if filled else 1.0

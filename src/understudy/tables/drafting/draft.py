@@ -85,6 +85,9 @@ from understudy.tables.sql.let_columns import QueryLayers
 MIN_LABELLED_CELLS = 20
 """Filled cells from which texts that nearly all differ are taken for a key."""
 
+FLAG_VOTES = frozenset({"truth", "boolean", "zero", "bit", EMPTY_CANDIDATE})
+"""Cells that say yes or no, which identify nobody whatever their column's name says."""
+
 SPAN_NOTE = "lengths of time, in seconds"
 
 BOOLEAN_WORD_PAIRS = (
@@ -142,12 +145,22 @@ def _draft_columns(source: TableSource) -> list[Column]:
 
 def _is_voted_on(source: TableSource, name: str) -> bool:
     """Whether the cells of a column say what type it has."""
-    if name == source.index_name or guess_identifier(name):
+    if name == source.index_name or _names_identifier(source, name):
         return False
     stored = source.stored_column(name).type
     if stored in (*TEXT_TYPES, *DOUBLE_TYPES):
         return True
     return isinstance(column_of_type(name, stored), Integer)
+
+
+def _names_identifier(source: TableSource, name: str) -> bool:
+    """Whether a column's name says that it identifies people, and its cells do not
+    contradict it: `phone` may say who has one.
+    """
+    if not guess_identifier(name):
+        return False
+    votes = set(map(kind_of_vote, count_ballots(source, name)))
+    return not votes <= FLAG_VOTES or votes <= {EMPTY_CANDIDATE}
 
 
 def _with_storage_type(column: Column, stated: str | None) -> Column:
@@ -162,7 +175,7 @@ def _draft_column(
 ) -> Column:
     if name == source.index_name:
         return Identifier(name=name, note=INDEX_NOTE)
-    if guess_identifier(name):
+    if _names_identifier(source, name):
         return propose_unit(source, Identifier(name=name, note="its name says so"))
     stored = source.stored_column(name)
     if stored.type in TEXT_TYPES:
