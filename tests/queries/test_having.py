@@ -78,6 +78,10 @@ def test_a_second_condition_must_be_met_too() -> None:
         ("count + count_age > 3", "constants or with one another"),
         ("if count > 3 then region = North", "constants or with one another"),
         ("count between", "cannot be read"),
+        ("region = 1", "single quotes"),
+        ("region in (1, 2)", "single quotes"),
+        ("count > 'many'", "no texts"),
+        ("count_age > few", "no texts"),
     ],
 )
 def test_what_cannot_be_judged_of_an_answer_is_refused_before_the_charge(

@@ -13,7 +13,7 @@ from understudy.queries.cells import KeyValue
 from understudy.queries.estimates import ANSWER_DOUBT, NumberEstimate
 from understudy.queries.formulas import evaluate_formula
 from understudy.queries.having import holds
-from understudy.queries.query import Aggregate, AggregateKind, Query
+from understudy.queries.query import Aggregate, AggregateKind, Query, SortKey
 from understudy.schema.predicates.ast import Predicate
 
 
@@ -101,7 +101,7 @@ def keep_rows(
         kept = [row for row in kept if holds(query.kept, _cells_of(row, keys, numbers))]
     # Sorting is stable: sorted by the last key first, ties keep to the others.
     for sort in reversed(query.order):
-        kept = _sort_rows(kept, sort.title, sort.is_descending, keys, numbers)
+        kept = _sort_rows(kept, sort, keys, numbers)
     return kept[: query.most_rows]
 
 
@@ -115,19 +115,18 @@ def _cells_of(
 
 def _sort_rows(
     rows: list[AnswerRow],
-    title: str,
-    is_descending: bool,
+    sort: SortKey,
     keys: Sequence[str],
     numbers: Sequence[str],
 ) -> list[AnswerRow]:
-    if title not in (*keys, *numbers):
+    if sort.title not in (*keys, *numbers):
         raise Refused(
-            f'The answer has no column "{title}" to be put in order by. Its columns:'
-            f" {', '.join((*keys, *numbers))}"
+            f'The answer has no column "{sort.title}" to be put in order by. Its'
+            f" columns: {', '.join((*keys, *numbers))}"
         )
-    cells = [_cells_of(row, keys, numbers)[title] for row in rows]
-    # Missing values come last either way.
+    cells = [_cells_of(row, keys, numbers)[sort.title] for row in rows]
     present = [i for i, cell in enumerate(cells) if cell is not None]
     absent = [i for i, cell in enumerate(cells) if cell is None]
-    present.sort(key=lambda i: cells[i], reverse=is_descending)  # type: ignore[arg-type,return-value]
-    return [rows[i] for i in [*present, *absent]]
+    present.sort(key=lambda i: cells[i], reverse=sort.is_descending)  # type: ignore[arg-type,return-value]
+    places = [*absent, *present] if sort.has_missing_first else [*present, *absent]
+    return [rows[i] for i in places]

@@ -26,11 +26,14 @@ from understudy.schema.predicates.ast import (
 )
 
 
-def read_kept(condition: Predicate | str, titles: Collection[str]) -> Predicate:
-    """The condition on an answer with these columns; Refused, before anything is spent,
-    if it is about others or does more than compare.
+def read_kept(
+    condition: Predicate | str, titles: Collection[str], texts: Collection[str]
+) -> Predicate:
+    """The condition on an answer with these columns, of which `texts` are called by
+    texts; Refused, before anything is spent, if it is about others, does more than
+    compare, or compares texts with numbers.
 
-    >>> print(read_kept("sex = F and count > 50", ("sex", "count")))
+    >>> print(read_kept("sex = F and count > 50", ("sex", "count"), ("sex",)))
     sex = 'F' and count > 50
     """
     try:
@@ -50,21 +53,47 @@ def read_kept(condition: Predicate | str, titles: Collection[str]) -> Predicate:
             f'The answer has no column "{title[:60]}" to be limited by. Its columns:'
             f" {', '.join(titles)}. Nothing was spent"
         )
-    _check_shape(read)
+    _check_shape(read, texts)
     return read
 
 
-def _check_shape(predicate: Predicate) -> None:
+def _check_shape(predicate: Predicate, texts: Collection[str]) -> None:
     match predicate:
         case And(left, right) | Or(left, right):
-            _check_shape(left)
-            _check_shape(right)
+            _check_shape(left, texts)
+            _check_shape(right, texts)
         case Not(part):
-            _check_shape(part)
-        case IsMissing() | In() | ColumnComparison(_, _, Literal() | ColumnName()):
+            _check_shape(part, texts)
+        case IsMissing():
             return
+        case In(name, values):
+            for value in values:
+                _check_kinds(name, value, texts)
+        case ColumnComparison(name, _, (Literal() | ColumnName()) as other):
+            _check_kinds(name, other, texts)
         case _:
             raise _unanswerable_error()
+
+
+def _check_kinds(
+    name: ColumnName, other: Literal | ColumnName, texts: Collection[str]
+) -> None:
+    """Refuse a comparison of a text with a number: no row could ever meet it."""
+    is_text = name.column in texts
+    is_alike = is_text == (
+        other.column in texts
+        if isinstance(other, ColumnName)
+        else isinstance(other.value, str)
+    )
+    if is_alike:
+        return
+    remedy = "Its values are no texts: leave the quotes out"
+    if is_text:
+        remedy = "Its values are texts: write them in single quotes"
+    raise Refused(
+        f"The condition on the answer compares {name.column} with something of another"
+        f" kind. {remedy}. Nothing was spent"
+    )
 
 
 def _unanswerable_error() -> Refused:

@@ -160,6 +160,8 @@ class SortKey:
 
     title: str
     is_descending: bool = False
+    has_missing_first: bool = False
+    """Where groups without a value come; last unless it is said, as in SQL."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from understudy.queries.query import (
     GroupKey,
     Query,
 )
-from understudy.schema import Categorical, Lattice, Schema
+from understudy.schema import Boolean, Categorical, Integer, Lattice, Real, Schema
 from understudy.schema.predicates.ast import Predicate
 
 MAX_QUERY_AGGREGATES = 50
@@ -79,7 +79,8 @@ def resolve_query(query: Query, schema: Schema) -> Query:
     _refuse_repeated(titles)
     _check_derived(query.derived, aggregates)
     _check_order(query, titles)
-    kept = None if query.kept is None else read_kept(query.kept, titles)
+    texts = {key.title for key in keys if _is_called_by_texts(key, schema)}
+    kept = None if query.kept is None else read_kept(query.kept, titles, texts)
     return replace(
         query,
         aggregates=aggregates,
@@ -141,6 +142,18 @@ def _check_labels(labels: Sequence[CaseLabel]) -> None:
             "The groups of one key are all called by texts, all by numbers or all by"
             " true and false. Nothing was spent"
         )
+
+
+def _is_called_by_texts(key: GroupKey, schema: Schema) -> bool:
+    """Whether the groups of a key have texts as their values."""
+    if key.cases:
+        labels = [*(label for _, label in key.cases), key.otherwise]
+        return any(isinstance(label, str) for label in labels)
+    if key.mapping:
+        return any(isinstance(group, str) for _, group in key.mapping)
+    # Bins are called by numbers, and dates and times by themselves are texts.
+    is_number = isinstance(schema[key.column], Integer | Real | Boolean)
+    return not is_number and not key.edges
 
 
 def list_case_columns(key: GroupKey) -> list[frozenset[str]]:

@@ -239,7 +239,7 @@ HOSTILE_SQL = (
     "SELECT COUNT(*) FROM people WHERE income = (SELECT MAX(income) FROM people)",
     "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM people WHERE age = 93)",
     "SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people)",
-    "WITH p AS (SELECT * FROM people) SELECT COUNT(*) FROM p",
+    "WITH p AS (SELECT * FROM people LIMIT 1) SELECT COUNT(*) FROM p",
     "SELECT COUNT(*) FROM people p, people q",
     "SELECT COUNT(*) FROM people p JOIN people q ON p.age = q.age",
     "SELECT COUNT(*) FROM people TABLESAMPLE 1 ROWS",

@@ -20,13 +20,14 @@ from understudy.queries.formulas import (
 from understudy.queries.query import Aggregate, AggregateKind
 from understudy.queries.sql.cases import CASE_NODES, CaseBranch, read_branches
 from understudy.queries.sql.conditions import (
+    CONDITION_NODES,
+    WHOLE_SQL_TYPES,
     ConditionReader,
-    column_name,
     find_schema_column,
-    number_of,
-    refuse_node,
 )
-from understudy.schema import Schema
+from understudy.queries.sql.literals import column_name, number_of, skip_brackets
+from understudy.queries.sql.refusals import refuse_node
+from understudy.schema import Boolean, Column, Schema, codec_of
 from understudy.schema.predicates.ast import Or, Predicate
 
 _KIND_BY_NODE = {
@@ -46,7 +47,18 @@ _KIND_BY_NAME = {
 }
 """Names of other databases, which the parser leaves as they are."""
 
-_QUANTILE_NODES = ("Median", "PercentileDisc", "PercentileCont", "WithinGroup")
+_QUANTILE_NODES = (
+    "Median",
+    "PercentileDisc",
+    "PercentileCont",
+    "Quantile",
+    "WithinGroup",
+)
+AGGREGATE_NODES = frozenset(
+    {*_KIND_BY_NODE, *_QUANTILE_NODES, "Count", "CountIf", "Filter", "Anonymous"}
+)
+"""What adds up rows."""
+
 PutAggregate = Callable[[Aggregate], str]
 """Adds an aggregate to the question, and says what its column is called."""
 
@@ -94,6 +106,7 @@ class AggregateReader:
         inner = node.this
         if inner is None or node.args.get("expressions"):
             raise refuse_node(node)
+        inner = self._read_truth(skip_brackets(inner))
         match type(inner).__name__:
             case "Star" | "Literal":
                 return Aggregate(AggregateKind.COUNT)
@@ -106,8 +119,7 @@ class AggregateReader:
 
     def _read_of(self, kind: AggregateKind, node: Any) -> Aggregate | Formula:
         """An aggregate of a column, of a linear expression of one, or of a CASE."""
-        while type(node).__name__ == "Paren":
-            node = node.this
+        node = self._read_truth(skip_brackets(node))
         if type(node).__name__ in CASE_NODES:
             return self._read_case(kind, node)
         if type(node).__name__ == "Column":
@@ -119,6 +131,30 @@ class AggregateReader:
         slope, column, offset = self._read_line(node)
         aggregate = Aggregate(kind, (column,))
         return self._transform(aggregate, slope, offset)
+
+    def _read_truth(self, node: Any) -> Any:
+        """A condition as a number, as CAST(x > 3 AS INT) says it: 1, 0 or NULL."""
+        inner = node
+        if type(node).__name__ == "Cast":
+            inner = skip_brackets(node.this)
+            is_whole = (
+                str(getattr(node.args["to"].this, "value", "")) in WHOLE_SQL_TYPES
+            )
+            is_flag = type(inner).__name__ == "Column" and isinstance(
+                self.schema[self._column(inner)], Boolean
+            )
+            if not is_whole or not (is_flag or type(inner).__name__ in CONDITION_NODES):
+                return node
+        elif type(node).__name__ not in CONDITION_NODES:
+            return node
+        from sqlglot import exp
+
+        case = exp.Case().when(inner.copy(), exp.Literal.number(1))
+        named = {self._column(each) for each in inner.find_all(exp.Column)}
+        # Never NULL: a share of all rows, whose interval is narrower than a quotient's.
+        if all(_is_always_there(self.schema[name]) for name in named):
+            return case.else_(exp.Literal.number(0))
+        return case.when(exp.Not(this=inner.copy()), exp.Literal.number(0))
 
     def _transform(
         self, aggregate: Aggregate, slope: Fraction, offset: Fraction
@@ -281,6 +317,8 @@ class AggregateReader:
             level, column = number_of(inner.this), ordered[0].this
         elif name == "Median":
             column = node.this
+        elif name == "Quantile":
+            level, column = number_of(node.args["quantile"]), node.this
         else:
             level, column = number_of(node.expression), node.this
         (aggregate,) = quantile(self._column(column), level).aggregates
@@ -305,6 +343,10 @@ def is_constant(node: Any) -> bool:
     while type(node).__name__ in ("Paren", "Neg"):
         node = node.this
     return type(node).__name__ == "Literal" and not node.args.get("is_string")
+
+
+def _is_always_there(column: Column) -> bool:
+    return column.is_closed and bool(codec_of(column).is_value.all())
 
 
 def _refuse_variable(node: Any) -> None:

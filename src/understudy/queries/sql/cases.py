@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.queries.conditions import join_conditions
-from understudy.queries.sql.conditions import (
-    ConditionReader,
-    column_name,
-    find_schema_column,
-    refuse_node,
-)
+from understudy.queries.sql.conditions import ConditionReader, find_schema_column
+from understudy.queries.sql.literals import column_name
+from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Schema
 from understudy.schema.predicates.ast import (
     ColumnName,

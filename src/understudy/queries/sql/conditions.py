@@ -9,56 +9,44 @@ the same rows (a condition without NOT is true exactly if enough of its tests ar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from understudy.accounting.budget import to_exact_fraction
 from understudy.errors import Refused, SchemaError
+from understudy.queries.sql.literals import (
+    column_name,
+    compare_constants,
+    number_of,
+    skip_brackets,
+    spell_fraction,
+    spell_literal,
+)
+from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Categorical, Schema, parse_predicate
-from understudy.schema.columns.cell import decimal_text
 from understudy.schema.predicates.ast import ColumnName, Literal, Predicate
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+WHOLE_SQL_TYPES = frozenset({"INT", "BIGINT", "SMALLINT", "TINYINT"})
+"""Types of whole numbers."""
+
+CONDITION_NODES = frozenset(
+    {"EQ", "NEQ", "LT", "LTE", "GT", "GTE", "And", "Or", "Not", "In", "Is", "Between"}
+)
+"""What is true, false or neither."""
 
 MAX_CALENDAR_YEAR = 9999
 """Python's calendar ends with this year."""
 
 _SIGN_BY_NODE = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _OPPOSITE_SIGN = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_TURNED_SIGN = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_BRANCHED_NODES = frozenset({"Case", "If", "Coalesce", "Abs"})
+_CONSTANT_NODES = frozenset({"Literal", "Neg", "Boolean"})
 
-_REMEDY_BY_NODE: Mapping[str, str] = {
-    "Min": "It is the value of a single row. Ask for a quantile such as QUANTILE_DISC(x, 0.01)",
-    "Max": "It is the value of a single row. Ask for a quantile such as QUANTILE_DISC(x, 0.99)",
-    "Window": "Group with GROUP BY instead",
-    "Union": "Ask the questions one by one",
-    "Intersect": "Ask the questions one by one",
-    "Except": "Ask the questions one by one",
-    "Join": "A question is about one table, and public tables that its custodian gives",
-    "Subquery": "Put its condition into WHERE",
-    "Star": "Rows are never released. Ask for aggregates such as COUNT(*)",
-    "Rand": "An answer depends on rows and noise alone. Leave it out",
-    "Like": "It needs a column whose labels are all listed. List them: x IN ('a', 'b')",
-    "VariancePop": "Use VAR_SAMP",
-    "StddevPop": "Use STDDEV_SAMP",
-    "CovarPop": "Use COVAR_SAMP",
-    "Distinct": "Group with GROUP BY, which shows every value of the schema",
-    "Div": "Compare the column with a constant: x > 10; groups are FLOOR(x / 10)",
-    "Add": "Add up aggregates, each of one column: SUM(x) + SUM(y)",
-    "Sub": "Subtract aggregates, each of one column: SUM(x) - SUM(y)",
-    "Mul": "Aggregates are of one column, and of its multiples",
-    "Mod": "Groups are columns, FLOOR(x / 10) and CASE",
-    "TryCast": "Use CAST",
-}
-"""What to do instead of what is not answered."""
-
-
-def refuse_node(node: object) -> Refused:
-    """The refusal of a part of SQL, by its kind alone."""
-    kind = type(node).__name__
-    remedy = _REMEDY_BY_NODE.get(kind, "See the page on questions for what is answered")
-    return Refused(f"SQL: {kind} is not answered. {remedy}. Nothing was spent")
+MAX_CONDITION_CHARACTERS = 20_000
+"""Characters of a condition in the words of a predicate: twice those of a question."""
 
 
 def find_schema_column(name: str, schema: Schema) -> str:
@@ -116,6 +104,11 @@ class ConditionReader:
                 return self._spell_is(node, negated=negated)
             case "Like" | "ILike":
                 return self._spell_like(node, negated=negated)
+            case "Case" | "If" | "Coalesce":
+                from sqlglot import exp
+
+                # A truth with branches: that of NULL is neither.
+                return self._compare(node, "=", exp.Boolean(this=not negated))
             case kind if kind in _SIGN_BY_NODE:
                 return self._spell_comparison(node, negated=negated)
         raise refuse_node(node)
@@ -125,22 +118,107 @@ class ConditionReader:
         if year_column(node.this) is not None:
             return self._spell_year(node, sign, negated=negated)
         sign = _OPPOSITE_SIGN[sign] if negated else sign
-        left = self._spell_operand(node.this)
-        return f"{left} {sign} {self._spell_operand(node.expression)}"
+        return self._compare(node.this, sign, node.expression)
+
+    def _compare(self, left: Any, sign: str, right: Any) -> str:
+        """A comparison of two operands in the words of a predicate."""
+        text = self._decide(left, sign, right)
+        if text:
+            return text
+        # Of constants alone: all rows meet it, or none. Any column says so.
+        name = next(name for name in self._schema if self._schema[name].is_closed)
+        column = str(ColumnName(name))
+        word = "and" if text is None else "or"
+        return f"({column} is missing {word} {column} is not missing)"
+
+    def _decide(self, left: Any, sign: str, right: Any) -> str | None:
+        """The same; empty where all rows meet it, None where no row does. An operand
+        with branches is compared branch by branch: what none of them gives a value
+        meets nothing, as in SQL.
+        """
+        left, right = skip_brackets(left), skip_brackets(right)
+        kinds = [type(side).__name__ for side in (left, right)]
+        if kinds[1] in _BRANCHED_NODES and kinds[0] not in _BRANCHED_NODES:
+            return self._decide(right, _TURNED_SIGN[sign], left)
+        # NULL is neither smaller nor larger than anything.
+        if not {"NoneType", "Null"}.isdisjoint(kinds):
+            return None
+        if kinds[0] == "Abs":
+            return self._compare_size(left.this, sign, right)
+        if kinds[0] in _BRANCHED_NODES:
+            return self._decide_branches(self._list_branches(left), sign, right)
+        if set(kinds) <= _CONSTANT_NODES:
+            return "" if compare_constants(left, sign, right) else None
+        return f"{self._spell_operand(left)} {sign} {self._spell_operand(right)}"
+
+    def _decide_branches(
+        self, branches: Sequence[tuple[str, Any]], sign: str, other: Any
+    ) -> str | None:
+        (met, result), *later = branches
+        own = self._decide(result, sign, other)
+        parts = [] if own is None else [_join_texts(met, own)]
+        if later:
+            rest = self._decide_branches(later, sign, other)
+            parts += [] if rest is None else [_join_texts(f"not ({met})", rest)]
+        text = " or ".join(f"({part})" if part else "" for part in parts)
+        # Conditions stand twice, so that branches inside one another could grow to any
+        # length.
+        if len(text) > MAX_CONDITION_CHARACTERS:
+            raise Refused("SQL: CASE is nested too deeply. Nothing was spent")
+        return text if parts else None
+
+    def _list_branches(self, node: Any) -> list[tuple[str, Any]]:
+        """The conditions of CASE, IF or COALESCE and their results, in their order; the
+        last is for all other rows.
+        """
+        match type(node).__name__:
+            case "If":
+                pairs = [(self._spell(node.this, negated=False), node.args["true"])]
+                return [*pairs, ("", node.args.get("false"))]
+            case "Coalesce":
+                parts: list[Any] = [node.this, *node.expressions]
+                first = parts[:-1]
+                known = [f"{self.column_text(each)} is not missing" for each in first]
+                return [*zip(known, first, strict=True), ("", parts[-1])]
+        pairs = []
+        for branch in node.args.get("ifs") or []:
+            if node.this is None:
+                met = self._spell(branch.this, negated=False)
+            else:
+                met = self._compare(node.this, "=", branch.this)
+            pairs.append((met, branch.args["true"]))
+        return [*pairs, ("", node.args.get("default"))]
+
+    def _compare_size(self, inner: Any, sign: str, right: Any) -> str:
+        """ABS(x) beside a constant: x lies between two numbers, or outside of them."""
+        number = number_of(right)
+        if number < 0:
+            raise refuse_node(right)
+        above, below = spell_fraction(number), spell_fraction(-number)
+        operand = self._spell_operand(inner)
+        word = "or" if sign in ("=", ">", ">=") else "and"
+        return (
+            f"({operand} {sign} {above} {word} {operand} {_TURNED_SIGN[sign]} {below})"
+        )
 
     def _spell_between(self, node: Any, *, negated: bool) -> str:
-        value = self._spell_operand(node.this)
-        low = self._spell_operand(node.args["low"])
-        high = self._spell_operand(node.args["high"])
         if node.args.get("symmetric"):
             raise refuse_node(node)
-        if negated:
-            return f"({value} < {low} or {value} > {high})"
-        return f"({value} >= {low} and {value} <= {high})"
+        word, signs = ("or", ("<", ">")) if negated else ("and", (">=", "<="))
+        ends = node.args["low"], node.args["high"]
+        sides = [
+            self._compare(node.this, sign, end)
+            for sign, end in zip(signs, ends, strict=True)
+        ]
+        return f"(({sides[0]}) {word} ({sides[1]}))"
 
     def _spell_membership(self, node: Any, *, negated: bool) -> str:
         if node.args.get("query") or node.args.get("unnest") or not node.expressions:
             raise refuse_node(node)
+        if type(skip_brackets(node.this)).__name__ in _BRANCHED_NODES:
+            sign, word = ("!=", " and ") if negated else ("=", " or ")
+            sides = [self._compare(node.this, sign, each) for each in node.expressions]
+            return f"({word.join(f'({side})' for side in sides)})"
         values = ", ".join(spell_literal(each) for each in node.expressions)
         word = "not in" if negated else "in"
         return f"{self.column_text(node.this)} {word} ({values})"
@@ -209,6 +287,11 @@ class ConditionReader:
                 return f"{self._spell_operand(node.this)} - {right}"
             case "Mul":
                 return self._spell_product(node)
+            case "Div" if type(node.this).__name__ == "Column":
+                divisor = number_of(node.expression)
+                if not divisor:
+                    raise refuse_node(node)
+                return f"{spell_fraction(1 / divisor)} * {self.column_text(node.this)}"
         return spell_literal(node)
 
     def _spell_product(self, node: Any) -> str:
@@ -251,48 +334,7 @@ def _like_expression(pattern: str) -> str:
     )
 
 
-def column_name(node: Any) -> str:
-    """The name in a column; its table is the only one there is."""
-    if type(node).__name__ != "Column" or type(node.this).__name__ != "Identifier":
-        raise refuse_node(node)
-    return str(node.this.this)
-
-
-def spell_literal(node: Any) -> str:
-    """A constant in the words of a predicate."""
-    match type(node).__name__:
-        case "Literal" if node.args.get("is_string"):
-            return str(Literal(str(node.this)))
-        case "Literal":
-            return spell_fraction(number_of(node))
-        case "Neg":
-            return spell_fraction(-number_of(node.this))
-        case "Paren":
-            return spell_literal(node.this)
-        case "Boolean":
-            return "true" if node.this else "false"
-        case "Cast" if type(node.this).__name__ == "Literal":
-            # DATE '2020-01-01': the column says how it is read.
-            return spell_literal(node.this)
-    raise refuse_node(node)
-
-
-def spell_fraction(number: Fraction) -> str:
-    """A number in the words of a predicate."""
-    return decimal_text(number) or str(number)
-
-
-def number_of(node: Any) -> Fraction:
-    """The exact number in a literal."""
-    name = type(node).__name__
-    if name == "Neg":
-        return -number_of(node.this)
-    if name == "Paren":
-        return number_of(node.this)
-    if name != "Literal" or node.args.get("is_string"):
-        raise refuse_node(node)
-    try:
-        # Numbers of ordinary size only: 1e999999999 would fill the memory.
-        return to_exact_fraction(str(node.this))
-    except ValueError:
-        raise refuse_node(node) from None
+def _join_texts(*parts: str) -> str:
+    """Conditions that all hold; empty ones always do."""
+    named = [part for part in parts if part]
+    return " and ".join(f"({part})" for part in named)

@@ -26,7 +26,8 @@ from understudy.queries.sql.aggregates import (
     is_constant,
     scale_formula,
 )
-from understudy.queries.sql.conditions import column_name, number_of, refuse_node
+from understudy.queries.sql.literals import column_name, number_of
+from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Schema
 
 _ARITHMETIC_BY_NODE = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}

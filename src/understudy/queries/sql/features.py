@@ -12,12 +12,9 @@ from typing import Any
 from understudy.errors import Refused
 from understudy.queries.conditions import join_conditions
 from understudy.queries.query import Aggregate, AggregateKind, FeatureKind, UnitFeature
-from understudy.queries.sql.conditions import (
-    ConditionReader,
-    column_name,
-    find_schema_column,
-    refuse_node,
-)
+from understudy.queries.sql.conditions import ConditionReader, find_schema_column
+from understudy.queries.sql.literals import column_name
+from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Schema
 from understudy.schema.predicates.ast import Predicate
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from understudy.queries.sql.conditions import number_of, refuse_node
+from understudy.queries.sql.literals import number_of
+from understudy.queries.sql.refusals import refuse_node
 from understudy.schema.predicates.ast import (
     And,
     ColumnComparison,

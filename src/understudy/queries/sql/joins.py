@@ -7,7 +7,8 @@ from typing import Any
 
 from understudy.errors import Refused
 from understudy.queries.lookups import PublicTable
-from understudy.queries.sql.conditions import column_name, refuse_node
+from understudy.queries.sql.literals import column_name
+from understudy.queries.sql.refusals import refuse_node
 
 
 def read_join(join: Any, public: Sequence[PublicTable]) -> str:

@@ -15,13 +15,14 @@ from understudy.queries.query import CaseLabel, GroupKey
 from understudy.queries.resolving import MAX_KEY_CASES
 from understudy.queries.sql.cases import CASE_NODES, read_branches
 from understudy.queries.sql.conditions import (
+    CONDITION_NODES,
+    WHOLE_SQL_TYPES,
     ConditionReader,
-    column_name,
     find_schema_column,
-    number_of,
-    refuse_node,
     year_column,
 )
+from understudy.queries.sql.literals import column_name, number_of
+from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Boolean, Categorical, Lattice, Schema
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.columns.temporal import EPOCH_MOMENT, MICROSECOND_SPAN, Date
@@ -34,11 +35,7 @@ from understudy.schema.predicates.ast import (
     Predicate,
 )
 
-_WHOLE_SQL_TYPES = frozenset({"INT", "BIGINT", "SMALLINT", "TINYINT"})
 _LABEL_SQL_TYPES = frozenset({"TEXT", "VARCHAR", "CHAR"})
-_CONDITION_NODES = frozenset(
-    {"EQ", "NEQ", "LT", "LTE", "GT", "GTE", "And", "Or", "Not", "In", "Is", "Between"}
-)
 
 
 def read_key(node: Any, alias: str, schema: Schema) -> GroupKey:
@@ -50,7 +47,7 @@ def read_key(node: Any, alias: str, schema: Schema) -> GroupKey:
         return _read_cast(node, alias, schema)
     if kind in CASE_NODES:
         return _read_cases(node, alias, schema)
-    if kind in _CONDITION_NODES:
+    if kind in CONDITION_NODES:
         return _read_truth(node, alias, schema)
     if kind == "Column":
         column = find_schema_column(column_name(node), schema)
@@ -58,7 +55,7 @@ def read_key(node: Any, alias: str, schema: Schema) -> GroupKey:
     year = year_column(node)
     if year is not None:
         return _read_years(find_schema_column(column_name(year), schema), alias, schema)
-    if kind == "Floor":
+    if kind in ("Floor", "IntDiv"):
         return _read_bins(node, alias, schema, is_multiplied=False)
     if kind == "Mul":
         sides = [node.this, node.expression]
@@ -80,11 +77,11 @@ def _read_cast(node: Any, alias: str, schema: Schema) -> GroupKey:
     target = str(getattr(node.args["to"].this, "value", ""))
     if type(inner).__name__ != "Column":
         key = read_key(inner, alias, schema)
-        if target not in _WHOLE_SQL_TYPES or not all(map(_is_whole, key.labels)):
+        if target not in WHOLE_SQL_TYPES or not all(map(_is_whole, key.labels)):
             raise refuse_node(node)
         return key
     column = schema[find_schema_column(column_name(inner), schema)]
-    is_kept = target in _WHOLE_SQL_TYPES and isinstance(column, Integer)
+    is_kept = target in WHOLE_SQL_TYPES and isinstance(column, Integer)
     is_kept = is_kept or (
         target in _LABEL_SQL_TYPES and isinstance(column, Categorical)
     )
@@ -163,15 +160,25 @@ def _read_label(node: Any) -> CaseLabel:
 def _read_bins(
     node: Any, alias: str, schema: Schema, *, is_multiplied: bool
 ) -> GroupKey:
-    """FLOOR(x / w): bins of equal width over the whole domain of x."""
-    if type(node).__name__ != "Floor" or type(node.this).__name__ != "Div":
+    """FLOOR(x / w), or x // w of whole numbers: bins of equal width over the whole
+    domain of x.
+    """
+    is_whole = type(node).__name__ == "IntDiv"
+    quotient = node if is_whole else node.this
+    if not is_whole and (
+        type(node).__name__ != "Floor" or type(quotient).__name__ != "Div"
+    ):
         raise refuse_node(node)
-    name = find_schema_column(column_name(node.this.this), schema)
-    width = number_of(node.this.expression)
+    name = find_schema_column(column_name(quotient.this), schema)
+    width = number_of(quotient.expression)
     column = schema[name]
     if not isinstance(column, Integer | Real) or width <= 0:
         raise refuse_node(node)
     low, high = _require_bounds(column)
+    # Below 0 databases do not agree on what it is, nor for fractions.
+    is_plain = isinstance(column, Integer) and width.denominator == 1 and low >= 0
+    if is_whole and not is_plain:
+        raise refuse_node(node)
     step = Fraction(column.step)
     first, last = math.floor(low * step / width), math.floor(high * step / width)
     if last - first >= MAX_QUERY_GROUPS:

@@ -7,9 +7,11 @@ something new must not be understood as saying the old.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
-from understudy.queries.sql.conditions import refuse_node
+from understudy.errors import Refused
+from understudy.queries.sql.refusals import refuse_node
 
 _ONE_PART = frozenset({"this"})
 _TWO_PARTS = frozenset({"this", "expression"})
@@ -33,10 +35,25 @@ PARTS_BY_NODE: dict[str, frozenset[str]] = {
     **dict.fromkeys(("Is", "Add", "Sub", "Mul", "Filter", "Extract"), _TWO_PARTS),
     **dict.fromkeys(("Corr", "CovarSamp", "WithinGroup"), _TWO_PARTS),
     **dict.fromkeys(("PercentileDisc", "PercentileCont"), _TWO_PARTS),
+    "Quantile": frozenset({"this", "quantile"}),
     **dict.fromkeys(("Like", "ILike"), _TWO_PARTS | {"negate"}),
-    **dict.fromkeys(("Group", "Order", "Distinct"), frozenset({"expressions"})),
+    **dict.fromkeys(("Order", "Distinct"), frozenset({"expressions"})),
+    "Group": frozenset({"expressions", "all"}),
+    "IntDiv": _TWO_PARTS,
+    "With": frozenset({"expressions"}),
+    "CTE": frozenset({"this", "alias"}),
     "Select": frozenset(
-        {"expressions", "from_", "joins", "where", "group", "having", "order", "limit"}
+        {
+            "expressions",
+            "from_",
+            "joins",
+            "where",
+            "group",
+            "having",
+            "order",
+            "limit",
+            "with_",
+        }
     ),
     "Join": frozenset({"this", "on", "using", "kind"}),
     "Subquery": frozenset({"this", "alias"}),
@@ -60,6 +77,34 @@ PARTS_BY_NODE: dict[str, frozenset[str]] = {
     "Ordered": frozenset({"this", "desc", "nulls_first"}),
     "Limit": frozenset({"expression"}),
 }
+
+
+def parse_select(text: str) -> Any:
+    """The tree of a text that is one SELECT, all of whose nodes may occur."""
+    try:
+        import sqlglot
+    except ImportError:
+        raise Refused(
+            "SQL needs sqlglot: install understudy-dp[sql], or ask in Python. Nothing"
+            " was spent"
+        ) from None
+    # Its warnings quote the text; a refusal says what there is to say.
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    try:
+        statements = sqlglot.parse(
+            text, read="duckdb", error_level=sqlglot.ErrorLevel.IMMEDIATE
+        )
+    # The parser reads hostile text; whatever it fails with is a text it cannot read.
+    except Exception:
+        raise Refused(
+            "SQL: it cannot be read. A question is one SELECT. Nothing was spent"
+        ) from None
+    if len(statements) != 1 or statements[0] is None:
+        raise Refused("SQL: a question is one SELECT. Nothing was spent")
+    if type(statements[0]).__name__ != "Select":
+        raise refuse_node(statements[0])
+    check_nodes(statements[0])
+    return statements[0]
 
 
 def check_nodes(tree: Any) -> None:

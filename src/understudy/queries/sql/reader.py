@@ -9,14 +9,13 @@ anything else is refused with the remedy. What is read is the dialect of DuckDB.
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from understudy.errors import Refused
-from understudy.queries.conditions import shorten_refusal
+from understudy.queries.conditions import join_conditions, shorten_refusal
 from understudy.queries.features import plan_features
 from understudy.queries.formulas import Formula, FormulaColumn
 from understudy.queries.lookups import PublicTable, add_attributes
@@ -28,19 +27,22 @@ from understudy.queries.query import (
     SortKey,
     UnitFeature,
 )
-from understudy.queries.sql.conditions import (
-    ConditionReader,
-    column_name,
-    find_schema_column,
-    number_of,
-    refuse_node,
-)
+from understudy.queries.sql.aggregates import AGGREGATE_NODES
+from understudy.queries.sql.conditions import ConditionReader, find_schema_column
 from understudy.queries.sql.expressions import ExpressionReader
 from understudy.queries.sql.features import read_unit_columns
 from understudy.queries.sql.having import read_having
 from understudy.queries.sql.joins import read_join
 from understudy.queries.sql.keys import read_key
-from understudy.queries.sql.nodes import check_nodes
+from understudy.queries.sql.literals import column_name, number_of
+from understudy.queries.sql.nodes import PARTS_BY_NODE, parse_select
+from understudy.queries.sql.refusals import refuse_node
+from understudy.queries.sql.subqueries import (
+    choose_columns,
+    find_subquery,
+    is_choice,
+    name_subqueries,
+)
 from understudy.schema import Boolean, Schema
 from understudy.schema.predicates.ast import Predicate
 
@@ -53,9 +55,7 @@ MAX_TITLE_CHARACTERS = 60
 _TOP_WORDS = re.compile(
     r"\s*SELECT\s+TOP\s*(?:\(\s*)?(?P<rows>[0-9]{1,9})\b(?:\s*\))?\s+", re.IGNORECASE
 )
-_SELECT_PARTS = frozenset(
-    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit"}
-)
+_SELECT_PARTS = PARTS_BY_NODE["Select"]
 
 
 def read_sql(text: str, schema: Schema, public: Sequence[PublicTable] = ()) -> Query:
@@ -76,7 +76,7 @@ def read_sql(text: str, schema: Schema, public: Sequence[PublicTable] = ()) -> Q
         wide = add_attributes(schema, public) if public else schema
         plain, top = _split_top(text)
         query = _SqlReader(wide, tuple(public)).read(
-            _parse_text(plain), " ".join(text.split())
+            parse_select(plain), " ".join(text.split())
         )
         if top is not None and query.most_rows is not None:
             raise Refused("SQL: TOP and LIMIT say the same. Nothing was spent")
@@ -95,33 +95,6 @@ def _split_top(text: str) -> tuple[str, int | None]:
     return f"SELECT {text[found.end() :]}", int(found["rows"])
 
 
-def _parse_text(text: str) -> Any:
-    try:
-        import sqlglot
-    except ImportError:
-        raise Refused(
-            "SQL needs sqlglot: install understudy-dp[sql], or ask in Python. Nothing"
-            " was spent"
-        ) from None
-    # Its warnings quote the text; a refusal says what there is to say.
-    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
-    try:
-        statements = sqlglot.parse(
-            text, read="duckdb", error_level=sqlglot.ErrorLevel.IMMEDIATE
-        )
-    # The parser reads hostile text; whatever it fails with is a text it cannot read.
-    except Exception:
-        raise Refused(
-            "SQL: it cannot be read. A question is one SELECT. Nothing was spent"
-        ) from None
-    if len(statements) != 1 or statements[0] is None:
-        raise Refused("SQL: a question is one SELECT. Nothing was spent")
-    if type(statements[0]).__name__ != "Select":
-        raise refuse_node(statements[0])
-    check_nodes(statements[0])
-    return statements[0]
-
-
 @dataclass
 class _SqlReader:
     """Walks one SELECT; aggregates are added as they are found."""
@@ -133,20 +106,20 @@ class _SqlReader:
     key_nodes: list[tuple[Any, str]] = field(default_factory=list)
     features: tuple[UnitFeature, ...] = ()
     derived: list[DerivedColumn] = field(default_factory=list)
+    limits: list[Predicate] = field(default_factory=list)
+    """Conditions of subqueries that choose rows and columns."""
 
     def read(self, select: Any, text: str) -> Query:
         _refuse_other_parts(select, _SELECT_PARTS)
-        source = select.args.get("from_")
-        if source is not None and type(source.this).__name__ == "Subquery":
-            self._read_features(source.this)
-        else:
-            self._check_table(source)
+        self._read_source(select.args.get("from_"), name_subqueries(select))
         items = [_split_alias(item) for item in select.expressions]
         self._read_keys(select.args.get("group"), items)
         shown = [self._read_item(node, alias) for node, alias in items]
         having = select.args.get("having")
         limited = select.args.get("limit")
         condition = self._read_where(select.args.get("where"))
+        for limit in self.limits:
+            condition = join_conditions(limit, condition)
         kept = None
         if having is not None:
             kept = read_having(having.this, self._title_of, self._list_flags())
@@ -172,12 +145,34 @@ class _SqlReader:
             ),
         )
 
-    def _read_features(self, subquery: Any) -> None:
+    def _read_source(self, source: Any, named: Mapping[str, Any]) -> None:
+        """What a SELECT is from: the table, rows and columns of it that a subquery
+        chooses, or columns per unit.
+        """
+        inner = find_subquery(source, named)
+        if inner is None:
+            self._check_table(source)
+            return
+        if not is_choice(inner):
+            self._read_features(inner, named)
+            return
+        # What is inside another one is chosen first.
+        self._read_source(inner.args.get("from_"), named)
+        condition = self._read_where(inner.args.get("where"))
+        if condition is not None:
+            self.limits.append(condition)
+        self.schema = choose_columns(inner, self.schema)
+
+    def _read_features(self, select: Any, named: Mapping[str, Any]) -> None:
         """Columns per unit; what is around the subquery is about them."""
-        self._check_table(subquery.this.args.get("from_"))
-        self.features = read_unit_columns(
-            subquery.this, self.schema, self._read_aggregate
-        )
+        source = select.args.get("from_")
+        if find_subquery(source, named) is not None:
+            raise Refused(
+                "SQL: columns per id are of all rows of the table; their conditions are"
+                " FILTER (WHERE …). Nothing was spent"
+            )
+        self._check_table(source)
+        self.features = read_unit_columns(select, self.schema, self._read_aggregate)
         self.schema = plan_features(self.features, self.schema).schema
 
     def _check_table(self, source: Any) -> None:
@@ -195,10 +190,11 @@ class _SqlReader:
     def _read_keys(self, group: Any, items: list[tuple[Any, str]]) -> None:
         if group is None:
             return
-        for part, value in group.args.items():
-            if value and part != "expressions":
-                raise refuse_node(group)
-        for node in group.expressions:
+        nodes = group.expressions
+        if group.args.get("all"):
+            # All that is selected but aggregates and constants.
+            nodes = [item for item, _ in items if _is_key(item)]
+        for node in nodes:
             meant, alias = self._resolve_item(node, items)
             key = read_key(meant, alias, self.schema)
             self.keys[key.title] = key
@@ -337,7 +333,13 @@ class _SqlReader:
                 title = shown[place - 1]
             else:
                 title = self._title_of(node, prefers_titles=True)
-            keys.append(SortKey(title, bool(ordered.args.get("desc"))))
+            keys.append(
+                SortKey(
+                    title,
+                    bool(ordered.args.get("desc")),
+                    bool(ordered.args.get("nulls_first")),
+                )
+            )
         return tuple(keys)
 
 
@@ -346,6 +348,11 @@ def _refuse_other_parts(node: Any, known: Container[str]) -> None:
     for part, value in node.args.items():
         if value and part not in known:
             raise refuse_node(value[0] if isinstance(value, list) else value)
+
+
+def _is_key(item: Any) -> bool:
+    kinds = {type(node).__name__ for node in item.walk()}
+    return "Column" in kinds and kinds.isdisjoint(AGGREGATE_NODES)
 
 
 def _names_column(item: Any, name: str) -> bool:

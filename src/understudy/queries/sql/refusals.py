@@ -1,0 +1,41 @@
+"""Refusals of parts of SQL, each with what to ask instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from understudy.errors import Refused
+
+_REMEDY_BY_NODE: Mapping[str, str] = {
+    "Min": "It is the value of a single row. Ask for a quantile such as QUANTILE_DISC(x, 0.01)",
+    "Max": "It is the value of a single row. Ask for a quantile such as QUANTILE_DISC(x, 0.99)",
+    "Window": "Group with GROUP BY instead",
+    "Union": "Ask the questions one by one",
+    "Intersect": "Ask the questions one by one",
+    "Except": "Ask the questions one by one",
+    "Join": "A question is about one table, and public tables that its custodian gives",
+    "Subquery": "Put its condition into WHERE",
+    "Star": "Rows are never released. Ask for aggregates such as COUNT(*)",
+    "Rand": "An answer depends on rows and noise alone. Leave it out",
+    "Like": "It needs a column whose labels are all listed. List them: x IN ('a', 'b')",
+    "VariancePop": "Use VAR_SAMP",
+    "StddevPop": "Use STDDEV_SAMP",
+    "CovarPop": "Use COVAR_SAMP",
+    "Distinct": "Group with GROUP BY, which shows every value of the schema",
+    "Div": "Compare the column with a constant: x > 10; groups are FLOOR(x / 10)",
+    "Add": "Add up aggregates, each of one column: SUM(x) + SUM(y)",
+    "Sub": "Subtract aggregates, each of one column: SUM(x) - SUM(y)",
+    "Mul": "Aggregates are of one column, and of its multiples",
+    "Mod": "Groups are columns, FLOOR(x / 10) and CASE",
+    "TryCast": "Use CAST",
+    "IntDiv": "Groups are FLOOR(x / 10)",
+    "CTE": "It is SELECT columns FROM table WHERE …, or columns per id",
+}
+"""What to do instead of what is not answered."""
+
+
+def refuse_node(node: object) -> Refused:
+    """The refusal of a part of SQL, by its kind alone."""
+    kind = type(node).__name__
+    remedy = _REMEDY_BY_NODE.get(kind, "See the page on questions for what is answered")
+    return Refused(f"SQL: {kind} is not answered. {remedy}. Nothing was spent")
