@@ -187,7 +187,8 @@ class CollectionPlan:
                 raise DonationRefused("the plan's topic is not a text")
             document["epsilon"] = read_number(document["epsilon"])
             document["values"] = tuple(map(str, document["values"]))
-            document["sizes"] = {k: int(n) for k, n in document["sizes"].items()}
+            # Through text: int() of an infinity is no ValueError.
+            document["sizes"] = {k: int(str(n)) for k, n in document["sizes"].items()}
             if document["bounds"] is not None:
                 low, high = document["bounds"]
                 document["bounds"] = (read_number(low), read_number(high))
@@ -583,8 +584,10 @@ def main(arguments: list[str] | None = None) -> int:
             epsilon_per_topic=given.per_topic,
         )
         report = account.donate(plan, given.value)
-    except (DonationRefused, OSError, sqlite3.Error) as error:
-        sys.stderr.write(f"{error}. Nothing was sent.\n")
+    except (ValueError, TypeError, OSError, sqlite3.Error) as error:
+        is_known = isinstance(error, (DonationRefused, OSError, sqlite3.Error))
+        why = error if is_known else "what the account has stored is damaged"
+        sys.stderr.write(f"{why}. Nothing was sent.\n")
         return 1
     if not plan.has_place_for(given.value):
         sys.stderr.write(f"{UNPLACED_TEXT}.\n")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -278,6 +280,7 @@ def test_a_plan_is_the_same_after_writing_and_reading(mechanism: str) -> None:
         ('"buckets": 3', f'"buckets": {"[" * 100_000}'),
         ('"olh"', '"plain"'),
         ('"buckets": 3', '"buckets": 0'),
+        ('"buckets": 3', '"buckets": 1e999'),
         ('"buckets": 3', '"buckets": 99999999'),
         ('"buckets": 3', '"other": 3'),
         ('"max_donations": 1', '"max_donations": 0'),
@@ -350,6 +353,32 @@ def test_a_file_that_is_no_plan_is_refused_in_a_line(
     assert client.main(words) == 1
     expected = "this is no plan of a local collection. Nothing was sent.\n"
     assert capsys.readouterr().err == expected
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE donations SET answer = 'x'",
+        "UPDATE donations SET answer = NULL",
+        "UPDATE donations SET day = 'someday'",
+        "DROP TABLE donations; CREATE TABLE donations (plan TEXT)",
+    ],
+)
+def test_a_damaged_account_sends_nothing(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, own = tmp_path / "plan.json", tmp_path / "own.db"
+    plan.write_text(small_plan("krr").to_json())
+    words = [str(plan), "b", "--account", str(own)]
+    assert client.main(words) == 0
+    capsys.readouterr()
+    with closing(sqlite3.connect(own)) as db:
+        db.executescript(damage)
+    assert client.main(words) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.endswith("Nothing was sent.\n")
+    assert len(shown.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -13,6 +15,7 @@ from kit.local.plans import small_plan
 from understudy.local import plan_collection
 from understudy.local.collector import Collector, simulate_reports
 from understudy.local.numeric import (
+    bound_windows,
     estimate_distribution,
     estimate_mean,
     mean_variance,
@@ -81,6 +84,44 @@ def test_the_interval_of_a_mean_covers(mechanism: str) -> None:
         found = estimate_mean(plan, counts, 0.95)
         inside += found.low <= truth <= found.high
     assert 0.91 < inside / 300 < 0.99
+
+
+@pytest.mark.parametrize("mechanism", ["piecewise", "square_wave"])
+@pytest.mark.parametrize("epsilon", [1, 6])
+@pytest.mark.parametrize("places", [(0.0,), (0.5,), (0.0, 1.0), (0.0, 0.0, 0.0, 1.0)])
+def test_intervals_of_a_few_numbers_cover(
+    mechanism: str, epsilon: int, places: tuple[float, ...]
+) -> None:
+    """Exactly, by the law of the sum of the reported cells, for numbers drawn from these
+    places. An interval from the spread of one report has no width at all.
+    """
+    chosen = plan_collection("x", bounds=(0, 1), epsilon=epsilon, mechanism=mechanism)
+    sizes = {"window": 3, "outside": round(3 * float(chosen.root_ratio(2)))}
+    if mechanism == "square_wave":
+        sizes = {"levels": 8, "reach": 2 if epsilon == 1 else 1}
+    law = window_law(replace(chosen, sizes=sizes))
+    firsts = np.array([round(place * law.outside) for place in places])
+    report = law.columns(firsts).mean(axis=1)
+    total = np.array([1.0])
+    for n in range(1, 41):
+        total = np.convolve(total, report)
+        if n not in (1, 2, 5, 40):
+            continue
+        covered = 0.0
+        for cells in np.flatnonzero(total > 1e-7):
+            low, high = bound_windows(law, cells / n, n, 0.95)
+            covered += total[cells] * (low <= firsts.mean() + 1e-9 <= high + 2e-9)
+        assert covered >= 0.95
+
+
+def test_the_error_of_a_large_epsilon_takes_no_memory() -> None:
+    """All windows of all cells were listed to use two: 15 GB at ε = 20."""
+    plan = plan_collection("x", bounds=(0, 1), epsilon=9, mechanism="piecewise")
+    tracemalloc.start()
+    mean_variance(plan, 0.5)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000
 
 
 @pytest.mark.parametrize("mechanism", ["duchi", "piecewise", "square_wave"])

@@ -15,6 +15,7 @@ import numpy as np
 
 from understudy.errors import InvalidBudget, Refused
 from understudy.local.numeric import mean_variance, square_wave_reach
+from understudy.local.plan_check import MIN_LOCAL_EPSILON
 from understudy.local.reports import report_shape
 from understudy.local.sketches import sketch_variance
 from understudy.local.support import PURE_PROTOCOLS, support_probabilities
@@ -25,9 +26,6 @@ from understudy_client import (
     DonationRefused,
     read_number,
 )
-
-MIN_LOCAL_EPSILON = Fraction(1, 1000)
-"""Below this, rounding e^ε down to a fraction would cost a noticeable part of ε."""
 
 DEFAULT_RESPONDENTS = 10_000
 """Number of respondents for which errors are shown if none is stated."""

@@ -35,6 +35,7 @@ from understudy.local.numeric import (
     estimate_distribution,
     estimate_mean,
 )
+from understudy.local.plan_check import check_decodable
 from understudy.local.rappor import estimate_rappor
 from understudy.local.reports import Integers, ReportBatch, ReportReader
 from understudy.local.sketches import estimate_sketch
@@ -59,6 +60,7 @@ class Collector:
     """
 
     def __init__(self, plan: CollectionPlan) -> None:
+        check_decodable(plan)
         self.plan = plan
         self.reports = 0
         self.refused = 0

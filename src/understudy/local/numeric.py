@@ -27,10 +27,19 @@ from understudy.local.estimates import (
     binomial_interval,
     check_reports,
 )
+from understudy.local.reports import Integers
 from understudy_client import CollectionPlan
 
 MAX_EM_STEPS = 10_000
 """Steps of expectation maximisation; those measured needed a few hundred."""
+
+MIN_OUTSIDE_REPORTS = 25
+"""Expected reports outside of their windows below which the mean report is too skew to
+count as normal.
+"""
+
+TILTS = np.geomspace(1e-3, 1e3, 300)
+"""λ times the number of cells that Chernoff's bound is tried at: any of them holds."""
 
 MIN_LIKELIHOOD_GAIN = 1e-3
 """A step that raises the log-likelihood by less ends the iteration, as in the paper."""
@@ -93,15 +102,27 @@ class WindowLaw:
         """Cells outside a window, and the number of the last window."""
         return self.cells - self.window
 
-    def matrix(self) -> Floats:
-        """Probabilities of cells (rows) for windows (columns)."""
+    @property
+    def near(self) -> float:
+        """Probability of a cell inside the window."""
+        return self.inside / self.window
+
+    @property
+    def far(self) -> float:
+        """Probability of a cell outside: near / far is the plan's ratio, and no quotient
+        is larger.
+        """
+        return (1 - self.inside) / self.outside
+
+    def columns(self, firsts: Integers) -> Floats:
+        """Probabilities of cells (rows) for some windows (columns)."""
         cell = np.arange(self.cells)[:, None]
-        first = np.arange(self.outside + 1)[None, :]
-        within = (cell >= first) & (cell < first + self.window)
-        # near / far is the plan's ratio e^ε: the guarantee is that no quotient is
-        # larger.
-        near, far = self.inside / self.window, (1 - self.inside) / self.outside
-        return np.where(within, near, far)
+        within = (cell >= firsts) & (cell < firsts + self.window)
+        return np.where(within, self.near, self.far)
+
+    def matrix(self) -> Floats:
+        """Probabilities of cells for all windows."""
+        return self.columns(np.arange(self.outside + 1))
 
 
 def window_law(plan: CollectionPlan) -> WindowLaw:
@@ -127,13 +148,45 @@ def estimate_mean(plan: CollectionPlan, counts: Counts, level: float) -> MeanEst
     law = window_law(plan)
     cells = np.arange(law.cells)
     middle = float(counts @ cells) / reports
-    # The observed variance of the reports, which holds whatever the numbers are.
-    variance = float(counts @ (cells - middle) ** 2) / max(reports - 1, 1)
-    reach = special.ndtri((1 + level) / 2) * sqrt(variance / reports)
-    firsts = (np.array([middle, middle - reach, middle + reach]) - law.intercept) / (
-        law.slope
-    )
+    first = (middle - law.intercept) / law.slope
+    if reports * (1 - law.inside) < MIN_OUTSIDE_REPORTS:
+        lower, upper = bound_windows(law, middle, reports, level)
+        firsts = np.array([first, min(lower, first), max(upper, first)])
+    else:
+        # The observed variance, which holds whatever the numbers are.
+        variance = float(counts @ (cells - middle) ** 2) / (reports - 1)
+        reach = special.ndtri((1 + level) / 2) * sqrt(variance / reports) / law.slope
+        firsts = np.array([first, first - reach, first + reach])
     return _place_mean(plan, _scale_windows(plan, law, firsts), level, reports)
+
+
+def bound_windows(
+    law: WindowLaw, middle: float, reports: int, level: float
+) -> tuple[float, float]:
+    """An interval of the mean window that covers whatever the numbers are and however
+    few there are, from the mean of the reported cells.
+
+    Chernoff: for every λ > 0, P(mean report ≥ m) ≤ (E exp(λ·report) / e^(λm))^n. The
+    expectation is convex in the window, so that of all numbers with this mean it is
+    largest where each of them is one of the bounds; then it is linear in the mean.
+    """
+    doubt = np.log((1 - level) / 2) / reports
+    low = _bound_from_below(law, middle, doubt)
+    high = _bound_from_below(law, law.cells - 1 - middle, doubt)
+    return low, law.outside - high
+
+
+def _bound_from_below(law: WindowLaw, middle: float, doubt: float) -> float:
+    """The mean windows below it make so large a mean report unlikely."""
+    rate = TILTS / law.cells
+    # Everything in units of exp(λ·cells), the weight of the last cell.
+    all_cells = np.expm1(-TILTS) / np.expm1(-rate)
+    in_window = np.expm1(-rate * law.window) / np.expm1(-rate)
+    # Of the first window, beside the last one.
+    first = np.exp(-rate * law.outside)
+    seen = np.exp(rate * (middle - law.cells + 1) + doubt)
+    tilted = (seen - law.far * all_cells) / ((law.near - law.far) * in_window)
+    return law.outside * float(np.max((tilted - first) / (1 - first)))
 
 
 def _scale_windows(plan: CollectionPlan, law: WindowLaw, firsts: Floats) -> Floats:
@@ -165,8 +218,8 @@ def mean_variance(plan: CollectionPlan, place: float) -> float:
     start, rest = divmod(place * law.outside, 1)
     first = int(min(start, law.outside))
     # A place between two windows is rounded to one of them at random.
-    columns = law.matrix()[:, [first, min(first + 1, law.outside)]]
-    mixed = columns @ [1 - rest, rest]
+    pair = law.columns(np.array([first, min(first + 1, law.outside)]))
+    mixed = pair @ [1 - rest, rest]
     cells = np.arange(law.cells)
     middle = float(mixed @ cells)
     spread = float(mixed @ (cells - middle) ** 2)

@@ -4,18 +4,27 @@ Apple's Differential Privacy Team, "Learning with privacy at scale", 2017. The m
 variance printed there are not right: Pan, "Count-mean sketch as an optimized framework
 for frequency estimation with local differential privacy", 2024 (arXiv 2406.03785). Here
 a row of the sketch, with a hash function and respondents of its own, gives an unbiased
-estimate, and the spread of the rows gives the interval, collisions included.
+estimate, and the spread of the rows gives an interval, collisions included. With few
+reports most rows are empty and their spread says little; the number of reports that
+support a value is binomial then, as in a pure protocol. The interval is the hull of both.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 from scipy import special
 
 from understudy.local.counting import Counts, transform_hadamard
-from understudy.local.estimates import Floats, FrequencyTable, check_reports
+from understudy.local.estimates import (
+    Floats,
+    FrequencyTable,
+    check_reports,
+    estimate_shares,
+)
+from understudy.local.support import SupportProbabilities
 from understudy_client import CollectionPlan
 
 
@@ -36,9 +45,28 @@ def estimate_sketch(
     # Rows are independent: the variance of their sum is the sum of their variances.
     deviation = sqrt(rows) * by_row.std(axis=1, ddof=1)
     reach = special.stdtrit(rows - 1, (1 + level) / 2) * deviation
-    return FrequencyTable(
-        candidates, shares, shares - reach, shares + reach, level, reports
+    support = sketch_support(plan)
+    # A whole number, but for rounding.
+    supporting = np.rint(reports * (float(support.q) + support.gap * shares))
+    pure = estimate_shares(
+        candidates, supporting.astype(np.int64), reports, support, level
     )
+    return replace(
+        pure,
+        shares=shares,
+        low=np.minimum(pure.low, shares - reach),
+        high=np.maximum(pure.high, shares + reach),
+    )
+
+
+def sketch_support(plan: CollectionPlan) -> SupportProbabilities:
+    """That a report supports its own value, and any other, over all hash functions."""
+    width = plan.sizes["width"]
+    if plan.mechanism == "hcms":
+        keep = plan.ratio / (plan.ratio + 1)
+        return SupportProbabilities(keep, (1 + (2 * keep - 1) / width) / 2)
+    keep = plan.root_ratio(2) / (plan.root_ratio(2) + 1)
+    return SupportProbabilities(keep, 1 - keep + (2 * keep - 1) / width)
 
 
 def _hash_candidates(plan: CollectionPlan, candidates: tuple[str, ...]) -> Counts:

@@ -194,7 +194,7 @@ def donate(plan: Path, value: str, account: Path, per_day: str, per_topic: str) 
         line = own.donate(public, value)
     except DonationRefused as error:
         raise Refused(f"{error}. Nothing was sent") from None
-    except (OSError, sqlite3.Error):
+    except (OSError, ValueError, TypeError, sqlite3.Error):
         raise Refused(
             f"{account}: cannot be used as an account. Nothing was sent"
         ) from None
