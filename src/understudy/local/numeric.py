@@ -38,7 +38,7 @@ MIN_OUTSIDE_REPORTS = 25
 count as normal.
 """
 
-TILTS = np.geomspace(1e-3, 1e3, 300)
+CHERNOFF_RATES = np.geomspace(1e-3, 1e3, 300)
 """λ times the number of cells that Chernoff's bound is tried at: any of them holds."""
 
 MIN_LIKELIHOOD_GAIN = 1e-3
@@ -178,9 +178,9 @@ def bound_windows(
 
 def _bound_from_below(law: WindowLaw, middle: float, doubt: float) -> float:
     """The mean windows below it make so large a mean report unlikely."""
-    rate = TILTS / law.cells
+    rate = CHERNOFF_RATES / law.cells
     # Everything in units of exp(λ·cells), the weight of the last cell.
-    all_cells = np.expm1(-TILTS) / np.expm1(-rate)
+    all_cells = np.expm1(-CHERNOFF_RATES) / np.expm1(-rate)
     in_window = np.expm1(-rate * law.window) / np.expm1(-rate)
     # Of the first window, beside the last one.
     first = np.exp(-rate * law.outside)
