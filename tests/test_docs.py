@@ -23,6 +23,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from _pytest.mark.expression import Expression
 
 from understudy.cli.root import run
 
@@ -198,7 +199,7 @@ def test_the_demo_says_how_to_get_at_the_command() -> None:
 
 @pytest.mark.parametrize("name", ["valid_count", "chain"])
 def test_a_module_of_the_tour_passes_the_linter(name: str) -> None:
-    """Whoever pastes it into the package, below a docstring, can go on to `make check`."""
+    """Whoever pastes it into the package can go on to `make check`."""
     tour = (ROOT / "docs" / "contributing-tour.md").read_text()
     before, after = re.split(rf"`(src/understudy/\S+/{name}\.py)`", tour)[::2]
     place = tour[len(before) + 1 : len(tour) - len(after) - 1]
@@ -206,7 +207,7 @@ def test_a_module_of_the_tour_passes_the_linter(name: str) -> None:
     for command in (["check", "--quiet"], ["format", "--check", "--quiet"]):
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "--stdin-filename", place, "-"],
-            input=f'"""Of the tour."""\n\n{module}',
+            input=module,
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -214,6 +215,15 @@ def test_a_module_of_the_tour_passes_the_linter(name: str) -> None:
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert "import understudy as us" not in module
+    assert module.startswith('"""'), "a module begins by saying what it is for"
+
+
+def test_every_selection_of_the_tour_is_one_that_pytest_takes() -> None:
+    tour = (ROOT / "docs" / "contributing-tour.md").read_text()
+    chosen = re.findall(r'pytest [^`]*?-k (\w+|"[^"]+")', tour)
+    assert len(chosen) > 1
+    for words in chosen:
+        Expression.compile(words.strip('"'))
 
 
 def test_a_wrong_page_fails(
