@@ -100,6 +100,7 @@ def test_areas_come_from_a_file_and_are_written(tmp_path: Path):
         ("state,county\nn,a\n", "needs the columns"),
         ("state,county,school\nq,a,oak\n", "no lowest unit"),
         ("state,county,school\nn,a,\n", "names no area"),
+        ("state,county,school\nn,a,oak\nn,a,elm\n", "twice"),
         (None, "cannot be read"),
     ],
 )

@@ -71,6 +71,7 @@ def test_more_facilities_than_persons_are_refused():
         ("state,county,kind,facilities\nn,a,gq,-1\n", {}, "needs state"),
         ("state,county,kind,facilities\nn,a,barracks,1\n", {}, "needs state"),
         ("state,county,kind\nn,a,gq\n", {}, "needs state"),
+        ("state,county,kind,facilities\nn,a,gq,1\nn,a,gq,1\n", {}, "twice"),
         ("", {"query": "kind * sex"}, "one column"),
         ("", {"level": "village"}, "no level"),
         ("", {"at_least": 1}, "either"),

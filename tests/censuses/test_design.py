@@ -9,6 +9,7 @@ import pytest
 
 from kit.censuses import SCHEMA, make_design
 from understudy.accounting.neighbours import Neighbours
+from understudy.censuses import margins
 from understudy.censuses.design import CensusDesign
 from understudy.censuses.invariants import refuse_contradictions
 from understudy.censuses.margins import check_program
@@ -65,6 +66,18 @@ WRONG = [
     ),
     ({**GEOGRAPHY, "plan": []}, None, ""),
     ({**GEOGRAPHY, "plan": [1]}, SchemaError, "mapping"),
+    ({**GEOGRAPHY, "plan": {"levels": ["nation"]}}, SchemaError, "weights by name"),
+    ({**GEOGRAPHY, "plan": {"queries": ["total"]}}, SchemaError, "weights by name"),
+    (
+        {"hierarchy": {"columns": ["state", "county"], "tree": {"n": [], "s": ["a"]}}},
+        SchemaError,
+        "nothing below",
+    ),
+    (
+        {**GEOGRAPHY, "invariants": [{"level": "state", "at_most": 10**30}]},
+        SchemaError,
+        "whole numbers",
+    ),
     ({**GEOGRAPHY, "invariants": ["x"]}, SchemaError, "needs a `level`"),
     (
         {**GEOGRAPHY, "invariants": [{"level": "state", "keep": "all"}]},
@@ -114,6 +127,23 @@ def test_bounds_that_contradict_each_other_are_refused():
         contradict({"level": "state", "query": "age * kind", "at_least": 1}, zeros=True)
     with pytest.raises(Refused, match="no unit"):
         contradict({"level": "state", "query": "total", "at_most": {"x": 1}})
+
+
+def test_families_of_bounds_that_cross_may_be_smaller_than_nested_ones(monkeypatch):
+    """HiGHS proves nested ones whole at once, and can need hours where they cross."""
+    monkeypatch.setattr(margins, "MAX_CROSSING_CELLS", 40)
+    wide = {"level": "state", "query": "age * kind", "at_most": 90}
+    contradict(wide, {"level": "state", "query": "kind", "at_most": 90})
+    with pytest.raises(Refused, match="more than 40"):
+        contradict(wide, {"level": "state", "query": "age * sex", "at_most": 90})
+
+
+@pytest.mark.parametrize("name", ["count", "measured"])
+def test_a_column_named_like_a_number_of_the_tables_is_refused(name):
+    """The number took the label's place in every table."""
+    schema = Schema.parse(SCHEMA.replace("kind:", f"{name}:"))
+    with pytest.raises(Refused, match="name of a number"):
+        CensusDesign.of(schema, GEOGRAPHY).check(Neighbours.REPLACE)
 
 
 def test_bounds_on_crossing_marginals_that_no_table_keeps_are_refused():

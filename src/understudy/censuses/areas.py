@@ -74,10 +74,10 @@ def read_areas(path: Path, name: str, hierarchy: Hierarchy) -> AreaMap:
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            listed = {
-                tuple(row[column] for column in hierarchy.columns): row[name].strip()
+            lines = [
+                (tuple(row[column] for column in hierarchy.columns), row[name].strip())
                 for row in csv.DictReader(file)
-            }
+            ]
     except OSError as error:
         raise SchemaError(f"{path}: cannot be read ({error.strerror})") from None
     except (KeyError, AttributeError):
@@ -85,6 +85,11 @@ def read_areas(path: Path, name: str, hierarchy: Hierarchy) -> AreaMap:
             f"{path}: needs the columns {', '.join([*hierarchy.columns, name])} in every"
             " line"
         ) from None
+    listed = dict(lines)
+    if len(listed) < len(lines):
+        raise SchemaError(
+            f"{path}: names a lowest unit twice. It lies in one {name} or in none"
+        )
     inside = {leaf: label for leaf, label in listed.items() if label}
     if not inside:
         raise SchemaError(f"{path}: names no area")

@@ -22,6 +22,9 @@ from understudy.schema import Schema
 
 FACILITY_COUNT_COLUMN = "facilities"
 
+MAX_BOUND_PERSONS = 2_000_000_000
+"""Persons of a bound: more than any country has."""
+
 
 def read_bound(plain: object, query: Clique, schema: Schema) -> UnitBounds:
     """A number of persons, or one for each unit, or one for each unit and value."""
@@ -36,8 +39,8 @@ def read_bound(plain: object, query: Clique, schema: Schema) -> UnitBounds:
         }
     except (TypeError, ValueError):
         raise SchemaError(
-            "census: `at_least` and `at_most` are whole numbers from 0 up, for all units,"
-            " by unit, or by unit and value"
+            "census: `at_least` and `at_most` are whole numbers from 0 to"
+            f" {MAX_BOUND_PERSONS:,}, for all units, by unit, or by unit and value"
         ) from None
 
 
@@ -63,8 +66,8 @@ def _code_values(query: Clique, schema: Schema) -> dict[str, int]:
 
 def _read_count(plain: object) -> int:
     count = int(str(plain))
-    if count < 0:
-        raise ValueError("below 0")
+    if not 0 <= count <= MAX_BOUND_PERSONS:
+        raise ValueError("no number of persons")
     return count
 
 
@@ -87,12 +90,13 @@ def read_facilities(
     try:
         most = UNBOUNDED_COUNT if max_persons is None else _read_count(max_persons)
         with path.open(newline="", encoding="utf-8-sig") as file:
-            listed = {
-                ("/".join(row[name] for name in places), codes[row[query[0]]]): (
-                    _read_count(row[FACILITY_COUNT_COLUMN])
+            lines = [
+                (
+                    ("/".join(row[name] for name in places), codes[row[query[0]]]),
+                    _read_count(row[FACILITY_COUNT_COLUMN]),
                 )
                 for row in csv.DictReader(file)
-            }
+            ]
     except OSError as error:
         raise SchemaError(f"{path}: cannot be read ({error.strerror})") from None
     except (KeyError, TypeError, ValueError):
@@ -100,6 +104,12 @@ def read_facilities(
             f"{path}: needs {', '.join([*places, query[0], FACILITY_COUNT_COLUMN])} in"
             f' every line, with values of "{query[0]}" and whole numbers'
         ) from None
+    listed = dict(lines)
+    if len(listed) < len(lines):
+        raise SchemaError(
+            f"{path}: names a unit twice with one type. Write one line for both, with the"
+            " number of all its facilities"
+        )
     return _bound_facilities(listed, level, hierarchy, most)
 
 

@@ -26,6 +26,7 @@ from understudy.censuses.household_design import HouseholdDesign
 from understudy.censuses.invariants import (
     Invariant,
     InvariantKind,
+    UnitBounds,
     check_invariants,
 )
 from understudy.censuses.lattice import AxisSet, MarginalLattice
@@ -41,6 +42,9 @@ from understudy.schema import Schema
 
 MAX_PERSON_CELLS = 1_000_000
 """Cells of the persons' table of one unit."""
+
+TABLE_NUMBER_COLUMNS = ("count", "estimate", "standard_error", "measured", "noise_sd")
+"""The columns of a table beside its labels."""
 
 _DESIGN_KEYS = (
     "hierarchy",
@@ -176,6 +180,7 @@ class CensusDesign:
                 "census: every column needs its values or bounds in the schema: nothing"
                 " is learned here. Nothing was spent"
             )
+        self._check_names()
         self.hierarchy.check_columns(self.schema)
         if not self.columns:
             raise Refused("census: no column describes a person. Nothing was spent")
@@ -190,8 +195,17 @@ class CensusDesign:
         if self.households is not None:
             self._check_households(self.households)
 
+    def _check_names(self) -> None:
+        """Refuse labels that a number of the same name would take the place of."""
+        for name in (*self.schema, *self.areas):
+            if name in TABLE_NUMBER_COLUMNS:
+                raise Refused(
+                    f'census: the column "{name}" has the name of a number in the tables.'
+                    " Rename it. Nothing was spent"
+                )
+
     def _check_households(self, households: HouseholdDesign) -> None:
-        households.check(self.schema, self.columns)
+        households.check(self.schema)
         if not households.mark_kinds(self.schema, self.columns, self.impossible).any():
             raise Refused(
                 "census: households: the rules allow no householder, so nobody would"
@@ -345,7 +359,9 @@ def _read_invariant(
     query = parse_query(str(plain.get("query", "total")), columns)
     if "facilities" not in plain:
         at_least = read_bound(plain.get("at_least", 0), query, schema)
-        at_most = read_bound(plain.get("at_most", UNBOUNDED_COUNT), query, schema)
+        at_most: UnitBounds = UNBOUNDED_COUNT
+        if "at_most" in plain:
+            at_most = read_bound(plain["at_most"], query, schema)
         return Invariant(level, query, InvariantKind(keep), at_least, at_most)
     if {"at_least", "at_most"} & set(plain):
         raise SchemaError(

@@ -67,6 +67,37 @@ def plan_scale(
     return scale_for(default_law(accounting), amount, moved, accounting)
 
 
+def plan_noise(
+    design: CensusDesign,
+    total: Fraction,
+    neighbours: Neighbours,
+    accounting: Accounting = Accounting.ZCDP,
+) -> tuple[list[PlannedNoise], list[PlannedNoise]]:
+    """The noise of every query about persons and of every one about households."""
+    max_rows = design.schema.unit.max_rows
+    persons = []
+    for level, query, share in design.plan.steps():
+        part = share * design.person_share
+        scale = plan_scale(part * total, neighbours, max_rows, accounting)
+        sizes = design.schema.sizes(query)
+        persons.append(
+            (AskedQuery(level, query, design.axes(query), sizes, part), scale)
+        )
+    households = design.households
+    if households is None:
+        return persons, []
+    is_unit = design.schema.unit.id == households.key
+    moved = find_household_sensitivity(neighbours, is_unit=is_unit)
+    linked = []
+    for level, query, share in households.plan.steps():
+        part = share * households.share
+        scale = scale_for(default_law(accounting), part * total, moved, accounting)
+        sizes = households.find_sizes(query, design.schema)
+        asked = AskedQuery(level, query, households.find_axes(query), sizes, part)
+        linked.append((asked, scale))
+    return persons, linked
+
+
 def expect_errors(
     design: CensusDesign,
     total: Fraction,
@@ -75,16 +106,10 @@ def expect_errors(
 ) -> tuple[ExpectedError, ...]:
     """The expected error of every query of the plan, for this ρ or μ² in all."""
     law = default_law(accounting)
-    max_rows = design.schema.unit.max_rows
-    queries = []
-    for level, query, share in design.plan.steps():
-        part = share * design.person_share
-        scale = plan_scale(part * total, neighbours, max_rows, accounting)
-        sizes = design.schema.sizes(query)
-        asked = _Asked(level, query, design.axes(query), sizes, part)
-        queries.append((asked, find_answer_variance(law, scale)))
+    persons, linked = plan_noise(design, total, neighbours, accounting)
+    queries = [(asked, find_answer_variance(law, scale)) for asked, scale in persons]
     exact = [
-        _Asked(each.level, each.query, design.axes(each.query), sizes, Fraction(0))
+        AskedQuery(each.level, each.query, design.axes(each.query), sizes, Fraction(0))
         for each in design.invariants
         if each.keep == "counts"
         for sizes in [design.schema.sizes(each.query)]
@@ -98,29 +123,17 @@ def expect_errors(
         )
         for each in errors
     ]
-    return (*named, *_expect_household_errors(design, total, neighbours, accounting))
+    of_households = [(each, find_answer_variance(law, scale)) for each, scale in linked]
+    return (*named, *_expect_household_errors(design, of_households))
 
 
 def _expect_household_errors(
-    design: CensusDesign,
-    total: Fraction,
-    neighbours: Neighbours,
-    accounting: Accounting,
+    design: CensusDesign, queries: Sequence[tuple[AskedQuery, float]]
 ) -> list[ExpectedError]:
     """The same of the tables of households, where there are any."""
     households = design.households
     if households is None:
         return []
-    law = default_law(accounting)
-    is_unit = design.schema.unit.id == households.key
-    moved = find_household_sensitivity(neighbours, is_unit=is_unit)
-    queries = []
-    for level, query, share in households.plan.steps():
-        part = share * households.share
-        scale = scale_for(law, part * total, moved, accounting)
-        sizes = households.find_sizes(query, design.schema)
-        asked = _Asked(level, query, households.find_axes(query), sizes, part)
-        queries.append((asked, find_answer_variance(law, scale)))
     errors = _list_errors(design.hierarchy, design.household_lattice, queries, [])
     return [
         each.to_error(
@@ -131,7 +144,7 @@ def _expect_household_errors(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class AskedQuery:
     """A query of a level, where it stands in its table, and its part of the budget."""
 
     level: str
@@ -141,9 +154,13 @@ class _Asked:
     share: Fraction
 
 
+PlannedNoise = tuple[AskedQuery, Fraction]
+"""A query of a level and the scale of its noise."""
+
+
 @dataclass(frozen=True)
 class _QueryError:
-    asked: _Asked
+    asked: AskedQuery
     units: int
     noise_sd: float
     standard_error: float
@@ -162,8 +179,8 @@ class _QueryError:
 def _list_errors(
     hierarchy: Hierarchy,
     lattice: MarginalLattice,
-    queries: Sequence[tuple[_Asked, float]],
-    exact: Sequence[_Asked],
+    queries: Sequence[tuple[AskedQuery, float]],
+    exact: Sequence[AskedQuery],
 ) -> list[_QueryError]:
     """Standard errors after least squares over all levels."""
     known = [*queries, *((each, EXACT_ANSWER_VARIANCE) for each in exact)]
@@ -180,7 +197,9 @@ def _list_errors(
     return errors
 
 
-def _empty_answer(hierarchy: Hierarchy, asked: _Asked, variance: float) -> LevelAnswer:
+def _empty_answer(
+    hierarchy: Hierarchy, asked: AskedQuery, variance: float
+) -> LevelAnswer:
     # Variances do not depend on values: zeros that take no memory stand for them.
     level = hierarchy.levels.index(asked.level)
     shape = (hierarchy.count_units(level), *asked.sizes)

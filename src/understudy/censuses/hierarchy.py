@@ -227,6 +227,11 @@ class HierarchyPart:
 
 def _walk_tree(tree: object, depth: int) -> list[UnitPath]:
     """The paths of a tree of so many levels."""
+    if isinstance(tree, Mapping | list) and not tree:
+        raise SchemaError(
+            "census: a unit of the tree has nothing below it. Name its lowest units, or"
+            " leave it out"
+        )
     if depth == 1:
         if isinstance(tree, str) or not isinstance(tree, Sequence):
             raise SchemaError("census: the lowest units of a tree are a list of labels")

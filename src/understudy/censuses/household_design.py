@@ -127,7 +127,7 @@ class HouseholdDesign:
         }
         return replace(self, columns=shared, plan=replace(self.plan, queries=queries))
 
-    def check(self, schema: Schema, columns: Clique) -> None:
+    def check(self, schema: Schema) -> None:
         """Refuse what could not be counted or promised, before anything is spent."""
         named = {column.name: column for column in schema.columns}
         if self.key not in named or named[self.key].is_modelled:
@@ -135,7 +135,7 @@ class HouseholdDesign:
                 f'census: households: the key "{self.key}" must be in the schema as an'
                 " identifier. Nothing was spent"
             )
-        if SIZE_COLUMN in columns:
+        if SIZE_COLUMN in named:
             raise Refused(
                 f'census: households: the column "{SIZE_COLUMN}" has the name of the'
                 " number of persons of a household. Rename it. Nothing was spent"

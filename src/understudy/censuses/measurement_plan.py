@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from understudy.accounting.budget import to_exact_fraction
-from understudy.errors import Refused
+from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
 
 TOTAL_WORD = "total"
@@ -57,6 +57,12 @@ class MeasurementPlan:
         default, and `total` and `detail` half of each. `queries` are weights for all
         levels, or for single levels by their names.
         """
+        for said in (levels, queries):
+            if said is not None and not isinstance(said, Mapping):
+                raise SchemaError(
+                    "census: plan: `levels` and `queries` are weights by name, such as"
+                    " {total: 1, detail: 2}"
+                )
         names = tuple(levels_of_hierarchy)
         given = dict(levels or dict.fromkeys(names, 1))
         _refuse_unknown("level", given, names)

@@ -92,6 +92,33 @@ def test_only_what_is_published_gets_a_table(words, shell: Shell, tmp_path: Path
     assert "Bias B" in (tmp_path / "out/card.html").read_text()
 
 
+def test_two_queries_of_one_file_name_get_two_files(shell: Shell, tmp_path: Path):
+    """One table took the place of the other."""
+    people = "state,sex,old,sex_old\n" + "n,f,yes,a\n" * 9
+    columns = "columns:\n" + "".join(
+        f"  {name}: {{type: categorical, values: {values}, nullable: false}}\n"
+        for name, values in {
+            "state": "[n, s]",
+            "sex": "[f, m]",
+            "old": "['yes', 'no']",
+            "sex_old": "[a, b]",
+        }.items()
+    )
+    plan = "  plan: {queries: {sex * old: 1, sex_old: 1}}\n"
+    (tmp_path / "people.csv").write_text(people)
+    (tmp_path / "people.yaml").write_text(
+        f"{columns}census:\n  hierarchy: {{columns: [state]}}\n{plan}"
+    )
+    shell("census", "people.csv", "--schema", "people.yaml", "--rho", 1, "-o", "out")
+    heads = {
+        (tmp_path / f"out/table-state-sex_old{end}.csv")
+        .read_text()
+        .splitlines()[0][:17]
+        for end in ("", "-2")
+    }
+    assert heads == {"state,sex,old,cou", "state,sex_old,cou"}
+
+
 @pytest.mark.parametrize("method", ["gls", "topdown"])
 def test_the_folder_is_read_again(words, shell: Shell, tmp_path: Path, method):
     shell(*words, "--rho", 1, "--method", method, "-o", "out")

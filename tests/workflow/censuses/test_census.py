@@ -291,6 +291,11 @@ FREE_REFUSALS = {
     "detail: 2": ("height: 2", "no query"),
     "[a, c]}}": ("[a, zz]}}", "does not declare"),
     "keep: zeros}": ("keep: zeros, at_least: 5000, at_most: 20}", "contradict"),
+    "total: 1, ": ("total: '1e-40', ", "wider than any"),
+    "query: total, keep: counts": (
+        "query: total, at_least: 1500000000",
+        "ask for 3,000,000,000 persons",
+    ),
 }
 
 
@@ -307,6 +312,14 @@ def test_contradictions_are_refused_for_free(census_files, old):
     if ledger.exists():
         with Ledger.open(ledger) as account:
             assert "reserve" not in [entry.kind for entry in account.entries()]
+
+
+def test_people_made_up_of_noise_are_refused_for_free(census_files):
+    people, schema = census_files
+    schema.write_text(SCHEMA.replace("keep: counts", "keep: zeros"))
+    with pytest.raises(Refused, match="noise alone"):
+        us.census(people, schema, rho="1e-14")
+    assert not people.with_name("people.csv.ledger").exists()
 
 
 def test_the_guarantee_names_bounds_as_public(census_files):

@@ -12,7 +12,7 @@ import pytest
 
 import understudy as us
 from understudy.censuses.output.files import write_census
-from understudy.errors import Refused
+from understudy.errors import LedgerError, Refused
 from understudy.workflow.run_options import RunOptions
 
 SCHEMA = """
@@ -125,6 +125,26 @@ def test_a_unit_that_is_neither_is_refused_for_free(files):
     with pytest.raises(Refused, match="max_rows"):
         us.census(people, schema, rho=1)
     assert not people.with_name("people.csv.ledger").exists()
+
+
+def test_who_is_a_householder_stays_the_same_when_a_run_is_resumed(files):
+    """It decides which households are counted at all."""
+    people, schema = files
+    us.census(people, schema, rho=1, run=RunOptions(run_id="r"))
+    schema.write_text(SCHEMA.replace("{role: head}", "{role: other}"))
+    with pytest.raises(LedgerError, match="another question"):
+        us.census(people, schema, rho=1, resume="r")
+
+
+def test_persons_without_a_key_are_not_left_out_silently(files):
+    """With the household protected they belong to nobody whom the guarantee is about."""
+    people, schema = files
+    schema.write_text(UNIT + SCHEMA)
+    notices = []
+    run = RunOptions(notify=notices.append)
+    release = us.census(people, schema, rho=10_000, run=run)
+    assert release.persons == len(read(people)) - 12
+    assert any("Rows without a home" in notice.text for notice in notices)
 
 
 def test_without_households_there_are_none_to_ask_for(files):

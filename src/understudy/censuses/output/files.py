@@ -171,7 +171,11 @@ def _list_household_queries(release: CensusRelease, level: str) -> list[str]:
 
 def _write_table(table: TableColumns, title: str, folder: Path) -> None:
     name = re.sub(r"[^\w-]+", "_", title)
-    write_table(table, folder / f"{name}.csv")
+    path, number = folder / f"{name}.csv", 2
+    # `age * sex` and a column age_sex have one name; asking the folder knows its case too.
+    while path.exists():
+        path, number = folder / f"{name}-{number}.csv", number + 1
+    write_table(table, path)
 
 
 def _simulate_small(release: CensusRelease, rng: Generator) -> BiasFigures | None:

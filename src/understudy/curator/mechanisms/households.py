@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Sensitivity
 from understudy.accounting.household_sensitivity import find_household_sensitivity
 from understudy.curator.mechanisms.geounits import UnitHistogram, UnitLevel
+from understudy.curator.payment import fingerprint_array
 from understudy.measurements import Clique
 
 
@@ -64,7 +65,9 @@ class HouseholdHistogram(UnitHistogram):
         return f"households by {super()._spell_clique(clique)}"
 
     def _describe_level(self, level: UnitLevel, clique: Clique) -> dict[str, Any]:
-        kept = {"key": self.key, "max_persons": self.max_persons}
+        kept: dict[str, Any] = {"key": self.key, "max_persons": self.max_persons}
+        if self.kinds is not None:
+            kept["kinds"] = fingerprint_array(self.kinds)
         return {**super()._describe_level(level, clique), **kept}
 
     def _count_rows(self) -> tuple[NDArray[np.int64], ...]:

@@ -134,6 +134,7 @@ def census(
             schema=checked.design.schema,
         ) as account,
     ):
+        _post_dropped_rows(checked)
         measured = _measure_census(account, checked, name, resume, delta, run, progress)
     progress("fitting", 0.0)
     estimate = estimate_census(
@@ -224,6 +225,23 @@ def _measure_census(
         exact,
         statement,
     )
+
+
+def _post_dropped_rows(checked: CheckedCensus) -> None:
+    """Say which rows a protected household leaves no place for: persons of facilities
+    have no household, and may have no key.
+    """
+    households, unit = checked.design.households, checked.design.schema.unit
+    if households is not None and unit.id == households.key:
+        post_notice(
+            Notice(
+                NoticeKind.LEFT_OUT,
+                f"Rows without a {unit.id} belong to nobody whom the guarantee protects,"
+                " and are counted nowhere, in exact counts neither. Give persons outside"
+                f" of households a {unit.id} of their own.",
+                (households.key,),
+            )
+        )
 
 
 def _post_notices(resume: str | None, lost: Sequence[str]) -> None:

@@ -5,7 +5,8 @@ cost: the counts that the owner declared invariant.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -24,12 +25,19 @@ from understudy.accounting.conversion import epsilon_of_zcdp, rho_for
 from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
+from understudy.censuses.bound_reader import MAX_BOUND_PERSONS
 from understudy.censuses.design import CensusDesign
-from understudy.censuses.invariants import InvariantKind, refuse_contradictions
+from understudy.censuses.expected_error import plan_noise
+from understudy.censuses.invariants import (
+    InvariantKind,
+    LevelBounds,
+    refuse_contradictions,
+)
 from understudy.censuses.margins import check_program
 from understudy.censuses.release import ESTIMATE_METHODS, ExactCounts, bound_design
 from understudy.curator.mechanisms.geounits import UnitHistogram, UnitLevel
 from understudy.errors import InvalidBudget, Refused
+from understudy.noise.samplers import MAX_NOISE_SCALE
 from understudy.schema import Schema, schema_to_dict
 from understudy.schema.yaml.file import load_census_part
 from understudy.tables import TableSource
@@ -42,6 +50,11 @@ from understudy.workflow.open import (
     without_notes,
 )
 from understudy.workflow.preflight import refuse_dropping
+
+MAX_PERSONS_DEVIATION = 1_000_000
+"""Standard deviation of the number of all persons; beyond it microdata are made up of
+noise, by the million.
+"""
 
 MAX_LEVEL_CELLS = 1 << 30
 """Cells of one query of a level: two bytes each in memory, and as many for its tables."""
@@ -125,8 +138,10 @@ def check_design(design: CensusDesign, filter: Filter, neighbours: Neighbours) -
     refuse_tiny(filter, design.schema.unit.max_rows)
     refuse_dropping(design.schema, neighbours)
     _refuse_large_answers(design)
+    _refuse_wide_noise(design, filter, neighbours)
     # Public bounds alone; with exact counts they are compared again.
     bounds = bound_design(design, {})
+    _refuse_crowds(bounds)
     refuse_contradictions(bounds, design.hierarchy)
     check_program(design.hierarchy, design.lattice, bounds, design.impossible)
 
@@ -197,6 +212,44 @@ def read_exact_counts(checked: CheckedCensus, histogram: UnitHistogram) -> Exact
     design = checked.design
     check_program(design.hierarchy, design.lattice, bounds, design.impossible)
     return exact
+
+
+def _refuse_wide_noise(
+    design: CensusDesign, filter: Filter, neighbours: Neighbours
+) -> None:
+    """Refuse noise that no source draws, and noise that would make up whole peoples."""
+    persons, linked = plan_noise(design, filter.total, neighbours, filter.accounting)
+    for asked, scale in (*persons, *linked):
+        if scale > MAX_NOISE_SCALE:
+            raise Refused(
+                f"census: a query of {asked.level} has so small a part of the budget that"
+                " its noise would be wider than any that is drawn. Give it more weight, or"
+                " leave it out. Nothing was spent"
+            )
+    if any(each.keep is InvariantKind.COUNTS for each in design.invariants):
+        return
+    levels, count = design.hierarchy.levels, design.hierarchy.count_units
+    # What the best single query says of all persons; least squares knows little more.
+    deviation = min(
+        float(scale)
+        * math.sqrt(count(levels.index(asked.level)) * math.prod(asked.sizes))
+        for asked, scale in persons
+    )
+    if deviation > MAX_PERSONS_DEVIATION:
+        raise Refused(
+            f"census: the number of persons would be off by {deviation:,.0f}, so that the"
+            " tables were noise alone. Use a larger budget. Nothing was spent"
+        )
+
+
+def _refuse_crowds(bounds: Sequence[LevelBounds]) -> None:
+    """Refuse lower bounds that more persons would have to keep than there are."""
+    least = max((int(each.lower.sum()) for each in bounds[0].values()), default=0)
+    if least > MAX_BOUND_PERSONS:
+        raise Refused(
+            f"census: the bounds ask for {least:,} persons, more than"
+            f" {MAX_BOUND_PERSONS:,}. Nothing was spent"
+        )
 
 
 def _refuse_large_answers(design: CensusDesign) -> None:
