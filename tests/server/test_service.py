@@ -15,7 +15,7 @@ import pytest
 import understudy as us
 from kit.server.running import add_analyst, sum_spent, write_office
 from understudy.server.catalogue import ERROR_CATALOGUE, ServiceError
-from understudy.server.messages import QuestionMessage
+from understudy.server.messages import QuestionMessage, read_answer
 from understudy.server.service import QuestionService
 from understudy.server.tokens import TokenFile
 from understudy.tables import TableSource, open_table
@@ -114,3 +114,16 @@ def test_nobody_is_the_owner(bench: Bench) -> None:
         bench.service.answer_question("", COUNT)
     assert refused.value.code == "limit"
     assert sum_spent(bench.ledger) == 0
+
+
+def test_an_answer_says_what_it_took_from_a_limit(bench: Bench) -> None:
+    """Stored for somebody else, it costs the run nothing and this analyst its price."""
+    add_analyst(bench.ledger, "grace")
+    first = read_answer(bench.service.answer_question("ada", COUNT))
+    other = read_answer(bench.service.answer_question("grace", COUNT))
+    again = read_answer(bench.service.answer_question("grace", COUNT))
+    assert first.cost is not None
+    assert (first.limit_cost, other.cost) == (None, None)
+    assert other.limit_cost == first.cost
+    assert other.account_line().startswith("From the analyst's limit: μ² = 0.0015")
+    assert again.account_line().startswith("Free (stored")

@@ -135,8 +135,10 @@ def offer_answer(
     scope = question_scope(plan)
     law = default_law(accounting)
     digests = [question_digest(plan, each, table) for each in plan.statistics]
-    known = [() if find_earlier is None else tuple(find_earlier(d)) for d in digests]
-    seen = known if find_seen is None else [tuple(find_seen(d)) for d in digests]
+    known = [_find_pooled(find_earlier, digest, law) for digest in digests]
+    seen = known
+    if find_seen is not None:
+        seen = [_find_pooled(find_seen, digest, law) for digest in digests]
     usable = [_usable_release(each, law) for each in released or [None] * len(digests)]
     for place, statistic in enumerate(plan.statistics):
         sensitivity = plan.sensitivity(statistic, neighbours)
@@ -162,6 +164,14 @@ def offer_answer(
         orders.append(order)
         total = total + order.cost
     return Offer(plan, tuple(orders), total)
+
+
+def _find_pooled(find: FindEarlier, digest: str, law: Law) -> tuple[NoisyValues, ...]:
+    """The stored answers of this law: those of a run in another accounting are no part
+    of an answer, whose ± they could widen.
+    """
+    found = () if find is None else find(digest)
+    return tuple(each for each in found if each.law is law)
 
 
 def _scale_after(

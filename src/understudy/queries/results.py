@@ -77,6 +77,8 @@ class AnswerTable:
     """How it was made: measured, from the release, or from stored answers."""
     cost: Cost | None = None
     """What was charged for it; None if it was free."""
+    limit_cost: Cost | None = None
+    """What stored answers that were new to an analyst took from their limit."""
 
     @property
     def value(self) -> float:
@@ -162,10 +164,14 @@ class AnswerTable:
 
     def account_line(self) -> str:
         """How it was made, and what was charged for it."""
-        if self.cost is None:
-            return f"Free ({self.basis})."
-        symbol = ACCOUNTING_SYMBOLS[self.cost.accounting]
-        return f"Charged: {symbol} = {spell_value(self.cost.amount)} ({self.basis})."
+        taken = None if self.limit_cost is None else _spell_cost(self.limit_cost)
+        if self.cost is not None:
+            line = f"Charged: {_spell_cost(self.cost)} ({self.basis})."
+            stored = f" From the analyst's limit, for stored answers: {taken}."
+            return line if taken is None else line + stored
+        if taken is not None:
+            return f"From the analyst's limit: {taken} ({self.basis})."
+        return f"Free ({self.basis})."
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -200,6 +206,10 @@ class AnswerTable:
         caption = f"{escape(self.question)} ({escape(self.basis)})"
         table = f"<table><caption>{caption}</caption><tr>{cells}</tr>{body}</table>"
         return "".join([table, *self.figures()])
+
+
+def _spell_cost(cost: Cost) -> str:
+    return f"{ACCOUNTING_SYMBOLS[cost.accounting]} = {spell_value(cost.amount)}"
 
 
 def spell_key(key: KeyValue) -> str:

@@ -114,19 +114,29 @@ def _read_number(value: object) -> int | float | None:
 
 def write_answer(answer: AnswerTable) -> dict[str, object]:
     """An answer as plain data."""
-    cost = None
-    if answer.cost is not None:
-        accounting, amount = str(answer.cost.accounting), str(answer.cost.amount)
-        cost = {"accounting": accounting, "amount": amount}
     return {
         "question": answer.question,
         "key_titles": list(answer.key_titles),
         "number_titles": list(answer.number_titles),
         "rows": [_write_row(row) for row in answer.rows],
         "basis": answer.basis,
-        "cost": cost,
+        "cost": _write_cost(answer.cost),
+        "limit_cost": _write_cost(answer.limit_cost),
         "account_line": answer.account_line(),
     }
+
+
+def _write_cost(cost: Cost | None) -> dict[str, str] | None:
+    if cost is None:
+        return None
+    return {"accounting": str(cost.accounting), "amount": str(cost.amount)}
+
+
+def _read_cost(sent: Mapping[str, Any] | None) -> Cost | None:
+    if sent is None:
+        return None
+    amount: Fraction = read_amount(sent["amount"])
+    return Cost(Accounting(sent["accounting"]), amount)
 
 
 def _write_row(row: AnswerRow) -> dict[str, object]:
@@ -144,10 +154,6 @@ def _write_end(end: float) -> float | str:
 
 def read_answer(sent: Mapping[str, Any]) -> AnswerTable:
     """The answer that `write_answer` wrote."""
-    cost = None
-    if sent["cost"] is not None:
-        amount: Fraction = read_amount(sent["cost"]["amount"])
-        cost = Cost(Accounting(sent["cost"]["accounting"]), amount)
     rows = []
     for row in sent["rows"]:
         numbers = [NumberEstimate(*map(float, ends)) for ends in row["numbers"]]
@@ -158,5 +164,6 @@ def read_answer(sent: Mapping[str, Any]) -> AnswerTable:
         tuple(sent["number_titles"]),
         tuple(rows),
         sent["basis"],
-        cost,
+        _read_cost(sent["cost"]),
+        _read_cost(sent["limit_cost"]),
     )

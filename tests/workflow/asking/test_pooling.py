@@ -14,6 +14,7 @@ import understudy as us
 from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
+from understudy.errors import Refused
 from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.offers import Offer, offer_answer
@@ -198,3 +199,39 @@ def test_nobody_pays_for_the_answers_of_others_that_the_release_makes_needless(
         assert questions.price(QUESTION, within=within).is_free
     with us.session(PEOPLE, SCHEMA, **given) as questions:
         assert not questions.price(QUESTION, within=within).is_free
+
+
+def test_a_release_of_another_table_is_refused(tmp_path: Path) -> None:
+    """Its numbers would be about other people, and so would every pooled one."""
+    for name, share in (("theirs", 0.9), ("ours", 0.1)):
+        rows = pl.DataFrame({"sex": ["F"] * int(900 * share) + ["M"] * 90})
+        rows.write_csv(tmp_path / f"{name}.csv")
+    declared = us.Schema.parse("columns:\n  sex: {type: categorical, values: [F, M]}")
+    foreign = us.synthesize(tmp_path / "theirs.csv", declared, epsilon=1, seed=1)
+    ours = tmp_path / "ours.csv"
+    with pytest.raises(Refused, match="The release is of 'theirs"):
+        us.session(ours, declared, budget=1, release=foreign)
+    us.session(ours, declared, budget=1).close()
+    with pytest.raises(Refused, match="Leave the release out"):
+        us.price(
+            declared,
+            "SELECT COUNT(*) FROM ours",
+            within=50,
+            release=foreign,
+            ledger=tmp_path / "ours.csv.ledger",
+        )
+    own = us.synthesize(ours, declared, epsilon=1, seed=1)
+    us.session(ours, declared, release=own).close()
+
+
+def test_an_answer_in_another_accounting_widens_no_interval(tmp_path: Path) -> None:
+    """Laplace noise of a smaller scale may have the wider interval."""
+    where = tmp_path / "people.ledger"
+    asked = us.count().by("sex")
+    given = {"ledger": where, "budget": 1}
+    with us.session(PEOPLE, SCHEMA, run="pure", accounting="pure", **given) as first:
+        assert first.ask(asked, epsilon=0.05).half_width > 50
+    with us.session(PEOPLE, SCHEMA, run="gaussian", **given) as second:
+        answer = second.ask(asked, within=50)
+        assert answer.half_width <= 50
+        assert second.ask(asked, within=50).cost is None

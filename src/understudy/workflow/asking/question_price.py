@@ -42,6 +42,7 @@ from understudy.queries.sql.reader import read_sql
 from understudy.releases.answers.statistic_estimates import estimate_statistics
 from understudy.releases.release import Release
 from understudy.schema import Schema
+from understudy.workflow.asking.free_answers import refuse_foreign_release
 from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, offer_keyed
 from understudy.workflow.asking.run_of_questions import (
     open_question_run,
@@ -189,6 +190,7 @@ def price(
         )
     with Ledger.open(ledger) as account:
         run = open_question_run(account, None, QUESTIONS_EVENT, None)
+        refuse_foreign_release(release, account)
         keyed = offer_keyed_on_run(
             plan, known, run, account.neighbours, within, epsilon, analyst, release
         )
@@ -375,6 +377,15 @@ def make_price(keyed: KeyedOffer, run: QuestionRun, analyst: str) -> Price:
     composition = compose_question(run.budget, run.filter.total, whole.cost, epsilon)
     left = run.filter.amount_left
     return Price(whole, epsilon, left, recalled, keyed.keys, composition)
+
+
+def price_recalled(
+    run: QuestionRun, digests: Sequence[str], analyst: str
+) -> Cost | None:
+    """What stored answers take from an analyst's limit; None if nothing."""
+    costs = run.price_recall(digests, analyst=analyst)
+    same = [cost for cost in costs if cost.accounting is run.filter.accounting]
+    return sum(same[1:], same[0]) if same else None
 
 
 def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:

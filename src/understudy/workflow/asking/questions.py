@@ -24,6 +24,7 @@ from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import describe_rows
 from understudy.workflow.account import open_ledger
+from understudy.workflow.asking.free_answers import refuse_foreign_release
 from understudy.workflow.asking.run_of_questions import (
     choose_key_accounting,
     no_run_error,
@@ -94,6 +95,7 @@ def session(
         ledger, source, dataset=None, neighbours=relation, schema=described
     )
     try:
+        refuse_foreign_release(release, account)
         table = describe_rows(source, described)
         refuse_miscounted(table, described, relation)
         return Session(

@@ -57,6 +57,7 @@ from understudy.workflow.asking.question_price import (
     offer_amount_on_run,
     offer_keyed_on_run,
     plan_question,
+    price_recalled,
     read_amount_asked,
 )
 
@@ -210,6 +211,8 @@ class Session:
             return {}
         plan = batch.together.plan
         assert isinstance(plan, AtomPlan)
+        recalled = list_recalled([batch.together])
+        taken = price_recalled(self._run, recalled, self._analyst)
         measured = self._measure(batch.together, purpose)
         pooled = [pool_values(each) for each in measured]
         is_new = any(order.scale is not None for order in batch.together.orders)
@@ -217,7 +220,7 @@ class Session:
         first, *others = answer_members(plan, pooled, basis=basis)
         # What is charged for all of them stands with the first.
         cost = batch.together.cost if is_new else None
-        joined = [replace(first, cost=cost), *others]
+        joined = [replace(first, cost=cost, limit_cost=taken), *others]
         return dict(zip(batch.places, joined, strict=True))
 
     def measure_plan(
@@ -294,6 +297,8 @@ class Session:
     def _answer(
         self, offer: Offer, purpose: str, recalled: Sequence[str] = ()
     ) -> AnswerTable:
+        used = [*recalled, *list_recalled([offer])]
+        taken = price_recalled(self._run, used, self._analyst)
         measured = self._measure(offer, purpose, recalled)
         is_new = any(order.scale is not None for order in offer.orders)
         released = [order.released for order in offer.orders]
@@ -301,13 +306,14 @@ class Session:
         basis = BASIS_MEASURED_NOW if is_new else BASIS_STORED
         if any(released):
             basis = basis + BASIS_POOLED if has_own else BASIS_RELEASE
-        return make_answer(
+        answer = make_answer(
             offer.plan,
             pool_statistics(offer.plan, measured),
             basis=basis,
             cost=offer.cost if is_new else None,
             released=released,
         )
+        return replace(answer, limit_cost=taken)
 
     def _answer_keyed(
         self,
