@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.accounting.ledger import Ledger
-from understudy.errors import Refused, UnderstudyError
+from understudy.errors import UnderstudyError
 from understudy.queries.plan import QueryPlan
 from understudy.queries.resolving import find_open_keys
 from understudy.queries.results import AnswerTable
@@ -29,19 +28,3 @@ def answer_from_release(
         # The release has another schema, or the question is none for a release.
         return None
     return answer if meets_precision(answer, within) else None
-
-
-def refuse_foreign_release(release: Release | None, ledger: Ledger) -> None:
-    """Refuse a release of another table: its numbers would be given, and pooled with
-    what is measured, as if they were about these rows.
-    """
-    if release is None or not release.statement.dataset:
-        return
-    made = release.statement
-    is_here = any(run.id == made.run for run in ledger.runs())
-    if not is_here and made.dataset != ledger.dataset:
-        raise Refused(
-            f"The release is of {made.dataset!r}, and {ledger.path.name} is the account"
-            f" of {ledger.dataset!r}. Leave the release out, or name the ledger that it"
-            " was charged to. Nothing was spent"
-        )

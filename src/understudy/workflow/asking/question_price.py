@@ -42,10 +42,10 @@ from understudy.queries.sql.reader import read_sql
 from understudy.releases.answers.statistic_estimates import estimate_statistics
 from understudy.releases.release import Release
 from understudy.schema import Schema
-from understudy.workflow.asking.free_answers import refuse_foreign_release
 from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, offer_keyed
 from understudy.workflow.asking.run_of_questions import (
     open_question_run,
+    refuse_foreign_release,
     set_key_delta_aside,
 )
 from understudy.workflow.open import member_of

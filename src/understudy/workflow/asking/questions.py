@@ -24,11 +24,11 @@ from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.tables import describe_rows
 from understudy.workflow.account import open_ledger
-from understudy.workflow.asking.free_answers import refuse_foreign_release
 from understudy.workflow.asking.run_of_questions import (
     choose_key_accounting,
     no_run_error,
     open_question_run,
+    refuse_foreign_release,
 )
 from understudy.workflow.asking.session import Session
 from understudy.workflow.open import (

@@ -14,6 +14,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.question_run import QuestionRun, open_questions
 from understudy.curator.key_search import KEY_DELTA_SHARE, people_needed
 from understudy.errors import LedgerError, Refused
+from understudy.releases.release import Release
 from understudy.workflow.asking.keys import KEY_PARTS
 
 
@@ -90,3 +91,19 @@ def no_run_error(name: str) -> Refused:
         f"No run of questions is open on {name}. Open one with the ε of all questions"
         " together: budget=1, or --budget 1. Nothing was spent"
     )
+
+
+def refuse_foreign_release(release: Release | None, ledger: Ledger) -> None:
+    """Refuse a release of another table: its numbers would be given, and pooled with
+    what is measured, as if they were about these rows.
+    """
+    if release is None or not release.statement.dataset:
+        return
+    made = release.statement
+    is_here = any(run.id == made.run for run in ledger.runs())
+    if not is_here and made.dataset != ledger.dataset:
+        raise Refused(
+            f"The release is of {made.dataset!r}, and {ledger.path.name} is the account"
+            f" of {ledger.dataset!r}. Leave the release out, or name the ledger that it"
+            " was charged to. Nothing was spent"
+        )
