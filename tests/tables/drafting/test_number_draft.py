@@ -14,7 +14,12 @@ import pytest
 from understudy.schema import Date, Identifier, Integer, Real
 from understudy.tables.drafting.draft import draft_schema
 from understudy.tables.drafting.natural_limits import NumberRange, find_limits
-from understudy.tables.drafting.number_draft import CLOCK_NOTE, COMPACT_DATE_NOTE
+from understudy.tables.drafting.number_draft import (
+    CLOCK_NOTE,
+    COMPACT_DATE_NOTE,
+    LABEL_CODE_NOTE,
+    NUMBER_CODE_NOTE,
+)
 from understudy.tables.sources.open_table import open_table
 
 N = 600
@@ -150,6 +155,14 @@ def test_what_numbers_rows_or_people_is_a_key_and_amounts_and_years_are_not(tmp_
     assert isinstance(people, Identifier)
     assert "declare `unit: {id: subject, max_rows: …}`" in people.note
     assert isinstance(draft_of(tmp_path, "subject", [i % 5 for i in serial]), Integer)
+
+
+def test_codes_of_places_are_labels_where_rows_are_enough(tmp_path):
+    """A number between two zip codes is nobody's."""
+    few = draft_of(tmp_path, "zipcode", [98001 + i % 6 for i in range(N)])
+    assert (few.type, few.note) == ("categorical", LABEL_CODE_NOTE)
+    many = draft_of(tmp_path, "home_zip", [98001 + i % 60 for i in range(N)])
+    assert (many.type, many.note) == ("integer", NUMBER_CODE_NOTE)
 
 
 def test_with_public_domains_natural_limits_replace_what_few_rows_hold(tmp_path):

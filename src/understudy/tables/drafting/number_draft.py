@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from understudy.schema import Column, Date, Identifier, Integer, Real
+from understudy.schema import Categorical, Column, Date, Identifier, Integer, Real
 from understudy.schema.identifier_names import names_person
 from understudy.schema.name_words import split_name_words
 from understudy.tables.drafting.cell_summary import (
@@ -65,6 +65,20 @@ CLOCK_WORDS = frozenset({
     "tijd", "horario",
 })  # fmt: skip
 
+CODE_WORDS = frozenset({
+    "zip", "zipcode", "postcode", "postal", "postleitzahl", "plz", "cep", "fips",
+    "naics", "isco", "nace",
+})  # fmt: skip
+"""Names of numbers that are codes of places and trades: nothing lies between two."""
+
+MIN_CODE_ROWS = 100
+"""Rows of a code, in the mean, from which a list of codes can be learned."""
+
+LABEL_CODE_NOTE = "numbers that are codes: as labels, none is made up between two"
+NUMBER_CODE_NOTE = (
+    "numbers that are codes, of few rows each: codes that nobody has are made up"
+    " between them; `use: false` leaves the column out"
+)
 KEY_NOTE = "nearly every cell is different"
 COMPACT_DATE_FORMAT = "%Y%m%d"
 COMPACT_DATE_NOTE = (
@@ -90,6 +104,8 @@ def draft_number(
         return _draft_compact_dates(source, column)
     if _is_key(column.name, cells, look):
         return Identifier(name=column.name, note=KEY_NOTE)
+    if CODE_WORDS & set(split_name_words(column.name)):
+        return _draft_codes(source, column, look)
     return column
 
 
@@ -125,6 +141,16 @@ def _draft_compact_dates(source: TableSource, column: Integer) -> Column:
             name=column.name, missing=column.missing, format=COMPACT_DATE_FORMAT
         )
     return replace(column, note=COMPACT_DATE_NOTE)
+
+
+def _draft_codes(source: TableSource, column: Integer, look: CellSummary) -> Column:
+    """Codes as labels where enough rows hold each; codes that are stored as numbers
+    stay numbers.
+    """
+    is_text = source.stored_column(column.name).type in TEXT_TYPES
+    if is_text and look.filled >= MIN_CODE_ROWS * look.distinct:
+        return Categorical(name=column.name, missing=look.missing, note=LABEL_CODE_NOTE)
+    return replace(column, note=NUMBER_CODE_NOTE)
 
 
 def _numbers_people(name: str, look: CellSummary) -> bool:
