@@ -54,3 +54,23 @@ def test_whatever_an_upload_is_called_it_is_found_again(
     assert workspace.tables() == [name]
     workspace.open_account(name, Budget.of(1))
     assert workspace.run_folder(name).is_dir()
+
+
+def test_a_second_upload_of_a_packed_table_keeps_both_endings(tmp_path: Path) -> None:
+    """people.csv (2).gz would be no table."""
+    workspace = Workspace(tmp_path)
+    for free in ("people.csv.gz", "people (2).csv.gz"):
+        assert asyncio.run(workspace.add("people.csv.gz", _send_rows())) == free
+    assert workspace.tables() == ["people (2).csv.gz", "people.csv.gz"]
+
+
+def test_tables_whose_names_are_not_taken_are_named(tmp_path: Path) -> None:
+    for name in ("a, b.csv", "notes.txt", "plain.xlsx"):
+        (tmp_path / name).write_text("age\n34\n")
+    workspace = Workspace(tmp_path)
+    assert workspace.tables() == ["plain.xlsx"]
+    assert workspace.misnamed_tables() == ["a, b.csv"]
+
+
+async def _send_rows() -> AsyncIterator[bytes]:
+    yield b"age\n34\n"

@@ -25,7 +25,7 @@ from understudy.studio.asking import (
 from understudy.studio.census_pages import list_censuses
 from understudy.studio.rendering import PageRenderer
 from understudy.studio.side_by_side import list_modes
-from understudy.studio.workspace import MAX_UPLOAD_BYTES
+from understudy.studio.workspace import MAX_UPLOAD_BYTES, TABLE_ENDINGS
 from understudy.synthesizers import SYNTHESIZER_CLASSES, make
 from understudy.workflow.planning.plan import Plan
 from understudy.workflow.planning.plan import plan as make_plan
@@ -63,6 +63,8 @@ class TablePages:
         censuses = list_censuses(self.workspace.folder)
         values = {
             "tables": tables,
+            "misnamed": self.workspace.misnamed_tables(),
+            "endings": TABLE_ENDINGS,
             "censuses": censuses,
             "runs": self.renderer.jobs.all(),
         }

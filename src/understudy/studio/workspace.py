@@ -31,14 +31,21 @@ from understudy.workflow.account import unit_words
 from understudy.workflow.describe import describe
 from understudy.workflow.open import open_source
 
-UPLOAD_SUFFIXES = (".csv", ".parquet")
+TABLE_ENDINGS = (
+    *(f".csv{packed}" for packed in ("", ".gz", ".bz2", ".xz", ".zip")),
+    *(".tsv", ".parquet", ".xlsx", ".feather", ".arrow", ".dta", ".sav", ".sas7bdat"),
+)
+"""How the names of tables end, where a file alone says what its columns are called."""
 MAX_UPLOAD_BYTES = 4 * 2**30
 """Bytes of an upload."""
 
 MAX_STEM_BYTES = 100
 """Bytes of an upload's name before its suffix."""
 
-_TABLE_NAME = re.compile(r"[\w][\w .()+-]{0,150}\.(csv|parquet)", re.IGNORECASE)
+_TABLE_NAME = re.compile(
+    rf"[\w][\w .()+-]{{0,150}}({'|'.join(map(re.escape, TABLE_ENDINGS))})",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +98,22 @@ class Workspace:
 
     def tables(self) -> list[str]:
         """The names of the tables in it."""
+        return [name for name in self._list_files() if _TABLE_NAME.fullmatch(name)]
+
+    def misnamed_tables(self) -> list[str]:
+        """The names of files that are tables by their ending and by nothing else."""
+        return [
+            name
+            for name in self._list_files()
+            if name.lower().endswith(TABLE_ENDINGS) and not _TABLE_NAME.fullmatch(name)
+        ]
+
+    def _list_files(self) -> list[str]:
         names = [
             entry.name
             for entry in os.scandir(self.folder)
             # A link could lead out of the folder.
             if entry.is_file(follow_symlinks=False)
-            and _TABLE_NAME.fullmatch(entry.name)
         ]
         return sorted(names, key=str.lower)
 
@@ -125,10 +142,10 @@ class Workspace:
             scratch.remove()
 
     def _find_free_name(self, name: str) -> str:
-        stem, suffix = name.rsplit(".", 1)
+        stem, ending = _split_ending(name)
         count, free = 2, name
         while (self.folder / free).exists():
-            free, count = f"{stem} ({count}).{suffix}", count + 1
+            free, count = f"{stem} ({count}){ending}", count + 1
         return free
 
     def schema_path(self, name: str) -> Path:
@@ -260,9 +277,11 @@ def _safe_file_name(name: str) -> str:
     ('people.csv', 'p_b_.parquet')
     """
     last = re.split(r"[/\\\\]", name)[-1].replace("\x00", "")
-    if not last.lower().endswith(UPLOAD_SUFFIXES):
-        raise Refused("Tables are .csv or .parquet files. Nothing was kept.")
-    stem, _, suffix = last.rpartition(".")
+    if not last.lower().endswith(TABLE_ENDINGS):
+        raise Refused(
+            f"Names of tables end with {', '.join(TABLE_ENDINGS)}. Nothing was kept."
+        )
+    stem, ending = _split_ending(last)
     stem = re.sub(r"[^\w .()+-]", "_", stem).strip(" .")[:MAX_STEM_BYTES]
     # File systems count bytes, and the ledger's name is longer than the table's.
     while len(stem.encode()) > MAX_STEM_BYTES:
@@ -271,4 +290,14 @@ def _safe_file_name(name: str) -> str:
     # found again.
     if not re.match(r"\w", stem):
         stem = f"table {stem}".strip()
-    return f"{stem}.{suffix.lower()}"
+    return f"{stem}{ending.lower()}"
+
+
+def _split_ending(name: str) -> tuple[str, str]:
+    """A table's name before its ending, and the ending.
+
+    >>> _split_ending("people.csv.gz")
+    ('people', '.csv.gz')
+    """
+    ending = next(end for end in TABLE_ENDINGS if name.lower().endswith(end))
+    return name[: -len(ending)], name[-len(ending) :]

@@ -71,7 +71,7 @@ CODE_WORDS = frozenset({
 })  # fmt: skip
 """Names of numbers that are codes of places and trades: nothing lies between two."""
 
-MIN_CODE_ROWS = 100
+MIN_ROWS_PER_CODE = 100
 """Rows of a code, in the mean, from which a list of codes can be learned."""
 
 LABEL_CODE_NOTE = "numbers that are codes: as labels, none is made up between two"
@@ -148,7 +148,7 @@ def _draft_codes(source: TableSource, column: Integer, look: CellSummary) -> Col
     stay numbers.
     """
     is_text = source.stored_column(column.name).type in TEXT_TYPES
-    if is_text and look.filled >= MIN_CODE_ROWS * look.distinct:
+    if is_text and look.filled >= MIN_ROWS_PER_CODE * look.distinct:
         return Categorical(name=column.name, missing=look.missing, note=LABEL_CODE_NOTE)
     return replace(column, note=NUMBER_CODE_NOTE)
 
