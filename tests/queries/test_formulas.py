@@ -183,3 +183,14 @@ def test_a_whole_line_is_spelled_for_json():
     assert plain["r_low"] == ["-inf"]
     assert np.isfinite(plain["r"][0])
     assert "inf" in str(answer)
+
+
+def test_no_formula_fails_on_the_largest_numbers() -> None:
+    """Evaluating is behind the charge."""
+    wide = {"n": (1e300, -1e300, 1e300)}
+    for text in ("round(n, 15)", "round(n * 1e299, 2)", "floor(n * 10)", "exp(n)"):
+        value, low, high = evaluate_formula(parse_formula(text, ["n"]), wide)
+        assert math.isfinite(value)
+        assert low <= value <= high
+    with pytest.raises(Refused, match="too large"):
+        parse_formula("n * 1e301", ["n"])

@@ -41,6 +41,11 @@ class FormulaNumber:
 
     value: Fraction
 
+    def __post_init__(self) -> None:
+        # Computed behind the charge, where a number that is no float would be a crash.
+        if abs(self.value) > MAX_FORMULA_MAGNITUDE:
+            raise Refused("A constant of a formula is too large. Nothing was spent")
+
     @property
     def titles(self) -> frozenset[str]:
         """None."""
@@ -239,10 +244,12 @@ def _round_span(one: Span, places: Span = (0.0, 0.0, 0.0)) -> Span:
     factor = 10.0**digits
 
     def round_half_up(number: float) -> float:
-        if not math.isfinite(number):
+        scaled = abs(number) * factor
+        # Of so many digits there are none to round.
+        if not math.isfinite(scaled):
             return number
         # Half away from 0, as SQL rounds.
-        return math.copysign(math.floor(abs(number) * factor + 0.5) / factor, number)
+        return math.copysign(math.floor(scaled + 0.5) / factor, number)
 
     value, low, high = (round_half_up(number) for number in one)
     return value, low, high

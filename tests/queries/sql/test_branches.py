@@ -38,6 +38,11 @@ CONDITIONS = (
     "NOT (age / 3 <= 20) AND income / 12 < 9000.5",
     "1 = 1 AND age > 40",
     "1 = 0 OR age > 90",
+    "NOT (FALSE OR age > 3 * (10 - children))",
+    "YEAR(born) BETWEEN 1990 AND 1999 OR YEAR(born) IN (2001, 2002)",
+    "YEAR(born) NOT IN (1990, 1991) AND TRUE",
+    "(age + children) / 2 > 30 OR -age > -3",
+    "age - children * 2 - 5 > 30",
 )
 QUESTIONS = (
     "SELECT AVG(CAST(married AS INT)), COUNT(CAST(married AS INT)) FROM people",
@@ -92,6 +97,8 @@ def test_questions_are_answered_as_duckdb_does(question: str) -> None:
         ),
         ("SELECT income // 1000 AS k, COUNT(*) FROM people GROUP BY k", "FLOOR"),
         ("SELECT COUNT(*) FROM people WHERE ABS(age) > -1", "Neg"),
+        ("SELECT COUNT(*) FROM people WHERE age * 1e300 * 1e300 > 3", "too large"),
+        ("SELECT SUM(age * 1e300 * 1e300) AS s FROM people", "too large"),
         ("SELECT COUNT(*) FROM people WHERE COALESCE(age, 'x') > 3", "Literal"),
         (
             "SELECT COUNT(*) FROM people WHERE "

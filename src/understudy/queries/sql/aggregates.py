@@ -25,7 +25,12 @@ from understudy.queries.sql.conditions import (
     ConditionReader,
     find_schema_column,
 )
-from understudy.queries.sql.literals import column_name, number_of, skip_brackets
+from understudy.queries.sql.literals import (
+    column_name,
+    is_constant,
+    number_of,
+    skip_brackets,
+)
 from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Boolean, Column, Schema, codec_of
 from understudy.schema.predicates.ast import Or, Predicate
@@ -336,13 +341,6 @@ def as_formula(found: Aggregate | Formula, put: PutAggregate) -> Formula:
 def scale_formula(factor: Fraction, part: Formula) -> Formula:
     """A multiple of a formula."""
     return part if factor == 1 else call_operation("*", [FormulaNumber(factor), part])
-
-
-def is_constant(node: Any) -> bool:
-    """Whether a node is a number, with a sign or in brackets."""
-    while type(node).__name__ in ("Paren", "Neg"):
-        node = node.this
-    return type(node).__name__ == "Literal" and not node.args.get("is_string")
 
 
 def _is_always_there(column: Column) -> bool:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import Refused, SchemaError
 from understudy.queries.sql.literals import (
     column_name,
     compare_constants,
+    is_constant,
     number_of,
     skip_brackets,
     spell_fraction,
@@ -43,7 +45,10 @@ _SIGN_BY_NODE = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE
 _OPPOSITE_SIGN = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED_SIGN = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _BRANCHED_NODES = frozenset({"Case", "If", "Coalesce", "Abs"})
-_CONSTANT_NODES = frozenset({"Literal", "Neg", "Boolean"})
+_LINEAR_NODES = frozenset({"Column", "Paren", "Neg", "Add", "Sub", "Mul", "Div"})
+
+MAX_FACTOR_SIZE = 10**400
+"""Of what a column is multiplied by: products of constants have no end."""
 
 MAX_CONDITION_CHARACTERS = 20_000
 """Characters of a condition in the words of a predicate: twice those of a question."""
@@ -104,7 +109,7 @@ class ConditionReader:
                 return self._spell_is(node, negated=negated)
             case "Like" | "ILike":
                 return self._spell_like(node, negated=negated)
-            case "Case" | "If" | "Coalesce":
+            case "Case" | "If" | "Coalesce" | "Boolean":
                 from sqlglot import exp
 
                 # A truth with branches: that of NULL is neither.
@@ -115,8 +120,6 @@ class ConditionReader:
 
     def _spell_comparison(self, node: Any, *, negated: bool) -> str:
         sign = _SIGN_BY_NODE[type(node).__name__]
-        if year_column(node.this) is not None:
-            return self._spell_year(node, sign, negated=negated)
         sign = _OPPOSITE_SIGN[sign] if negated else sign
         return self._compare(node.this, sign, node.expression)
 
@@ -143,11 +146,13 @@ class ConditionReader:
         # NULL is neither smaller nor larger than anything.
         if not {"NoneType", "Null"}.isdisjoint(kinds):
             return None
+        if year_column(left) is not None:
+            return self._compare_year(left, sign, right)
         if kinds[0] == "Abs":
             return self._compare_size(left.this, sign, right)
         if kinds[0] in _BRANCHED_NODES:
             return self._decide_branches(self._list_branches(left), sign, right)
-        if set(kinds) <= _CONSTANT_NODES:
+        if all(map(_is_plain_constant, (left, right))):
             return "" if compare_constants(left, sign, right) else None
         return f"{self._spell_operand(left)} {sign} {self._spell_operand(right)}"
 
@@ -215,7 +220,9 @@ class ConditionReader:
     def _spell_membership(self, node: Any, *, negated: bool) -> str:
         if node.args.get("query") or node.args.get("unnest") or not node.expressions:
             raise refuse_node(node)
-        if type(skip_brackets(node.this)).__name__ in _BRANCHED_NODES:
+        value = skip_brackets(node.this)
+        is_computed = type(value).__name__ in _BRANCHED_NODES
+        if is_computed or year_column(value) is not None:
             sign, word = ("!=", " and ") if negated else ("=", " or ")
             sides = [self._compare(node.this, sign, each) for each in node.expressions]
             return f"({word.join(f'({side})' for side in sides)})"
@@ -243,16 +250,15 @@ class ConditionReader:
         listed = ", ".join(str(Literal(label)) for label in labels)
         return f"{text} {'not in' if negated else 'in'} ({listed})"
 
-    def _spell_year(self, node: Any, sign: str, *, negated: bool) -> str:
+    def _compare_year(self, left: Any, sign: str, right: Any) -> str:
         """A comparison of a date's year, as one of the date."""
-        column = year_column(node.this)
+        column = year_column(left)
         assert column is not None
         text = self.column_text(column)
-        number = number_of(node.expression)
+        number = number_of(right)
         if number.denominator != 1 or not 1 <= number < MAX_CALENDAR_YEAR:
-            raise refuse_node(node.expression)
+            raise refuse_node(right)
         first, after = f"'{int(number):04}-01-01'", f"'{int(number) + 1:04}-01-01'"
-        sign = _OPPOSITE_SIGN[sign] if negated else sign
         return {
             "=": f"({text} >= {first} and {text} < {after})",
             "!=": f"({text} < {first} or {text} >= {after})",
@@ -274,33 +280,44 @@ class ConditionReader:
         raise refuse_node(node.expression)
 
     def _spell_operand(self, node: Any) -> str:
-        match type(node).__name__:
-            case "Column":
-                return self.column_text(node)
-            case "Paren":
-                return self._spell_operand(node.this)
-            case "Add":
-                right = self._spell_operand(node.expression)
-                return f"{self._spell_operand(node.this)} + {right}"
-            case "Sub" if type(node.expression).__name__ in ("Column", "Literal"):
-                right = self._spell_operand(node.expression)
-                return f"{self._spell_operand(node.this)} - {right}"
-            case "Mul":
-                return self._spell_product(node)
-            case "Div" if type(node.this).__name__ == "Column":
-                divisor = number_of(node.expression)
-                if not divisor:
-                    raise refuse_node(node)
-                return f"{spell_fraction(1 / divisor)} * {self.column_text(node.this)}"
-        return spell_literal(node)
+        if type(node).__name__ not in _LINEAR_NODES:
+            return spell_literal(node)
+        terms = []
+        for factor, name in self._list_terms(node, Fraction(1)):
+            if max(abs(factor.numerator), factor.denominator) > MAX_FACTOR_SIZE:
+                raise Refused("SQL: a constant is too large. Nothing was spent")
+            number = spell_fraction(factor)
+            terms.append(name if name and factor == 1 else f"{number} * {name}")
+            if not name:
+                terms[-1] = number
+        return " + ".join(terms)
 
-    def _spell_product(self, node: Any) -> str:
-        sides = [node.this, node.expression]
-        sides.sort(key=lambda side: type(side).__name__ == "Column")
-        number, column = sides
-        if type(column).__name__ != "Column" or type(number).__name__ == "Column":
-            raise refuse_node(node)
-        return f"{spell_literal(number)} * {self.column_text(column)}"
+    def _list_terms(self, node: Any, factor: Fraction) -> list[tuple[Fraction, str]]:
+        """A linear expression as factors and columns, which constants have none of."""
+        kind = type(node).__name__
+        left, right = node.this, node.args.get("expression")
+        match kind:
+            case "Column":
+                return [(factor, self.column_text(node))]
+            case "Paren":
+                return self._list_terms(left, factor)
+            case "Neg":
+                return self._list_terms(left, -factor)
+            case "Add" | "Sub":
+                turned = factor if kind == "Add" else -factor
+                return [
+                    *self._list_terms(left, factor),
+                    *self._list_terms(right, turned),
+                ]
+            case "Mul" if is_constant(left):
+                return self._list_terms(right, factor * number_of(left))
+            case "Mul" if is_constant(right):
+                return self._list_terms(left, factor * number_of(right))
+            case "Div" if is_constant(right) and number_of(right):
+                return self._list_terms(left, factor / number_of(right))
+            case "Literal" if is_constant(node):
+                return [(factor * number_of(node), "")]
+        raise refuse_node(node)
 
 
 def year_column(node: Any) -> Any | None:
@@ -332,6 +349,10 @@ def _like_expression(pattern: str) -> str:
         ".*" if part.startswith("%") else spelled.get(part, re.escape(part))
         for part in parts
     )
+
+
+def _is_plain_constant(node: Any) -> bool:
+    return is_constant(node) or type(node).__name__ in ("Literal", "Boolean")
 
 
 def _join_texts(*parts: str) -> str:

@@ -23,10 +23,9 @@ from understudy.queries.sql.aggregates import (
     AggregateReader,
     PutAggregate,
     as_formula,
-    is_constant,
     scale_formula,
 )
-from understudy.queries.sql.literals import column_name, number_of
+from understudy.queries.sql.literals import column_name, is_constant, number_of
 from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Schema
 

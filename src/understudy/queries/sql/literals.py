@@ -90,3 +90,10 @@ def number_of(node: Any) -> Fraction:
         return to_exact_fraction(str(node.this))
     except ValueError:
         raise refuse_node(node) from None
+
+
+def is_constant(node: Any) -> bool:
+    """Whether a node is a number, with a sign or in brackets."""
+    while type(node).__name__ in ("Paren", "Neg"):
+        node = node.this
+    return type(node).__name__ == "Literal" and not node.args.get("is_string")
