@@ -236,17 +236,17 @@ def holdable_cliques(
 
 
 def scale_at(
-    accounting: Accounting, look: Measurements, share: Fraction, paid: Fraction
+    accounting: Accounting, measured: Measurements, share: Fraction, paid: Fraction
 ) -> float:
-    """The scale of plain noise for `share` of the budget, from marginals measured
-    for `paid` of it.
+    """The scale of plain noise for `share` of the budget, from marginals `measured` for
+    `paid` of it.
 
     A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one.
     """
-    one = next((m for m in look if m.scale), None)
+    one = next((m for m in measured if m.scale), None)
     if one is None:
         return 0.0
-    amount = float(sum(m.cost.amount for m in look)) * float(share / paid)
+    amount = float(sum(m.cost.amount for m in measured)) * float(share / paid)
     part = float(one.cost.amount) / amount
     return float(one.scale) * (
         part if accounting is Accounting.PURE else math.sqrt(part)

@@ -36,7 +36,7 @@ def test_all_is_spent(neighbours, delta, open_curator):
 
 
 @pytest.mark.parametrize("singles", [Fraction(1, 10), Fraction(9, 10)])
-def test_a_second_look_asks_for_no_more_than_is_left(
+def test_a_second_round_asks_for_no_more_than_is_left(
     singles, open_curator, monkeypatch
 ):
     monkeypatch.setattr(

@@ -60,7 +60,7 @@ class CoarseSystem:
         cls,
         schema: Schema,
         name: str,
-        looks: list[Measurement],
+        observations: list[Measurement],
         part: ResidualPart | None,
     ) -> CoarseSystem:
         (n,) = schema.sizes((name,))
@@ -72,7 +72,7 @@ class CoarseSystem:
             np.zeros(n) if part is None else own * part.values,
         )
         precision, total_pull, scale = 0.0, 0.0, 0.0
-        for m in looks:
+        for m in observations:
             bins, weight = m.maps[0].matrix().astype(np.float64), 1 / cell_variance(m)
             seen, even = bins @ centre, bins.sum(axis=1) / n
             hessian = hessian + weight * seen.T @ seen

@@ -137,7 +137,7 @@ def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> cost = Cost(Accounting.GDP, Fraction(1))
-    >>> looks = [
+    >>> observations = [
     ...     Measurement(
     ...         ("smoker",),
     ...         (Identity(2),),
@@ -148,7 +148,7 @@ def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
     ...     )
     ...     for n in (8, 10)
     ... ]
-    >>> (term,) = terms_of(schema, Measurements(tuple(looks)))
+    >>> (term,) = terms_of(schema, Measurements(tuple(observations)))
     >>> term.values.tolist(), round(term.variance, 6)
     ([9.0, 4.0], 2.0)
     """

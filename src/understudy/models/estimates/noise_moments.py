@@ -79,15 +79,16 @@ def noise_size(law: Law, scale: Fraction | float) -> float:
     return float(2 * np.sum(k * weights) / (1 + 2 * np.sum(weights)))
 
 
-def min_noise_size(looks: Iterable[Measurement], clique: Clique, cells: int) -> float:
-    """Mean size of the noise on one of a marginal's cells as the best single look has
-    it, alone; infinite where none has counts of it.
+def min_noise_size(
+    observations: Iterable[Measurement], clique: Clique, cells: int
+) -> float:
+    """Mean size of the noise on one of a marginal's cells in the best single measurement;
+    infinite where none has counts of it.
 
-    What all looks together leave has less variance, but noise on counts is whole: where
-    it is small, most cells have none. A sum of cells has as much as each of them, at
-    most.
+    All measurements together leave less variance, but noise on counts is whole: where it
+    is small, most cells have none. A sum of cells has as much as each of them, at most.
     """
-    inside = (m for m in looks if m.plain and set(clique) <= set(m.clique))
+    inside = (m for m in observations if m.plain and set(clique) <= set(m.clique))
     return min(
         (m.values.size / cells * noise_size(m.law, m.scale) for m in inside),
         default=math.inf,

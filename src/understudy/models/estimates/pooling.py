@@ -1,4 +1,4 @@
-"""Several noisy looks at one thing, pooled by precision.
+"""Several noisy measurements of one thing, pooled by precision.
 
 Every measurement is unbiased and its noise independent of the others', so the best
 linear estimate weighs each by 1/variance. For the number of rows this is generalised
@@ -166,11 +166,11 @@ def pool_cells(
     A cell that only some of several measurements show is pooled from those: where it
     was not shown, nothing was said of it.
     """
-    looks = [s for s in measurements.sparse if set(s.clique) == set(clique)]
+    observations = [s for s in measurements.sparse if set(s.clique) == set(clique)]
     codes = []
-    for look in looks:
-        places = [look.clique.index(name) for name in clique]
-        codes.append(look.codes[:, places])
+    for observation in observations:
+        places = [observation.clique.index(name) for name in clique]
+        codes.append(observation.codes[:, places])
     cells, member = np.unique(
         np.concatenate([np.zeros((0, len(clique)), np.int64), *codes]),
         axis=0,
@@ -180,10 +180,10 @@ def pool_cells(
         np.full(
             s.values.size, 1 / max(noise_variance(s.law, s.scale), MIN_NOISE_VARIANCE)
         )
-        for s in looks
+        for s in observations
     ]
     weights = np.concatenate([np.zeros(0), *precision])
-    values = np.concatenate([np.zeros(0), *(s.values for s in looks)])
+    values = np.concatenate([np.zeros(0), *(s.values for s in observations)])
     top, bottom = (
         np.bincount(member.reshape(-1), w, minlength=len(cells))
         for w in (weights * values, weights)

@@ -135,8 +135,8 @@ class PooledResiduals:
         # are.
         whole = parts.pop((), ResidualPart(np.zeros(()), 0.0))
         systems = {
-            name: CoarseSystem.of(schema, name, looks, parts.pop((name,), None))
-            for name, looks in coarse.items()
+            name: CoarseSystem.of(schema, name, observations, parts.pop((name,), None))
+            for name, observations in coarse.items()
         }
         if schema.rows is not None:
             total, variance = float(schema.rows), 0.0
@@ -168,11 +168,11 @@ class PooledResiduals:
 
         >>> from understudy.schema import Boolean
         >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-        >>> looks = [
+        >>> observations = [
         ...     (("smoker",), np.array([7.5, 2.5]), 1.0),
         ...     (("smoker",), np.array([5.5, 4.5]), 1.0),
         ... ]
-        >>> PooledResiduals.of_tables(schema, 20.0, looks).marginal(("smoker",)).tolist()
+        >>> PooledResiduals.of_tables(schema, 20.0, observations).marginal(("smoker",)).tolist()
         [11.5, 8.5]
         """
         parts = pool_pieces(

@@ -180,7 +180,7 @@ def _reaches_far(
     edges: NDArray[np.float64], counts: NDArray[np.float64], first: int
 ) -> bool:
     """Whether the bins before the first of a tail reach as far as heavy tails do."""
-    # Interpolated: of wide bins, edges alone make an even spread look heavy.
+    # Interpolated: of wide bins, edges alone make an even spread observation heavy.
     below = np.concatenate([[0.0], np.cumsum(np.maximum(counts, 0.0))])
     low, median = np.interp([ORIGIN_QUANTILE * below[-1], below[-1] / 2], below, edges)
     return bool(edges[first] - low >= MIN_HEAVY_REACH * (median - low))

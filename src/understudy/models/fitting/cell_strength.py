@@ -49,7 +49,9 @@ _CELL_SCALE_PRIOR = MixingPrior(
 
 
 def adjust_cell_answers(
-    looks: Sequence[tuple[Term, Array]], variances: Array, fitted: Sequence[float]
+    observations: Sequence[tuple[Term, Array]],
+    variances: Array,
+    fitted: Sequence[float],
 ) -> list[Array]:
     """The answers to give to a fit so that each cell is shrunk by its own prior
     variance.
@@ -65,9 +67,9 @@ def adjust_cell_answers(
     >>> bool(answers[5, 5] > 500), bool(abs(answers[0, 0] - 50) < 30)  # the outlier, the noise
     (True, True)
     """
-    answers = [term.values for term, _ in looks]
+    answers = [term.values for term, _ in observations]
     views: dict[int, _StandardisedTerm] = {}
-    for i, (term, expected) in enumerate(looks):
+    for i, (term, expected) in enumerate(observations):
         if _is_cellwise(term):
             views[i] = _StandardisedTerm(term, expected, float(variances[i]))
     if not views:

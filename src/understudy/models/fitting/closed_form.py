@@ -116,8 +116,8 @@ def direct_marginals(
     >>> schema = Schema(columns=(smoker,))
     >>> cost = Cost(Accounting.GDP, Fraction(1))
     >>> noise = Law.DISCRETE_GAUSSIAN, Fraction(1), cost
-    >>> look = Measurement(("smoker",), (Identity(3),), np.array([7, 5, -3]), *noise)
-    >>> pooled = PooledResiduals.of(schema, Measurements((look,)))
+    >>> noisy = Measurement(("smoker",), (Identity(3),), np.array([7, 5, -3]), *noise)
+    >>> pooled = PooledResiduals.of(schema, Measurements((noisy,)))
     >>> direct_marginals(schema, pooled, [("smoker",)], 10.0)["smoker",].round(3).tolist()
     [6.0, 4.0, 0.0]
     """

@@ -95,8 +95,8 @@ def fit_measurements(
     >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in names))
     >>> counts, two = np.array([[600, 100], [100, 200]]), Identity(2)
     >>> noise = Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Accounting.GDP, Fraction(1, 4))
-    >>> look = Measurement(names, (two, two), counts, *noise)
-    >>> model = fit_measurements(schema, Measurements((look,))).model
+    >>> noisy = Measurement(names, (two, two), counts, *noise)
+    >>> model = fit_measurements(schema, Measurements((noisy,))).model
     >>> model.marginal(("cough",)).round().tolist()
     [700.0, 300.0]
     """

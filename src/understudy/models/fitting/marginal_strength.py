@@ -55,7 +55,7 @@ _VARIANCE_PRIOR = MixingPrior.uniform(
 )
 
 
-def prior_variances(looks: Sequence[tuple[Term, Array]]) -> Array:
+def prior_variances(observations: Sequence[tuple[Term, Array]]) -> Array:
     """The τ² of every noisy marginal, each given with the expected counts of its cells.
 
     >>> expected = np.array([[400.0, 400.0], [100.0, 100.0]])
@@ -65,9 +65,11 @@ def prior_variances(looks: Sequence[tuple[Term, Array]]) -> Array:
     >>> bool(3 < prior_variances([(term, expected)])[0] < 20)
     True
     """
-    if not looks:
+    if not observations:
         return np.zeros(0)
-    log_likelihoods = np.stack([_log_likelihoods(*look) for look in looks])
+    log_likelihoods = np.stack(
+        [_log_likelihoods(*observation) for observation in observations]
+    )
     # Marginals of one table are alike, so a hidden one is judged by the others.
     weights = fit_mixing_weights(log_likelihoods, _VARIANCE_PRIOR)
     return np.asarray(posterior_weights(log_likelihoods, weights) @ PRIOR_VARIANCE_GRID)
@@ -154,25 +156,27 @@ def shrink_terms_to_columns(
     total: float,
 ) -> tuple[list[Term], float]:
     """`shrink_terms_to_expected` around the product of columns."""
-    looks: list[tuple[Term, Array | None]] = []
+    observations: list[tuple[Term, Array | None]] = []
     for term in terms:
         is_column = len(term.clique) < 2
         expected = (
             None if is_column else independent_counts(term.clique, columns, total)
         )
-        looks.append((term, expected))
-    return shrink_terms_to_expected(looks)
+        observations.append((term, expected))
+    return shrink_terms_to_expected(observations)
 
 
 def shrink_terms_to_expected(
-    looks: Sequence[tuple[Term, Array | None]],
+    observations: Sequence[tuple[Term, Array | None]],
 ) -> tuple[list[Term], float]:
     """The terms with variances for a fit with penalty N·KL around the expected counts,
     and twice the loss that their noise leaves it.
 
     A term without expected counts is a single column: it is not shrunk.
     """
-    joint = [(term, expected) for term, expected in looks if expected is not None]
+    joint = [
+        (term, expected) for term, expected in observations if expected is not None
+    ]
     variances = prior_variances(joint)
     bounded = [
         _bound_prior_variance(float(tau), term)
@@ -184,7 +188,7 @@ def shrink_terms_to_expected(
     # noise would end the fit before it has used the pairs, so they count only if alone.
     terms: list[Term] = []
     joint_loss, column_loss = 0.0, 0.0
-    for term, expected in looks:
+    for term, expected in observations:
         if expected is None:
             factor, values = COLUMN_PRIOR_VARIANCE, term.values
             column_loss += factor * values.size

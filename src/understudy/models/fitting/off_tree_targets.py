@@ -62,10 +62,12 @@ def _shrink_marginals(
     """Measured marginals of one order, each shrunk towards what the model expects."""
     expected = expected_counts(model, [term.clique for term in terms])
     around = _match_known_columns(model, expected)
-    looks = [(t, around[t.clique]) for t in terms if t.clique in around]
+    observations = [(t, around[t.clique]) for t in terms if t.clique in around]
     moved: dict[Clique, Array] = {}
     # The prior variances are estimated from all marginals of the order together.
-    for tau, (term, counts) in zip(prior_variances(looks), looks, strict=True):
+    for tau, (term, counts) in zip(
+        prior_variances(observations), observations, strict=True
+    ):
         moved[term.clique] = _shrink_marginal(term, counts, float(tau) * counts)
     return _fit_known_sums(model, moved)
 

@@ -59,22 +59,27 @@ def denoise_one_ways(columns: Sequence[tuple[Term, Array]]) -> list[Term]:
 
     >>> from understudy.measurements import Identity
     >>> noisy = np.array([90.0, -10.0, 20.0, 0.0])
-    >>> looks = [Term(("a",), (Identity(4),), noisy, variance) for variance in (1.0, 1e8)]
+    >>> terms = [Term(("a",), (Identity(4),), noisy, variance) for variance in (1.0, 1e8)]
     >>> even = np.array([100 / 3, 100 / 3, 100 / 3, 0.0])  # the last one is impossible
-    >>> [denoise_one_ways([(look, even)])[0].values.round().tolist() for look in looks]
+    >>> [denoise_one_ways([(term, even)])[0].values.round().tolist() for term in terms]
     [[85.0, 0.0, 15.0, 0.0], [33.0, 33.0, 33.0, 0.0]]
     """
-    looks = [_NoisyColumn(term, even) for term, even in columns]
-    if not looks:
+    observations = [_NoisyColumn(term, even) for term, even in columns]
+    if not observations:
         return []
-    log_likelihoods = np.stack([look.log_likelihoods for look in looks])
+    log_likelihoods = np.stack(
+        [observation.log_likelihoods for observation in observations]
+    )
     weights = fit_mixing_weights(log_likelihoods, _SHAPE_PRIOR)
     posterior = posterior_weights(log_likelihoods, weights)
     return [
         Term(
-            look.term.clique, look.term.maps, look.mean_counts(row), look.term.variance
+            observation.term.clique,
+            observation.term.maps,
+            observation.mean_counts(row),
+            observation.term.variance,
         )
-        for look, row in zip(looks, posterior, strict=True)
+        for observation, row in zip(observations, posterior, strict=True)
     ]
 
 

@@ -178,15 +178,17 @@ def interaction_signal_share(
     >>> from understudy.measurements import Identity
     >>> columns = {name: np.array([50.0, 50.0]) for name in "ab"}
     >>> apart = np.array([[40.0, 10.0], [10.0, 40.0]])
-    >>> def look(variance): return Term(("a", "b"), (Identity(2),) * 2, apart, variance)
-    >>> [round(interaction_signal_share([look(v)] * 2, columns, 100.0), 2) for v in (1.0, 1e4)]
+    >>> def pair(variance): return Term(("a", "b"), (Identity(2),) * 2, apart, variance)
+    >>> [round(interaction_signal_share([pair(v)] * 2, columns, 100.0), 2) for v in (1.0, 1e4)]
     [1.0, 0.01]
     """
     if len(terms) < 2:
         return 1.0
-    looks = [(t, independent_counts(t.clique, columns, total)) for t in terms]
+    observations = [(t, independent_counts(t.clique, columns, total)) for t in terms]
     kept, whole = 0.0, 0.0
-    for (term, expected), variance in zip(looks, prior_variances(looks), strict=True):
+    for (term, expected), variance in zip(
+        observations, prior_variances(observations), strict=True
+    ):
         signal = variance * term.square(expected) / term.variance
         distance = np.sqrt(signal * term.row_variance)
         whole += float(distance.sum())

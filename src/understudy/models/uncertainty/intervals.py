@@ -75,7 +75,7 @@ def supported_bound(
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> counts = np.array([600, 400])
-    >>> look = Measurement(
+    >>> noisy = Measurement(
     ...     ("smoker",),
     ...     (Identity(2),),
     ...     counts,
@@ -84,7 +84,7 @@ def supported_bound(
     ...     Cost(Accounting.GDP, Fraction(1)),
     ... )
     >>> bound = supported_bound(
-    ...     PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float)
+    ...     PooledResiduals.of(schema, Measurements((noisy,))), ("smoker",), counts.astype(float)
     ... )
     >>> 20 < bound.rows < 80, round(bound.noise, 1)
     (True, 8.0)
@@ -194,7 +194,7 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> cost = Cost(Accounting.GDP, Fraction(1))
-    >>> look = Measurement(
+    >>> noisy = Measurement(
     ...     ("smoker",),
     ...     (Identity(2),),
     ...     np.array([6, 4]),
@@ -202,7 +202,7 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     ...     Fraction(10),
     ...     cost,
     ... )
-    >>> pooled = PooledResiduals.of(schema, Measurements((look,)))
+    >>> pooled = PooledResiduals.of(schema, Measurements((noisy,)))
     >>> (
     ...     round(deviation_of_sum(pooled, ("smoker",), np.array([1.0, 0.0])), 6),
     ...     round(deviation_of_sum(pooled, ("smoker",), np.ones(2)), 4),

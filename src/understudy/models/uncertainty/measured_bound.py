@@ -79,7 +79,7 @@ def measured_bound(
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> counts = np.array([600, 400])
-    >>> look = Measurement(
+    >>> noisy = Measurement(
     ...     ("smoker",),
     ...     (Identity(2),),
     ...     counts,
@@ -88,7 +88,7 @@ def measured_bound(
     ...     Cost(Accounting.GDP, Fraction(1)),
     ... )
     >>> bound = measured_bound(
-    ...     PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float)
+    ...     PooledResiduals.of(schema, Measurements((noisy,))), ("smoker",), counts.astype(float)
     ... )
     >>> 25 < bound.rows < 38, round(bound.noise, 1)
     (True, 8.0)

@@ -115,8 +115,8 @@ class FirstMeasurement:
             return False
         total = sum(self.column_part(name) for name in self.curator.schema)
         share = float(self.settings.singles)
-        looks = {name: share * self.column_part(name) / total for name in self.sizes}
-        return pair_covers_columns(self.pairs[0], self.sizes, looks, self.power)
+        parts = {name: share * self.column_part(name) / total for name in self.sizes}
+        return pair_covers_columns(self.pairs[0], self.sizes, parts, self.power)
 
     @property
     def is_pure_with_few_columns(self) -> bool:

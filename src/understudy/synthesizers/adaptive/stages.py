@@ -114,7 +114,7 @@ def measure_forest(
     binary = _plan_binary_pairs(run, state, pairs)
     if binary:
         return _measure_binary_pairs(run, state, candidates, binary)
-    if _is_second_look_due(state, candidates):
+    if _is_second_round_due(state, candidates):
         state, candidates = score_candidates(
             run, state, pairs, SECOND_DISTANCE_NOISE_SHARE, MAX_SECOND_DISTANCE_PART
         )
@@ -297,7 +297,7 @@ def _measure_binary_pairs(
     return measure_parts(run, state, parts, run.curator.share_left)
 
 
-def _is_second_look_due(state: AdaptiveState, candidates: Candidates) -> bool:
+def _is_second_round_due(state: AdaptiveState, candidates: Candidates) -> bool:
     answers = [gap.distance for gap in state.distances.values()]
     distances = [pair.distance for pair in candidates.values()]
     clear = SECOND_DISTANCE_NOISE_SHARE * state.rows
