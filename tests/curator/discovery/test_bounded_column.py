@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.curator.discovery.bounded_column import with_learned_bounds
-from understudy.curator.discovery.bounds import MAGNITUDE_EDGES, MAX_BOUND_PIECES
+from understudy.curator.discovery.bounds import MAX_BOUND_PIECES
+from understudy.curator.discovery.magnitudes import MAGNITUDE_EDGES
 from understudy.schema import Date, Integer, Real
 
 PERCENT, SHARE = Integer(name="x"), Real(name="x", step=Fraction(1, 10**6))

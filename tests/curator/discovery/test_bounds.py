@@ -15,13 +15,12 @@ from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.bounds import (
     FALSE_ALARM_CHANCE,
-    MAGNITUDE_EDGES,
     BinPieces,
     _count_empty_pieces,
     _place_end,
-    _widen_range,
     learn_bounds,
 )
+from understudy.curator.discovery.magnitudes import MAGNITUDE_EDGES, widen_range
 from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 from understudy.schema import Integer, Schema
 
@@ -175,10 +174,10 @@ def test_amounts_beside_many_zeros_are_not_clipped_to_zero():
     zero = MAGNITUDE_EDGES.index(0)
     counts[zero] = 861
     counts[zero + 1 : zero + 10] = [45, 55, 70, 85, 90, 85, 80, 60, 30]
-    first, last = _widen_range(counts, zero, zero, ADJACENT_BIN_SIGMAS * 35)
+    first, last = widen_range(counts, zero, zero, ADJACENT_BIN_SIGMAS * 35)
     assert first == zero
     assert counts[zero : last + 1].sum() > 0.9 * counts.sum()
-    assert _widen_range(counts * 0, zero, zero, 1.0) == (zero, zero)
+    assert widen_range(counts * 0, zero, zero, 1.0) == (zero, zero)
 
 
 def test_runs_are_taken_by_noise_alone_as_seldom_as_stated():
@@ -189,10 +188,24 @@ def test_runs_are_taken_by_noise_alone_as_seldom_as_stated():
     noise = np.rint(rng.normal(0, 100, (4000, len(MAGNITUDE_EDGES) - 1)))
     zero = MAGNITUDE_EDGES.index(0)
     wider = [
-        _widen_range(counts, zero, zero, ADJACENT_BIN_SIGMAS * 100) != (zero, zero)
+        widen_range(counts, zero, zero, ADJACENT_BIN_SIGMAS * 100) != (zero, zero)
         for counts in noise.astype(np.int64)
     ]
     assert np.mean(wider) < 0.06
+
+
+def test_answers_from_one_to_six_become_negative_by_noise_seldom():
+    """Before, in one of 45; a twin that takes as little as everywhere is caught."""
+    rng = np.random.default_rng(4)
+    zero = MAGNITUDE_EDGES.index(0)
+    noise = np.rint(rng.normal(0, 100, (2000, len(MAGNITUDE_EDGES) - 1)))
+    enough = ADJACENT_BIN_SIGMAS * 100
+    taken = [widen_range(counts, zero + 1, zero + 3, enough)[0] for counts in noise]
+    assert np.mean(np.array(taken) < zero) < 0.006
+    # Zero itself holds none; losses that hold enough are taken all the same.
+    losses = np.zeros(len(MAGNITUDE_EDGES) - 1, np.int64)
+    losses[zero - 5 : zero] = 500
+    assert widen_range(losses, zero + 1, zero + 3, enough)[0] == zero - 5
 
 
 def test_values_in_the_outermost_piece_of_a_magnitude_are_kept():

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from understudy.curator.discovery.bounds import (
-    MAGNITUDE_EDGES,
-    _widen_range,
-)
+from understudy.curator.discovery.magnitudes import MAGNITUDE_EDGES, widen_range
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
 from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 
@@ -22,7 +19,7 @@ def tail_ends(values: np.ndarray) -> list[float | None]:
     ends = []
     for counts in noisy:
         top = int(np.argmax(counts))
-        first, last = _widen_range(counts, top, top, ADJACENT_BIN_SIGMAS * SIGMA)
+        first, last = widen_range(counts, top, top, ADJACENT_BIN_SIGMAS * SIGMA)
         occupied = {"first": first, "last": last}
         ends.append(find_heavy_tail_end(EDGES, counts, SIGMA**2, **occupied))
     return ends

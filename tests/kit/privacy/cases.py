@@ -17,7 +17,8 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.curator import Curator, CuratorView, MechanismContext
 from understudy.curator.discovery import extras
-from understudy.curator.discovery.bounds import MAGNITUDE_EDGES, _measure_histogram
+from understudy.curator.discovery.bounds import _measure_histogram
+from understudy.curator.discovery.magnitudes import MAGNITUDE_EDGES
 from understudy.curator.discovery.tree_histogram import _measure_cells
 from understudy.curator.discovery.types import learn_types
 from understudy.curator.mechanisms.marginals import measure_marginals

@@ -410,6 +410,12 @@ def test_an_identifier_that_comes_again_proposes_a_privacy_unit(tmp_path):
     assert found["visit_id"].note == "its name says so"
 
 
+def test_what_a_device_writes_where_it_measured_nothing_is_a_missing_code(tmp_path):
+    cells = {"isig": ["nil", *(f"{18 + i % 9}.{i % 7}" for i in range(29))] * 10}
+    found = drafted(tmp_path / "sensor.csv", cells)
+    assert (found["isig"].type, found["isig"].missing) == ("real", ("nil",))
+
+
 def test_a_flag_identifies_nobody_whatever_its_name_says(tmp_path):
     cells = {"Phone": ["1", "0"] * 30, "email": ["a@b", "c@d"] * 30}
     found = drafted(tmp_path / "gym.csv", cells)

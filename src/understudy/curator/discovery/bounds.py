@@ -36,17 +36,14 @@ from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.curator.discovery.far_codes import FarCodes, suspect_codes
+from understudy.curator.discovery.magnitudes import (
+    MAGNITUDE_EDGES,
+    ZERO_BIN,
+    widen_range,
+)
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
-from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS, count_run_bins
+from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 from understudy.noise.tails import tails_of_law
-
-MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
-"""Edges of the first histogram: zero, and every sign and number of binary digits a
-lattice index can have.
-"""
-
-ZERO_BIN = MAGNITUDE_EDGES.index(0)
-"""The bin that holds zero alone."""
 
 MAX_BOUND_PIECES = 8
 """Pieces into which the second histogram cuts an outermost bin of the first."""
@@ -62,11 +59,6 @@ bounds up to 64 times as wide.
 
 FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
-
-MAX_RUN_BINS = 6
-"""Bins that are judged together. Amounts beside many zeros spread over so many that
-none stands out alone; longer runs would let noise reach far beyond all values.
-"""
 
 MIN_DENSITY_RATIO = 0.25
 """Density of values, relative to the outermost bin, below which a part of the range is
@@ -133,7 +125,7 @@ def learn_bounds(
     counts = counts.copy()
     counts[apart] = 0
     standing = int(occupied[0]), int(occupied[-1])
-    taken = _widen_range(counts, *standing, enough)
+    taken = widen_range(counts, *standing, enough)
     ends = _measure_ends(context, column, standing, taken, suspects, amount / 2)
     first, low = _place_end(ends.lower, counts, standing[0], taken[0], enough)
     last, beyond = _place_end(ends.upper, counts, standing[1], taken[1], enough)
@@ -300,20 +292,6 @@ def reaches_zero(taken: NDArray[np.int64], before: NDArray[np.int64]) -> bool:
     towards_zero = before[-1] + before[-2] / 2
     evenly = taken[0] * (1 / 2 + 1 / 8)
     return bool(towards_zero > MIN_DENSITY_RATIO * evenly)
-
-
-def _widen_range(
-    counts: NDArray[np.int64], first: int, last: int, enough: float
-) -> tuple[int, int]:
-    """From the outermost bins that stand out, run after run of bins outward as long as
-    each holds enough; `enough` is what one bin must hold.
-
-    >>> _widen_range(np.array([0, 9, 5, 40, 3, 3, 3, 3, 0]), 3, 3, 5.0)
-    (1, 6)
-    """
-    first -= count_run_bins(counts[:first][::-1], enough, MAX_RUN_BINS)
-    last += count_run_bins(counts[last + 1 :], enough, MAX_RUN_BINS)
-    return first, last
 
 
 def _measure_histogram(

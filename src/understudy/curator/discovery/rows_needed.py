@@ -12,12 +12,13 @@ from fractions import Fraction
 
 from understudy.accounting.expected_error import noise_deviation
 from understudy.curator.context import MechanismContext
-from understudy.curator.discovery.bounds import MAGNITUDE_EDGES, stand_out_count
+from understudy.curator.discovery.bounds import stand_out_count
 from understudy.curator.discovery.close import (
     BOUNDS_WEIGHT,
     VALUES_WEIGHT,
     VOTE_SHARE,
 )
+from understudy.curator.discovery.magnitudes import MAGNITUDE_EDGES
 from understudy.curator.discovery.shares import (
     discovery_shares,
     needs_labels,

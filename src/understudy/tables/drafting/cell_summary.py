@@ -46,9 +46,11 @@ NUMBER_MISSING_CODES = (
     *MISSING_CODES,
     "N", "n", "X", "x", "B", "b", "U", "u", "D", "S", "R", "M",
     "*", "**", "***", ":", "..", "...", "s", "c", "z",
+    "nil", "Nil", "none", "None", "missing", "Missing", "unknown", "Unknown", "UNKNOWN",
+    "nd", "ND", "n.d.", "n.a.", "N.A.", "NR", "unk", "UNK",
 )  # fmt: skip
-"""What statistical offices write in a column of numbers where there is none: not
-applicable, suppressed, not in universe.
+"""What statistical offices, laboratories and devices write in a column of numbers where
+there is none: not applicable, suppressed, not in universe, not detected.
 """
 
 MIN_MISSING_CODE_SHARE = Fraction(1, 1000)
