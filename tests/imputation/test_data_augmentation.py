@@ -108,6 +108,22 @@ def test_relations_of_replaced_columns_survive():
     )
 
 
+def test_a_column_without_predictors_is_masked_too():
+    strength = us.MaskStrength(copies=20)
+    drawn = mask_by(strength, ["x"], predictors={"x": []}).frame(0)
+    moved = (drawn.x - TABLE.x).std() / TABLE.x.std()
+    assert moved == pytest.approx(np.sqrt(2 * (1 - strength.transfer)), rel=0.065)
+
+
+@pytest.mark.parametrize(("name", "method"), [("x", "cart"), ("other", "cart")])
+def test_what_da_mi_cannot_mask_is_refused_and_not_drawn_without_a_mask(name, method):
+    with pytest.raises(Refused, match="cannot mask"):
+        mask_by(us.MaskStrength(), [name], methods={name: method}).frame(0)
+    many = TABLE.assign(town=[f"t{i % 40}" for i in range(len(TABLE))])
+    with pytest.raises(Refused, match="30 labels"):
+        mask_by(us.MaskStrength(), ["town"], many).frame(0)
+
+
 def test_refusals_name_the_remedy():
     holed = TABLE.assign(x=TABLE.x.where(TABLE.x > -500))
     with pytest.raises(Refused, match="missing numbers"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -50,6 +51,52 @@ def test_the_analysis_of_a_folder_is_that_of_the_copies(folder):
     assert there == pytest.approx(us.analyse(masked, "age ~ sex").combined.variance)
 
 
+def test_a_folder_gives_the_copies_that_were_in_memory(tmp_path):
+    """Labels that look missing or like numbers, words for no, dates, guarded texts."""
+    rows = np.arange(60)
+    labels = np.array(["NA", "None", "nan", "01", "=1+1", "null"])
+    table = pd.DataFrame(
+        {
+            "label": labels[rows % 6],
+            "zip": np.array(["00501", "02138", "x1"])[rows % 3],
+            "=odd name": rows % 4,
+            "smoker": np.where(rows % 3, "ja", "nein"),
+            "born": pd.to_datetime("1980-01-01") + pd.to_timedelta(rows * 30, unit="D"),
+            "age": np.where(rows % 7, 20 + rows % 5, np.nan),
+            "cost": rows / 8,
+        }
+    )
+    table.loc[5, ["label", "smoker"]] = None
+    schema = us.Schema.parse(
+        "columns:\n"
+        "  label: {type: categorical, values: [NA, None, nan, '01', =1+1, 'null']}\n"
+        "  zip: {type: categorical, values: ['00501', '02138', x1]}\n"
+        "  =odd name: {type: integer, min: 0, max: 3}\n"
+        "  smoker: {type: boolean, true: [ja], false: [nein]}\n"
+        "  born: {type: date, min: 1980-01-01, max: 1985-01-01}\n"
+        "  age: {type: integer, min: 0, max: 99}\n"
+        "  cost: {type: real, min: 0, max: 10, step: 0.125}\n"
+    )
+    masked = us.mask(table, schema=schema, replaced=["age"], copies=1, seed=1)
+    masked.write(tmp_path / "odd")
+    there, here = us.load_copies(tmp_path / "odd").load(0), masked.frame(0)
+    assert list(there.columns) == list(here.columns)
+    for name in here.columns:
+        one, two = there[name], here[name]
+        assert one.isna().tolist() == two.isna().tolist(), name
+        known = two.notna()
+        assert one[known].tolist() == two[known].tolist(), name
+    assert there.label.isna().sum() == 1
+
+
+def test_a_folder_of_before_is_read_without_a_word_on_its_columns(folder):
+    path = folder / "copies.json"
+    document = json.loads(path.read_text())
+    del document["columns"]
+    path.write_text(json.dumps(document))
+    assert us.analyse(folder, "age ~ sex").names == ("Intercept", "sex[T.M]")
+
+
 def test_a_copy_that_was_changed_is_refused(folder):
     with (folder / "copy-02.csv").open("a") as file:
         file.write("99,F,x\n")
@@ -64,6 +111,7 @@ def test_a_copy_that_was_changed_is_refused(folder):
         {"files": [{"name": "../secret.csv", "sha256": ""}]},
         {"files": []},
         {"rule": {"kind": "guess"}},
+        {"columns": "age"},
     ],
 )
 def test_a_manifest_that_is_none_is_refused(folder, change):

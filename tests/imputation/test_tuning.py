@@ -153,6 +153,7 @@ def test_a_mask_of_columns_that_are_not_there_is_no_setting():
         ({"risk_target": 2}, "between 0 and 1"),
         ({"copies": [1]}, "at least 2"),
         ({"methods": ["magic"]}, "among"),
+        ({"methods": ["copula"]}, "among"),
         ({"replaced": ["age", "sex", "cost"]}, "keep at least one"),
         ({"formulas": ["cost ~ agee"]}, "cannot be fitted"),
     ],

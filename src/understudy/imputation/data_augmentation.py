@@ -31,6 +31,7 @@ from understudy.imputation.logistic import LogisticModel
 from understudy.imputation.mask_strength import LabelMask, MaskStrength, NumberMask
 from understudy.imputation.ordered import OrderedModel
 from understudy.imputation.sequence import (
+    MAX_LOGIT_LABELS,
     FittedColumn,
     draw_copy,
     put_labels,
@@ -77,17 +78,32 @@ def _draw_mask(
                 f'mask: column "{name}" has missing numbers, which da-mi does not'
                 " draw. Say `imputations`, or choose another method"
             )
+        if _number_model(column) is None and (places != places[0]).any():
+            raise Refused(_describe_unmasked(name, "numbers by `norm`"))
         return NumberMask.draw(places.astype(np.float64), strength, rng)
     model = _label_model(column)
-    if model is None:
-        return None
     codes = original.codes[name].astype(np.int64)
+    if model is None:
+        if (codes != codes[0]).any():
+            raise Refused(
+                _describe_unmasked(name, f"up to {MAX_LOGIT_LABELS} labels by `logit`")
+            )
+        return None
     return LabelMask.draw(
         # Models know only the labels that occur, in sorted order.
         np.searchsorted(model.labels, codes),
         len(model.labels),
         strength,
         rng,
+    )
+
+
+def _describe_unmasked(name: str, masked: str) -> str:
+    """Why a column cannot be masked, where it would silently be drawn without a mask."""
+    return (
+        f'mask: column "{name}" is drawn by a model that da-mi cannot mask, which draws'
+        f" {masked} or `polr`. Join rare labels, leave `methods` out, or choose another"
+        " method for the table"
     )
 
 

@@ -48,6 +48,7 @@ from understudy.inference.copies import (
     digest_file,
     rule_to_dict,
 )
+from understudy.inference.copy_columns import describe_columns
 from understudy.inference.matrix_threads import use_one_thread
 from understudy.models.rules.repair_values import broken_rows
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
@@ -128,7 +129,14 @@ class MaskedTable:
         with use_one_thread():
             for plan in self.plans:
                 self.progress(f"fitting {plan.name}")
-                columns.append(fit_column(plan, self.original, leaves=self.leaves))
+                columns.append(
+                    fit_column(
+                        plan,
+                        self.original,
+                        leaves=self.leaves,
+                        is_masked=self.strength is not None,
+                    )
+                )
         return tuple(columns)
 
     def with_copies(self, copies: int) -> MaskedTable:
@@ -307,6 +315,7 @@ class MaskedTable:
             "rule": rule_to_dict(self.rule),
             "rows": self.original.rows,
             "rows_that_break_rules": self.broken_rows,
+            "columns": describe_columns(self.original.schema),
             "kept": list(self.kept_columns),
             "replaced": [
                 {"column": plan.name, "method": plan.method} for plan in self.plans

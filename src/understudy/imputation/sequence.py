@@ -203,13 +203,21 @@ def _check_predictors(name: str, wanted: Sequence[str], known: Sequence[str]) ->
 
 
 def fit_column(
-    plan: ColumnPlan, real: Records, *, leaves: DonorLeaves = DEFAULT_LEAVES
+    plan: ColumnPlan,
+    real: Records,
+    *,
+    leaves: DonorLeaves = DEFAULT_LEAVES,
+    is_masked: bool = False,
 ) -> FittedColumn:
-    """The models of one column on the original rows."""
+    """The models of one column on the original rows. A masked one has a regression also
+    where it has no predictors, for its values are drawn near a mask.
+    """
     column = real.schema[plan.name]
     codes = real.codes[plan.name].astype(np.int64)
     if not isinstance(column, Lattice):
-        states = fit_part(plan, real, codes, is_number=False, leaves=leaves)
+        states = fit_part(
+            plan, real, codes, is_number=False, leaves=leaves, is_masked=is_masked
+        )
         return FittedColumn(plan.name, states, None)
     places = real.places[plan.name]
     valued = places != ABSENT_PLACE
@@ -221,6 +229,7 @@ def fit_column(
             places[valued].astype(np.float64),
             is_number=True,
             leaves=leaves,
+            is_masked=is_masked,
         )
     state_part = None
     if not valued.all():
@@ -239,11 +248,13 @@ def fit_part(
     *,
     is_number: bool,
     leaves: DonorLeaves,
+    is_masked: bool = False,
 ) -> FittedPart:
     """One model with its predictors, by the method that fits what is modelled."""
     # A regression on a constant response is singular.
     is_constant = not len(y) or bool((y == y[0]).all())
-    if plan.method == "sample" or not plan.predictors or is_constant:
+    has_model = bool(plan.predictors) or is_masked
+    if plan.method == "sample" or is_constant or not has_model:
         return FittedPart(SampleModel(y), Design(()))
     labels = 0 if is_number else len(np.unique(y))
     if plan.method == "cart" or labels > MAX_LOGIT_LABELS:

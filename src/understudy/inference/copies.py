@@ -15,6 +15,7 @@ from typing import Any
 
 from understudy.errors import Refused, ReleaseError
 from understudy.inference.combining_rules import CombiningRule, CopyKind
+from understudy.inference.copy_columns import read_typed_csv
 from understudy.inference.libraries import import_pandas
 
 COPIES_MANIFEST_NAME = "copies.json"
@@ -74,9 +75,11 @@ def load_copies(folder: str | Path) -> SyntheticCopies:
     document = _read_manifest(place)
     files = [place / str(entry["name"]) for entry in document["files"]]
     digests = [str(entry["sha256"]) for entry in document["files"]]
+    # Manifests of before do not say what the columns hold.
+    kinds = dict(document.get("columns", {}))
 
     def load(i: int) -> Any:
-        return _read_copy(files[i], digests[i])
+        return _read_copy(files[i], digests[i], kinds)
 
     return SyntheticCopies(
         count=len(files),
@@ -150,6 +153,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         if document["format"] != COPIES_FORMAT:
             raise ValueError
         rule_from_dict(document["rule"])
+        dict(document.get("columns", {}))
         names = [entry["name"] for entry in document["files"]]
         is_plain = all(Path(name).name == name for name in names)
     except (ValueError, KeyError, TypeError):
@@ -163,16 +167,15 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _read_copy(path: Path, digest: str) -> Any:
+def _read_copy(path: Path, digest: str, kinds: Mapping[str, object]) -> Any:
     if not path.is_file() or digest_file(path) != digest:
         raise ReleaseError(
             f"{path}: is missing or was changed after it was written. Ask for the"
             " copies anew"
         )
-    pandas = import_pandas()
     if path.suffix == ".parquet":
-        return pandas.read_parquet(path)
-    return pandas.read_csv(path)
+        return import_pandas().read_parquet(path)
+    return read_typed_csv(path, kinds) if kinds else import_pandas().read_csv(path)
 
 
 def refuse_unruled_copies(copies: object) -> SyntheticCopies:
