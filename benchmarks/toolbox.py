@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -69,10 +69,10 @@ class FreeRun:
 
     def refuse_unaffordable(self, *_: object, **__: object) -> None: ...
 
-    def recall(self, *_: object, **__: object) -> None: ...
-
-    def charge(self, *_: object, **__: object) -> int:
-        return 0
+    def charge_together(
+        self, charges: Sequence[object], **_: object
+    ) -> tuple[int, ...]:
+        return tuple(range(len(charges)))
 
     def store(self, *_: object, **__: object) -> None: ...
 

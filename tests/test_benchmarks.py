@@ -5,6 +5,7 @@ that peers get, and how a job's end is recorded.
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from itertools import combinations, product
@@ -319,3 +320,19 @@ def test_memory_and_seconds_of_processes_beside_are_seen() -> None:
     assert 300e6 < usage.memory_beside < 450e6
     assert usage.seconds - usage.seconds_here >= 0.25
     assert usage.memory_here > 0
+
+
+def test_the_toolbox_is_measured_by_the_real_curator() -> None:
+    """Its tables are made without a ledger, by a run that must keep up with the curator."""
+    from understudy.toolbox.moments import plan_moments
+
+    # By its file: tests have a folder of this name.
+    toolbox = runpy.run_path(str(BENCHMARKS / "toolbox.py"))
+    schema = toolbox["WORKERS"]
+    frame = toolbox["make_workers"](50, np.random.default_rng(1))
+    plan = plan_moments("pay ~ age", schema).plan
+    measured, cost = toolbox["measure_plan"](plan, frame, schema, 4.0, pure=True)
+    assert cost.amount == 4
+    values, noise = measured[0]
+    # The number of rows: missed by ten deviations less than once in a million.
+    assert abs(values[0] - 50) < 10 * noise.deviation

@@ -13,7 +13,6 @@ from understudy.evaluation.utility.sdnist import (
     code_columns,
     density_cuts,
     group_gaps,
-    percentile_cuts,
 )
 from understudy.findings import Unavailable
 from understudy.schema import Boolean, Categorical, Integer, Schema
@@ -123,14 +122,23 @@ def test_a_number_that_only_synthetic_rows_have_is_a_value_of_its_own() -> None:
     assert set(there).isdisjoint(here)
 
 
-def test_a_code_above_the_percentiles_stays_apart() -> None:
+def test_a_code_above_the_percentiles_is_ranked_as_the_tool_ranks_it() -> None:
+    """501 of POVPIP: SDNist 2.4 has it in one of twenty ranks, not in one of its own."""
     numbers = np.array([*range(100), *[501] * 50], np.float64)
-    cuts = percentile_cuts(numbers, 501.0)
-    assert len(cuts) == 20
-    assert cuts[-1] == 99
-    # Without it, the code takes the last third of the ranks.
-    assert percentile_cuts(numbers)[-1] == 99
-    assert len(percentile_cuts(numbers)) < 20
+    column = Integer(name="POVPIP", min=0, max=501, nullable=True)
+    both = [
+        Records(
+            Schema(columns=(column,)),
+            {"POVPIP": numbers.astype(np.uint16)},
+            {"POVPIP": numbers.astype(np.int64)},
+        )
+        for _ in range(2)
+    ]
+    here, _ = code_columns("POVPIP", *both)
+    # By the mean rank of ties: the first 100 have 14 of the twenty, the others the 17th.
+    ends = {int(20 * (i + 1) / 150) for i in range(100)}
+    assert len(set(here)) == len(ends) + 1 == 15
+    assert here[100] == 14
 
 
 def test_densities_have_fourteen_intervals() -> None:

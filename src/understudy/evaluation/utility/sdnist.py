@@ -6,8 +6,9 @@ SDNist (Task, Bhagat, Howarth, "SDNist: deidentified data report tool", NIST 202
 
 - A number of more than 20 values is cut at 20 percentiles of the real rows, by the mean
   rank of ties; a missing cell is a value of its own.
-- Its census excerpts have three columns apart: PUMA and INDP are in no pair, the code
-  501 of POVPIP is no percentile, DENSITY is cut at logarithmic steps.
+- Its census excerpts have three columns apart: PUMA and INDP are in no pair, DENSITY is
+  cut at logarithmic steps. The code 501 of POVPIP, above all its numbers, is meant to
+  stay apart, but is looked for as text where it is a number: it is ranked.
 - A group's score is 1000 · (1 − mean L1), where L1 is taken over the cells of the group
   as shares of the whole, at most the group's share, and divided by it.
 
@@ -33,7 +34,6 @@ MAX_SDNIST_ROWS = 1_000_000
 """Of larger tables this many rows are drawn."""
 
 UNPAIRED_COLUMNS = ("PUMA", "INDP")
-CODE_ABOVE_PERCENTILES = {"POVPIP": 501.0}
 LOGARITHMIC_COLUMN = "DENSITY"
 
 MAX_DENSE_CELLS = 2**22
@@ -120,7 +120,7 @@ def code_columns(name: str, real: Records, synthetic: Records) -> tuple[Codes, C
     if name == LOGARITHMIC_COLUMN and described.high is not None:
         cuts = density_cuts(described.high * float(scale_step_of(described)))
     elif len(np.unique(known)) > PERCENTILE_BINS:
-        cuts = percentile_cuts(known, CODE_ABOVE_PERCENTILES.get(name))
+        cuts = percentile_cuts(known)
     else:
         # Few values are labels: one that only the synthetic rows have is a value too.
         cuts = np.unique(np.concatenate([known, drawn[~np.isnan(drawn)]]))
@@ -140,22 +140,18 @@ def _place_numbers(
     ).astype(np.int64)
 
 
-def percentile_cuts(
-    numbers: NDArray[np.float64], apart: float | None = None
-) -> NDArray[np.float64]:
-    """The largest number of each twentieth but the last, by the mean rank of ties; and
-    of the last one too if a code above them is `apart`.
+def percentile_cuts(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest number of each twentieth but the last, by the mean rank of ties.
 
     >>> percentile_cuts(np.arange(40.0))[:3].tolist()
     [0.0, 2.0, 4.0]
     >>> percentile_cuts(np.array([0.0] * 30 + [1.0] * 10)).tolist()
     [0.0]
     """
-    ranked = numbers if apart is None else numbers[numbers != apart]
-    ranks = rankdata(ranked) / max(len(ranked), 1)
+    ranks = rankdata(numbers) / max(len(numbers), 1)
     bins = np.minimum((PERCENTILE_BINS * ranks).astype(np.int64), PERCENTILE_BINS - 1)
-    ends = [ranked[bins == place].max() for place in np.unique(bins)]
-    return np.array(ends if apart is not None else ends[:-1], np.float64)
+    ends = [numbers[bins == place].max() for place in np.unique(bins)]
+    return np.array(ends[:-1], np.float64)
 
 
 def density_cuts(top: float) -> NDArray[np.float64]:
