@@ -107,6 +107,8 @@ def share(condition: Condition) -> Query:
     >>> print(share("smoker = true").where("age > 60"))
     share (smoker = true) where age > 60
     """
+    if not isinstance(condition, Predicate | str):
+        raise Refused("A share is of a condition, such as `smoker = true`")
     aggregate = Aggregate(AggregateKind.SHARE, condition=condition, name="share")
     return Query((aggregate,))
 

@@ -198,6 +198,11 @@ class Query:
 
     def by(self, *keys: str | GroupKey) -> Query:
         """The same for each value of these columns."""
+        if not all(isinstance(key, str | GroupKey) for key in keys):
+            raise Refused(
+                'Groups are columns by their names, as in by("sex", "region"), or bins'
+                " and cases of them. Nothing was spent"
+            )
         groups = [key if isinstance(key, GroupKey) else GroupKey(key) for key in keys]
         return replace(self, keys=(*self.keys, *groups))
 
@@ -242,6 +247,8 @@ class Query:
         """The same with another name for the column of its only aggregate."""
         if len(self.aggregates) != 1:
             raise Refused("Each aggregate is named by itself, before `select`")
+        if not isinstance(name, str):
+            raise Refused("A column of the answer is named by a text")
         (aggregate,) = self.aggregates
         return replace(self, aggregates=(replace(aggregate, name=name),))
 
@@ -304,8 +311,11 @@ def join_queries(queries: Sequence[Query]) -> Query:
     """One query with the aggregates of several that ask about the same rows in the same
     groups.
     """
-    if not queries:
-        raise Refused("A query needs at least one aggregate. Nothing was spent")
+    if not queries or not all(isinstance(each, Query) for each in queries):
+        raise Refused(
+            "A query needs at least one aggregate, such as count() or mean(...)."
+            " Nothing was spent"
+        )
     first, *rest = queries
     for other in rest:
         if replace(other, aggregates=first.aggregates, text=first.text) != first:

@@ -137,7 +137,7 @@ def _check_labels(labels: Sequence[CaseLabel]) -> None:
         for label in named
     }
     is_open = any(isinstance(n, float) and not math.isfinite(n) for n in named)
-    if len(kinds) > 1 or is_open:
+    if len(kinds) > 1 or is_open or not kinds <= {"number", "str", "bool"}:
         raise Refused(
             "The groups of one key are all called by texts, all by numbers or all by"
             " true and false. Nothing was spent"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -340,3 +343,34 @@ def test_refusals_are_the_same_for_every_table(tmp_path: Path) -> None:
                     questions.ask(text, within=50)
                 messages.append(str(refused.value))
     assert len(set(messages)) == 1
+
+
+NO_QUESTIONS: tuple[Callable[[Session], object], ...] = (
+    lambda s: s.ask(us.count(), within="50"),
+    lambda s: s.ask(us.count(), within=True),
+    lambda s: s.ask(us.count(), within=10**400),
+    lambda s: s.price(us.count(), within=-1),
+    lambda s: s.ask(None, within=50),
+    lambda s: s.ask(5, within=50),
+    lambda s: s.ask([[us.count()]], within=50),
+    lambda s: s.ask(us.count().by(5), within=50),
+    lambda s: s.ask(us.count().by(["sex"]), within=50),
+    lambda s: s.ask(us.count().rename(5), within=50),
+    lambda s: s.ask(us.select("count"), within=50),
+    lambda s: s.ask(us.share(5), epsilon=0.1),
+    lambda s: s.ask(us.count().by(us.cases(("age > 3", object()))), within=50),
+)
+
+
+def test_what_is_no_question_is_refused_in_words(book: Path) -> None:
+    with open_session(book) as session:
+        for ask in NO_QUESTIONS:
+            with pytest.raises(Refused):
+                ask(session)
+    assert spent(book) == 0
+
+
+def test_widths_are_numbers_of_any_kind(book: Path) -> None:
+    with open_session(book) as session:
+        for width in (Decimal(50), Fraction(99, 2), np.int64(50)):
+            assert session.ask(us.count(), within=width).half_width <= 50

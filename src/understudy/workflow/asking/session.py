@@ -23,7 +23,7 @@ from understudy.accounting.questions.question_run import (
 from understudy.curator.context import Draw
 from understudy.curator.questions import QuestionCurator, is_drawable
 from understudy.curator.single_answers import SingleMechanism, draw_single_answer
-from understudy.errors import BudgetExceeded, Refused
+from understudy.errors import BudgetExceeded
 from understudy.noise import draw_noise
 from understudy.queries.batch_answers import answer_members
 from understudy.queries.batches import AtomPlan
@@ -33,7 +33,6 @@ from understudy.queries.offers import Offer, list_recalled
 from understudy.queries.plan import QueryPlan
 from understudy.queries.precision import NoisyValues, pool_values
 from understudy.queries.query import Query
-from understudy.queries.resolving import find_open_keys
 from understudy.queries.results import AnswerTable, make_answer, pool_statistics
 from understudy.releases.answers.query_answer import BASIS_RELEASE
 from understudy.releases.release import Release
@@ -51,6 +50,7 @@ from understudy.workflow.asking.keys import (
     learn_key_plan,
     plan_known_keys,
 )
+from understudy.workflow.asking.question_list import plan_questions, read_width
 from understudy.workflow.asking.question_price import (
     Price,
     make_price,
@@ -125,7 +125,7 @@ class Session:
     ) -> Price:
         """What a question would cost and how exact it would be. Nothing is spent."""
         plan = plan_question(question, self.schema, self.public)
-        keyed = self._offer(plan, within, epsilon)
+        keyed = self._offer(plan, read_width(within), epsilon)
         return make_price(keyed, self._run, self._analyst)
 
     # A text is a sequence of texts too; the first overload is the one that counts.
@@ -162,6 +162,7 @@ class Session:
         Several questions share an ε, and are measured together if that is more exact
         than one by one: counts that overlap are sums of the same cells.
         """
+        within = read_width(within)
         if isinstance(question, str | Query):
             plan = plan_question(question, self.schema, self.public)
             free = answer_from_release(self._release, self.schema, plan, within)
@@ -171,15 +172,7 @@ class Session:
             if keyed.keys:
                 return self._answer_keyed(keyed, within, epsilon, purpose)
             return self._answer(keyed.offer, purpose)
-        plans = [plan_question(each, self.schema, self.public) for each in question]
-        if not plans:
-            raise Refused("Ask at least one question. Nothing was spent")
-        for plan in plans:
-            for column in find_open_keys(plan.query, self.schema):
-                raise Refused(
-                    f"{column}: groups that are learned are asked for one question at a"
-                    " time. Ask it by itself. Nothing was spent"
-                )
+        plans = plan_questions(question, self.schema, self.public)
         return self._ask_batch(plans, within, epsilon, purpose)
 
     def _ask_batch(

@@ -28,6 +28,7 @@ from understudy.releases.output.frames import to_frame
 from understudy.schema import Schema
 from understudy.tables import Table, TableSource, open_table
 from understudy.tables.sql.quoting import quoted_identifier
+from understudy.workflow.asking.question_list import read_width
 from understudy.workflow.asking.question_price import plan_question, read_amount_asked
 from understudy.workflow.open import member_of
 from understudy.workflow.preflight import parse_budget
@@ -73,6 +74,7 @@ class SimulatedTable:
         """The answer to a question, with the noise and the intervals that the real one
         would have. Its numbers are about nobody.
         """
+        within = read_width(within)
         plan = plan_question(question, self._schema, self._public)
         kind = self._accounting
         offer = offer_answer(
