@@ -25,7 +25,10 @@ from understudy.inference.population import (
     infer_population,
     list_cell_values,
 )
-from understudy.inference.population_means import estimate_proportions
+from understudy.inference.population_means import (
+    estimate_difference,
+    estimate_proportions,
+)
 from understudy.schema import Identifier, Integer, Schema, Unit
 
 
@@ -223,6 +226,22 @@ def test_refusals_name_the_remedy(options, said):
 def test_settings_are_refused(options, said):
     with pytest.raises(Refused, match=said):
         InferenceSettings(**options)
+
+
+def test_what_is_mostly_noise_is_called_modelled_and_says_the_remedy():
+    rng = np.random.default_rng(14)
+    people = draw_people(rng, 2000)
+    for deviation, basis in ((20, "measured"), (150, "modelled")):
+        pooled = measure_pairs(people, rng, deviation)
+        found = infer_population(pooled, "ill ~ age + sex")
+        assert set(found.basis) == {basis}
+        assert ("Noise is most" in str(found)) == (basis == "modelled")
+    census = InferenceSettings(population="census")
+    assert infer_population(pooled, "ill ~ age", settings=census).basis[1] == "modelled"
+    both = estimate_difference(
+        pooled, "ill", by="sex", between=None, value=1, settings=census
+    )
+    assert both.basis == ("modelled",)
 
 
 def test_what_is_shown_strikes_the_naive_interval_out():

@@ -49,6 +49,13 @@ DATE_UNIT_MICROSECONDS = 24 * TIME_UNIT_MICROSECONDS
 CLOCK_DAYS = "days since 1970-01-01"
 """What a date or a moment counts as: microseconds would give coefficients of 1e-12."""
 
+MAX_NOISE_RATIO = 3.0
+"""Error beside that of sampling from which noise makes an estimate modelled. Shares are
+positive and noisy counts are not, so noise in cells with hardly any rows biases: by 0.2
+standard errors at most where the ratio is below 2.5, by 0.6 where it is 5
+(benchmarks/coverage.py).
+"""
+
 MIN_MODELLED_PART = 0.01
 """Part of a variance that comes from an assumption from which an estimate is called
 modelled: less moves no interval visibly.
@@ -181,9 +188,12 @@ def finish_estimate(
         unit=model.unit,
         is_ratio=is_ratio,
     )
-    is_modelled = (parts > MIN_MODELLED_PART) | found.is_leaning
+    # Units of several rows vary more than rows, and a census not at all.
+    factor = model.sampling_rows / model.rows or 1.0
+    is_noisy = found.error > MAX_NOISE_RATIO * np.sqrt(naive * factor)
+    is_modelled = (parts > MIN_MODELLED_PART) | found.is_leaning | is_noisy
     basis = [MODELLED_BASIS if modelled else MEASURED_BASIS for modelled in is_modelled]
-    return replace(found, basis=tuple(basis))
+    return replace(found, basis=tuple(basis), is_noisy=is_noisy)
 
 
 def make_cell_frame(

@@ -47,7 +47,8 @@ class PopulationEstimate:
     `bias_covariance` is what such terms may do to the estimates. Ratios are estimated as
     logarithms (`is_ratio`): `value` and the intervals are on the scale of the ratio.
     `by_moments`: from moments of unbinned numbers, not from cells. `unit`: who has
-    several rows, where units and not rows were sampled.
+    several rows, where units and not rows were sampled. `is_noisy`: whether noise is so
+    much of an error that positive shares bias the estimate.
     """
 
     names: tuple[str, ...]
@@ -64,6 +65,7 @@ class PopulationEstimate:
     by_moments: bool = False
     unit: str = ""
     bias_covariance: NDArray[np.float64] | None = None
+    is_noisy: NDArray[np.bool_] | None = None
 
     @property
     def bias_bound(self) -> NDArray[np.float64]:
@@ -206,11 +208,14 @@ class PopulationEstimate:
                 f"Not measured: {named}. What is called modelled rests on the assumption"
                 " about how strongly these go together, and on nothing else."
             )
-        leaning = [
-            name
-            for name, leans in zip(self.names, self.is_leaning, strict=True)
-            if leans
-        ]
+        noisy = self._list_names(self.is_noisy)
+        if noisy:
+            notes.append(
+                f"Modelled: {', '.join(noisy)}. Noise is most of their error, and pulls"
+                " estimates towards no association where cells have hardly any rows. A"
+                " larger ε or wider bins help."
+            )
+        leaning = self._list_names(self.is_leaning)
         if leaning:
             notes.append(
                 f"Modelled: {', '.join(leaning)}. Terms of three columns that were not"
@@ -224,6 +229,11 @@ class PopulationEstimate:
                 f"By polynomials of their bins, for size: {', '.join(self.smoothed)}."
             )
         return tuple(notes)
+
+    def _list_names(self, is_such: NDArray[np.bool_] | None) -> list[str]:
+        if is_such is None:
+            return []
+        return [name for name, such in zip(self.names, is_such, strict=True) if such]
 
 
 def reach_with_bias(
