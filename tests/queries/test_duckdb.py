@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kit.queries.corpus import (
     AGGREGATES,
     ARRANGED_QUESTIONS,
+    BRANCHED_CONDITIONS,
     CONDITIONS,
     KEYS,
     PEOPLE_SCHEMA,
@@ -111,7 +112,7 @@ def test_what_is_not_answered_is_refused_in_one_line(
     assert "Nothing was spent" in message or "cannot be" in message
 
 
-atoms = st.sampled_from(CONDITIONS)
+atoms = st.sampled_from((*CONDITIONS, *BRANCHED_CONDITIONS))
 conditions = st.recursive(
     atoms,
     lambda inner: st.one_of(

@@ -99,6 +99,36 @@ CONDITIONS = (
     "children <> 3 AND NOT (children IN (4, 5))",
 )
 
+BRANCHED_CONDITIONS = (
+    "COALESCE(age, 0) > 40",
+    "NOT (COALESCE(age, 99) > 40)",
+    "COALESCE(age, children, 3) < 5",
+    "CASE WHEN married THEN age END > 40",
+    "NOT (CASE WHEN married THEN age END > 40)",
+    "CASE WHEN age > 60 THEN 1 WHEN region = 'North' THEN NULL ELSE 3 END <> 2",
+    "40 < CASE WHEN married THEN age ELSE children END",
+    "CASE sex WHEN 'F' THEN age WHEN 'M' THEN children END >= 5",
+    "CASE WHEN CASE WHEN age > 50 THEN children ELSE 9 END > 3 THEN age ELSE 1 END > 55",
+    "CASE WHEN age > 50 THEN 'old' ELSE 'young' END = 'old' OR children = 9",
+    "(CASE WHEN married THEN age ELSE 0 END) BETWEEN 10 AND 20",
+    "CASE WHEN married THEN age ELSE 0 END NOT IN (20, 21, 22)",
+    "IF(married, age, children) <= 5",
+    "NOT COALESCE(married, FALSE) AND COALESCE(region, 'none') = 'North'",
+    "ABS(age - 40) NOT BETWEEN 2 AND 5",
+    "NOT (ABS(income) <= 500)",
+    "5 > ABS(age - 40)",
+    "ABS(age - 40) = 5 OR ABS(age - 40) <> 5 AND married",
+    "NOT (age / 3 <= 20) AND income / 12 < 9000.5",
+    "1 = 1 AND age > 40",
+    "1 = 0 OR age > 90",
+    "NOT (FALSE OR age > 3 * (10 - children))",
+    "YEAR(born) BETWEEN 1990 AND 1999 OR YEAR(born) IN (2001, 2002)",
+    "YEAR(born) NOT IN (1990, 1991) AND TRUE",
+    "(age + children) / 2 > 30 OR -age > -3",
+    "age - children * 2 - 5 > 30",
+)
+"""With branches, linear expressions and constants."""
+
 AGGREGATES = (
     "COUNT(*)",
     "COUNT(age)",
