@@ -54,7 +54,7 @@ $(VENV)/.spark: $(VENV)/.ready
 	@touch $@
 
 # One process each: Spark has one session a process, and its settings stay with Java.
-SPARK_TESTS := tables/streams/test_spark tables/streams/test_spark_connect censuses/test_spark_families
+SPARK_TESTS := tables/streams/test_spark tables/streams/test_spark_connect censuses/workers/test_spark_families
 # Three minutes of processor time, so not in `make test`: executors killed, slow tasks.
 SPARK_CLUSTER := tables/streams/test_spark_cluster
 

@@ -3,7 +3,7 @@
 Each parent is one small problem: its children's tables, non-negative, adding up to its
 own and with the margins that are fixed already (nonnegative_fit.py), then rounded with
 the same sums (controlled_rounding.py). Parents of one level are independent: tasks of
-some of them are fitted one after the other, or on a cluster (spark_families.py).
+some of them are fitted one after the other, or on workers of several kinds (workers).
 """
 
 from __future__ import annotations

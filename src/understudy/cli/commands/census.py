@@ -58,6 +58,13 @@ if TYPE_CHECKING:
     help="Estimate from all levels at once, or each unit from its own answers.",
 )
 @click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that fit places side by side.",
+)
+@click.option(
     "--plan",
     "only_plan",
     is_flag=True,
@@ -98,6 +105,7 @@ def census(
     neighbours: str,
     accounting: str,
     method: str,
+    workers: int,
     only_plan: bool,
     ledger: Path | None,
     analyst: str,
@@ -148,6 +156,7 @@ def census(
             neighbours=neighbours,
             accounting=accounting,
             method=method,
+            workers=workers,
             ledger=ledger,
             resume=resume,
             progress=screen.step,

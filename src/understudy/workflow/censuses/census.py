@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +28,9 @@ from understudy.censuses.design import CensusDesign
 from understudy.censuses.invariants import describe_bounds, describe_invariants
 from understudy.censuses.level_measurement import LevelMeasurement
 from understudy.censuses.release import CensusRelease, ExactCounts, estimate_census
-from understudy.censuses.spark_families import map_on_spark
+from understudy.censuses.top_down import MapFamilies
+from understudy.censuses.workers.process_families import check_workers, fit_on_processes
+from understudy.censuses.workers.spark_families import map_on_spark
 from understudy.curator.mechanisms.geounits import UnitHistogram
 from understudy.notices import Notice, NoticeKind, collect_notices, post_notice
 from understudy.releases import BudgetStatement, BudgetStep, Guarantee
@@ -69,6 +72,7 @@ def census(
     method: str = "gls",
     ledger: str | Path | None = None,
     resume: str | None = None,
+    workers: int = 1,
     spark: Any = None,
     progress: Progress = ignore_progress,
     run: RunOptions = DEFAULT_RUN_OPTIONS,
@@ -82,8 +86,9 @@ def census(
     can be accounted in Gaussian differential privacy (`accounting="gdp"`), whose noise
     is the rounded Gaussian and a little narrower. `method` is
     `gls`, which estimates from all levels at once, or `topdown`, which estimates each
-    unit from its own answers. `resume` takes up a run that was cut off; a `spark`
-    session fits parents side by side on its workers.
+    unit from its own answers. `resume` takes up a run that was cut off. Parents are fitted
+    side by side by several `workers`, processes of this machine, or by those of a
+    `spark` session.
 
     >>> import duckdb
     >>> people = duckdb.sql(
@@ -108,7 +113,8 @@ def census(
     >>> release.counts("state").tolist(), int(release.counts("nation", "sex").sum())
     ([300, 300], 600)
     """
-    map_families = map if spark is None else map_on_spark(spark)
+    check_workers(workers)
+    map_on_cluster = None if spark is None else map_on_spark(spark)
     checked = check_census(
         data,
         schema,
@@ -137,14 +143,18 @@ def census(
         _post_dropped_rows(checked)
         measured = _measure_census(account, checked, name, resume, delta, run, progress)
     progress("fitting", 0.0)
-    estimate = estimate_census(
-        measured.design,
-        measured.measurements,
-        measured.exact,
-        households=measured.households,
-        method=method,
-        map_families=map_families,
-    )
+    with account_for_failure(path, name), ExitStack() as stack:
+        map_families: MapFamilies = map_on_cluster or map
+        if workers > 1:
+            map_families = stack.enter_context(fit_on_processes(workers))
+        estimate = estimate_census(
+            measured.design,
+            measured.measurements,
+            measured.exact,
+            households=measured.households,
+            method=method,
+            map_families=map_families,
+        )
     progress("fitting", 1.0)
     return CensusRelease(
         design=measured.design,
