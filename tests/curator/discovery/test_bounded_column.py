@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.curator.discovery.bin_pieces import MAX_BOUND_PIECES
 from understudy.curator.discovery.bounded_column import with_learned_bounds
-from understudy.curator.discovery.bounds import MAX_BOUND_PIECES
 from understudy.curator.discovery.magnitudes import MAGNITUDE_EDGES
 from understudy.schema import Date, Integer, Real
 

@@ -13,10 +13,10 @@ from kit.curator.contexts import context_of, neighbouring, no_noise
 from kit.privacy.world import Remembered
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
+from understudy.curator.discovery.bin_pieces import BinPieces, count_empty_pieces
 from understudy.curator.discovery.bounds import (
     FALSE_ALARM_CHANCE,
-    BinPieces,
-    _count_empty_pieces,
+    _drop_lone_end,
     _place_end,
     learn_bounds,
 )
@@ -194,6 +194,27 @@ def test_runs_are_taken_by_noise_alone_as_seldom_as_stated():
     assert np.mean(wider) < 0.06
 
 
+def test_a_magnitude_of_noise_far_from_all_values_is_left_out():
+    """Years from 1871 on reached to nine billion, because one bin in 130,000 stands out
+    by noise alone and nothing asked for it again.
+    """
+    counts = np.zeros(len(MAGNITUDE_EDGES) - 1, np.int64)
+    years, far = (MAGNITUDE_EDGES.index(2**k) for k in (10, 32))
+    counts[years], counts[far] = 20_000, 500
+    occupied = np.array([far, years])
+    empty = BinPieces((9, 8, 7, 6, 5), np.array([90, -150, 110, -20]), 100.0)
+    enough = ADJACENT_BIN_SIGMAS * 100
+    dropped = _drop_lone_end(empty, counts, occupied, far, enough)
+    assert dropped == (years, 2048)
+    # What the second histogram shows, evenly or in one piece, is kept.
+    for shown in ([130, 90, 150, 60], [0, 0, 320, 0]):
+        pieces = empty._replace(counts=np.array(shown))
+        assert _drop_lone_end(pieces, counts, occupied, far, enough) is None
+    # And so is what goes on from the others without a gap.
+    counts[years + 1 : far] = 400
+    assert _drop_lone_end(empty, counts, occupied, far, enough) is None
+
+
 def test_answers_from_one_to_six_become_negative_by_noise_seldom():
     """Before, in one of 45; a twin that takes as little as everywhere is caught."""
     rng = np.random.default_rng(4)
@@ -213,9 +234,9 @@ def test_values_in_the_outermost_piece_of_a_magnitude_are_kept():
     they were noise.
     """
     pieces = BinPieces(tuple(range(2048, 1023, -128)), np.array([600] + [0] * 7), 66.0)
-    assert _count_empty_pieces(pieces) == 0
+    assert count_empty_pieces(pieces) == 0
     turned = pieces._replace(counts=pieces.counts[::-1])
-    assert _count_empty_pieces(turned) == 7
+    assert count_empty_pieces(turned) == 7
 
 
 def test_a_bin_that_the_second_histogram_does_not_show_is_left_out():

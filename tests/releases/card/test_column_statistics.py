@@ -10,6 +10,8 @@ from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.releases.card.column_statistics import (
     CARD_QUANTILES,
+    ColumnStatistics,
+    StatisticInterval,
     describe_interval,
     find_statistics,
 )
@@ -107,6 +109,30 @@ def test_a_column_whose_mean_noise_may_double_is_poor():
     entry = CardEntry(("x",), True, 20, 1.0, 0.01, statistics=statistics)
     assert entry.verdict is MarginalVerdict.POOR
     assert CardEntry(("x",), True, 20, 1.0, 0.01).verdict is MarginalVerdict.GOOD
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "last", "usable"),
+    [
+        # Years, and one value of nine billion that noise put there: not even the
+        # deviation it brings is a measure of what is known.
+        ((88_862, 1, 3_324_720), 2.3e7, 2002, False),
+        ((1951, 1950, 1953), 35, 2002, True),
+        # Amounts with a heavy tail, whose mean is known to a third.
+        ((500, 400, 650), 9_000, 2002, True),
+    ],
+)
+def test_a_deviation_of_few_far_rows_makes_no_mean_usable(
+    mean, deviation, last, usable
+):
+    quantiles = (1895, 1939, 1970, 1988, last)
+    statistics = ColumnStatistics(
+        "x",
+        StatisticInterval(*mean),
+        StatisticInterval(deviation, 0, deviation),
+        tuple(StatisticInterval(q, q, q) for q in quantiles),
+    )
+    assert statistics.is_usable == usable
 
 
 def test_a_column_that_noise_made_constant_is_poor():

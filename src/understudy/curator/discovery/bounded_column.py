@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from understudy.curator.discovery.bounds import MAX_BOUND_PIECES
+from understudy.curator.discovery.bin_pieces import MAX_BOUND_PIECES
 from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
 from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
 from understudy.schema.columns.storage_types import dtype_range

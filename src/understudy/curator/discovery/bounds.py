@@ -23,7 +23,6 @@ empty ones too.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -35,7 +34,16 @@ from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
-from understudy.curator.discovery.far_codes import FarCodes, suspect_codes
+from understudy.curator.discovery.bin_pieces import (
+    MAX_BOUND_PIECES,
+    MIN_DENSITY_RATIO,
+    BinPieces,
+    count_empty_pieces,
+    is_confirmed,
+    is_shown,
+    split_bin,
+)
+from understudy.curator.discovery.far_codes import FarCodes, stands_apart, suspect_codes
 from understudy.curator.discovery.magnitudes import (
     MAGNITUDE_EDGES,
     ZERO_BIN,
@@ -45,37 +53,8 @@ from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
 from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 from understudy.noise.tails import tails_of_law
 
-MAX_BOUND_PIECES = 8
-"""Pieces into which the second histogram cuts an outermost bin of the first."""
-
-THIN_BIN_PIECES = 2
-"""The same for a bin that does not stand out by itself."""
-
-MIN_CONFIRMED_SIGMAS = 1.0
-"""Standard deviations by which the second histogram must show a bin that did not stand
-out in the first. Without it noise took a bin too many in 4 columns of 100, which made
-bounds up to 64 times as wide.
-"""
-
 FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
-
-MIN_DENSITY_RATIO = 0.25
-"""Density of values, relative to the outermost bin, below which a part of the range is
-taken for empty. Half would be as likely to clip as to overshoot where values are spread
-evenly; tails are thinner than the bin they are in.
-"""
-
-OUTER_PIECE_SIGMAS = 1.5
-"""Standard deviations of its count from which an outer piece is kept whatever its
-neighbours hold.
-"""
-
-KEPT_PIECE_SIGMAS = 3.0
-"""Standard deviations of its count from which no piece is dropped, however many that
-seem empty lie inside it: all values may lie in the outermost eighth of a magnitude, as
-years since 1920 do. One empty piece in 700 is kept by noise.
-"""
 
 NEAR_ZERO_RATIO = 8
 """Times that the outermost magnitude must exceed the innermost for bounds to reach to
@@ -127,8 +106,17 @@ def learn_bounds(
     standing = int(occupied[0]), int(occupied[-1])
     taken = widen_range(counts, *standing, enough)
     ends = _measure_ends(context, column, standing, taken, suspects, amount / 2)
-    first, low = _place_end(ends.lower, counts, standing[0], taken[0], enough)
-    last, beyond = _place_end(ends.upper, counts, standing[1], taken[1], enough)
+    lower, upper = (
+        _drop_lone_end(pieces, counts, places, outer, enough)
+        for pieces, places, outer in (
+            (ends.lower, occupied, taken[0]),
+            (ends.upper, occupied[::-1], taken[1]),
+        )
+    )
+    first, low = lower or _place_end(ends.lower, counts, standing[0], taken[0], enough)
+    last, beyond = upper or _place_end(
+        ends.upper, counts, standing[1], taken[1], enough
+    )
     low, high = _extend_to_zero(
         counts, (first, last), (low, max(low, beyond - 1)), enough
     )
@@ -139,14 +127,14 @@ def learn_bounds(
 def _join_unconfirmed(
     bounds: LearnedBounds, suspects: Sequence[FarCodes], ends: BoundEnds
 ) -> LearnedBounds:
-    """Bounds with the codes that the second histogram confirms; those that it does not
-    are values, and bounds reach to the end of their magnitude.
+    """Bounds with the codes that the second histogram confirms; where it shows other
+    values in their magnitude, bounds reach to its end.
     """
     for code, pieces in zip(suspects, ends.suspected, strict=True):
         confirmed = code.confirm(pieces.edges, pieces.counts, pieces.noise)
         if confirmed:
             bounds = bounds._replace(codes=(*bounds.codes, *confirmed))
-        else:
+        elif is_shown(pieces):
             low = min(bounds.low, pieces.edges[0])
             high = max(bounds.high, pieces.edges[-1] - 1)
             bounds = bounds._replace(low=low, high=high)
@@ -156,16 +144,6 @@ def _join_unconfirmed(
     low = max([bounds.low, *(index + 1 for index in below)])
     high = min([bounds.high, *(index - 1 for index in above)])
     return bounds._replace(low=low, high=max(low, high))
-
-
-class BinPieces(NamedTuple):
-    """The pieces of an outermost bin, from the outside in: their edges, noisy counts and
-    the standard deviation of these.
-    """
-
-    edges: tuple[int, ...]
-    counts: NDArray[np.int64]
-    noise: float
 
 
 class BoundEnds(NamedTuple):
@@ -188,7 +166,7 @@ def _measure_ends(
     codes by themselves.
     """
     lower, upper = (
-        _split_bin(outer, stands_out=outer == inner)
+        split_bin(outer, stands_out=outer == inner)
         for outer, inner in zip(taken, standing, strict=True)
     )
     suspected = [code.split_magnitude(MAGNITUDE_EDGES) for code in suspects]
@@ -209,6 +187,27 @@ def _measure_ends(
     )
 
 
+def _drop_lone_end(
+    pieces: BinPieces,
+    counts: NDArray[np.int64],
+    occupied: NDArray[np.intp],
+    outermost: int,
+    enough: float,
+) -> tuple[int, int] | None:
+    """The next bin that stands out, and its outer edge, where the outermost lies apart
+    from all others and the second histogram does not show it; None elsewhere.
+
+    One column in a thousand has a bin that stands out by noise alone, mostly far from
+    its values: years from 1871 on would reach to nine billion.
+    """
+    if len(occupied) < 2 or outermost != occupied[0] or is_shown(pieces):
+        return None
+    outer, inner = int(occupied[0]), int(occupied[1])
+    if not stands_apart(counts, outer, inner, enough):
+        return None
+    return inner, MAGNITUDE_EDGES[inner if outer < inner else inner + 1]
+
+
 def _place_end(
     pieces: BinPieces,
     counts: NDArray[np.int64],
@@ -217,8 +216,8 @@ def _place_end(
     enough: float,
 ) -> tuple[int, int]:
     """The bin in which bounds end on one side, and the edge at which they do."""
-    if outermost == standing or _is_confirmed(pieces):
-        return outermost, pieces.edges[_count_empty_pieces(pieces)]
+    if outermost == standing or is_confirmed(pieces):
+        return outermost, pieces.edges[count_empty_pieces(pieces)]
     # A bin that did not stand out in the first histogram and is not there in the second
     # is noise: bounds end with the next one that holds enough.
     inward = 1 if outermost < standing else -1
@@ -329,46 +328,3 @@ def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
     while Fraction(law_tails.tail(at, 64)[1], 1 << 64) > FALSE_ALARM_CHANCE / cells:
         at += max(1, at // 8)
     return at
-
-
-def _split_bin(magnitude: int, *, stands_out: bool) -> tuple[int, ...]:
-    """Edges that cut a bin of the first histogram into about equal pieces of a value or
-    more: few where the bin holds little, since their noise adds up.
-    """
-    low = MAGNITUDE_EDGES[magnitude]
-    width = MAGNITUDE_EDGES[magnitude + 1] - low
-    pieces = min(MAX_BOUND_PIECES if stands_out else THIN_BIN_PIECES, width)
-    return tuple(low + width * i // pieces for i in range(pieces + 1))
-
-
-def _is_confirmed(pieces: BinPieces) -> bool:
-    """Whether a bin holds something by the second histogram."""
-    error = pieces.noise * math.sqrt(len(pieces.counts))
-    return bool(pieces.counts.sum() > MIN_CONFIRMED_SIGMAS * error)
-
-
-def _count_empty_pieces(pieces: BinPieces) -> int:
-    """How many outer pieces of a bin to drop, from the first on: as many as make what is
-    dropped most likely empty, and never the last.
-
-    With the noise of all pieces alike, the likeliest number of leading pieces without
-    any value, where the others hold `even` each, has the least sum of (count − even/2):
-    the least squares of a step. A quarter in the place of the half keeps thin ends.
-
-    >>> counts = np.array([-20, 10, 90, 110])
-    >>> _count_empty_pieces(BinPieces((0, 2, 4, 6, 8), counts, 20.0))
-    2
-    >>> _count_empty_pieces(BinPieces((8, 6, 4, 2, 0), np.array([90, -20, -9, 3]), 20.0))
-    0
-    """
-    counts = pieces.counts.astype(np.float64)
-    # What a row sees: the mean count of a piece, weighted by its rows. In a bin of which
-    # values fill a small part it is far above the mean of all pieces.
-    squares = max(float((counts**2 - pieces.noise**2).sum()), 0.0)
-    even = squares / max(float(counts.sum()), 1.0)
-    # What stands out is kept in any case.
-    enough = min(MIN_DENSITY_RATIO * even, OUTER_PIECE_SIGMAS * pieces.noise)
-    excess = np.concatenate([[0.0], np.cumsum(counts - enough)])
-    standing = np.flatnonzero(counts > KEPT_PIECE_SIGMAS * pieces.noise)
-    last = int(standing[0]) if standing.size else len(counts) - 1
-    return int(np.argmin(excess[: last + 1]))

@@ -115,7 +115,7 @@ def suspect_codes(
     apart = [
         outer
         for outer, inner in ends.items()
-        if _stands_apart(counts, outer, inner, enough)
+        if stands_apart(counts, outer, inner, enough)
     ]
     listed = [FarCodes(outer, _codes_inside(edges, outer, codes)) for outer in apart]
     suspects = [code for code in listed if code.indices]
@@ -130,7 +130,7 @@ def _codes_inside(
     return tuple(index for index in codes if low <= index < high)
 
 
-def _stands_apart(
+def stands_apart(
     counts: NDArray[np.int64], outer: int, inner: int, enough: float
 ) -> bool:
     """Whether magnitudes lie between two, and hold next to nothing together."""

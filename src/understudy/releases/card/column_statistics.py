@@ -88,7 +88,18 @@ class ColumnStatistics:
         if not self.mean.is_bounded:
             return True  # the card has no bound and says so
         width = self.mean.high - self.mean.low
-        return width <= MAX_MEAN_INTERVAL_SHARE * self.deviation.estimate
+        return width <= MAX_MEAN_INTERVAL_SHARE * self._scale
+
+    @property
+    def _scale(self) -> float:
+        """What the mean's interval is compared with: the standard deviation, where it
+        is not that of a few rows far from all others, which noise may have put there.
+        """
+        deviation = self.deviation.estimate
+        usual = self.quantiles[-1].estimate - self.quantiles[0].estimate
+        if not 0 < usual < deviation:
+            return deviation
+        return max(usual, min(abs(self.mean.estimate), deviation))
 
     @property
     def all_statistics(self) -> list[tuple[str, StatisticInterval]]:
