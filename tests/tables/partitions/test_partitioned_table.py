@@ -15,9 +15,16 @@ import understudy as us
 from understudy.queries.statistics import ColumnFactor, Statistic
 from understudy.tables import Table, describe_rows, open_table
 from understudy.tables.carriers.local import LocalCarrier
+from understudy.tables.partitions.codes import EncodedPart
 from understudy.tables.partitions.partitioned_table import PartitionedTable
+from understudy.tables.partitions.questions import PartReading
 from understudy.tables.partitions.units import SpreadUnits
-from understudy.tables.streams.row_blobs import pack_rows, pack_schema, read_rows
+from understudy.tables.streams.row_blobs import (
+    MAX_BLOB_BYTES,
+    pack_rows,
+    pack_schema,
+    read_rows,
+)
 from understudy.testing.table_conformance import check_table
 
 COLUMNS = """\
@@ -177,6 +184,22 @@ def test_sums_by_cell_add_up() -> None:
     edges = [-10, 0, 18, 65, 200]
     binned = [t.lattice_counts("age", edges).tolist() for t in tables]
     assert binned[0] == binned[1]
+
+
+def test_blobs_are_small_whatever_the_batches() -> None:
+    """An executor holds a hundred of them in each task (carriers/spark.py)."""
+    numbers = np.random.default_rng(1).integers(0, 2**62, (3, 200_000))
+    table = pa.table(list(numbers), names=["a", "b", "c"])
+    blobs = list(pack_rows(table.to_batches(), table.schema))
+    assert max(map(len, blobs)) < 1.01 * MAX_BLOB_BYTES
+    assert next(read_rows(blobs)).equals(table)
+    schema = us.Schema(
+        columns=tuple(us.Integer(name=name, min=0, max=10**6) for name in "abc")
+    )
+    reading = PartReading(pack_schema(table.schema), schema, schema, "salt")
+    coded = [blob for _, blob in EncodedPart(reading).change_part(blobs)]
+    assert len(coded) > 1
+    assert max(map(len, coded)) < 1.01 * MAX_BLOB_BYTES
 
 
 def test_rows_of_a_blob_come_back() -> None:

@@ -17,7 +17,7 @@ from understudy.cli.root import run
 from understudy.errors import ReleaseError, TableError
 from understudy.tables import Table, describe_rows, open_table
 from understudy.tables.carriers import spark as spark_carrier
-from understudy.tables.carriers.spark import SparkCarrier
+from understudy.tables.carriers.spark import CACHE_ROWS_SETTING, SparkCarrier
 from understudy.testing.table_conformance import check_table
 from understudy.workflow.open import open_source
 
@@ -89,6 +89,8 @@ def test_odd_cells_give_the_integers_of_a_frame(session: Any) -> None:
     frame = session.createDataFrame(pa.table(ROWS, schema=TYPES)).repartition(3)
     with open_source(frame) as source:
         assert check_table(describe_rows(source, SCHEMA), read_twin()) > 40
+        # What the carrier sets while it keeps the rows is the session's again.
+        assert session.conf.get(CACHE_ROWS_SETTING, None) is None
 
 
 def test_counts_are_exact_when_every_task_fails_once(

@@ -4,12 +4,15 @@ executor is killed in the middle of a job, and where a slow task is run twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+import understudy as us
 from kit.spark import (
     PEOPLE_SCHEMA,
     disturb_work,
@@ -77,6 +80,27 @@ def test_both_workers_count_as_one_machine(session: Any) -> None:
     compare_people(session)
     executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus()
     assert executors.size() == 3, "the driver and two executors"
+
+
+def test_a_partition_larger_than_an_executors_memory_is_counted(session: Any) -> None:
+    """160 MB of numbers that no compression makes smaller, where 127 MB may be kept."""
+    rows = 2_000_000
+
+    def draw_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for start in batch.column(0).to_pylist():
+                drawn = np.random.default_rng(start).integers(0, 2**50, (10, 10_000))
+                yield pa.RecordBatch.from_arrays(list(drawn), names=list("abcdefghij"))
+
+    starts = session.range(0, rows // 10_000, 1, 1)
+    columns = ", ".join(f"{name} long" for name in "abcdefghij")
+    schema = us.Schema(columns=(us.Integer(name="a", min=0, max=2**50),))
+    with open_source(starts.mapInArrow(draw_rows, columns)) as source:
+        source.check(["a"])
+        table = describe_rows(source, schema)
+        assert table.count_valid("a") == rows
+    executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus()
+    assert executors.size() == 3
 
 
 def test_counts_are_exact_when_executors_are_killed(

@@ -10,8 +10,10 @@ quote a cell, and would reach the logs of executors and of the driver.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
+from threading import Lock
 from typing import Any, TypeVar
 
 from understudy.errors import TableError
@@ -19,6 +21,13 @@ from understudy.tables.carriers.carrier import PartChange, PartWork
 from understudy.version import install_command
 
 T = TypeVar("T")
+
+CACHE_ROWS_SETTING = "spark.sql.inMemoryColumnarStorage.batchSize"
+"""How many rows Spark keeps as one object. Java's serialisation holds on to a hundred
+objects while it writes a partition to disk that does not fit in memory, and while it
+reads it: with Spark's own setting these are 4 MB each, in every task, which no limit of
+Spark's counts. One blob an object makes them 40 MB in all.
+"""
 
 BLOB_COLUMNS = "part int, sum long, blob binary"
 """The group of a blob; where it holds the rows of the table, their sum (row_sums.py)."""
@@ -43,6 +52,8 @@ SUM_MODULUS = 1 << 62
 PartSums = dict[int, int]
 """The sum of the rows of each partition that has any."""
 
+_SETTING_LOCK = Lock()
+
 
 class WorkerError(RuntimeError):
     """What went wrong in a worker, by its kind and never by its message."""
@@ -57,18 +68,27 @@ class SparkCarrier:
     """
 
     def __init__(self, frame: Any, empty: bytes, title: str) -> None:
-        level = import_module("pyspark").StorageLevel.MEMORY_AND_DISK
-        self._frame = run_spark_job(lambda: frame.persist(level), title)
+        self._frame = frame
         self.empty = empty
         self._title = title
         self._changed: list[SparkCarrier] = []
 
     @cached_property
     def _sums(self) -> PartSums:
+        """Found by the job that has the executors keep the blobs."""
+        read = run_spark_job(self._keep_blobs, self._title)
+        return _add_sums(zip(*(column.to_pylist() for column in read), strict=True))
+
+    def _keep_blobs(self) -> Any:
         functions = import_module("pyspark.sql.functions")
         number = functions.spark_partition_id().alias("part")
-        read = run_spark_job(self._frame.select(number, "sum").toArrow, self._title)
-        return _add_sums(zip(*(column.to_pylist() for column in read), strict=True))
+        # On disk alone, where the system's own cache holds a small table. In memory Spark
+        # keeps pieces of 1 MB, and in a heap below 8 GB Java's collector takes 2 MB for
+        # each, so the heap is full long before Spark finds that it is.
+        level = import_module("pyspark").StorageLevel.DISK_ONLY
+        with _cache_singly(self._frame.sparkSession):
+            self._frame.persist(level)
+            return self._frame.select(number, "sum").toArrow()
 
     @property
     def parts(self) -> int:
@@ -121,6 +141,23 @@ class SparkCarrier:
         run_spark_job(self._frame.unpersist, self._title)
 
 
+@contextmanager
+def _cache_singly(session: Any) -> Iterator[None]:
+    """Where Spark keeps each row as an object of its own; the session's own setting comes
+    back.
+    """
+    with _SETTING_LOCK:
+        before = session.conf.get(CACHE_ROWS_SETTING, None)
+        session.conf.set(CACHE_ROWS_SETTING, "1")
+        try:
+            yield
+        finally:
+            if before is None:
+                session.conf.unset(CACHE_ROWS_SETTING)
+            else:
+                session.conf.set(CACHE_ROWS_SETTING, before)
+
+
 def _add_sums(numbered: Iterable[tuple[int, int]]) -> PartSums:
     sums: PartSums = {}
     for part, row_sum in numbered:
@@ -134,6 +171,8 @@ def run_spark_job(run: Callable[[], T], title: str) -> T:
     """
     try:
         return run()
+    except TableError:
+        raise
     except Exception as error:
         failed = type(error).__name__
         is_absent = ABSENT_PACKAGE_TEXT in str(error)

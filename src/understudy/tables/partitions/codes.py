@@ -13,7 +13,12 @@ from understudy.schema import Schema
 from understudy.tables.carriers.carrier import Carrier
 from understudy.tables.carriers.packed_answer import pack_answer, unpack_answer
 from understudy.tables.clique_cover import Clique
-from understudy.tables.counting import CodedColumns, Tally, count_sparse
+from understudy.tables.counting import (
+    COUNT_BLOCK_ROWS,
+    CodedColumns,
+    Tally,
+    count_sparse,
+)
 from understudy.tables.partitions.questions import (
     PartQuestion,
     PartReading,
@@ -22,6 +27,7 @@ from understudy.tables.partitions.questions import (
 )
 from understudy.tables.partitions.units import BoundedParts
 from understudy.tables.row_codes import Progress, RowCodes
+from understudy.tables.streams.row_blobs import count_blob_rows
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,11 @@ class EncodedPart:
         with self.reading.open_part(blobs) as part:
             for batch in part.read_codes():
                 codes = list(batch.values())
-                rows = np.array([len(codes[0])], np.int64)
-                yield 0, pack_answer([rows, *codes])
+                rows = len(codes[0])
+                size = count_blob_rows(sum(each.nbytes for each in codes), rows)
+                for start in range(0, rows, size):
+                    cut = [each[start : start + size] for each in codes]
+                    yield 0, pack_answer([np.array([len(cut[0])], np.int64), *cut])
 
 
 @dataclass(frozen=True)
@@ -84,9 +93,27 @@ class SparseCodeCount:
 def _read_codes(
     names: Sequence[str], blobs: Iterable[bytes]
 ) -> Iterator[tuple[int, CodedColumns]]:
+    """The codes of blobs and how many rows these are, small blobs joined."""
+    waiting: list[list[NDArray[np.unsignedinteger]]] = []
+    rows = 0
     for blob in blobs:
-        rows, *codes = unpack_answer(blob)
-        yield int(rows[0]), dict(zip(names, codes, strict=True))
+        held, *codes = unpack_answer(blob)
+        waiting.append(codes)
+        rows += int(held[0])
+        if rows >= COUNT_BLOCK_ROWS:
+            yield rows, _join_codes(names, waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield rows, _join_codes(names, waiting)
+
+
+def _join_codes(
+    names: Sequence[str], waiting: Sequence[Sequence[NDArray[np.unsignedinteger]]]
+) -> CodedColumns:
+    columns = zip(*waiting, strict=True)
+    return {
+        name: np.concatenate(codes) for name, codes in zip(names, columns, strict=True)
+    }
 
 
 class PartitionedCodes(RowCodes):

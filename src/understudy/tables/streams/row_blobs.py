@@ -1,4 +1,4 @@
-"""Rows as blobs: Arrow messages of some megabytes, each with its schema."""
+"""Rows as blobs: small Arrow messages, each with its schema."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from understudy.tables.sources.source import TableSource
 from understudy.tables.sql.engine import Engine
 from understudy.tables.streams.open_stream import open_stream
 
-MAX_BLOB_BYTES = 1 << 24
-"""Bytes of rows in a blob: large beside its header, small beside a worker's memory."""
+JOINED_BYTES = 1 << 24
+"""Bytes of batches that are joined before they are looked at: some hundred thousand
+rows, small beside a worker's memory.
+"""
+
+MAX_BLOB_BYTES = 400_000
+"""Bytes of rows in a blob, before they are compressed: large beside its header, and
+below half a megabyte, from which on Java's collector gives an object memory of its own.
+"""
 
 MIN_READ_ROWS = 1 << 18
 """Rows that small blobs are joined to before they are read."""
@@ -28,17 +35,17 @@ def pack_rows(batches: Iterable[Any], schema: Any) -> Iterator[bytes]:
     [4]
     """
     for table in join_batches(batches, schema):
-        yield pack_table(table)
+        yield from pack_table(table)
 
 
 def join_batches(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
-    """Record batches as tables of a blob's size and of one schema."""
+    """Record batches as larger tables of one schema."""
     waiting = []
     size = 0
     for batch in batches:
         waiting.append(batch)
         size += batch.nbytes
-        if size >= MAX_BLOB_BYTES:
+        if size >= JOINED_BYTES:
             yield _join_waiting(waiting, schema)
             waiting, size = [], 0
     if waiting:
@@ -52,15 +59,31 @@ def _join_waiting(waiting: list[Any], schema: Any) -> Any:
     return table.rename_columns(schema.names).cast(schema)
 
 
-def pack_table(table: Any) -> bytes:
-    """The rows of a table as a blob."""
+def pack_table(table: Any) -> Iterator[bytes]:
+    """The rows of a table as blobs."""
+    # One chunk: a hundred of a few rows are slow to read.
+    plain = table.combine_chunks()
+    size = count_blob_rows(plain.nbytes, plain.num_rows)
+    for start in range(0, plain.num_rows, size):
+        yield _pack_message(plain.slice(start, size))
+
+
+def count_blob_rows(total_bytes: int, rows: int) -> int:
+    """How many of so many rows make a blob.
+
+    >>> count_blob_rows(10 * MAX_BLOB_BYTES, 1000)
+    100
+    """
+    return max(rows * MAX_BLOB_BYTES // max(total_bytes, MAX_BLOB_BYTES), 1)
+
+
+def _pack_message(table: Any) -> bytes:
     ipc = import_module("pyarrow").ipc
     sink = import_module("pyarrow").BufferOutputStream()
     # A quarter of the bytes, in less time than it takes to copy the others.
     options = ipc.IpcWriteOptions(compression="lz4")
     with ipc.new_stream(sink, table.schema, options=options) as writer:
-        # One batch: a hundred of a few rows are slow to read.
-        writer.write_table(table.combine_chunks())
+        writer.write_table(table)
     return bytes(sink.getvalue())
 
 
@@ -81,7 +104,7 @@ def read_rows(blobs: Iterable[bytes]) -> Iterator[Any]:
 
 def pack_schema(schema: Any) -> bytes:
     """A blob without rows."""
-    return pack_table(schema.empty_table())
+    return _pack_message(schema.empty_table())
 
 
 def open_blobs(blobs: Iterable[bytes], empty: bytes) -> TableSource:

@@ -134,5 +134,9 @@ def _pack_task(schema: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def _pack_summed(batches: Iterable[Any], schema: Any) -> Iterator[tuple[bytes, int]]:
     sums = RowSums()
     for table in join_batches(batches, schema):
-        yield pack_table(table), sums.sum_rows(table)
+        row_sum = sums.sum_rows(table)
+        for blob in pack_table(table):
+            yield blob, row_sum
+            # Of all rows of the table, and they add up: the other blobs have none.
+            row_sum = 0
     sums.close()
