@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,11 +112,20 @@ def test_a_place_on_the_network_is_refused_with_what_reads_it(text: str) -> None
         check_table_input(Path(text))
 
 
-def test_a_lake_is_not_read_as_its_files(tmp_path: Path) -> None:
-    """They hold rows that were deleted from the table."""
-    (tmp_path / "_delta_log").mkdir()
-    with pytest.raises(TableError, match="delta_scan"):
-        open_source(tmp_path)
+@pytest.mark.parametrize("mark", ["_delta_log", ".hoodie", "metadata"])
+@pytest.mark.parametrize("given", ["", "year=2020/part-0.parquet", "*/*.parquet"])
+def test_a_lake_is_not_read_as_its_files(tmp_path: Path, mark: str, given: str) -> None:
+    """They hold rows that were deleted from the table: named by its folder, by one of
+    its files, by a pattern or by a list.
+    """
+    (tmp_path / mark).mkdir()
+    (tmp_path / mark / "00001-a.metadata.json").write_text("{}")
+    rows = tmp_path / "year=2020" / "part-0.parquet"
+    rows.parent.mkdir()
+    pq.write_table(pa.table({"age": [34]}), rows)
+    for data in (tmp_path / given, [str(tmp_path / given)]):
+        with pytest.raises(TableError, match="delta_scan"):
+            open_source(data)
 
 
 def test_what_spark_reads() -> None:

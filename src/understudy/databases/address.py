@@ -12,6 +12,7 @@ are made of the names of the database and of the table alone.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -37,6 +38,10 @@ _REMOTE_REGEX = re.compile(r"(?:s3[an]?|gs|gcs|az|abfss?|hdfs|https?):/{1,2}")
 _NAME_PATTERN = r'"(?:[^"]|"")+"|[^".]+'
 _SPARK_NAME_REGEX = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
+
+
+LAKE_MARKS = ("_delta_log", ".hoodie", "metadata/*.metadata.json*")
+"""What lies in the folder of a Delta, Hudi or Iceberg table beside its rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,13 +240,36 @@ def refuse_remote(text: str) -> None:
 
 
 def refuse_lake(path: Path) -> None:
-    """Refuse the folder of a Delta or Iceberg table: its files hold rows that the table
-    no longer has.
+    """Refuse the folder of a table of a lake, and what lies in it: its files hold rows
+    that the table no longer has, and rows twice that were changed.
     """
-    logs = (path / "_delta_log", path / "metadata" / "version-hint.text")
-    if any(log.exists() for log in logs):
-        raise TableError(
-            f"{path.name}: is a Delta or Iceberg table, whose files hold deleted rows too."
-            " Give a DuckDB relation of it (delta_scan or iceberg_scan), or let Spark read"
-            " it (spark:TABLE). Nothing was read"
-        )
+    real = Path()
+    # What is no path at all is refused by whoever opens it.
+    with suppress(OSError, ValueError):
+        real = path.resolve()
+    for folder in (real, *real.parents):
+        if any(any(folder.glob(mark)) for mark in LAKE_MARKS):
+            raise refuse_as_lake(path.name)
+
+
+def list_lake_marks(location: str) -> list[str]:
+    """The same for a path that Spark reads: patterns for its folder and the two above
+    it, as where rows lie in a folder for each year and month.
+
+    >>> list_lake_marks("s3a://bucket/people")
+    ['s3a://bucket/people/{_delta_log,.hoodie,metadata/*.metadata.json*}']
+    """
+    marks = f"/{{{','.join(LAKE_MARKS)}}}"
+    scheme, separator, path = location.rstrip("/").rpartition("://")
+    parts = path.split("/")
+    depths = range(len(parts), max(len(parts) - 3, 1), -1)
+    return [f"{scheme}{separator}{'/'.join(parts[:n])}{marks}" for n in depths]
+
+
+def refuse_as_lake(name: str) -> TableError:
+    """What is said of a path in a lake."""
+    return TableError(
+        f"{name}: lies in a Delta, Iceberg or Hudi table, whose files hold deleted rows"
+        " too. Give a DuckDB relation of the table (delta_scan or iceberg_scan), or let"
+        " Spark read it by its name (spark:TABLE). Nothing was read"
+    )

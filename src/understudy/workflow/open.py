@@ -163,10 +163,11 @@ def find_database(data: object) -> TableSource | None:
     """The table of a database, opened; None where data are something else."""
     if isinstance(data, str) and is_address(data):
         data = parse_address(data)
-    if isinstance(data, str | Path):
-        refuse_remote(str(data))
-        refuse_lake(Path(data))
-        return None
+    paths = [data] if isinstance(data, str | Path) else data
+    for path in paths if isinstance(paths, Sequence) else ():
+        if isinstance(path, str | Path):
+            refuse_remote(str(path))
+            refuse_lake(Path(path))
     if isinstance(data, DatabaseAddress):
         return open_database(data)
     if isinstance(data, DatabaseTable):

@@ -241,6 +241,42 @@ def test_a_table_goes_back_drawn_by_the_workers(session: Any, folder: Path) -> N
         release.write("spark:made", 10)
 
 
+def test_a_lake_is_not_read_as_its_files(session: Any, folder: Path) -> None:
+    import pyarrow.parquet as pq
+
+    rows = folder / "people" / "year=2020"
+    rows.mkdir(parents=True)
+    pq.write_table(pa.table({"age": [34, 51]}), rows / "part-0.parquet")
+    with open_source(f"spark:{folder}/people") as source:
+        assert source.names == ("age", "year")
+    (folder / "people" / "_delta_log").mkdir()
+    for path in ("people", "people/", "people/year=2020", "people/*/part-0.parquet"):
+        with pytest.raises(TableError, match="deleted rows"):
+            open_source(f"spark:{folder}/{path}")
+
+
+def test_csv_files_give_the_integers_of_one_file(session: Any, folder: Path) -> None:
+    """Quotes in quotes, spaces and empty cells; a file with another header is refused."""
+    parts = folder / "parts"
+    parts.mkdir()
+    (parts / "a.csv").write_text('age,sex\n34,"say ""F"""\n,M\n')
+    (parts / "b.csv").write_text('age,sex\n 51 ,\n"12","a,b\\"\n')
+    whole = folder / "whole.csv"
+    whole.write_text('age,sex\n34,"say ""F"""\n,M\n 51 ,\n"12","a,b\\"\n')
+    schema = us.Schema.parse(
+        "columns:\n  age: {type: integer, min: 0, max: 90}\n"
+        "  sex: {type: categorical, values: ['say \"F\"', M, 'a,b\\']}\n"
+    )
+    with open_source(f"spark:{parts}/*.csv") as source, open_source(whole) as twin:
+        check_table(describe_rows(source, schema), Table(twin, schema))
+    (parts / "c.csv").write_text("sex,age\nF,34\n")
+    with (
+        open_source(f"spark:{parts}/*.csv") as source,
+        pytest.raises(TableError, match="Nothing was spent"),
+    ):
+        source.check(["age"])
+
+
 def test_a_path_by_the_command_line(session: Any, folder: Path) -> None:
     import pyarrow.parquet as pq
 

@@ -8,12 +8,18 @@ partitions, as Arrow, to a private relation of this process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from understudy.databases.address import DatabaseAddress, name_spark_ledger
+from understudy.databases.address import (
+    DatabaseAddress,
+    list_lake_marks,
+    name_spark_ledger,
+    refuse_as_lake,
+)
 from understudy.databases.spark_session import find_spark_session
 from understudy.tables.carriers.spark import (
     BLOB_COLUMNS,
@@ -99,10 +105,23 @@ def open_spark_address(address: DatabaseAddress) -> TableSource:
 def _find_frame(session: Any, location: str) -> Any:
     if "/" not in location:
         return session.table(location)
+    if any(_is_there(session, marks) for marks in list_lake_marks(location)):
+        raise refuse_as_lake(location.rstrip("/").rpartition("/")[2])
     if location.lower().endswith((".csv", ".csv.gz")):
-        # Every cell is a text: nothing is inferred from rows.
-        return session.read.option("header", True).csv(location)
+        # Every cell is a text: nothing is inferred from rows. A quote is doubled in
+        # quotes, and all files have the same header.
+        return session.read.options(header=True, escape='"', enforceSchema=False).csv(
+            location
+        )
     return session.read.parquet(location)
+
+
+def _is_there(session: Any, pattern: str) -> bool:
+    """Whether Spark finds anything under a pattern of paths."""
+    # Spark says by an exception that there is nothing; Connect, once it is asked.
+    with suppress(Exception):
+        return bool(session.read.text(pattern).columns)
+    return False
 
 
 def _select_readable(frame: Any) -> Any:
