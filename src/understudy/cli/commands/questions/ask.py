@@ -77,8 +77,12 @@ def ask(
         release=None if release is None else load_release(release),
     )
     if as_json:
-        cost = None if answer.cost is None else float(answer.cost.amount)
-        report_json({"basis": answer.basis, "cost": cost, "columns": answer.to_plain()})
+        cost, taken = (
+            None if each is None else float(each.amount)
+            for each in (answer.cost, answer.limit_cost)
+        )
+        written = {"basis": answer.basis, "cost": cost, "limit_cost": taken}
+        report_json({**written, "columns": answer.to_plain()})
         return
     report([*answer.lines(), answer.account_line()])
 
