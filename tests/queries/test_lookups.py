@@ -76,6 +76,8 @@ def ask_duckdb(sql: str) -> dict[object, float]:
 @pytest.mark.parametrize(
     "sql",
     [
+        "WITH old AS (SELECT town FROM people WHERE age > 50) SELECT land, COUNT(*) AS n"
+        " FROM old JOIN towns USING (town) WHERE ABS(people - 300) < 60 GROUP BY land",
         "SELECT land, COUNT(*) AS n FROM people JOIN towns USING (town) GROUP BY land",
         "SELECT t.land, SUM(p.age) AS s FROM people p JOIN towns t ON p.town = t.town"
         " WHERE t.people > 130 AND p.age < 50 GROUP BY t.land",

@@ -161,7 +161,8 @@ class _SqlReader:
         condition = self._read_where(inner.args.get("where"))
         if condition is not None:
             self.limits.append(condition)
-        self.schema = choose_columns(inner, self.schema)
+        attributes = [name for table in self.public for name in table.attributes]
+        self.schema = choose_columns(inner, self.schema, attributes)
 
     def _read_features(self, select: Any, named: Mapping[str, Any]) -> None:
         """Columns per unit; what is around the subquery is about them."""

@@ -8,7 +8,7 @@ They say what WHERE says, and which columns are left to ask about.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -61,12 +61,12 @@ def is_choice(select: Any) -> bool:
     return parts <= _CHOICE_PARTS and kinds <= {"Star", "Column"}
 
 
-def choose_columns(select: Any, schema: Schema) -> Schema:
-    """The columns that a subquery leaves to ask about."""
+def choose_columns(select: Any, schema: Schema, joined: Iterable[str]) -> Schema:
+    """The columns that a subquery leaves to ask about, beside those that are joined."""
     if any(type(item).__name__ == "Star" for item in select.expressions):
         return schema
     chosen = {find_schema_column(column_name(i), schema) for i in select.expressions}
     # The privacy unit stays what it is.
-    chosen.add(schema.unit.id or "")
+    chosen.update(joined, [schema.unit.id or ""])
     kept = tuple(column for column in schema.columns if column.name in chosen)
     return replace(schema, columns=kept, rules=(), impossible=())
