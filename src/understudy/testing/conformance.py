@@ -46,14 +46,14 @@ def check_mixed_table(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
     """Columns of several types, with missing values and under both relations: the model
     and its rows fit the schema.
     """
-    schema, rows = mixed_table(400)
+    schema, rows = mixed_table(300)
     for neighbours in Neighbours:
         run_sound_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours)
 
 
 def check_pure(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """δ = 0: a sound model or a refusal."""
-    schema, rows = mixed_table(400)
+    schema, rows = mixed_table(300)
     for neighbours in Neighbours:
         run_sound_trial(
             synthesizer,

@@ -128,12 +128,15 @@ def test_elsewhere_distances_decide(table, neighbours, delta, open_curator):
 def test_numbers_that_noise_hides_and_very_many_are_not_asked_at_once(
     columns, rows, epsilon, open_curator, monkeypatch
 ):
-    decided = []
+    class Decided(Exception):
+        """The run went far enough."""
+
     plan = stages._plan_binary_pairs
-    monkeypatch.setattr(
-        stages,
-        "_plan_binary_pairs",
-        lambda *given: decided.append(plan(*given)) or decided[-1],
-    )
-    run(open_curator, Adaptive(), alike(columns, rows), epsilon=Fraction(epsilon))
-    assert decided == [{}]
+
+    def stop(*given):
+        assert plan(*given) == {}
+        raise Decided
+
+    monkeypatch.setattr(stages, "_plan_binary_pairs", stop)
+    with pytest.raises(Decided):
+        run(open_curator, Adaptive(), alike(columns, rows), epsilon=Fraction(epsilon))
