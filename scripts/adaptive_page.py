@@ -32,7 +32,7 @@ def main() -> None:
         constants_table.main()
     path = ROOT / "docs" / "synthesizers" / "adaptive.md"
     page = replace_section(path.read_text(), "constants", printed.getvalue())
-    changes = ablation.Study(constants.LINES, "").lines()
+    changes = constants.read_lines(constants.LINES)
     page = replace_section(page, "changed constants", constants.report(changes))
     lines = ablation.Study(ablation.LINES, "").lines()
     path.write_text(replace_section(page, "ablation", ablation.report(lines)))

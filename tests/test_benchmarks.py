@@ -8,11 +8,14 @@ import json
 import runpy
 import subprocess
 import sys
+from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from understudy.accounting.law import Law
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
@@ -336,3 +339,65 @@ def test_the_toolbox_is_measured_by_the_real_curator() -> None:
     values, noise = measured[0]
     # The number of rows: missed by ten deviations less than once in a million.
     assert abs(values[0] - 50) < 10 * noise.deviation
+
+
+def test_a_changed_constant_is_changed_wherever_it_was_read(tmp_path: Path) -> None:
+    """Also where it became a default of a function, or a part of another object."""
+    program = (
+        "import constants\n"
+        "varied = constants.load_constants(('DISTANCE_NOISE_SHARE', '2'))\n"
+        "from understudy.synthesizers.adaptive import constants as declared, questions\n"
+        "print(declared.DISTANCE_NOISE_SHARE, questions.score_candidates.__defaults__[0])\n"
+        "print('UNIFORM_SHAPE_WEIGHT' in varied, 'MAX_FIT_CELLS' in varied)\n"
+    )
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=BENCHMARKS)
+    assert ran.stdout.split() == ["0.04", "0.04", "True", "False"], ran.stderr
+
+
+def test_the_same_question_gets_the_same_noise_at_any_scale() -> None:
+    from constants import SharedNoise
+
+    def ask(number: int, scale: int, cliques: list[str]) -> dict[str, list[int]]:
+        noise = SharedNoise(number)
+        noise.note_request(
+            {"mechanism": "marginals", "cliques": [(c, "", scale) for c in cliques]}
+        )
+        law = Law.ROUNDED_GAUSSIAN
+        return {c: noise.draw(law, Fraction(scale), (500,)) for c in cliques}
+
+    coarse, fine = ask(0, 2_000_000, ["a", "b"]), ask(0, 1_000_000, ["b"])
+    assert np.abs(coarse["b"] - 2 * fine["b"]).max() <= 2
+    assert abs(np.corrcoef(coarse["a"], coarse["b"])[0, 1]) < 0.3
+    assert abs(np.corrcoef(ask(1, 1, ["b"])["b"], fine["b"])[0, 1]) < 0.3
+    assert 0.8e6 < fine["b"].std() < 1.2e6
+
+
+def test_a_change_counts_by_how_far_it_moves_every_cell() -> None:
+    from constants import CELLS, judge_range, measure_effect, read_errors
+
+    def line(cell: tuple[str, ...], name: str, factor: str, error: float):
+        return {
+            "table": cell[0],
+            "epsilon": cell[1],
+            "delta": cell[2],
+            "round": 0,
+            "constant": name,
+            "factor": factor,
+            "errors": [error, error],
+        }
+
+    shifts = dict(zip(CELLS, (0.0, 0.0, 0.001, 0.0, 0.002), strict=True))
+    lines = [line(cell, "", "1", 0.1) for cell in CELLS]
+    lines += [line(cell, "A", "2", 0.1 * np.exp(by)) for cell, by in shifts.items()]
+    lines += [
+        line(cell, "B", "2", 0.1 * np.exp(0.1 + by)) for cell, by in shifts.items()
+    ]
+    lines += [line(CELLS[0], "C", "2", 0.1)]
+    errors = read_errors(lines)
+    small, large = (measure_effect(errors, (name, "2")) for name in "AB")
+    assert small.acting == 2
+    assert small.mean == pytest.approx(0.0006)
+    assert judge_range([small]) == "yes"
+    assert judge_range([small, large]) == "no"
+    assert measure_effect(errors, ("C", "2")) is None, "not run in every cell"
