@@ -31,6 +31,12 @@ def test_version(shell: Shell) -> None:
     assert shell("--version").out == f"understudy {understudy.__version__}\n"
 
 
+def test_the_package_runs_as_the_command_does() -> None:
+    command = [sys.executable, "-m", "understudy", "--version"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stdout == f"understudy {understudy.__version__}\n"
+
+
 def test_help_lists_the_commands_in_order_and_the_exit_codes(shell: Shell) -> None:
     text = shell("--help").out
     places = [text.index(f"\n  {name} ") for name in COMMANDS]
