@@ -93,6 +93,27 @@ def test_without_noise_the_truth_comes_back(method):
         assert (fitted == true).all()
 
 
+@pytest.mark.parametrize("method", ["gls", "topdown"])
+def test_detail_that_no_query_tells_keeps_nobody_from_a_place(method):
+    """Two states of one kind of people each. The nation's detail was spread evenly over
+    what its marginals admit, and lacked the people that the states are known to have.
+    """
+    design = make_design(
+        {
+            "hierarchy": {"columns": ["state"]},
+            "plan": {"queries": {"age * sex": 1, "kind": 1}},
+        }
+    )
+    leaves = np.zeros((3, *design.shape), np.int64)
+    leaves[0, 0, 0, 0], leaves[1, 2, 1, 1] = 50, 60
+    truth = [leaves.sum(axis=0, keepdims=True), leaves]
+    rng = np.random.default_rng(1)
+    made = estimate_census(design, measure(design, truth, rng, 0.0), {}, method=method)
+    for query in (("age", "sex"), ("kind",)):
+        fitted = count_query(design, made.fitted.tables[1], query)
+        assert np.abs(fitted - count_query(design, leaves, query)).max() <= 1
+
+
 def test_bounds_hold():
     design = make_design(
         {

@@ -74,13 +74,14 @@ def fit_tables(
     """
     tables: list[Integers] = []
     steps: list[int] = []
+    hints = _sum_lowest_fits(hierarchy, estimate, margins, ~impossible)
     for level, margin in enumerate(margins):
         metric = FitMetric.of(
             estimate.lattice, average_precisions(estimate, level), margin.axes
         )
         whole = tuple(range(len(estimate.lattice.shape)))
         if level == 0:
-            target = estimate.estimate_table(0, whole)
+            target = estimate.estimate_table(0, whole) + hints[0]
             family = _Family(metric, target, margin.counts, ~impossible, householders)
             table, taken = family.fit_root()
             tables.append(table)
@@ -90,7 +91,7 @@ def fit_tables(
         fitted = np.empty(shape, _choose_type(margin, estimate.lattice))
         starts = hierarchy.child_starts(level - 1)
         for chunk in estimate.list_chunks(level):
-            target = estimate.estimate_table(level, whole, chunk)
+            target = estimate.estimate_table(level, whole, chunk) + hints[level]
             parents = np.searchsorted(starts, [chunk.start, chunk.stop])
             tasks = _list_tasks(
                 _Family(metric, target, margin.counts[chunk], ~impossible, None),
@@ -107,6 +108,40 @@ def fit_tables(
         progress(level / (len(margins) - 1))
     stopped = sum(1 for taken in steps if taken == MAX_FIT_STEPS)
     return FittedTables(tuple(tables), len(steps), stopped)
+
+
+def _sum_lowest_fits(
+    hierarchy: Hierarchy,
+    estimate: LeastSquaresTables,
+    margins: Sequence[LevelMargin],
+    possible: NDArray[np.bool_],
+) -> list[Floats | float]:
+    """What is added to the detail of each level where no query of any level tells it: that
+    of the lowest units, each fitted alone, added up. Least squares spreads such detail
+    evenly, and a parent fitted to that lacks persons whom its children are known to have.
+    """
+    lattice, lowest = estimate.lattice, len(margins) - 1
+    whole = lattice.sets[-1]
+    is_told = any(
+        np.isfinite(estimate.component_variances(level)[whole]).any()
+        for level in range(len(margins))
+    )
+    if is_told or hierarchy.unit_count * lattice.cells > MAX_HELD_CELLS:
+        return [0.0] * len(margins)
+    margin = margins[lowest]
+    metric = FitMetric.of(lattice, average_precisions(estimate, lowest), margin.axes)
+    alone = estimate.estimate_table(lowest, whole)
+    step = max(TASK_CELLS // lattice.cells, 1)
+    for first in range(0, len(alone), step):
+        some = slice(first, first + step)
+        persons = margin.counts[some].astype(float)
+        problem = FitProblem(alone[some], persons, possible, None)
+        alone[some], _ = fit_children(problem, metric)
+    hints: list[Floats | float] = [0.0]
+    for level in range(lowest - 1, -1, -1):
+        alone = hierarchy.sum_children(level, alone)
+        hints.insert(0, lattice.keep_residual(whole, alone))
+    return hints
 
 
 def _choose_type(
