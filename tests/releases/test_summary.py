@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,7 +24,8 @@ from understudy.releases.summary import (
     list_warnings,
     spending_by_question,
 )
-from understudy.schema import Schema
+from understudy.releases.warnings import list_numbered_people
+from understudy.schema import Integer, Schema
 
 ROWS = 3000
 
@@ -104,6 +106,18 @@ def test_warnings_hold_the_columns_that_are_lost(run: tuple[Release, Path]) -> N
     lost = degenerate_column_lines(made.card.degenerate_columns)
     assert any(line.startswith("code: ") for line in lost)
     assert set(lost) <= set(list_warnings(made))
+
+
+def test_learned_numbers_of_people_are_said_to_be_made_up() -> None:
+    learned = Integer(name="subject", min=0, max=1023, learned=("type", "bounds"))
+    columns = (
+        learned,
+        replace(learned, name="client", max=1),
+        replace(learned, name="visits"),
+        # Whoever declares the type of a column knows what its numbers are.
+        replace(learned, name="patient", learned=("bounds",)),
+    )
+    assert list_numbered_people(Schema(columns=columns)) == ["subject"]
 
 
 def test_a_program_can_read_all_of_it(

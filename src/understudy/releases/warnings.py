@@ -7,7 +7,14 @@ from understudy.accounting.budget import Budget
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.card.lost_columns import lost_columns
 from understudy.releases.contents import ReleaseContents
+from understudy.schema import Integer, Schema
+from understudy.schema.identifier_names import names_person
 from understudy.text import join_first_names
+
+MIN_PEOPLE_RANGE = 20
+"""Steps between the learned bounds of a column called after people from which it
+numbers them; a flag or a kind of people has fewer.
+"""
 
 _NO_ROWS_WARNING = (
     "The noisy number of rows is not positive, so there are no synthetic rows. Use"
@@ -36,7 +43,31 @@ def list_warnings(release: ReleaseContents) -> tuple[str, ...]:
             f"Nothing stood out of the noise in {join_first_names(lost)}: {outcome}."
             " Declare their values, or `min` and `max`, in a schema, or use a larger ε."
         )
+    if numbered := list_numbered_people(release.schema):
+        names = join_first_names(numbered)
+        warnings.append(
+            f"By name and numbers, people are numbered in {names}, and those of this"
+            " release are made up. Declare `identifier` in a schema, and a `unit` if"
+            " somebody has several rows."
+        )
     return (*warnings, *list_degenerate_columns(release))
+
+
+def list_numbered_people(schema: Schema) -> list[str]:
+    """The columns that were found to hold numbers of whoever a row is about, which are
+    invented in a release like any others.
+    """
+    found = []
+    for name in schema:
+        column = schema[name]
+        if not isinstance(column, Integer) or column.is_lost:
+            continue
+        if "type" not in column.learned or not names_person(name):
+            continue
+        low, high = column.low, column.high
+        if low is not None and high is not None and high - low >= MIN_PEOPLE_RANGE:
+            found.append(name)
+    return found
 
 
 def list_degenerate_columns(release: ReleaseContents) -> tuple[str, ...]:
