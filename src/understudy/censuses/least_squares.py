@@ -98,7 +98,7 @@ class LeastSquaresTables(Protocol):
 
     @property
     def lattice(self) -> MarginalLattice:
-        """The marginals that are told apart."""
+        """The marginals that are estimated, ordered by what each contains."""
 
     @property
     def upward_variances(self) -> tuple[Mapping[AxisSet, Floats], ...]:

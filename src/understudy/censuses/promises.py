@@ -1,6 +1,6 @@
-"""What every census release promises, looked at once more before a table leaves: nobody
-below zero or where the rules allow nobody, children that add up to their parent, and
-every invariant and bound.
+"""The promises of a census release, checked on every table before it is written: no
+negative count, none where a structural zero is declared, children that add up to their
+parent, and every invariant and bound.
 
 Fits and rounding are built to keep all of it. This is the line behind them: a fault
 there, or of a solver, stops the release and never shows in a table.
@@ -51,7 +51,7 @@ def _keeps_bounds(
     bounds: LevelBounds,
     impossible: NDArray[np.bool_],
 ) -> bool:
-    """Whether some units have persons where they may, and as many as they may."""
+    """Whether the counts of these units are within all bounds and structural zeros."""
     if (table < 0).any() or table[:, impossible].any():
         return False
     whole = tuple(range(impossible.ndim))

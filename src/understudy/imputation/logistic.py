@@ -52,8 +52,8 @@ MAX_LINEAR_PREDICTOR = 30.0
 
 @dataclass(frozen=True, eq=False)
 class WeighedRows:
-    """Rows with an intercept and the place of each one's label, each so many times; the
-    last rows, against separation, have every label by its share.
+    """Weighted rows with an intercept, and the index of each one's label. The last rows
+    are added against separation: each has every label, weighted by its share.
     """
 
     rows: NDArray[np.float64]

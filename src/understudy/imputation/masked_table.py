@@ -116,8 +116,8 @@ class MaskedTable:
 
     @property
     def is_aligned(self) -> bool:
-        """Whether row i of a copy stands for person i: by the cells that are kept, or by
-        masks that let a part of the others through.
+        """Whether row i of a copy belongs to person i: some of its cells are kept, or are
+        noisy versions of the original ones.
         """
         is_masked = self.strength is not None or self.risk_strengths is not None
         return bool(self.kept_columns) or is_masked

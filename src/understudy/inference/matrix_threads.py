@@ -18,7 +18,7 @@ them takes a tenth of a second, far longer than they wait for each other.
 
 
 def use_threads_for(products: float) -> AbstractContextManager[Any]:
-    """Within it products of matrices of this size are made by as many threads as pay."""
+    """A context in which matrix products of this size use one thread unless more pay."""
     return nullcontext() if products >= MIN_THREADED_PRODUCTS else use_one_thread()
 
 

@@ -260,9 +260,9 @@ def _split_statistic(
 
 
 def _weigh_variance(plan: QueryPlan, place: int) -> float:
-    """How much the variance of a statistic counts in each group: a question counts 1
-    in all, its aggregates alike, and each of their statistics in parts of the variance
-    that it has alone.
+    """The weight of a statistic's variance in each group. The weights of a question,
+    times the variances that its statistics would have alone, add up to 1, in equal parts
+    for its aggregates.
     """
     used = sum(1 / len(parts) for parts in plan.parts if place in parts)
     statistic = plan.statistics[place]

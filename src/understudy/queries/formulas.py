@@ -115,8 +115,8 @@ _WHOLE_LINE = (-math.inf, math.inf)
 def evaluate_formula(
     formula: Formula, spans: Mapping[str, Span], counts: frozenset[str] = frozenset()
 ) -> Span:
-    """What a formula is, and its interval, while each column lies in its own. `counts`
-    are the columns of whole numbers from 0 up.
+    """The value of a formula, and the interval that holds it if each column lies within
+    its own interval. `counts` are the columns of whole numbers from 0 up.
 
     >>> half = parse_formula("n / 2", ["n"])
     >>> evaluate_formula(half, {"n": (10.0, 8.0, 13.0)})

@@ -105,8 +105,8 @@ def scale_for_half_width(
 
 
 def fewest_rows(counted: Sequence[NoisyValues], doubt: float) -> float:
-    """The fewest rows that a group has by what was measured, of the groups that are not
-    small beside the largest; 0 if they may have none.
+    """A lower bound on the rows of a group, from noisy counts, for the groups that are
+    not small relative to the largest; 0 if they may be empty.
 
     >>> before = [NoisyValues((900, 100, 2), Law.ROUNDED_GAUSSIAN, Fraction(5))]
     >>> fewest_rows(before, 0.05)

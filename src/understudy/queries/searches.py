@@ -98,7 +98,7 @@ class DistinctCount:
 
     @property
     def value_columns(self) -> tuple[str, ...]:
-        """Missing values are none: that is decided by the cells."""
+        """None: which rows have a value is decided by the cells."""
         return ()
 
     def describe(self) -> dict[str, object]:

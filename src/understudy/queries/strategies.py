@@ -47,8 +47,8 @@ _WIDEST_SUM = 2**62
 
 @dataclass(frozen=True, eq=False)
 class AtomStrategy:
-    """Sums of atoms that are measured, and how atoms are recovered from them, as far as
-    the answers tell them apart.
+    """The sums of atoms that are measured, and a matrix that recovers from them what the
+    answers need of the atoms.
     """
 
     sums: NDArray[np.int64]
