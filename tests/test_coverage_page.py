@@ -142,7 +142,7 @@ def test_a_command_that_fails_is_noticed(folder: Path) -> None:
         "understudy nothing",
         "understudy plan --nothing",
         "understudy local nothing",
-        "understudy describe people.csv",
+        "understudy price people.yaml",
     ],
 )
 def test_a_command_that_does_not_exist_is_noticed(command: str) -> None:

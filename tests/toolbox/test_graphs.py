@@ -173,6 +173,35 @@ def test_a_node_moves_the_bounded_flow_by_twice_its_degree(most_edges: int) -> N
     assert sensitivity.l1 == furthest
 
 
+@pytest.mark.parametrize("most_edges", [1, 2, 3])
+def test_a_node_moves_bounded_degrees_as_far_as_was_paid_for(most_edges: int) -> None:
+    """Whether its edges come first or last: the order of edges is that of nodes."""
+    furthest = np.zeros(2)
+    for edges in GRAPHS:
+        graph = make_graph(edges, 5)
+        if graph.degrees().max() <= most_edges:
+            kept = graph.bounded_degrees(most_edges).tolist()
+            assert kept == graph.degrees().tolist()
+        shifted = {(i + 1, j + 1) for i, j in edges}
+        for friends in range(2**4):
+            own = [i for i in range(4) if friends >> i & 1]
+            pairs = [
+                (edges, {(i, 4) for i in own}),
+                (shifted, {(0, i + 1) for i in own}),
+            ]
+            for others, added in pairs:
+                without, with_node = (
+                    make_graph(frozenset(each), 5).bounded_degrees(most_edges)
+                    for each in (others, others | added)
+                )
+                moved = np.abs(with_node - without)
+                furthest = np.maximum(furthest, [moved.sum(), (moved**2).sum()])
+    degrees = make_counts(GraphStatistic.DEGREES, most_edges=most_edges)
+    stated = degrees.sensitivity
+    assert furthest[0] == stated.l1 == 2 * most_edges
+    assert furthest[1] <= stated.l2_squared
+
+
 def audit_draws(
     mechanism: NoisyGraphCounts | NoisyTriangles,
     at: float,
@@ -223,6 +252,28 @@ def test_an_audit_passes_degrees_and_refutes_half_of_the_noise() -> None:
     assert not audit_draws(degrees, at=3.5, trials=1_500, first=2)
     # Missed with probability below 1e-6.
     assert audit_draws(broken, at=3.5, trials=1_500, first=2)
+
+
+def test_an_audit_passes_degrees_for_a_node_and_refutes_half_of_the_noise() -> None:
+    degrees = make_counts(GraphStatistic.DEGREES, most_edges=1)
+    broken = replace(degrees, noise=halve_noise)
+    # With the fifth node two degrees move by 1.
+    assert not audit_star(degrees)
+    assert audit_star(broken)
+
+
+def audit_star(mechanism: NoisyGraphCounts, trials: int = 2_500) -> bool:
+    """On no edge, and on one node with four: whether the largest two degrees are both
+    above 0, where all of the claim is used. Half of the noise is missed less than once
+    in a million.
+    """
+    scores = []
+    for rows in ([], [{"a": i, "b": 4} for i in range(4)]):
+        graph = mechanism.columns.read_graph(Listed(rows, SCHEMA))
+        stored = replace(mechanism, columns=_StoredGraph(graph))
+        drawn = [json.loads(stored.draw(Listed(rows, SCHEMA))) for _ in range(trials)]
+        scores.append(np.array([min(each[-2:]) for each in drawn], np.float64))
+    return pure(*scores, float(mechanism.cost.amount), at=0.5, alpha=1e-7).violated
 
 
 def test_an_audit_passes_edges_for_a_node_and_refutes_half_of_the_noise(
@@ -277,6 +328,7 @@ def test_a_file_of_edges_is_a_graph(friends: Path) -> None:
         again = measure_graph(questions, "edges", **ends)  # type: ignore[arg-type]
         nodes = measure_graph(questions, "edges", max_degree=5, **ends)  # type: ignore[arg-type]
         degrees = measure_graph(questions, "degrees", **ends)  # type: ignore[arg-type]
+        of_nodes = measure_graph(questions, "degrees", max_degree=5, **ends)  # type: ignore[arg-type]
         triangles = measure_graph(questions, "triangles", **ends)  # type: ignore[arg-type]
     # The unknown node 99 lies at the bound 39 after clipping, or is none.
     assert edges.value == pytest.approx(80, abs=5)
@@ -284,6 +336,9 @@ def test_a_file_of_edges_is_a_graph(friends: Path) -> None:
     assert nodes.value == pytest.approx(80, abs=25)
     assert len(degrees.values) == 40
     assert np.median(degrees.values) == pytest.approx(4, abs=1)
+    assert np.median(of_nodes.values) == pytest.approx(4, abs=1)
+    assert max(of_nodes.values) <= 5
+    assert "one node with all its edges" in of_nodes.note
     # Cauchy noise has no bound but that of all triples.
     assert 0 <= triangles.value <= 40 * 39 * 38 / 6
     assert triangles.interval is None

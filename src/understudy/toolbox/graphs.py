@@ -6,7 +6,7 @@ directions do not count, so a row adds or removes at most one edge.
 | statistic | one edge | one node, with its edges |
 |---|---|---|
 | number of edges | 1 | up to n − 1; 2·D for twice the flow below |
-| sorted degrees | L1 2, L2² 2 | – |
+| sorted degrees | L1 2, L2² 2 | L1 2·D, L2² 2·D² for those of the graph below |
 | triangles | the common neighbours of its ends: local, see `TriangleBound` | – |
 
 Edges under node privacy: restricted sensitivity (Blocki, Blum, Datta, Sheffet 2013) by
@@ -15,6 +15,15 @@ node differential privacy", 2013). Let F be the largest flow in which every node
 most D units to its neighbours, each at most 1 to each, and receives at most D. A new node
 sends D and receives D at most, so F moves by at most 2D; where no node has more than D
 edges, every edge carries its two units and F is twice their number. F is an integer.
+
+Degrees under node privacy: those of the graph that takes edges in the order of their
+nodes, and keeps each between two nodes that have fewer than D so far (Day, Li, Lyu,
+"Publishing graph degree distribution with node differential privacy", 2016). Let Δ be the
+difference of the degrees with and without a node v. An edge of v that is kept adds 1 to
+the sum of |Δ| over the others, and there are D of them at most. An edge of two others is
+kept in one graph alone only where an end is full in the other graph and not in this one:
+|Δ| falls by 1 there, and rises by 1 at most at its other end. So the sum over the others
+is at most D, and so is |Δ| of v. Sorting brings degrees no further apart.
 
 Triangles: U_k, the most triangles that one edge is in on any graph within k edges of
 this one, is max over pairs of nodes of min(a + ⌊(k + min(k, b))/2⌋, n − 2), with a their
@@ -80,6 +89,22 @@ class SimpleGraph:
         # An edge is in as many triangles as its ends have common neighbours.
         common = _count_common(self.adjacency())
         return int(common[first, second].sum()) // 3
+
+    def bounded_degrees(self, most_edges: int) -> NDArray[np.int64]:
+        """In rising order, of the edges that lie between nodes with fewer than
+        `most_edges` before them.
+
+        >>> star = SimpleGraph.of(np.array([[0, 1], [0, 2], [0, 3]]), 4)
+        >>> star.bounded_degrees(2).tolist()
+        [0, 1, 1, 2]
+        """
+        degrees = [0] * self.nodes
+        # The order of the edges is that of their nodes, which is public.
+        for first, second in self.edges.tolist():
+            if degrees[first] < most_edges and degrees[second] < most_edges:
+                degrees[first] += 1
+                degrees[second] += 1
+        return np.sort(np.array(degrees, np.int64))
 
     def bounded_flow(self, most_edges: int) -> int:
         """F: twice the number of edges where no node has more than `most_edges`."""

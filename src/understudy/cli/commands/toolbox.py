@@ -293,7 +293,7 @@ def median(
     "--max-degree",
     type=int,
     metavar="D",
-    help="Make the number of edges private for nodes; edges of a node beyond D do not count.",
+    help="Make edges or degrees private for nodes; edges of a node beyond D do not count.",
 )
 def graph(
     session: Session,

@@ -6,9 +6,10 @@ and 2m where it is replaced; the number of edges moves by m then too, because as
 added as removed at most. Edges and degrees get noise of the run's law for that, triangles
 Cauchy noise by their smooth sensitivity (toolbox/smooth_sensitivity.py).
 
-Node privacy of the bounded number of edges: noise for 2D. One edge moves the flow by at
-most 2, so the same answer is private for rows as well, and the charge, which the ledger
-has for rows, is no less than that. Units by an id have none of it
+Node privacy of the bounded number of edges, and of bounded degrees: noise for 2D. One
+edge moves the flow by at most 2, and degrees by 2 in all, so the same answer is private
+for rows as well, and the charge, which the ledger has for rows, is no less than that.
+Units by an id have none of it
 (workflow/toolbox/graphs.py): bounding them drops rows, so that without a node's edges
 others are kept.
 """
@@ -73,17 +74,19 @@ class NoisyGraphCounts:
     amount: Fraction
     accounting: Accounting
     most_edges: int | None = None
-    """D, for node privacy of the number of edges."""
+    """D, for node privacy."""
     noise: Draw = draw_noise
 
     @property
     def sensitivity(self) -> Sensitivity:
         """How far one neighbour moves what is counted."""
+        if self.most_edges is not None:
+            # Whichever is larger: that of a node, or that of the rows of a unit.
+            most = Fraction(max(self.most_edges, self.columns.changes))
+            is_one = self.statistic is GraphStatistic.EDGES
+            return Sensitivity(2 * most, (4 if is_one else 2) * most**2)
         if self.statistic is GraphStatistic.EDGES:
             moved = Fraction(self.columns.most_added)
-            if self.most_edges is not None:
-                # Whichever is larger: that of a node, or that of the rows of a unit.
-                moved = Fraction(2 * max(self.most_edges, self.columns.changes))
             return Sensitivity(moved, moved**2)
         # Each edge moves two degrees by 1; all edges of a unit may meet in one node.
         edges = self.columns.changes
@@ -118,7 +121,10 @@ class NoisyGraphCounts:
     def count(self, graph: SimpleGraph) -> list[int]:
         """The exact numbers."""
         if self.statistic is GraphStatistic.DEGREES:
-            return [int(degree) for degree in graph.degrees()]
+            found = graph.degrees()
+            if self.most_edges is not None:
+                found = graph.bounded_degrees(self.most_edges)
+            return [int(degree) for degree in found]
         if self.most_edges is not None:
             return [graph.bounded_flow(self.most_edges)]
         return [graph.size]

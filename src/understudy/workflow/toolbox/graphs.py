@@ -88,8 +88,8 @@ def measure_graph(
     purpose: str = "",
 ) -> GraphAnswer:
     """The edges, degrees or triangles of the graph whose edges are the rows: `source` and
-    `target` name nodes out of one declared list. Private for edges; the number of edges
-    is private for nodes with a `max_degree`, beyond which edges of a node do not count.
+    `target` name nodes out of one declared list. Private for edges; edges and degrees are
+    private for nodes with a `max_degree`, beyond which edges of a node do not count.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -125,9 +125,10 @@ def measure_graph(
     payload, paid = session.draw_single(mechanism, purpose=purpose)
     noisy = np.array(json.loads(payload), np.float64)
     if kind is GraphStatistic.DEGREES:
-        degrees = fit_rising_degrees(noisy, columns.nodes)
+        most = columns.nodes if max_degree is None else max_degree + 1
+        degrees = fit_rising_degrees(noisy, most)
         values = tuple(float(degree) for degree in degrees)
-        return GraphAnswer(str(kind), values, None, "Private for one edge.", paid)
+        return GraphAnswer(str(kind), values, None, _describe_privacy(max_degree), paid)
     return _answer_edges(mechanism, float(noisy[0]), paid)
 
 
@@ -137,16 +138,20 @@ def _answer_edges(
     """The number of edges with its interval; a flow is twice that."""
     noise = NoiseScale(default_law(mechanism.accounting), mechanism.scale)
     width = noise.half_width(ANSWER_DOUBT)
-    units, note = 1, "Private for one edge."
-    if mechanism.most_edges is not None:
-        units = 2
-        note = (
-            f"Private for one node with all its edges; those beyond"
-            f" {mechanism.most_edges:,} of a node may be left out."
-        )
+    units = 1 if mechanism.most_edges is None else 2
+    note = _describe_privacy(mechanism.most_edges)
     low, high = max(noisy - width, 0.0) / units, max(noisy + width, 0.0) / units
     value = max(noisy, 0.0) / units
     return GraphAnswer("edges", (value,), (low, high), note, paid)
+
+
+def _describe_privacy(max_degree: int | None) -> str:
+    if max_degree is None:
+        return "Private for one edge."
+    return (
+        f"Private for one node with all its edges; those beyond {max_degree:,} of a node"
+        " may be left out."
+    )
 
 
 def _check_graph(
@@ -162,9 +167,9 @@ def _check_graph(
         )
     if max_degree is None:
         return
-    if kind is not GraphStatistic.EDGES:
+    if kind is GraphStatistic.TRIANGLES:
         raise Refused(
-            f"Node privacy is for the number of edges: {kind} are private for edges."
+            "Node privacy is for edges and degrees: triangles are private for edges."
             " Leave max_degree out. Nothing was spent"
         )
     if type(max_degree) is not int or not 1 <= max_degree < max(columns.nodes, 2):
