@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import understudy as us
 from understudy.cli.paths import check_table_input
+from understudy.cli.root import run
 from understudy.databases.address import is_address, name_spark_ledger, parse_address
 from understudy.errors import TableError
 from understudy.workflow.open import open_source
@@ -112,9 +114,52 @@ def test_a_place_on_the_network_is_refused_with_what_reads_it(text: str) -> None
         check_table_input(Path(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql://o:pw-canary@h/d?table=t",
+        "postgresql+psycopg2://o:pw-canary@h/d?table=t",
+        "jdbc:postgresql://h/d?password=pw-canary",
+        "postgresql:o:pw-canary@h/d?table=t",
+        "postgresql:/o:pw-canary@h/d?table=t",
+    ],
+)
+def test_of_a_url_that_is_not_read_the_scheme_alone_is_shown(
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    schema = us.Schema.parse("columns:\n  smoker: boolean\n")
+    release = us.synthesize(
+        pa.table({"smoker": [True]}), schema, epsilon=1, synthesizer="independent"
+    )
+    for act in (
+        lambda: open_source(text),
+        lambda: open_source(Path(text)),
+        lambda: release.write(text, 5),
+        lambda: check_table_input(Path(text)),
+    ):
+        with pytest.raises(TableError, match="is no address") as refused:
+            act()
+        assert "pw-canary" not in str(refused.value)
+    for names in ([text, "-o", "x.csv"], ["x.csv", "-o", text]):
+        assert run(["synthesize", *names, "--epsilon", "1"]) != 0
+    out, err = capfd.readouterr()
+    assert "pw-canary" not in out + err
+    assert "is no address" in err
+
+
+def test_a_scheme_is_read_in_any_case() -> None:
+    address = parse_address("POSTGRESQL://o:pw-canary@h/d?table=t")
+    assert (address.system, address.title) == ("postgresql", "d.t")
+    assert address.location == "postgresql://o:pw-canary@h/d"
+
+
 @pytest.mark.parametrize("mark", ["_delta_log", ".hoodie", "metadata"])
-@pytest.mark.parametrize("given", ["", "year=2020/part-0.parquet", "*/*.parquet"])
-def test_a_lake_is_not_read_as_its_files(tmp_path: Path, mark: str, given: str) -> None:
+@pytest.mark.parametrize("place", ["", "year=2020/part-0.parquet", "*/*.parquet"])
+def test_a_lake_is_not_read_as_its_files(tmp_path: Path, mark: str, place: str) -> None:
     """They hold rows that were deleted from the table: named by its folder, by one of
     its files, by a pattern or by a list.
     """
@@ -123,7 +168,7 @@ def test_a_lake_is_not_read_as_its_files(tmp_path: Path, mark: str, given: str) 
     rows = tmp_path / "year=2020" / "part-0.parquet"
     rows.parent.mkdir()
     pq.write_table(pa.table({"age": [34]}), rows)
-    for data in (tmp_path / given, [str(tmp_path / given)]):
+    for data in (tmp_path / place, [str(tmp_path / place)]):
         with pytest.raises(TableError, match="delta_scan"):
             open_source(data)
 

@@ -33,8 +33,11 @@ SPARK_CATALOG = "spark_catalog"
 SPARK_DATABASE = "default"
 """Where Spark looks for a table that is named alone, unless its session says otherwise."""
 
-_SCHEME_REGEX = re.compile(r"(postgresql|postgres|sqlite)://")
-_REMOTE_REGEX = re.compile(r"(?:s3[an]?|gs|gcs|az|abfss?|hdfs|https?):/{1,2}")
+_SCHEME_REGEX = re.compile(r"(postgresql|postgres|sqlite)://", re.IGNORECASE)
+_URL_REGEX = re.compile(
+    r"([a-z][a-z0-9.+-]+):(?:[a-z0-9.+-]+:)?/|(postgres(?:ql)?|jdbc):", re.IGNORECASE
+)
+_STORAGE_REGEX = re.compile(r"s3[an]?|gs|gcs|az|abfss?|hdfs|https?")
 _NAME_PATTERN = r'"(?:[^"]|"")+"|[^".]+'
 _SPARK_NAME_REGEX = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
@@ -92,7 +95,7 @@ class DatabaseAddress:
 
 
 def is_address(text: object) -> bool:
-    """Whether a text names a table in a database, and not a file.
+    """Whether a text names a table in a database, or is another URL, and not a file.
 
     >>> [is_address(text) for text in ("people.csv", "shop.duckdb::visits")]
     [False, True]
@@ -104,7 +107,7 @@ def is_address(text: object) -> bool:
     file, separator, _ = text.rpartition(TABLE_SEPARATOR)
     named = bool(separator) and _file_system(Path(file)) is not None
     bare = _file_system(Path(text)) is not None
-    return named or bare or _SCHEME_REGEX.match(text) is not None
+    return named or bare or _URL_REGEX.match(text) is not None
 
 
 def parse_address(text: str) -> DatabaseAddress:
@@ -112,6 +115,7 @@ def parse_address(text: str) -> DatabaseAddress:
     if text.startswith(SPARK_SCHEME):
         return _parse_spark_address(text.removeprefix(SPARK_SCHEME))
     if _SCHEME_REGEX.match(text) is None:
+        refuse_remote(text)
         return _parse_file_address(text)
     failed = False
     try:
@@ -225,17 +229,26 @@ def _unquote_name(name: str) -> str:
 
 
 def refuse_remote(text: str) -> None:
-    """Refuse a place on the network, with what reads it.
+    """Refuse a place on the network, with what reads it; of a URL only its scheme is
+    shown, since a password may stand in the rest.
 
     >>> refuse_remote("people.csv")
     """
-    scheme = _REMOTE_REGEX.match(text)
-    if scheme is None:
+    url = _URL_REGEX.match(text)
+    if url is None:
         return
+    scheme = url[1] or url[2]
+    if _STORAGE_REGEX.fullmatch(scheme):
+        raise TableError(
+            f"a table at {scheme}:// is not on this machine. Copy it here, give a DuckDB"
+            " relation that reads it (extensions httpfs, delta, iceberg), or let Spark"
+            " read it (spark:PATH). Nothing was read"
+        )
     raise TableError(
-        f"a table at {scheme[0]} is not on this machine. Copy it here, give a DuckDB"
-        " relation that reads it (extensions httpfs, delta, iceberg), or let Spark read"
-        " it (spark:PATH). Nothing was read"
+        f"{scheme}: is no address that is read or written here. Write a path,"
+        " postgresql://user@host/database?table=NAME, sqlite:///FILE?table=NAME or"
+        " FILE.duckdb::NAME, or give an open connection (us.DatabaseTable). Nothing was"
+        " read"
     )
 
 

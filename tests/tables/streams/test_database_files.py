@@ -71,6 +71,23 @@ def test_loose_types_give_the_integers_of_their_texts(file: Path, given: str) ->
     connection.close()
 
 
+def test_computed_columns_are_in_the_header(file: Path) -> None:
+    """However the table is named; the pragma that lists columns leaves them out."""
+    with sqlite3.connect("people.sqlite") as connection:
+        connection.execute(
+            "CREATE TABLE paid (pay INTEGER, year INTEGER AS (12 * pay),"
+            " kind TEXT AS ('k' || pay) STORED)"
+        )
+        connection.execute("INSERT INTO paid VALUES (3)")
+    names = ("pay", "year", "kind")
+    for data in ("people.sqlite::paid", us.DatabaseTable(connection, "paid")):
+        with open_source(data) as source:
+            assert source.names == names
+            cells = source.engine.run(f"FROM {source.relation}", doing="reading")
+        assert cells == [("3", "36", "k3")]
+    connection.close()
+
+
 def test_a_table_without_rows(file: Path) -> None:
     with sqlite3.connect("people.sqlite") as connection:
         connection.execute("DELETE FROM people")

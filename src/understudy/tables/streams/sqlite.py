@@ -18,8 +18,15 @@ MARKER_NAME = "understudy marker"
 
 
 def read_sqlite_names(cursor: Any, table: str) -> list[str]:
-    """The names of a table's columns; none where there is no such table."""
-    cursor.execute(f"SELECT name FROM pragma_table_info({quoting.text_literal(table)})")
+    """The names of a table's columns, as `SELECT *` gives them; none where there is no
+    such table.
+    """
+    # With columns that are computed, which table_info leaves out; 1 marks those that a
+    # virtual table hides.
+    cursor.execute(
+        f"SELECT name FROM pragma_table_xinfo({quoting.text_literal(table)}) WHERE"
+        " hidden <> 1"
+    )
     return [row[0] for row in cursor.fetchall()]
 
 
