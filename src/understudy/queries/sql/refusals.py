@@ -30,6 +30,25 @@ _REMEDY_BY_NODE: Mapping[str, str] = {
     "TryCast": "Use CAST",
     "IntDiv": "Groups are FLOOR(x / 10)",
     "CTE": "It is SELECT columns FROM table WHERE …, or columns per id",
+    **dict.fromkeys(
+        ("Lower", "Upper", "StartsWith", "Concat", "DPipe"),
+        "Labels are those of the schema: region IN ('North', 'South')",
+    ),
+    **dict.fromkeys(
+        ("Month", "Day", "TimestampTrunc", "DateTrunc", "Interval"),
+        "Dates are compared with days: born >= DATE '1990-01-01'; groups are YEAR(born)",
+    ),
+    **dict.fromkeys(
+        ("Rollup", "Cube", "GroupingSets"),
+        "Ask for each grouping by itself",
+    ),
+    "Array": "Ask for each level in a column of its own",
+    "Tuple": "Compare columns one by one, with AND",
+    "Offset": "Leave it out: LIMIT keeps the first rows of the answer",
+    "Null": "Nothing equals NULL: x IS NULL finds it",
+    "TableSample": "An answer is about all rows",
+    "Mode": "Group with GROUP BY, and ORDER BY COUNT(*) DESC LIMIT 1",
+    "RegrSlope": "Divide COVAR_SAMP(y, x) by VAR_SAMP(x)",
 }
 """What to do instead of what is not answered."""
 
