@@ -18,6 +18,7 @@ from understudy.tables.reading.number_votes import (
     STEP_CANDIDATES,
     has_trailing_zeros,
     has_whole_point,
+    weigh_point,
 )
 from understudy.tables.reading.type_votes import (
     ELECTED_TYPES,
@@ -59,4 +60,5 @@ __all__ = [
     "is_readable_as",
     "kind_of_vote",
     "open_table",
+    "weigh_point",
 ]

@@ -17,6 +17,7 @@ from understudy.curator.discovery.bounded_column import (
     FINEST_REAL_STEP,
     with_learned_bounds,
 )
+from understudy.curator.discovery.point_spelling import spell_points_alike
 from understudy.curator.discovery.types import (
     VoteNoise,
     _elect_column,
@@ -357,3 +358,16 @@ def test_years_beside_many_zeros_are_no_flags():
     assert elect_type(votes, VoteNoise(noise.deviation / 2)) == "integer"
     assert elect_type(votes, noise) == "integer"
     assert elect_type(ballots_of(zero=20_000, bit=500), noise) == "bit"
+
+
+@pytest.mark.parametrize("point", [None, False])
+def test_decimals_of_which_few_are_whole_are_spelled_as_the_others(point):
+    """Votes for a whole latitude are noise; one program wrote all columns of a file."""
+    pointed = {"half": 900, "integer.0" if point is None else "integer": 800}
+    # By its own votes the latitude would be spelled the other way.
+    noisy = {"decimal4": 1700, "integer" if point is None else "integer.0": 60}
+    real = Real(name="x", step=Fraction(1, 2))
+    floors, latitude = spell_points_alike(
+        [real, real], [ballots_of(**pointed), ballots_of(**noisy)], VoteNoise(30.0)
+    )
+    assert (floors.whole_point, latitude.whole_point) == (point, point)

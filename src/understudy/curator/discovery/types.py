@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from understudy.accounting.pricing import price
 from understudy.curator.context import MechanismContext
 from understudy.curator.discovery.bounded_column import FINEST_REAL_STEP
+from understudy.curator.discovery.point_spelling import spell_points_alike
 from understudy.curator.discovery.vote_noise import VOTE_NOISE_SIGMAS, VoteNoise
 from understudy.curator.discovery.vote_steps import (
     MAX_STEP_NOISE_SHARE,
@@ -201,9 +202,14 @@ def learn_types(
     )
     votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
     noise = VoteNoise.of(context.law, scale)
-    return [
+    elected = [
         _elect_column(column, ballots, noise)
         for column, ballots in zip(columns, votes, strict=True)
+    ]
+    alike = spell_points_alike([each.column for each in elected], list(votes), noise)
+    return [
+        replace(each, column=column)
+        for each, column in zip(elected, alike, strict=True)
     ]
 
 

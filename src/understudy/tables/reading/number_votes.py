@@ -125,11 +125,19 @@ def has_whole_point(votes: Mapping[str, int], margin: float = 0.0) -> bool:
     >>> has_whole_point({"integer": 40, "integer.0": 3}), has_whole_point({"zero.0": 9})
     (False, True)
     """
+    return weigh_point(votes) + margin**2 > 0
+
+
+def weigh_point(votes: Mapping[str, int]) -> int:
+    """How much more votes speak for whole numbers with a point than without.
+
+    >>> weigh_point({"integer": 40, "integer.0": 3}), weigh_point({"zero.0": 9})
+    (-1591, 81)
+    """
     # If no number is spelled in a way, the squares of its votes are noise. Plain sums
     # would let the noise of many candidates hide the few that hold votes.
     bare = _sum_squares(votes, WHOLE_CANDIDATES)
-    pointed = _sum_squares(votes, POINTED_CANDIDATES)
-    return pointed + margin**2 > bare
+    return _sum_squares(votes, POINTED_CANDIDATES) - bare
 
 
 def _sum_squares(votes: Mapping[str, int], names: Collection[str]) -> int:
