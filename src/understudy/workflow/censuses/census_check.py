@@ -51,9 +51,9 @@ from understudy.workflow.open import (
 )
 from understudy.workflow.preflight import refuse_dropping
 
-MAX_PERSONS_DEVIATION = 1_000_000
-"""Standard deviation of the number of all persons; beyond it microdata are made up of
-noise, by the million.
+MAX_PERSONS_DEVIATION = 100_000_000
+"""Standard deviation of the number of all persons: beyond it most people of the largest
+country are noise, and microdata of a small one fill the memory with it.
 """
 
 MAX_LEVEL_CELLS = 1 << 30
