@@ -5,6 +5,7 @@ that agree at every level.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.censuses import add_up, count_query, measure, read_exact
+from understudy.accounting.cost import Accounting
+from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.censuses.design import CensusDesign
 from understudy.censuses.household_estimate import count_householders
@@ -20,6 +23,7 @@ from understudy.censuses.level_measurement import LevelMeasurement
 from understudy.censuses.release import estimate_census
 from understudy.errors import Refused, SchemaError
 from understudy.schema import Schema
+from understudy.workflow.censuses import census_check
 
 SCHEMA = """
 columns:
@@ -233,6 +237,13 @@ def test_rules_that_allow_no_householder_are_refused():
         replace(make_design({"n": ["a"]}), schema=Schema.parse(text)).check(
             Neighbours.REPLACE
         )
+
+
+def test_places_that_cannot_be_numbered_are_refused(monkeypatch):
+    monkeypatch.setattr(census_check, "MAX_NUMBERED_PLACES", 3 * 4 * 3 - 1)
+    budget = Filter(Accounting.ZCDP, Fraction(1))
+    with pytest.raises(Refused, match="can be numbered"):
+        census_check.check_design(make_design({"n": ["a"]}), budget, Neighbours.REPLACE)
 
 
 def test_an_invariant_about_roles_is_refused():

@@ -124,6 +124,23 @@ def test_rows_elsewhere_and_impossible_rows_count_nowhere():
     ]
 
 
+def test_places_are_found_however_many_labels_there_are():
+    """10²⁰ combinations have no number of 64 bits: the run failed after its reservation."""
+    labels = tuple(map(str, range(10_000)))
+    names = ("region", "state", "county", "tract", "block")
+    columns = [Categorical(name=n, values=labels, nullable=False) for n in names]
+    schema = Schema(columns=(*columns, SCHEMA["sex"]))
+    leaves = np.array([[9, 9, 9, 9, 1], [9, 9, 9, 9, 0], [0, 9, 9, 9, 1]])
+    rows = [
+        dict(zip((*names, "sex"), (*map(str, place), "f"), strict=True))
+        for place in [*leaves, *leaves[:1], [0, 9, 9, 9, 0], [9, 0, 9, 9, 1]]
+    ]
+    context = context_of(rows, schema, accounting=Accounting.ZCDP, noise=no_noise)
+    asked = UnitHistogram(context, schema, names, ("sex",), leaves)
+    block = UnitLevel("block", np.arange(3), 3)
+    assert asked.read_invariant(block, (), only_zeros=False).tolist() == [2, 1, 1]
+
+
 HERE = [UNIVERSE[0], UNIVERSE[1]]
 THERE = {
     Neighbours.ADD_REMOVE: [*HERE, UNIVERSE[2]],

@@ -252,15 +252,21 @@ class UnitHistogram:
         self, codes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The lowest unit of each place, and whether there is one."""
-        sizes = self.schema.sizes(self.geography)
-        numbers = np.ravel_multi_index(tuple(self.leaf_codes.T), sizes)
-        order = np.argsort(numbers)
-        key = np.ravel_multi_index(tuple(codes.T), sizes)
-        # Kept inside the array, so that unknown places compare as different, not as an
-        # error.
-        place = np.minimum(np.searchsorted(numbers[order], key), len(order) - 1)
+        unit = np.zeros(len(self.leaf_codes), np.int64)
+        place = np.zeros(len(codes), np.int64)
+        inside = np.ones(len(codes), np.bool_)
+        # Level by level: all combinations of all labels may be too many to be numbered.
+        for depth, size in enumerate(self.schema.sizes(self.geography)):
+            known, unit = np.unique(
+                unit * size + self.leaf_codes[:, depth], return_inverse=True
+            )
+            key = place * size + codes[:, depth]
+            # Kept inside the array, so that unknown places compare as different, not as
+            # an error.
+            place = np.minimum(np.searchsorted(known, key), len(known) - 1)
+            inside &= known[place] == key
         # Rows of places that are not in the hierarchy are nobody's.
-        return order[place], numbers[order][place] == key
+        return np.argsort(unit)[place], inside
 
 
 def _split_units(units: int, cells: int) -> list[slice]:

@@ -56,6 +56,9 @@ MAX_PERSONS_DEVIATION = 100_000_000
 country are noise, and microdata of a small one fill the memory with it.
 """
 
+MAX_NUMBERED_PLACES = 1 << 62
+"""Combinations of labels of hierarchy and households, which are numbered in 64 bits."""
+
 MAX_LEVEL_CELLS = 1 << 30
 """Cells of one query of a level: two bytes each in memory, and as many for its tables."""
 
@@ -138,6 +141,7 @@ def check_design(design: CensusDesign, filter: Filter, neighbours: Neighbours) -
     refuse_tiny(filter, design.schema.unit.max_rows)
     refuse_dropping(design.schema, neighbours)
     _refuse_large_answers(design)
+    _refuse_many_places(design)
     _refuse_wide_noise(design, filter, neighbours)
     # Public bounds alone; with exact counts they are compared again.
     bounds = bound_design(design, {})
@@ -249,6 +253,20 @@ def _refuse_crowds(bounds: Sequence[LevelBounds]) -> None:
         raise Refused(
             f"census: the bounds ask for {least:,} persons, more than"
             f" {MAX_BOUND_PERSONS:,}. Nothing was spent"
+        )
+
+
+def _refuse_many_places(design: CensusDesign) -> None:
+    """Refuse places of households that one number cannot tell apart."""
+    households, schema = design.households, design.schema
+    if households is None:
+        return
+    labels = schema.sizes((*design.hierarchy.columns, *households.columns))
+    if math.prod(labels) > MAX_NUMBERED_PLACES:
+        raise Refused(
+            "census: households: the labels of the hierarchy have more combinations than"
+            " can be numbered. Use labels that repeat in every larger unit (county 001 of"
+            " each state). Nothing was spent"
         )
 
 
