@@ -109,3 +109,9 @@ def test_what_is_no_plan_is_named(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(Refused, match=r"plan\.json"):
         read_plan(path)
+
+
+@pytest.mark.parametrize("respondents", [0, -5, 2.5])
+def test_a_plan_needs_respondents(respondents: int) -> None:
+    with pytest.raises(Refused, match="respondents"):
+        plan_collection("x", values="ab", epsilon=1, respondents=respondents)

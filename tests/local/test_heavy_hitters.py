@@ -58,3 +58,13 @@ def test_bytes_that_are_no_text_are_left_out() -> None:
 def test_another_plan_is_refused() -> None:
     with pytest.raises(Refused, match="max_bytes"):
         Collector(small_plan("krr")).find_heavy_hitters()
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, 10**6])
+def test_how_many_texts_to_find_is_a_small_number(count: int) -> None:
+    """-1 gave all texts but one, and 0 divided by zero."""
+    plan = plan_collection("x", max_bytes=1, epsilon=4)
+    collector = Collector(plan)
+    collector.add(simulate_reports(plan, "a" * 50))
+    with pytest.raises(Refused, match="frequent texts are"):
+        collector.find_heavy_hitters(count)

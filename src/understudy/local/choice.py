@@ -86,6 +86,8 @@ def plan_collection(
     'duchi'
     """
     _check_question(values, bounds, max_bytes, statistic)
+    if type(respondents) is not int or respondents < 1:
+        raise Refused("respondents are a whole number from 1 up. Nothing was planned")
     try:
         draft = CollectionPlan(
             topic=topic,

@@ -46,6 +46,9 @@ Estimate = FrequencyTable | MeanEstimate | NumericDistribution
 
 COUNTS_FORMAT = "understudy-local-counts/1"
 
+MAX_FREQUENT_TEXTS = 1000
+"""Texts to find: sixteen continuations of twice as many prefixes are tried in each step."""
+
 
 class Collector:
     """Counts the reports of one plan.
@@ -116,6 +119,8 @@ class Collector:
         check_level(level)
         if self.plan.mechanism != "prefix":
             raise Refused("frequent texts need a plan with prefixes: state max_bytes")
+        if type(count) is not int or not 1 <= count <= MAX_FREQUENT_TEXTS:
+            raise Refused(f"frequent texts are 1 to {MAX_FREQUENT_TEXTS:,}")
         check_reports(self.reports)
         reports = np.concatenate([np.zeros((0, 4), dtype=np.int64), *self._kept])
         return find_frequent_texts(self.plan, reports, count, level)
