@@ -22,6 +22,12 @@ held of those hold, naive intervals, the mean width beside naive, and the larges
 width of a coefficient called measured beside an oracle's: 2 · 1.96 standard deviations
 of the estimates over runs.
 
+    python benchmarks/coverage.py --napsu --runs 200
+
+prints the problem on which NAPSU-MQ was shown (Räisä, Jälkö, Kaski, Honkela 2023): two
+fair coins x1 and x2, y by a logistic model of x1, 2,000 rows, δ = 1/2,000², all three
+columns measured together under replace, and beside it what its package twinify gave.
+
 With --keep DIR releases stay in a folder, run by run over all settings, and are read
 from there the next time: a long table can be stopped, taken up, and made again after a
 change of the estimates.
@@ -91,6 +97,20 @@ ACS_FORMULAS: Formulas = (
     ("rich ~ age + school + married + sex + owner + disabled", "binomial"),
     ("school ~ age + sex + owner", "gaussian"),
 )
+COIN_SCHEMA = us.Schema.parse(
+    """
+columns:
+  x1: {type: integer, min: 0, max: 1, nullable: false}
+  x2: {type: integer, min: 0, max: 1, nullable: false}
+  y: {type: integer, min: 0, max: 1, nullable: false}
+"""
+)
+COIN_ROWS = 2_000
+COIN_TRUTH = np.array([1.0, 0.0])
+NAPSU_COVERAGE = {0.25: (0.94, 0.96), 0.5: (0.98, 0.94), 1.0: (0.95, 0.91)}
+NAPSU_WIDTHS = {0.25: (0.77, 0.63), 0.5: (0.49, 0.42), 1.0: (0.38, 0.33)}
+"""Of x1 and x2 over 100 runs of the authors' program, with 100 synthetic tables each."""
+
 FULL_ROWS = (2_000, 10_000, 50_000)
 FULL_EPSILONS = (0.3, 1.0, 3.0)
 
@@ -289,6 +309,47 @@ def describe_setting(found: pd.DataFrame) -> dict[str, object]:
     }
 
 
+def draw_coins(rng: np.random.Generator) -> pd.DataFrame:
+    x1, x2 = rng.integers(2, size=(2, COIN_ROWS))
+    y = (rng.random(COIN_ROWS) < 1 / (1 + np.exp(-x1))).astype(int)
+    return pd.DataFrame({"x1": x1, "x2": x2, "y": y})
+
+
+def find_coin_intervals(run: int, epsilon: float, folder: Path) -> pd.DataFrame:
+    release = us.synthesize(
+        draw_coins(np.random.default_rng(5000 + run)),
+        schema=COIN_SCHEMA,
+        epsilon=epsilon,
+        delta=COIN_ROWS**-2,
+        neighbours="replace",
+        synthesizer="gaussian",
+        workload="group=x1,x2,y",
+        ledger=folder / f"{epsilon:g}-{run}.ledger",
+    )
+    return release.infer("y ~ x1 + x2 - 1", family="binomial").to_frame()
+
+
+def print_napsu(runs: int) -> None:
+    for epsilon, published in NAPSU_COVERAGE.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found = [
+                find_coin_intervals(run, epsilon, Path(folder)) for run in range(runs)
+            ]
+        low = np.array([each["low"] for each in found])
+        high = np.array([each["high"] for each in found])
+        naive_low = np.array([each["naive_low"] for each in found])
+        naive_high = np.array([each["naive_high"] for each in found])
+        held = ((low <= COIN_TRUTH) & (high >= COIN_TRUTH)).mean(axis=0)
+        naive = ((naive_low <= COIN_TRUTH) & (naive_high >= COIN_TRUTH)).mean(axis=0)
+        widths = np.median(high - low, axis=0)
+        print(
+            f"coins, ε = {epsilon:g}, {runs} runs: hold {held.round(3)}, naive"
+            f" {naive.round(3)}, median width {widths.round(3)}; twinify hold"
+            f" {published}, median width {NAPSU_WIDTHS[epsilon]}",
+            flush=True,
+        )
+
+
 def list_settings(options: argparse.Namespace) -> list[Setting]:
     return [
         Setting(case, rows, epsilon, options.synthesizer)
@@ -325,8 +386,14 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, help="a folder with the files of adult, acs"
     )
+    parser.add_argument(
+        "--napsu", action="store_true", help="the problem of NAPSU-MQ alone"
+    )
     parser.add_argument("--keep", type=Path, help="a folder for the releases")
     options = parser.parse_args()
+    if options.napsu:
+        print_napsu(options.runs)
+        return
     settings = list_settings(options)
     with tempfile.TemporaryDirectory() as passing:
         folder = options.keep or Path(passing)

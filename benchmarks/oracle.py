@@ -3,9 +3,9 @@
 
     python benchmarks/oracle.py
 
-Needs R with mice and rpart (Debian: r-base-core, r-cran-mice, r-cran-rpart) and says so
-where they are not there. R fits and draws what masking does: five times each column given
-those before it, `cart` from a tree on a bootstrap sample, `norm+logit` by the functions
+Needs R with mice, rpart and nnet (Debian: r-base-core, r-cran-mice, r-cran-rpart,
+r-cran-nnet) and says so where they are not there. R fits and draws what masking does:
+five times each column given those before it, `cart` from a tree on a bootstrap sample, `norm+logit` by the functions
 that mice imputes with, here asked for every cell. Both start from a table in memory; the
 time of understudy is that of fitting and drawing, R's that of the same.
 """
