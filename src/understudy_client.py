@@ -546,9 +546,9 @@ class Account:
     ) -> Fraction:
         rows = db.execute(
             # IS, not =: what is charged to a topic of NULL would be left out.
-            "SELECT epsilon FROM donations WHERE (?1 IS NULL OR topic IS ?1)"
-            " AND (?2 IS NULL OR day IS ?2)",
-            (topic, None if day is None else day.isoformat()),
+            "SELECT epsilon FROM donations WHERE (:topic IS NULL OR topic IS :topic)"
+            " AND (:day IS NULL OR day IS :day)",
+            {"topic": topic, "day": None if day is None else day.isoformat()},
         )
         return sum((Fraction(epsilon) for (epsilon,) in rows), Fraction(0))
 
