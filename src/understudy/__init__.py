@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from understudy.schema.unit import Unit as Unit
     from understudy.server.client import connect as connect
     from understudy.workflow.asking.online import ask_online as ask_online
-    from understudy.workflow.asking.question_price import price as price
+    from understudy.workflow.asking.prices import price as price
     from understudy.workflow.asking.questions import ask as ask
     from understudy.workflow.asking.questions import session as session
     from understudy.workflow.asking.simulated_table import try_question as try_question
@@ -172,7 +172,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.planning.plan": ("Plan", "plan"),
     "understudy.workflow.asking.simulated_table": ("try_question",),
     "understudy.workflow.public_cliques": ("select_public_cliques",),
-    "understudy.workflow.asking.question_price": ("price",),
+    "understudy.workflow.asking.prices": ("price",),
     "understudy.workflow.asking.online": ("ask_online",),
     "understudy.workflow.asking.questions": ("ask", "session"),
     "understudy.workflow.run_options": ("RunOptions",),

@@ -235,3 +235,27 @@ def test_an_answer_in_another_accounting_widens_no_interval(tmp_path: Path) -> N
         answer = second.ask(asked, within=50)
         assert answer.half_width <= 50
         assert second.ask(asked, within=50).cost is None
+
+
+def test_a_price_says_what_the_release_answers_for_nothing(
+    release: Release, tmp_path: Path
+) -> None:
+    """A mean, for which no row was counted yet, is free where the release knows it."""
+    where = tmp_path / "people.ledger"
+    asked = us.mean("children")
+    with us.session(
+        PEOPLE, SCHEMA, ledger=where, budget=1, release=release
+    ) as questions:
+        priced = questions.price(asked, within=2)
+        answer = questions.ask(asked, within=2)
+        assert answer.cost is None
+        assert priced.half_widths == {"mean_children": answer.half_width}
+        with pytest.raises(Refused, match="how many rows"):
+            questions.price(us.stddev("children"), within=2)
+    for ledger in (None, where):
+        alone = us.price(SCHEMA, asked, within=2, release=release, ledger=ledger)
+        assert alone.is_free
+        assert "free: the release of" in str(alone)
+    dear = us.price(SCHEMA, us.count(), within=20, release=release, ledger=where)
+    assert not dear.is_free
+    assert "free" not in str(dear)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from understudy.accounting.cost import Accounting, Cost
 from understudy.errors import UnderstudyError
+from understudy.queries.offers import Offer
 from understudy.queries.plan import QueryPlan
 from understudy.queries.resolving import find_open_keys
 from understudy.queries.results import AnswerTable
 from understudy.releases.answers.query_answer import answer_query, meets_precision
 from understudy.releases.release import Release
 from understudy.schema import Schema
+from understudy.workflow.asking.question_price import Price
 
 
 def answer_from_release(
@@ -28,3 +33,27 @@ def answer_from_release(
         # The release has another schema, or the question is none for a release.
         return None
     return answer if meets_precision(answer, within) else None
+
+
+def price_from_release(
+    release: Release | None,
+    schema: Schema,
+    plan: QueryPlan,
+    within: float | None,
+    accounting: Accounting,
+    amount_left: Fraction | None = None,
+) -> Price | None:
+    """The price of what a release answers within the ±: nothing."""
+    answer = answer_from_release(release, schema, plan, within)
+    if release is None or answer is None:
+        return None
+    made = release.statement
+    named = f" of {made.dataset}" if made.dataset else ""
+    day = f", {made.day}" if made.day else ""
+    return Price(
+        Offer(plan, (), Cost(accounting, Fraction(0))),
+        Fraction(0),
+        amount_left,
+        released=answer,
+        source=f"the release{named}{day} answers it within the ±",
+    )

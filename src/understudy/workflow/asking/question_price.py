@@ -8,13 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 
 from understudy.accounting.budget import Budget, Number, spell_value
 from understudy.accounting.conversion import epsilon_of
 from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import ACCOUNTING_SYMBOLS
-from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.questions.analyst import OWNER_NAME
 from understudy.accounting.questions.composition import (
@@ -22,7 +20,6 @@ from understudy.accounting.questions.composition import (
     compose_question,
 )
 from understudy.accounting.questions.question_run import (
-    QUESTIONS_EVENT,
     QuestionRun,
 )
 from understudy.curator.key_search import KeyOffer, RunTerms, close_key_column
@@ -38,18 +35,12 @@ from understudy.queries.precision import NoisyValues
 from understudy.queries.query import Query
 from understudy.queries.released import ReleasedStatistic
 from understudy.queries.resolving import find_open_keys, refuse_open_uses
+from understudy.queries.results import AnswerTable
 from understudy.queries.sql.reader import read_sql
 from understudy.releases.answers.statistic_estimates import estimate_statistics
 from understudy.releases.release import Release
 from understudy.schema import Schema
 from understudy.workflow.asking.keys import KEY_PARTS, KeyedOffer, offer_keyed
-from understudy.workflow.asking.run_of_questions import (
-    open_question_run,
-    refuse_foreign_release,
-    set_key_delta_aside,
-)
-from understudy.workflow.open import member_of
-from understudy.workflow.preflight import parse_budget
 
 
 @dataclass(frozen=True)
@@ -67,6 +58,10 @@ class Price:
     """The columns whose labels are learned for it; the offer's cost has theirs."""
     composition: QuestionComposition | None = None
     """How many such questions the whole run is worth; None if there is no run yet."""
+    released: AnswerTable | None = None
+    """What a release answers, within the ±: it is given for nothing."""
+    source: str = ""
+    """Which release that is."""
 
     @property
     def question(self) -> str:
@@ -76,7 +71,13 @@ class Price:
     @property
     def half_widths(self) -> dict[str, float | None]:
         """The ± of each number at 95 %; None if it depends on the rows."""
-        return self.offer.half_widths
+        if self.released is None:
+            return self.offer.half_widths
+        rows = [row.numbers for row in self.released.rows]
+        return {
+            title: max((numbers[i].half_width for numbers in rows), default=0.0)
+            for i, title in enumerate(self.released.number_titles)
+        }
 
     @property
     def is_free(self) -> bool:
@@ -100,6 +101,9 @@ class Price:
             f"privacy cost: ε = {spell_value(self.epsilon)} by itself"
             f" ({symbol} = {spell_value(cost.amount)})"
         ]
+        if self.is_free:
+            known = "it was answered before"
+            lines.append(f"free: {self.source or known}")
         derived = [column.title for column in self.offer.plan.query.derived]
         for title, width in self.half_widths.items():
             shown = "depends on the number of rows"
@@ -148,83 +152,11 @@ class Price:
             "groups": self.offer.plan.cells.groups,
             "amount_left": left,
             "amount_from_limit": float(self.amount_from_limit),
+            "free": self.source or ("stored" if self.is_free else None),
         }
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
-
-
-def price(
-    schema: Schema | str | Path,
-    question: str | Query,
-    *,
-    within: float | None = None,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    ledger: str | Path | None = None,
-    analyst: str = OWNER_NAME,
-    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    public: Sequence[PublicTable] = (),
-    release: Release | None = None,
-) -> Price:
-    """What a question would cost and how exact it would be, from the schema alone: no
-    rows are read, and nothing is spent. With the `ledger`, what was answered before is
-    not charged again, and the price says what is left, and what it takes from the limit
-    of an `analyst`. What a `release` of the same table tells counts too. It may join
-    `public` tables.
-
-    >>> from understudy.queries import count
-    >>> from understudy.schema import Boolean
-    >>> declared = Schema(columns=(Boolean(name="smoker"),))
-    >>> priced = price(declared, count().by("smoker"), within=50)
-    >>> round(float(priced.offer.cost.amount), 5), priced.half_widths
-    (0.00151, {'count': 50.0})
-    """
-    relation = member_of(Neighbours, neighbours, "neighbour relation")
-    known = schema if isinstance(schema, Schema) else Schema.load(schema)
-    plan = plan_question(question, known, public)
-    if ledger is None:
-        whole = parse_budget(1, delta)
-        return _price_without_run(
-            plan, known, relation, whole, within, epsilon, release
-        )
-    with Ledger.open(ledger) as account:
-        run = open_question_run(account, None, QUESTIONS_EVENT, None)
-        refuse_foreign_release(release, account)
-        keyed = offer_keyed_on_run(
-            plan, known, run, account.neighbours, within, epsilon, analyst, release
-        )
-        return make_price(keyed, run, analyst)
-
-
-def _price_without_run(
-    plan: QueryPlan,
-    schema: Schema,
-    neighbours: Neighbours,
-    budget: Budget,
-    within: float | None,
-    epsilon: Number | None,
-    release: Release | None,
-) -> Price:
-    """The price in a run of this budget that is not open yet."""
-    columns = find_open_keys(plan.query, schema)
-    delta = set_key_delta_aside(budget, bool(columns))
-    composed = replace(budget, delta=budget.delta - delta)
-    amount = read_amount_asked(within, epsilon, composed)
-    accounting = budget.accounting
-    own = amount if amount is None or not columns else amount / KEY_PARTS
-    offer = offer_answer(
-        plan,
-        neighbours=neighbours,
-        accounting=accounting,
-        within=within,
-        amount=own,
-        released=() if columns else find_released(plan, release),
-    )
-    terms = RunTerms(accounting, budget.epsilon, delta, neighbours)
-    keyed = offer_keyed(offer, schema, terms, within=within, amount=own)
-    whole = replace(offer, cost=keyed.cost)
-    return Price(whole, _own_epsilon(whole, budget.delta), None, keys=keyed.keys)
 
 
 def plan_question(
@@ -372,7 +304,7 @@ def offer_keyed_on_run(
 def make_price(keyed: KeyedOffer, run: QuestionRun, analyst: str) -> Price:
     """The price of an offer on a run, with what is left of it."""
     whole = replace(keyed.offer, cost=keyed.cost)
-    epsilon = _own_epsilon(whole, run.budget.delta)
+    epsilon = find_own_epsilon(whole, run.budget.delta)
     recalled = run.price_recall(keyed.recalled_digests, analyst=analyst)
     composition = compose_question(run.budget, run.filter.total, whole.cost, epsilon)
     left = run.filter.amount_left
@@ -388,7 +320,8 @@ def price_recalled(
     return sum(same[1:], same[0]) if same else None
 
 
-def _own_epsilon(offer: Offer, delta: Fraction) -> Fraction:
+def find_own_epsilon(offer: Offer, delta: Fraction) -> Fraction:
+    """The ε of a question by itself, at the δ of its run."""
     if offer.cost.amount == 0:
         return Fraction(0)
     return epsilon_of(offer.cost.accounting, offer.cost.amount, delta)

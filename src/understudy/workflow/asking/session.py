@@ -43,7 +43,10 @@ from understudy.workflow.asking.batch import (
     BatchTerms,
     offer_questions,
 )
-from understudy.workflow.asking.free_answers import answer_from_release
+from understudy.workflow.asking.free_answers import (
+    answer_from_release,
+    price_from_release,
+)
 from understudy.workflow.asking.keys import (
     KEY_PARTS,
     KeyedOffer,
@@ -125,7 +128,12 @@ class Session:
     ) -> Price:
         """What a question would cost and how exact it would be. Nothing is spent."""
         plan = plan_question(question, self.schema, self.public)
-        keyed = self._offer(plan, read_width(within), epsilon)
+        within, own = read_width(within), self._run.filter
+        left = own.accounting, own.amount_left
+        free = price_from_release(self._release, self.schema, plan, within, *left)
+        if free is not None:
+            return free
+        keyed = self._offer(plan, within, epsilon)
         return make_price(keyed, self._run, self._analyst)
 
     # A text is a sequence of texts too; the first overload is the one that counts.

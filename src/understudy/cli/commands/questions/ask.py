@@ -132,7 +132,7 @@ def price(
     _check_precision(within, epsilon)
     from understudy.queries.lookups import PublicTable
     from understudy.releases.release import load_release
-    from understudy.workflow.asking.question_price import price as price_question
+    from understudy.workflow.asking.prices import price as price_question
     from understudy.workflow.asking.simulated_table import try_question
 
     tables = [PublicTable.load(file) for file in public]
