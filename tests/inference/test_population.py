@@ -27,6 +27,7 @@ from understudy.inference.population import (
 )
 from understudy.inference.population_means import (
     estimate_difference,
+    estimate_means,
     estimate_proportions,
 )
 from understudy.schema import Identifier, Integer, Schema, Unit
@@ -242,6 +243,21 @@ def test_what_is_mostly_noise_is_called_modelled_and_says_the_remedy():
         pooled, "ill", by="sex", between=None, value=1, settings=census
     )
     assert both.basis == ("modelled",)
+
+
+def test_wide_bins_are_named():
+    columns = (
+        Integer(name="age", min=0, max=39, bins=(0, 20, 40), nullable=False),
+        Integer(name="ill", min=0, max=1, nullable=False),
+    )
+    rng = np.random.default_rng(15)
+    people = {"age": rng.integers(2, size=900), "ill": rng.integers(2, size=900)}
+    pooled = measure_pairs(people, rng, 2, schema=Schema(columns=columns))
+    found = infer_population(pooled, "ill ~ age")
+    assert "middle of its bin: age." in str(found)
+    settings = InferenceSettings()
+    assert estimate_means(pooled, "age", settings=settings).binned == ("age",)
+    assert estimate_proportions(pooled, "ill", 1, settings=settings).binned == ()
 
 
 def test_what_is_shown_strikes_the_naive_interval_out():

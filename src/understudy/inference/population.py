@@ -114,6 +114,7 @@ def infer_population(
         settings=chosen,
         title=formula + describe_clocks(pooled.schema, model.columns),
         unmeasured=unmeasured,
+        binned=list_binned(pooled.schema, model.columns),
     )
 
 
@@ -167,6 +168,7 @@ def finish_estimate(
     settings: InferenceSettings,
     title: str,
     unmeasured: tuple[Clique, ...],
+    binned: Clique = (),
     is_ratio: bool = False,
 ) -> PopulationEstimate:
     """Estimates with the uncertainty that the model's shares give them."""
@@ -186,6 +188,7 @@ def finish_estimate(
         unmeasured=unmeasured,
         smoothed=model.found.smoothed,
         unit=model.unit,
+        binned=binned,
         is_ratio=is_ratio,
     )
     # Units of several rows vary more than rows, and a census not at all.
@@ -241,6 +244,17 @@ def _find_clock_unit(column: Lattice) -> int:
             return TIME_UNIT_MICROSECONDS
         case _:
             return 1
+
+
+def list_binned(schema: Schema, columns: Sequence[str]) -> Clique:
+    """The columns of numbers, dates and times that have bins of several values."""
+    codecs = schema.codecs
+    return tuple(
+        name
+        for name in columns
+        if isinstance(schema[name], Lattice)
+        and bool((codecs[name].last_indices > codecs[name].first_indices).any())
+    )
 
 
 def describe_clocks(schema: Schema, columns: Sequence[str]) -> str:

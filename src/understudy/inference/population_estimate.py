@@ -48,7 +48,8 @@ class PopulationEstimate:
     logarithms (`is_ratio`): `value` and the intervals are on the scale of the ratio.
     `by_moments`: from moments of unbinned numbers, not from cells. `unit`: who has
     several rows, where units and not rows were sampled. `is_noisy`: whether noise is so
-    much of an error that positive shares bias the estimate.
+    much of an error that positive shares bias the estimate. `binned`: columns of numbers
+    that count by the middle of wide bins.
     """
 
     names: tuple[str, ...]
@@ -64,6 +65,7 @@ class PopulationEstimate:
     is_ratio: bool = False
     by_moments: bool = False
     unit: str = ""
+    binned: Clique = ()
     bias_covariance: NDArray[np.float64] | None = None
     is_noisy: NDArray[np.bool_] | None = None
 
@@ -224,6 +226,11 @@ class PopulationEstimate:
             )
         if self.by_moments:
             notes.append("From noisy moments: numbers count as they are, unbinned.")
+        if self.binned:
+            notes.append(
+                f"Each value counts as the middle of its bin: {', '.join(self.binned)}."
+                " The workload target `moments` takes numbers as they are."
+            )
         if self.smoothed:
             notes.append(
                 f"By polynomials of their bins, for size: {', '.join(self.smoothed)}."

@@ -22,6 +22,7 @@ from understudy.inference.population import (
     InferenceSettings,
     describe_clocks,
     finish_estimate,
+    list_binned,
     list_cell_values,
     model_columns,
 )
@@ -53,7 +54,8 @@ def estimate_means(
         )
     unit = describe_clocks(pooled.schema, [column])
     title = f"mean of {column}{unit}"
-    return cells.estimate_groups(numbers.astype(np.float64), title)
+    binned = list_binned(pooled.schema, [column])
+    return cells.estimate_groups(numbers.astype(np.float64), title, binned)
 
 
 def estimate_proportions(
@@ -117,6 +119,7 @@ def estimate_difference(
         unmeasured=means.unmeasured,
         smoothed=means.smoothed,
         unit=means.unit,
+        binned=means.binned,
     )
 
 
@@ -203,7 +206,7 @@ class _GroupedCells:
         )
 
     def estimate_groups(
-        self, numbers: NDArray[np.float64], title: str
+        self, numbers: NDArray[np.float64], title: str, binned: Clique = ()
     ) -> PopulationEstimate:
         """The mean of numbers, one a code of the column, in every group that can have
         rows.
@@ -228,6 +231,7 @@ class _GroupedCells:
             settings=self.settings,
             title=title,
             unmeasured=self.unmeasured,
+            binned=binned,
         )
 
     def _list_groups(self) -> list[tuple[str, NDArray[np.bool_]]]:
