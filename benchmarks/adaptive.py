@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ PEERS = ("adaptive", "mst", "aim", "privsyn", "privbayes", "residual")
 EPSILONS = ("0.05", "0.1", "0.3", "1", "3", "10", "30")
 MOST, LARGEST = 500, 3_000_000
 ORDERS = (2, 3)
+RESULTS = Path(__file__).resolve().parent / "results" / "adaptive.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +201,7 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
                         "epsilon": epsilon,
                         "synthesizer": name,
                         "against": marks,
+                        "runs": options.runs,
                         **found,
                     }
                 )
@@ -207,6 +210,20 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
             before = ours
     print(f"adaptive: {score['+']} won, {score['=']} tied, {score['-']} lost")
     return results
+
+
+def store_results(results: list[dict[str, object]], path: Path = RESULTS) -> None:
+    """Put results in the place of earlier ones of the same table, ε and synthesizer."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=path.parent
+    ).stdout.strip()
+    stored = json.loads(path.read_text()) if path.exists() else []
+    known = {(r["table"], r["epsilon"], r["synthesizer"]): r for r in stored}
+    for result in results:
+        key = result["table"], result["epsilon"], result["synthesizer"]
+        known[key] = result | {"commit": commit}
+    path.write_text(json.dumps(list(known.values()), indent=1) + "\n")
 
 
 def main() -> None:
@@ -224,9 +241,16 @@ def main() -> None:
     parser.add_argument("--epsilon", action="append", help="this ε; may be repeated")
     parser.add_argument("--runs", type=int, default=3, help="runs to take the mean of")
     parser.add_argument("--json", type=Path, help="also write the JSON to this file")
+    parser.add_argument(
+        "--store",
+        action="store_true",
+        help="put the results among those of docs/synthesizers/adaptive-results.md",
+    )
     options = parser.parse_args()
     results = compare(options)
     print(json.dumps(results))
+    if options.store:
+        store_results(results)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
 
