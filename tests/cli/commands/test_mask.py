@@ -56,3 +56,11 @@ def test_a_picture_without_tuning_is_refused(people: Path, shell: Shell) -> None
     done = shell("mask", people, "--replace", "age", "--picture", "x.svg", "-o", "m")
     assert done.code == 2
     assert "--tune" in done.err
+
+
+def test_a_formula_without_tuning_is_refused(people: Path, shell: Shell) -> None:
+    words = ("mask", people, "--replace", "age", "--formula", "visits ~ age")
+    done = shell(*words, "-o", "masked")
+    assert done.code == 2
+    assert "--formula is for --tune" in done.err
+    assert not (people.parent / "masked").exists()

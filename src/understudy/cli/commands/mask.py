@@ -183,8 +183,12 @@ def mask(
         raise Refused(f"{output}: is there already. Name another folder.")
     check_outputs([picture, risk_list], inputs=[file, settings["schema"]])
     request = MaskRequest(**settings)
-    if picture is not None and not request.tune:
-        raise click.UsageError("--picture is for --tune")
+    for name, is_given in (
+        ("picture", picture is not None),
+        ("formula", bool(request.formulas)),
+    ):
+        if is_given and not request.tune:
+            raise click.UsageError(f"--{name} is for --tune")
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     from understudy.workflow.open import open_source
 
