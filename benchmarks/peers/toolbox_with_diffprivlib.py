@@ -1,5 +1,7 @@
 """Runs in a Python of its own that has diffprivlib: one job from stdin, as JSON, results
 to stdout.
+
+pip install diffprivlib==0.6.6 "scikit-learn<1.6" "scipy<1.15"    newer ones end in errors
 """
 
 from __future__ import annotations
