@@ -215,6 +215,17 @@ def test_a_magnitude_of_noise_far_from_all_values_is_left_out():
     assert _drop_lone_end(empty, counts, occupied, far, enough) is None
 
 
+def test_values_of_several_magnitudes_beside_zeros_are_found_by_both_counts():
+    """Shares of pollution, three quarters of them zero, came back as zeros alone: at this
+    noise neither count shows the other magnitudes, and both together do.
+    """
+    shares = [2, 5, 8, 12]
+    values = [0] * 3500 + [shares[i % 4] for i in range(1150)]
+    options = {"epsilon": Fraction(1, 55), "noise": no_noise}
+    assert found(values, **options) == (0, 15)
+    assert found([0] * 3500, **options) == (0, 0)
+
+
 def test_answers_from_one_to_six_become_negative_by_noise_seldom():
     """Before, in one of 45; a twin that takes as little as everywhere is caught."""
     rng = np.random.default_rng(4)

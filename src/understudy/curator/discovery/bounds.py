@@ -4,10 +4,10 @@ ever being looked up.
 Two noisy histograms on public grids. The first counts lattice indices by sign and
 number of binary digits, which fits every column there is. Bins that stand out of the
 noise are taken, and runs of bins next to them that seem to hold something. The second
-cuts the outermost two into pieces, and drops the outer pieces that seem to hold far less
-than the others, and bins that it does not confirm. What lies outside is clipped, and
-clipping moves rows, while bounds too wide cost little: so within a bin it is absence
-that takes evidence, not presence.
+cuts the outermost two into pieces (or counts all again, where only zeros stand out),
+and drops the outer pieces that seem to hold far less than the others, and bins that it
+does not confirm. What lies outside is clipped, and clipping moves rows, while bounds too
+wide cost little: so within a bin it is absence that takes evidence, not presence.
 For the same reason bounds reach to zero, or to the value beside it where none is zero,
 if values of many magnitudes lie on one side of it or the bins towards it do not look
 empty. Rare extremes do not stand out of
@@ -23,6 +23,7 @@ empty ones too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -52,6 +53,11 @@ from understudy.curator.discovery.magnitudes import (
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
 from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 from understudy.noise.tails import tails_of_law
+
+BESIDE_ZEROS_SIGMAS = 2.75
+"""Standard deviations by which a run of magnitudes beside zeros must exceed zero where
+nothing else stands out.
+"""
 
 FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
@@ -105,6 +111,8 @@ def learn_bounds(
     counts[apart] = 0
     standing = int(occupied[0]), int(occupied[-1])
     taken = widen_range(counts, *standing, enough)
+    if standing == (ZERO_BIN, ZERO_BIN) and not suspects:
+        return _learn_beside_zeros(context, column, counts, amount / 2)
     ends = _measure_ends(context, column, standing, taken, suspects, amount / 2)
     lower, upper = (
         _drop_lone_end(pieces, counts, places, outer, enough)
@@ -122,6 +130,23 @@ def learn_bounds(
     )
     low, high = _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
     return _join_unconfirmed(LearnedBounds(low, high), suspects, ends)
+
+
+def _learn_beside_zeros(
+    context: MechanismContext, column: str, counts: NDArray[np.int64], amount: Fraction
+) -> LearnedBounds:
+    """Bounds of a column in which zeros alone stand out: of zeros there are no ends to
+    find, so all magnitudes are counted again, and both counts decide together.
+
+    Shares of which a quarter are not zero, spread over some magnitudes, came back as
+    zeros alone where either count hid these.
+    """
+    again, scale = _measure_histogram(context, column, MAGNITUDE_EDGES, amount)
+    # Both counts have the same noise, for the same amount.
+    noise = noise_deviation(context.law, scale) * math.sqrt(2)
+    enough = BESIDE_ZEROS_SIGMAS * noise
+    first, last = widen_range(counts + again, ZERO_BIN, ZERO_BIN, enough)
+    return LearnedBounds(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[last + 1] - 1)
 
 
 def _join_unconfirmed(
