@@ -33,6 +33,8 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: object) -> None:
 def test_an_answer_arrives_as_it_was(cost: Cost | None) -> None:
     numbers = (NumberEstimate(0.1, -math.inf, math.inf), NumberEstimate(3, 2, 4))
     rows = tuple(AnswerRow((key, 7), numbers) for key in ("F", None, True, 1.5))
-    answer = us.AnswerTable("q", ("a", "b"), ("m", "n"), rows, "measured", cost)
+    answer = us.AnswerTable(
+        "q", ("a", "b"), ("m", "n"), rows, "measured", cost, counted="all"
+    )
     sent = json.dumps(write_answer(answer), allow_nan=False)
     assert read_answer(json.loads(sent)) == answer

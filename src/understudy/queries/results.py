@@ -79,6 +79,8 @@ class AnswerTable:
     """What was charged for it; None if it was free."""
     limit_cost: Cost | None = None
     """What stored answers that were new to an analyst took from their limit."""
+    counted: str = ""
+    """Which rows were counted, where the privacy unit bounds them."""
 
     @property
     def value(self) -> float:
@@ -163,7 +165,11 @@ class AnswerTable:
         return align_columns(self._text_rows(), right=range(first, width))
 
     def account_line(self) -> str:
-        """How it was made, and what was charged for it."""
+        """How it was made, what was charged for it, and which rows were counted."""
+        counted = f" {self.counted}." if self.counted else ""
+        return self._spell_charge() + counted
+
+    def _spell_charge(self) -> str:
         taken = None if self.limit_cost is None else _spell_cost(self.limit_cost)
         if self.cost is not None:
             line = f"Charged: {_spell_cost(self.cost)} ({self.basis})."
@@ -204,6 +210,8 @@ class AnswerTable:
         for row in rows:
             body += "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>"
         caption = f"{escape(self.question)} ({escape(self.basis)})"
+        if self.counted:
+            caption += f". {escape(self.counted)}"
         table = f"<table><caption>{caption}</caption><tr>{cells}</tr>{body}</table>"
         return "".join([table, *self.figures()])
 
@@ -271,7 +279,8 @@ def make_answer(
         numbers = estimate_group(group, ANSWER_DOUBT)
         derived = derive_numbers(plan.query, partial(estimate_group, group))
         rows.append(AnswerRow(keys, (*numbers, *derived)))
-    return finish_answer(plan.query, rows, basis=basis, cost=cost)
+    counted = plan.source_schema.unit.counted_rows
+    return finish_answer(plan.query, rows, basis=basis, cost=cost, counted=counted)
 
 
 def pool_statistics(
@@ -317,7 +326,12 @@ def column_steps(plan: QueryPlan, columns: Sequence[str]) -> list[float]:
 
 
 def finish_answer(
-    query: Query, rows: Sequence[AnswerRow], *, basis: str, cost: Cost | None
+    query: Query,
+    rows: Sequence[AnswerRow],
+    *,
+    basis: str,
+    cost: Cost | None,
+    counted: str,
 ) -> AnswerTable:
     """The rows that are shown, in their order, and the columns that are shown. Each row
     has the numbers of the aggregates and of the computed columns.
@@ -341,6 +355,7 @@ def finish_answer(
         tuple(shown),
         basis,
         cost,
+        counted=counted,
     )
 
 

@@ -70,6 +70,18 @@ class Unit:
         return self.id or "" if self.sampling_factor > 1 else ""
 
     @property
+    def counted_rows(self) -> str:
+        """Which rows are counted, for whoever reads an answer; empty where all are.
+
+        >>> Unit(id="patient", max_rows=2).counted_rows
+        'Of each patient at most 2 rows are counted, and no row without one'
+        """
+        if self.id is None:
+            return ""
+        rows = "one row is" if self.max_rows == 1 else f"{self.max_rows:,} rows are"
+        return f"Of each {self.id} at most {rows} counted, and no row without one"
+
+    @property
     def noun(self) -> str:
         """What a guarantee calls the unit."""
         return "row" if self.id is None else self.id

@@ -122,6 +122,7 @@ def write_answer(answer: AnswerTable) -> dict[str, object]:
         "basis": answer.basis,
         "cost": _write_cost(answer.cost),
         "limit_cost": _write_cost(answer.limit_cost),
+        "counted": answer.counted,
         "account_line": answer.account_line(),
     }
 
@@ -166,4 +167,5 @@ def read_answer(sent: Mapping[str, Any]) -> AnswerTable:
         sent["basis"],
         _read_cost(sent["cost"]),
         _read_cost(sent["limit_cost"]),
+        sent["counted"],
     )

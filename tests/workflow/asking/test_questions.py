@@ -220,6 +220,9 @@ def test_people_with_several_rows_are_counted_once(book: Path) -> None:
         (number,) = row.numbers
         assert abs(number.value - truths[str(row.keys[0])]) < 20
         assert number.half_width < 10
+    bounded = "Of each patient at most 3 rows are counted, and no row without one"
+    assert answer.counted == bounded
+    assert answer.account_line().endswith(f" {bounded}.")
 
 
 def test_a_charge_comes_before_any_row_is_read() -> None:

@@ -40,6 +40,6 @@ def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:
         return
     for each in answers:
         if isinstance(each, AnswerTable):
-            report(each.lines())
+            report([*each.lines(), *([f"{each.counted}."] if each.counted else [])])
         else:
             report([f"{each.question}: {each}"])

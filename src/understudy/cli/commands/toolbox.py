@@ -107,7 +107,7 @@ def regress(
         level=level,
         purpose=purpose,
     )
-    _show(found.to_dict(), found.lines(), found.cost, as_json)
+    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
 
 
 @toolbox.command(short_help="Centres of clusters by k-means.")
@@ -147,7 +147,7 @@ def cluster(
         rounds=rounds,
         purpose=purpose,
     )
-    _show(found.to_dict(), found.lines(), found.cost, as_json)
+    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
 
 
 @toolbox.command("cluster-release", short_help="The same of a release, for nothing.")
@@ -203,7 +203,7 @@ def itemsets(
         least_items=least_items,
         purpose=purpose,
     )
-    _show(found.to_dict(), found.lines(), found.cost, as_json)
+    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
 
 
 @toolbox.command(short_help="Counts against an estimate, measured where it is off.")
@@ -246,7 +246,7 @@ def online(
         threshold=threshold,
         purpose=purpose,
     )
-    _show(found.to_dict(), found.lines(), found.cost, as_json)
+    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
 
 
 @toolbox.command(short_help="A median with noise that fits the rows.")
@@ -280,7 +280,7 @@ def median(
         found = propose_median(
             session, column, sensitivity=propose, epsilon=epsilon, purpose=purpose
         )
-    _show(found.to_dict(), found.lines(), found.cost, as_json)
+    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
 
 
 @toolbox.command(short_help="Edges, degrees or triangles of a graph.")
@@ -319,22 +319,27 @@ def graph(
         max_degree=max_degree,
         purpose=purpose,
     )
-    _show(found.to_dict(), found.lines(), found.cost, as_json)
+    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
 
 
 def _show(
-    facts: dict[str, object], lines: list[str], cost: Cost | None, as_json: bool
+    session: Session,
+    facts: dict[str, object],
+    lines: list[str],
+    cost: Cost | None,
+    as_json: bool,
 ) -> None:
-    """A result, and what was charged for it."""
+    """A result, what was charged for it, and which rows were counted."""
     from understudy.accounting.budget import spell_value
     from understudy.accounting.filter import ACCOUNTING_SYMBOLS
 
+    counted = session.schema.unit.counted_rows
     if as_json:
         paid = None if cost is None else float(cost.amount)
-        report_json({**facts, "cost": paid})
+        report_json({**facts, "cost": paid, "counted": counted})
         return
     account = "Free (stored: it was answered before)."
     if cost is not None:
         symbol = ACCOUNTING_SYMBOLS[cost.accounting]
         account = f"Charged: {symbol} = {spell_value(cost.amount)} (measured)."
-    report([*lines, account])
+    report([*lines, account, *([f"{counted}."] if counted else [])])

@@ -82,7 +82,10 @@ def answer_query(evidence: Evidence, question: str | Query) -> AnswerTable:
             for aggregate in resolved.aggregates
         ]
         rows.append(AnswerRow(keys, append_derived(resolved, numbers)))
-    return finish_answer(resolved, rows, basis=BASIS_RELEASE, cost=None)
+    counted = schema.unit.counted_rows
+    return finish_answer(
+        resolved, rows, basis=BASIS_RELEASE, cost=None, counted=counted
+    )
 
 
 def is_query(question: object) -> bool:

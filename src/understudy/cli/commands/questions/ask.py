@@ -81,8 +81,15 @@ def ask(
             None if each is None else float(each.amount)
             for each in (answer.cost, answer.limit_cost)
         )
-        written = {"basis": answer.basis, "cost": cost, "limit_cost": taken}
-        report_json({**written, "columns": answer.to_plain()})
+        report_json(
+            {
+                "basis": answer.basis,
+                "cost": cost,
+                "limit_cost": taken,
+                "counted": answer.counted,
+                "columns": answer.to_plain(),
+            }
+        )
         return
     report([*answer.lines(), answer.account_line()])
 
