@@ -26,6 +26,7 @@ from understudy.tables.reading.type_votes import (
     NUMBER_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
+    ZERO_LED_CANDIDATE,
     is_readable_as,
     kind_of_vote,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "STEP_CANDIDATES",
     "TEXT_CANDIDATE",
     "TYPE_CANDIDATES",
+    "ZERO_LED_CANDIDATE",
     "MomentSpelling",
     "Records",
     "Table",

@@ -106,7 +106,7 @@ def test_no_row_moves_more_than_one_vote_a_column(relation, accounting):
     schema = Schema(columns=tuple(UndeclaredColumn(name=n) for n in names))
     universe = [
         {"a": x, "b": y}
-        for x, y in [("1", ""), ("x", "2.5"), ("2020-01-01", "true"), (None, "0")]
+        for x, y in [("1", ""), ("x", "0606"), ("2020-01-01", "true"), (None, "0")]
     ]
     for here, there in neighbouring(universe, 4, relation):
         a, b = (
@@ -327,14 +327,20 @@ def test_bounds_say_how_many_decimals_of_a_real_matter(low, high, step):
 
 def test_codes_with_zeros_before_them_stay_labels():
     """As a number 00501 would be 501."""
-    codes = [f"{10 * i:05}" for i in range(1, 10)]
-    found = split([*codes * 30, *[str(10_000 + i) for i in range(400)]])
-    assert isinstance(found.beside, Integer)
-    assert found.with_missing_codes(codes, [30] * len(codes), 1.0) is None
-    # Few of them, which account for every word, are no missing codes either.
-    few = split([*["00501", "00077"] * 500, *["90210"] * 400])
-    labels = ["00501", "00077", "90210"]
-    assert few.with_missing_codes(labels, [500, 500, 400], 1.0) is None
+    numbers = [str(10_000 + i) for i in range(400)]
+    # Too many to list, and far fewer than the others: they stand out together.
+    found = split([*[f"{i:05}" for i in range(1, 41)], *numbers])
+    assert isinstance(found.column, Categorical)
+    assert found.beside is None
+    assert isinstance(split([*["N"] * 40, *numbers]).beside, Integer)
+    # Those that stand out as labels alone, and account for every word, are no missing
+    # codes either.
+    few = split([*["N"] * 1000, *numbers])
+    labels = ["00501", "00077", "N"]
+    assert few.with_missing_codes(labels, [9, 8, 1000], 1.0) is None
+    assert few.with_missing_codes(["N"], [1000], 1.0) is not None
+    # Beside dates they are codes for missing ones, and dates lose nothing.
+    assert isinstance(split([*["00"] * 40, *["2024-02-29"] * 400]).beside, Date)
 
 
 @pytest.mark.parametrize("law", Law)
@@ -358,6 +364,17 @@ def test_years_beside_many_zeros_are_no_flags():
     assert elect_type(votes, VoteNoise(noise.deviation / 2)) == "integer"
     assert elect_type(votes, noise) == "integer"
     assert elect_type(ballots_of(zero=20_000, bit=500), noise) == "bit"
+
+
+def test_ones_without_zeros_are_no_flags():
+    """An answer from 1 to 4 that nearly everybody gives alike: as a flag it would come
+    back with zeros.
+    """
+    noise = VoteNoise(20.0)
+    assert elect_type(ballots_of(bit=1450, integer2=30, integer=15), noise) == "integer"
+    assert elect_type(ballots_of(bit=1400, zero=60), noise) == "bit"
+    ones = ballots_of(**{"bit.0": 1450, "integer2.0": 30, "integer.0": 15})
+    assert elect_type(ones, noise) == "integer"
 
 
 @pytest.mark.parametrize("point", [None, False])

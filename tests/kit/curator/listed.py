@@ -37,6 +37,8 @@ def vote_of(cell: object) -> str:
         return ("zero", "bit")[int(text)]
     if text.lower() in ("true", "false", "yes", "no", "t", "f", "y", "n"):
         return "boolean"
+    if re.fullmatch(r"0\d+", text):
+        return "zero-led"
     if whole := re.fullmatch(r"([+-]?(?:0|[1-9]\d{0,17}))(\.0{1,6})?", text):
         steps = (step for step in (1000, 100, 10, 5, 2) if int(whole[1]) % step == 0)
         point = ".0" if whole[2] else ""

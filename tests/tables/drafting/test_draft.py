@@ -461,3 +461,15 @@ def test_spellings_are_drafted_as_they_are(tmp_path):
     assert points == [False, True, True]
     assert (schema["flag"].min, schema["flag"].max) == (0, 1)
     assert isinstance(schema["either"], Categorical), "the order cannot be told"
+
+
+def test_codes_of_which_few_begin_with_a_zero_are_no_numbers(tmp_path):
+    """As a number 01234 would be 1234; of the others nothing tells them from numbers."""
+    path = tmp_path / "codes.csv"
+    rows = [f"{i % 1000 + 10_000},{i}" for i in range(1990)]
+    rows += [f"{i:05},{i}" for i in range(10)]
+    path.write_text("\n".join(["postcode,number", *rows]))
+    with open_table(path) as source:
+        drafted = draft_schema(source)
+    assert not isinstance(drafted["postcode"], Integer)
+    assert isinstance(drafted["number"], Integer)

@@ -29,6 +29,7 @@ from understudy.tables import (
     EMPTY_CANDIDATE,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
+    ZERO_LED_CANDIDATE,
     Table,
     is_readable_as,
     kind_of_vote,
@@ -81,10 +82,10 @@ CELLS = {
     ],
     "datetime": ["2024-02-29 10:00", "2024-02-29T10:00:30.5"],
     "time": ["10:00", "23:59:59.5"],
+    ZERO_LED_CANDIDATE: ["007", " 01234", "00"],
     TEXT_CANDIDATE: [
         "x",
         " ",
-        "007",
         "00.5",
         "1,5",
         "2024-02-30",
@@ -128,7 +129,12 @@ def test_a_point_behind_a_whole_number_has_a_vote_of_its_own():
 def test_support_is_a_partial_order_and_the_list_follows_it():
     assert {kind_of_vote(vote) for vote in TYPE_CANDIDATES} == {
         EMPTY_CANDIDATE,
+        ZERO_LED_CANDIDATE,
         *ELECTED_TYPES,
+    }
+    # Digits after a zero are no numbers: as such they would lose it.
+    assert {kind for kind in ELECTED_TYPES if is_readable_as("zero-led", kind)} == {
+        TEXT_CANDIDATE
     }
     for a in ELECTED_TYPES:
         assert is_readable_as(a, a)

@@ -64,6 +64,7 @@ from understudy.tables import (
     STEP_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
+    ZERO_LED_CANDIDATE,
     choose_spelling,
     has_trailing_zeros,
     has_whole_point,
@@ -96,7 +97,6 @@ LATTICE_FAMILIES: tuple[tuple[str, ...], ...] = (
     ),
 )
 """Kinds of votes whose cells lie on one lattice."""
-
 
 LONGEST_RESOLUTIONS: dict[type[Column], timedelta] = {
     Datetime: timedelta(days=1),
@@ -279,6 +279,9 @@ def elect_lattice_type(ballots: NDArray[np.int64], noise: VoteNoise) -> str | No
     kinds = set(map(kind_of_vote, inside))
     # Of no votes, too, all kinds are ambiguous.
     if kinds <= AMBIGUOUS_KINDS.keys():
+        return None
+    # Among numbers 0606 would be 606.
+    if ZERO_LED_CANDIDATE in standing and family == NUMBER_CANDIDATES:
         return None
     if kinds <= {"zero", "bit"}:
         return elect_beyond_bits(ballots, noise)

@@ -66,7 +66,8 @@ def _seems_round(ballots: NDArray[np.int64], noise: VoteNoise) -> bool:
 
 def elect_beyond_bits(ballots: NDArray[np.int64], noise: VoteNoise) -> str:
     """What a column is in whose votes nothing but zero and one stands out: a bit, unless
-    the votes for other whole numbers say otherwise together.
+    the votes for other whole numbers say otherwise together. Ones beside which nothing
+    speaks for zeros are answers or counts: as bits, zeros that nobody gave would be drawn.
 
     >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
     >>> ballots[TYPE_CANDIDATES.index("zero")] = 2000
@@ -80,8 +81,11 @@ def elect_beyond_bits(ballots: NDArray[np.int64], noise: VoteNoise) -> str:
     plain = "integer" + point
     names = [plain, *(coarse for coarse in PLAIN_STEPS if PLAIN_STEPS[coarse] == plain)]
     count = sum(votes[name] for name in names)
-    is_beyond = count > BEYOND_ONE_SIGMAS * noise.deviation * sqrt(len(names))
-    return "integer" if is_beyond else "bit"
+    least = BEYOND_ONE_SIGMAS * noise.deviation
+    is_beyond = count > least * sqrt(len(names))
+    zeros, ones = votes["zero" + point], votes["bit" + point]
+    has_no_zeros = ones > noise.bar() and zeros <= least
+    return "integer" if is_beyond or has_no_zeros else "bit"
 
 
 def hidden_share(ballots: NDArray[np.int64], noise: VoteNoise) -> float:

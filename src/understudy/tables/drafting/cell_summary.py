@@ -14,8 +14,10 @@ from understudy.tables.reading.parse import texts_sql
 from understudy.tables.reading.type_votes import (
     ELECTED_TYPES,
     EMPTY_CANDIDATE,
+    NUMBER_CANDIDATES,
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
+    ZERO_LED_CANDIDATE,
     is_readable_as,
     vote_sql,
 )
@@ -30,6 +32,11 @@ MAX_DRAFT_ODD_SHARE = Fraction(1, 100)
 MAX_BOOLEAN_ODD_SHARE = Fraction(1, 1000)
 """The same for booleans and coarse steps: counts that are nearly always 0 or 1 are
 counts, and what lies between the multiples of a step would be rounded.
+"""
+
+MAX_ZERO_LED_SHARE = Fraction(1, 1000)
+"""Part of the cells of a column of numbers that may be digits after a zero: of postal
+codes few begin with one, and mistyped numbers do in fewer.
 """
 
 MIN_STEP_CELLS = 30
@@ -130,6 +137,9 @@ def elect_draft_type(ballots: dict[str, int]) -> str | None:
     skipped = {EMPTY_CANDIDATE, "truth", "zero", "bit"}
     if total - filled.get("zero", 0) < MIN_STEP_CELLS:
         skipped |= set(PLAIN_STEPS)
+    # 1234 beside 0606 is a code as well: among numbers 0606 would be 606.
+    if filled.get(ZERO_LED_CANDIDATE, 0) > MAX_ZERO_LED_SHARE * total:
+        skipped |= set(NUMBER_CANDIDATES)
     # From specific to general: the first that holds is the most specific.
     for candidate in ELECTED_TYPES:
         if candidate in skipped:

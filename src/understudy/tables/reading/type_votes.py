@@ -38,7 +38,7 @@ from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import BLANKS_SQL, StoredColumn
 
-EMPTY_CANDIDATE, TEXT_CANDIDATE = "empty", "text"
+EMPTY_CANDIDATE, TEXT_CANDIDATE, ZERO_LED_CANDIDATE = "empty", "text", "zero-led"
 TYPE_CANDIDATES = (
     EMPTY_CANDIDATE,
     "truth",
@@ -51,13 +51,15 @@ TYPE_CANDIDATES = (
     LARGE_CANDIDATE,
     "date",
     *MOMENT_SPELLINGS,
+    ZERO_LED_CANDIDATE,
     TEXT_CANDIDATE,
 )
 """What cells vote for. A truth is `true` or `false`, as every stored truth value is
 read; other words for yes and no are labels of a boolean. Zero and bit are the numbers 0
 and 1, which may be truth values too; 0 is a multiple of every step. Whole numbers with a
 point are candidates of their own. A date is spelled
-as 2024-02-29; other dates, moments and times vote for their spelling too.
+as 2024-02-29; other dates, moments and times vote for their spelling too. Digits after
+a zero (0606, 01234) are a code: texts, which say that other digits beside them are codes.
 """
 
 ELECTED_TYPES = (
@@ -165,6 +167,7 @@ def vote_sql(
             *whole_conditions(layers, number),
             *decimal_conditions(number),
             *_date_conditions(trimmed),
+            (is_like_sql(trimmed, "0[0-9]+"), ZERO_LED_CANDIDATE),
         ],
         moment_vote_sql(layers, trimmed, first_spelling),
     )
