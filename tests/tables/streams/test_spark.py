@@ -196,6 +196,21 @@ def test_a_worker_renames_its_errors(session: Any) -> None:
             carrier.add_up(Quotes())
 
 
+@pytest.mark.parametrize("step", ["reading", "asking"])
+def test_workers_of_another_version_are_refused(
+    session: Any, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """A cell might have another code there, and nobody would see it."""
+    schema = us.Schema.parse("columns:\n  sex: {type: categorical, values: [F, M]}\n")
+    frame = session.createDataFrame(pa.table({"sex": ["F"] * 4}))
+    with open_source(frame) as source:
+        if step == "asking":
+            source.check(["sex"])
+        monkeypatch.setattr(spark_carrier, "PACKAGE_VERSION", "0.0.1")
+        with pytest.raises(TableError, match="another version"):
+            describe_rows(source, schema).count_valid("sex")
+
+
 def test_no_salt_and_no_label_stands_in_a_plan(session: Any) -> None:
     people = read_people()
     schema = us.Schema.parse(

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from understudy.errors import TableError
 from understudy.tables.carriers.carrier import PartChange, PartWork
-from understudy.version import install_command
+from understudy.version import PACKAGE_VERSION, install_command
 
 T = TypeVar("T")
 
@@ -45,6 +45,9 @@ ABSENT_PACKAGE_TEXT = "No module named 'understudy'"
 
 CHANGED_ROWS_TEXT = "understudy got other rows than at first"
 """What a worker says where a partition had to be read again and is another one."""
+
+OTHER_VERSION_TEXT = "understudy has another version here"
+"""What a worker says that has another version of this package than the driver."""
 
 SUM_MODULUS = 1 << 62
 """Sums of rows are taken modulo this, so that they fit a whole number of Spark's."""
@@ -177,6 +180,13 @@ def run_spark_job(run: Callable[[], T], title: str) -> T:
         failed = type(error).__name__
         is_absent = ABSENT_PACKAGE_TEXT in str(error)
         is_changed = CHANGED_ROWS_TEXT in str(error)
+        is_other = OTHER_VERSION_TEXT in str(error)
+    if is_other:
+        raise TableError(
+            f"{title}: Spark's workers have another version of this package than"
+            f" {PACKAGE_VERSION}, and might read a cell in another way. Install this one"
+            " there. Nothing was read"
+        )
     if is_changed:
         raise _refuse_changed(title)
     if is_absent:
@@ -208,6 +218,18 @@ def run_renamed(work: Callable[[], T]) -> T:
         failed = type(error).__name__
     # Outside the handler: a chained exception would carry the message into logs.
     raise WorkerError(f"understudy did not finish a partition ({failed})")
+
+
+def make_version_check() -> Callable[[], None]:
+    """What a worker calls first: it refuses a task that another version made."""
+    made_by = PACKAGE_VERSION
+    return lambda: refuse_version(made_by)
+
+
+def refuse_version(made_by: str) -> None:
+    """Refuse what another version than the one here made."""
+    if made_by != PACKAGE_VERSION:
+        raise WorkerError(OTHER_VERSION_TEXT)
 
 
 def make_blob_batch(part: int, blob: bytes, row_sum: int = 0) -> Any:
@@ -256,7 +278,10 @@ def _number_part() -> int:
 def _answer_task(
     work: PartWork, sums: PartSums
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    check_version = make_version_check()
+
     def answer(batches: Iterable[Any]) -> Iterator[Any]:
+        check_version()
         blobs = CheckedBlobs(batches, sums)
         packed = run_renamed(lambda: work.answer_part(blobs))
         blobs.check()
@@ -278,7 +303,10 @@ def _merge_task(work: PartWork) -> Callable[[Any], Any]:
 def _change_task(
     change: PartChange, sums: PartSums
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    check_version = make_version_check()
+
     def change_part(batches: Iterable[Any]) -> Iterator[Any]:
+        check_version()
         blobs = CheckedBlobs(batches, sums)
         changed = iter(change.change_part(blobs))
         while (made := run_renamed(lambda: next(changed, None))) is not None:

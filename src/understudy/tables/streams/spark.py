@@ -25,6 +25,7 @@ from understudy.tables.carriers.spark import (
     BLOB_COLUMNS,
     SparkCarrier,
     make_blob_batch,
+    make_version_check,
     run_renamed,
     run_spark_job,
 )
@@ -141,7 +142,10 @@ def _select_readable(frame: Any) -> Any:
 
 
 def _pack_task(schema: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    check_version = make_version_check()
+
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        check_version()
         packed = _pack_summed(batches, schema)
         while (made := run_renamed(lambda: next(packed, None))) is not None:
             blob, row_sum = made
