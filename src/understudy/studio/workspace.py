@@ -33,7 +33,8 @@ from understudy.workflow.open import open_source
 
 TABLE_ENDINGS = (
     *(f".csv{packed}" for packed in ("", ".gz", ".bz2", ".xz", ".zip")),
-    *(".tsv", ".parquet", ".xlsx", ".feather", ".arrow", ".dta", ".sav", ".sas7bdat"),
+    *(".tsv", ".parquet", ".xlsx", ".feather", ".arrow", ".dta", ".sav", ".por"),
+    *(".sas7bdat", ".xpt"),
 )
 """How the names of tables end, where a file alone says what its columns are called."""
 MAX_UPLOAD_BYTES = 4 * 2**30

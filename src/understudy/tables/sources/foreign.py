@@ -24,9 +24,14 @@ STATISTICS_READERS = {
     ".dta": "read_dta",
     ".sav": "read_sav",
     ".zsav": "read_sav",
+    ".por": "read_por",
     ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
 }
 """Files of Stata, SPSS and SAS, and the functions of pyreadstat that read them."""
+
+ENDINGS_WITHOUT_LABELS = (".sas7bdat", ".xpt")
+"""Files that hold no labels of codes; SAS keeps these in catalogues of their own."""
 
 
 def load_foreign(path: Path) -> Any:
@@ -91,12 +96,16 @@ def _refuse_heavy(size: int, path: Path) -> None:
 
 def _load_statistics(path: Path) -> Any:
     pyreadstat = import_module("pyreadstat")
-    read = getattr(pyreadstat, STATISTICS_READERS[path.suffix.lower()])
+    ending = path.suffix.lower()
+    read = getattr(pyreadstat, STATISTICS_READERS[ending])
+    # The readers of such files take no word on labels.
+    has_labels = ending not in ENDINGS_WITHOUT_LABELS
+    settings = {"apply_value_formats": False} if has_labels else {}
     # What it states about itself is weighed before any row is loaded.
-    _, stated = read(str(path), metadataonly=True)
+    _, stated = read(str(path), metadataonly=True, **settings)
     widths = stated.variable_storage_width.values()
     _refuse_heavy((stated.number_rows or 0) * sum(widths), path)
-    frame, about = read(str(path), apply_value_formats=False)
+    frame, about = read(str(path), **settings)
     for name, labels in about.variable_value_labels.items():
         # Cell by cell: the library's own conversion looks at which codes occur.
         cells = [labels.get(cell, cell) for cell in frame[name].tolist()]
