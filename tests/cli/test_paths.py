@@ -29,6 +29,19 @@ def test_an_input_under_another_name_is_still_the_input(tmp_path: Path, link) ->
         check_outputs([tmp_path / "other.csv"], inputs=[tmp_path / "in.csv"])
 
 
+def test_rows_beside_the_files_of_a_pattern_that_does_not_mean_them(
+    tmp_path: Path,
+) -> None:
+    for year in (2023, 2024):
+        (tmp_path / f"y{year}.csv").touch()
+    meant, other = tmp_path / "y2025.csv", tmp_path / "made.csv"
+    check_outputs([other], inputs=[tmp_path / "y*.csv"], rows=other)
+    with pytest.raises(Refused, match="lies in the folder"):
+        check_outputs([meant], inputs=[tmp_path / "y*.csv"], rows=meant)
+    with pytest.raises(Refused, match="lies in the folder"):
+        check_outputs([other], inputs=[tmp_path], rows=other)
+
+
 def test_two_outputs_under_one_name(tmp_path: Path) -> None:
     with pytest.raises(Refused):
         check_outputs([tmp_path / "x", tmp_path / "." / "x"], inputs=[])

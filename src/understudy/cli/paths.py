@@ -132,11 +132,12 @@ def _check_database_output(address: DatabaseAddress) -> None:
 
 
 def _refuse_rows_among(source: Path, rows: Path) -> None:
-    """Refuse synthetic rows in a folder that is read as a table: the next run would take
-    them for real ones.
+    """Refuse synthetic rows in a folder that is read as a table, or under a name that
+    its pattern means: the next run would take them for real ones.
     """
     parts = list_inputs(source)
-    if parts and parts[0].parent.resolve() == rows.parent.resolve():
+    is_meant = source.is_dir() or rows.match(source.name)
+    if parts and is_meant and parts[0].parent.resolve() == rows.parent.resolve():
         raise Refused(
             f"{rows}: lies in the folder that is read as a table. Write it elsewhere."
             " Nothing was spent."
