@@ -43,6 +43,12 @@ def list_warnings(release: ReleaseContents) -> tuple[str, ...]:
             f"Nothing stood out of the noise in {join_first_names(lost)}: {outcome}."
             " Declare their values, or `min` and `max`, in a schema, or use a larger ε."
         )
+    if clipped := list_clipped_columns(release):
+        warnings.append(
+            "Learned bounds may have clipped more than a mean can lose in"
+            f" {join_first_names(clipped)}. Declare `min` and `max` in a schema, or use"
+            " a larger ε."
+        )
     if numbered := list_numbered_people(release.schema):
         names = join_first_names(numbered)
         warnings.append(
@@ -51,6 +57,12 @@ def list_warnings(release: ReleaseContents) -> tuple[str, ...]:
             " somebody has several rows."
         )
     return (*warnings, *list_degenerate_columns(release))
+
+
+def list_clipped_columns(release: ReleaseContents) -> list[str]:
+    """The columns that are poor because values may lie beyond their learned bounds."""
+    described = release.card.statistics.values()
+    return [column.name for column in described if column.is_spoiled_by_clipping]
 
 
 def list_numbered_people(schema: Schema) -> list[str]:

@@ -93,7 +93,7 @@ def test_a_thin_end_beside_what_stands_out_is_not_clipped():
     table, clipped = Remembered(context_of([{"x": a} for a in ages], OPEN).table), []
     for _ in range(40):
         context = replace(context_of([], OPEN), table=table)
-        low, high, _ = learn_bounds(
+        low, high, *_ = learn_bounds(
             context, "x", amount=context.payments.amount_left / 100
         )
         clipped.append(np.mean([a < low or a > high for a in ages]))

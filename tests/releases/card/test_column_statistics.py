@@ -1,5 +1,6 @@
 """Intervals of means, deviations and quantiles hold what they say."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,17 +9,18 @@ from scipy import stats
 
 from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Identity, Measurement, Measurements
-from understudy.releases.card.column_statistics import (
+from understudy.releases.card.column_statistics import find_statistics
+from understudy.releases.card.entry import CardEntry, MarginalVerdict
+from understudy.releases.card.rendering import statistics_lines, statistics_sentence
+from understudy.releases.card.statistic_intervals import (
     CARD_QUANTILES,
     ColumnStatistics,
     StatisticInterval,
     describe_interval,
-    find_statistics,
 )
-from understudy.releases.card.entry import CardEntry, MarginalVerdict
-from understudy.releases.card.rendering import statistics_lines, statistics_sentence
 from understudy.releases.evidence import Evidence
 from understudy.schema import Categorical, Integer, Schema
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX, RowsBeyond
 
 ROWS = 5_000
 SIGMA = 15
@@ -203,3 +205,42 @@ def test_statistics_fit_a_terminal():
     assert max(map(len, lines)) < 100
     assert statistics_lines([]) == []
     assert "25 % 0 (0 to 0); 50 % " in statistics_sentence(statistics)
+
+
+def with_beyond(evidence: Evidence, *beyond: int) -> Evidence:
+    column = replace(evidence.schema["x"], beyond=RowsBeyond(*beyond))
+    return replace(evidence, schema=Schema(columns=(column,)))
+
+
+def test_zeros_alone_are_not_usable_where_noise_may_hide_other_values():
+    """Years beside 96 % zeros came back as zeros, with a mean of 0 (0 to 0)."""
+    zeros = noisy_evidence(np.zeros(ROWS, int), (0, 1), np.random.default_rng(2))
+    assert find_statistics(zeros, "x").is_usable
+    far = MAX_LATTICE_INDEX
+    hidden = find_statistics(with_beyond(zeros, 250, far, 250, far), "x")
+    assert not hidden.is_usable
+    assert hidden.is_spoiled_by_clipping
+    assert not hidden.mean.is_bounded
+    assert not hidden.deviation.is_bounded
+    # So few rows may be in a wrong cell of a good column: only the mean is unknown.
+    few = find_statistics(with_beyond(zeros, 40, far, 40, far), "x")
+    assert few.is_usable
+    assert not few.mean.is_bounded
+
+
+def test_rows_that_learned_bounds_clip_are_in_the_intervals():
+    """A tenth of the rows lie around 3,000 and were clipped to 999."""
+    rng = np.random.default_rng(2)
+    values = rng.integers(0, 1000, ROWS)
+    values[: ROWS // 10] = rng.integers(2000, 4000, ROWS // 10)
+    clipped = noisy_evidence(values.clip(max=999), EVEN_EDGES, rng)
+    before = find_statistics(clipped, "x")
+    after = find_statistics(with_beyond(clipped, 0, 0, ROWS // 10 + 30, 2000), "x")
+    assert before.mean.high < values.mean() < after.mean.high
+    assert before.deviation.high < values.std() < after.deviation.high
+    assert (
+        before.quantiles[-1].high < np.quantile(values, 0.95) < after.quantiles[-1].high
+    )
+    assert after.mean.low == before.mean.low
+    assert not after.is_usable
+    assert after.is_spoiled_by_clipping

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from understudy.curator.discovery.bin_pieces import MAX_BOUND_PIECES
 from understudy.schema import Column, Date, Datetime, Integer, Lattice, Real
-from understudy.schema.columns.lattice import MAX_LATTICE_INDEX
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX, RowsBeyond
 from understudy.schema.columns.storage_types import dtype_range
 
 EMPTY_COLUMN_BOUNDS = (0, 1)
@@ -72,6 +72,32 @@ def with_learned_bounds(column: Lattice, low: int, high: int) -> Column:
         max=column.value_at(max(high, low)),  # type: ignore[arg-type]
         learned=learned,
     )
+
+
+def with_rows_beyond(
+    column: Integer | Real, closed: Column, beyond: RowsBeyond | None
+) -> Column:
+    """The closed column with what its learned bounds may hide; a bound that the owner
+    declared hides nothing. Steps are those of `column`, which may have been finer.
+    """
+    assert isinstance(closed, Integer | Real)
+    if beyond is None:
+        return closed
+    ratio = Fraction(column.step) / Fraction(closed.step)
+    below = beyond.rows_below, _rescale_steps(beyond.steps_below, ratio)
+    above = beyond.rows_above, _rescale_steps(beyond.steps_above, ratio)
+    if column.low is not None:
+        below = 0, 0
+    if column.high is not None:
+        above = 0, 0
+    return replace(closed, beyond=RowsBeyond(*below, *above))
+
+
+def _rescale_steps(steps: int, ratio: Fraction) -> int:
+    """So many steps in steps of another size; anywhere stays anywhere."""
+    if steps >= MAX_LATTICE_INDEX:
+        return steps
+    return min(math.ceil(steps * ratio), MAX_LATTICE_INDEX - 1)
 
 
 def _end_at_powers_of_ten(

@@ -50,9 +50,11 @@ from understudy.curator.discovery.magnitudes import (
     ZERO_BIN,
     widen_range,
 )
+from understudy.curator.discovery.rows_beyond import find_rows_beyond
 from understudy.curator.discovery.tail_bounds import find_heavy_tail_end
 from understudy.models.estimates.support import ADJACENT_BIN_SIGMAS
 from understudy.noise.tails import tails_of_law
+from understudy.schema.columns.lattice import RowsBeyond
 
 BESIDE_ZEROS_SIGMAS = 2.75
 """Standard deviations by which a run of magnitudes beside zeros must exceed zero where
@@ -76,6 +78,7 @@ class LearnedBounds(NamedTuple):
     low: int
     high: int
     codes: tuple[int, ...] = ()
+    beyond: RowsBeyond | None = None
 
 
 def learn_bounds(
@@ -128,8 +131,13 @@ def learn_bounds(
     low, high = _extend_to_zero(
         counts, (first, last), (low, max(low, beyond - 1)), enough
     )
-    low, high = _extend_heavy_tails(counts, magnitude_noise, (first, last), (low, high))
-    return _join_unconfirmed(LearnedBounds(low, high), suspects, ends)
+    reached = low, high
+    low, high = _extend_heavy_tails(counts, magnitude_noise, (first, last), reached)
+    bounds = _join_unconfirmed(LearnedBounds(low, high), suspects, ends)
+    hidden = find_rows_beyond(
+        counts, magnitude_noise, (first, last), bounds[:2], reached
+    )
+    return bounds._replace(beyond=hidden)
 
 
 def _learn_beside_zeros(
@@ -145,8 +153,15 @@ def _learn_beside_zeros(
     # Both counts have the same noise, for the same amount.
     noise = noise_deviation(context.law, scale) * math.sqrt(2)
     enough = BESIDE_ZEROS_SIGMAS * noise
-    first, last = widen_range(counts + again, ZERO_BIN, ZERO_BIN, enough)
-    return LearnedBounds(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[last + 1] - 1)
+    both = counts + again
+    bar = stand_out_count(context.law, scale, cells=len(both)) * math.sqrt(2)
+    standing = [ZERO_BIN, *np.flatnonzero(both > bar).tolist()]
+    taken = widen_range(both, min(standing), max(standing), enough)
+    low, high = MAGNITUDE_EDGES[taken[0]], MAGNITUDE_EDGES[taken[1] + 1] - 1
+    # Each row is in both counts.
+    halves = both // 2
+    beyond = find_rows_beyond(halves, noise / 2, taken, (low, high), (low, high))
+    return LearnedBounds(low, high, beyond=beyond)
 
 
 def _join_unconfirmed(

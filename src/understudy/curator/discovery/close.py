@@ -18,6 +18,7 @@ from understudy.curator.context import MechanismContext
 from understudy.curator.discovery.bounded_column import (
     EMPTY_COLUMN_BOUNDS,
     with_learned_bounds,
+    with_rows_beyond,
 )
 from understudy.curator.discovery.bounds import learn_bounds
 from understudy.curator.discovery.far_codes import (
@@ -219,6 +220,7 @@ class _Closing:
                 # Indices are those of the step that the column had before its bounds.
                 step = Fraction(column.step)
                 closed = with_numeric_codes(closed, bounds.codes, step)
+                closed = with_rows_beyond(column, closed, bounds.beyond)
         self.schema = self.schema.with_column(closed)
 
     def _describe_context(self) -> None:

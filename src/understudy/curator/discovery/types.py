@@ -40,6 +40,7 @@ from understudy.curator.discovery.vote_steps import (
     elect_beyond_bits,
     find_hidden_steps,
     hidden_share,
+    with_unseen_rows,
 )
 from understudy.schema import (
     Boolean,
@@ -214,13 +215,12 @@ def learn_types(
 
 
 def _elect_column(
-    column: UndeclaredColumn,
-    ballots: NDArray[np.int64],
-    noise: VoteNoise,
+    column: UndeclaredColumn, ballots: NDArray[np.int64], noise: VoteNoise
 ) -> ElectedColumn:
     elected = elect_type(ballots, noise)
     lattice_type = elect_lattice_type(ballots, noise)
     typed = _with_spelling(_with_type(column, elected), elected, ballots, noise)
+    typed = with_unseen_rows(typed, elected, ballots, noise)
     if elected != TEXT_CANDIDATE or lattice_type is None:
         return ElectedColumn(typed)
     beside = _with_type(column, lattice_type)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.curator.discovery.rows_beyond import limit_rows_anywhere
 from understudy.curator.discovery.vote_noise import VoteNoise
+from understudy.schema import Column, Integer
 from understudy.tables import (
     EMPTY_CANDIDATE,
+    NUMBER_CANDIDATES,
     PLAIN_STEPS,
     POINT_SUFFIX,
     TYPE_CANDIDATES,
     has_whole_point,
+    kind_of_vote,
 )
 
 MAX_STEP_NOISE_SHARE, MAX_ROUND_NOISE_SHARE = Fraction(1, 25), Fraction(1, 5)
@@ -86,6 +91,22 @@ def elect_beyond_bits(ballots: NDArray[np.int64], noise: VoteNoise) -> str:
     zeros, ones = votes["zero" + point], votes["bit" + point]
     has_no_zeros = ones > noise.bar() and zeros <= least
     return "integer" if is_beyond or has_no_zeros else "bit"
+
+
+def with_unseen_rows(
+    column: Column, elected: str, ballots: NDArray[np.int64], noise: VoteNoise
+) -> Column:
+    """A column of bits with the rows that noise may hide, where no ones stand out
+    either: other whole numbers may be among them as well.
+    """
+    if elected != "bit" or not isinstance(column, Integer):
+        return column
+    votes = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
+    ones = [votes[name] for name in votes if kind_of_vote(name) == "bit"]
+    if max(ones) > noise.bar():
+        return column
+    others = [votes[name] for name in NUMBER_CANDIDATES if kind_of_vote(name) != "zero"]
+    return replace(column, beyond=limit_rows_anywhere(max(others), noise.deviation))
 
 
 def hidden_share(ballots: NDArray[np.int64], noise: VoteNoise) -> float:

@@ -22,10 +22,7 @@ from understudy.measurements import Clique
 from understudy.models.estimates.noise_moments import min_noise_size
 from understudy.models.uncertainty.intervals import BOUND_CONFIDENCE
 from understudy.releases.card.bounds import error_share, marginal_error_bound
-from understudy.releases.card.column_statistics import (
-    ColumnStatistics,
-    find_statistics,
-)
+from understudy.releases.card.column_statistics import find_statistics
 from understudy.releases.card.degenerate_columns import (
     DegenerateColumn,
     find_degenerate_columns,
@@ -38,6 +35,7 @@ from understudy.releases.card.rendering import (
     card_sentence,
     statistics_lines,
 )
+from understudy.releases.card.statistic_intervals import ColumnStatistics
 from understudy.releases.evidence import Evidence
 
 MAX_CARD_CELLS = 2_000_000

@@ -13,6 +13,9 @@ which least squares has a noisy count with known covariance.
     (INSIDE_BIN_DEVIATION of its width). Bins of a far tail (models/estimates/
     tail_shape.py) are taken together: their sum is drawn from all tails that the noise
     leaves possible.
+  * Rows that learned bounds may have clipped (`beyond` in the schema) widen the interval
+    by what they may add. Where zeros alone stood out, they may be anywhere, and
+    nothing is stated of the mean.
   * A variance is the mean of squares around the estimated mean, less the square of how
     far that may be from the true one.
 """
@@ -20,10 +23,8 @@ which least squares has a noisy count with known covariance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,88 +35,24 @@ from understudy.models.uncertainty.intervals import (
     deviation_of_sum,
     deviations_at_tail,
 )
+from understudy.releases.card.statistic_intervals import (
+    CARD_QUANTILES,
+    ColumnStatistics,
+    StatisticInterval,
+)
 from understudy.releases.evidence import Evidence
 from understudy.schema import Integer, Real
+from understudy.schema.columns.lattice import MAX_LATTICE_INDEX, RowsBeyond
 
 Array = NDArray[np.float64]
-
-CARD_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles that the card states."""
 
 INSIDE_BIN_DEVIATION = 1 / (2 * math.sqrt(12))
 """Deviation of the mean inside a bin from the release's, as a share of its width: as if
 it lay anywhere in the middle half.
 """
 
-MAX_MEAN_INTERVAL_SHARE = 0.5
-"""Width of the mean's interval, as a share of the standard deviation, up to which a
-column is usable. A difference between groups of half a deviation is a large one.
-"""
-
 _MIN_VALUE_ROWS = 1.0
 """Rows with a value from which there are statistics."""
-
-
-@dataclass(frozen=True)
-class StatisticInterval:
-    """A statistic of the release, and where that of the real table lies with 95 %
-    confidence; infinite ends if nothing was measured of it.
-    """
-
-    estimate: float
-    low: float
-    high: float
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether anything is known of the real table's statistic."""
-        return math.isfinite(self.high - self.low)
-
-
-@dataclass(frozen=True)
-class ColumnStatistics:
-    """The statistics of one column."""
-
-    name: str
-    mean: StatisticInterval
-    deviation: StatisticInterval
-    quantiles: tuple[StatisticInterval, ...]
-    """Those of CARD_QUANTILES, in that order."""
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether the mean is known to half a standard deviation."""
-        if not self.mean.is_bounded:
-            return True  # the card has no bound and says so
-        width = self.mean.high - self.mean.low
-        return width <= MAX_MEAN_INTERVAL_SHARE * self._scale
-
-    @property
-    def _scale(self) -> float:
-        """What the mean's interval is compared with: the standard deviation, where it
-        is not that of a few rows far from all others, which noise may have put there.
-        """
-        deviation = self.deviation.estimate
-        usual = self.quantiles[-1].estimate - self.quantiles[0].estimate
-        if not 0 < usual < deviation:
-            return deviation
-        return max(usual, min(abs(self.mean.estimate), deviation))
-
-    @property
-    def all_statistics(self) -> list[tuple[str, StatisticInterval]]:
-        """Every statistic with its name."""
-        ranks = [f"{100 * q:g} %" for q in CARD_QUANTILES]
-        quantiles = zip(ranks, self.quantiles, strict=True)
-        return [("mean", self.mean), ("sd", self.deviation), *quantiles]
-
-    def to_dict(self) -> dict[str, object]:
-        """As JSON has it; an end that is not known is null."""
-        fields: dict[str, object] = {"column": self.name}
-        for title, statistic in self.all_statistics:
-            ends = (statistic.low, statistic.high) if statistic.is_bounded else None
-            interval = None if ends is None else [float(end) for end in ends]
-            fields[title] = {"estimate": statistic.estimate, "interval": interval}
-        return fields
 
 
 def find_statistics(evidence: Evidence, name: str) -> ColumnStatistics | None:
@@ -133,7 +70,14 @@ def find_statistics(evidence: Evidence, name: str) -> ColumnStatistics | None:
         counted.mean_statistic(),
         counted.deviation_statistic(),
         tuple(counted.quantile_statistic(q) for q in CARD_QUANTILES),
+        clipped_width=counted.step
+        * float(np.diff(counted.clipped_reach(_identity))[0]),
+        unseen_share=counted.unseen_share,
     )
+
+
+def _identity(values: Array) -> Array:
+    return values
 
 
 class _CountedColumn:
@@ -146,6 +90,7 @@ class _CountedColumn:
         column = evidence.schema[name]
         assert isinstance(column, Integer | Real)
         self.step = float(column.step)
+        self.beyond = column.beyond or RowsBeyond(0, 0, 0, 0)
         self.density = evidence.bin_densities.get(name)
         self.edges = evidence.schema.codecs[name].edges
         bins = len(self.edges) - 1
@@ -161,6 +106,25 @@ class _CountedColumn:
     def is_measured(self) -> bool:
         """Whether every bin was measured."""
         return bool(np.all(np.isfinite(self.variance)))
+
+    @property
+    def unseen_share(self) -> float:
+        """Share of rows that may lie anywhere."""
+        if not self.beyond.is_anywhere:
+            return 0.0
+        rows = max(self.beyond.rows_below, self.beyond.rows_above)
+        return min(rows / self.rows, 1.0)
+
+    def clipped_reach(self, function: Callable[[Array], Array]) -> tuple[float, float]:
+        """How far rows that learned bounds clipped may lower and raise the mean of a
+        function of the values.
+        """
+        rows = np.array([self.beyond.rows_below, self.beyond.rows_above])
+        shares = np.minimum(rows / self.rows, 1.0)
+        steps = np.array([-self.beyond.steps_below, self.beyond.steps_above])
+        ends = np.array([self.edges[0], self.edges[-1] - 1], np.float64)
+        moved = shares * (function(ends + steps) - function(ends))
+        return float(np.minimum(moved, 0).sum()), float(np.maximum(moved, 0).sum())
 
     @cached_property
     def moments(self) -> tuple[Array, Array]:
@@ -185,8 +149,8 @@ class _CountedColumn:
 
     def mean_statistic(self) -> StatisticInterval:
         """The mean and its interval."""
-        low, high = self._mean_interval(self.moments[0], lambda x: x, self.error)
-        return self._in_units(self.mean, low, high)
+        low, high = self._mean_interval(self.moments[0], _identity, self.error)
+        return self._in_units(self.mean, low, high, *self.clipped_reach(_identity))
 
     def deviation_statistic(self) -> StatisticInterval:
         """The standard deviation and its interval."""
@@ -200,7 +164,7 @@ class _CountedColumn:
 
         # Both the squares and the mean may be wrong: each has half of the error.
         low, high = self._mean_interval(around, square_gap, self.error / 2)
-        ends = self._mean_interval(means, lambda x: x, self.error / 2)
+        ends = self._mean_interval(means, _identity, self.error / 2)
         off = max(abs(end - mean) for end in ends)
         least = math.sqrt(max(low - off**2, 0.0)) if math.isfinite(off) else 0.0
         estimate = self.step * math.sqrt(variance)
@@ -213,14 +177,32 @@ class _CountedColumn:
         """A quantile and its interval, which ends at edges of bins."""
         low, high = self._quantile_bins(rank)
         estimate = self._own_quantile(rank)
-        return self._in_units(
-            estimate, float(self.edges[low]), float(self.edges[high + 1] - 1)
-        )
+        # Rows that were clipped are in the outermost bins.
+        least = most = 0.0
+        if low == 0 and self.beyond.rows_below >= rank * self.rows:
+            least = -self._farthest(self.beyond.steps_below)
+        is_last = high == len(self.counts) - 1
+        if is_last and self.beyond.rows_above >= (1 - rank) * self.rows:
+            most = self._farthest(self.beyond.steps_above)
+        first, last = float(self.edges[low]), float(self.edges[high + 1] - 1)
+        return self._in_units(estimate, first + least, last + most, least, most)
 
-    def _in_units(self, estimate: float, low: float, high: float) -> StatisticInterval:
-        first, last = float(self.edges[0]), float(self.edges[-1] - 1)
+    def _farthest(self, steps: int) -> float:
+        # They lie around the middle of what may hold them.
+        return math.inf if steps >= MAX_LATTICE_INDEX else 2.0 * steps
+
+    def _in_units(
+        self,
+        estimate: float,
+        low: float,
+        high: float,
+        below: float = 0.0,
+        above: float = 0.0,
+    ) -> StatisticInterval:
+        """An interval that ends within the bounds, but for what they may clip."""
+        first, last = self.edges[0] + below, self.edges[-1] - 1 + above
         if math.isfinite(high - low):
-            # No mean is beyond the bounds; rounding must not exclude the estimate.
+            # Rounding must not exclude the estimate.
             low = min(max(low, first), estimate)
             high = max(min(high, last), estimate)
         return StatisticInterval(
@@ -233,8 +215,9 @@ class _CountedColumn:
         """The interval of the mean of a function of the values, whose mean inside each
         bin is that of the release but for an error.
         """
-        if not self.is_measured:
+        if not self.is_measured or self.beyond.is_anywhere:
             return -math.inf, math.inf
+        clipped = self.clipped_reach(function)
         centre = float(self.shares @ bin_means)
         is_body = np.ones(len(bin_means), bool)
         parts = 1 + len(self.tails)
@@ -249,8 +232,8 @@ class _CountedColumn:
         reach = self._deviations(error / parts / 2) * deviation
         body = float(weights @ self.counts)
         return (
-            centre + (body - reach + low) / self.rows,
-            centre + (body + reach + high) / self.rows,
+            centre + (body - reach + low) / self.rows + clipped[0],
+            centre + (body + reach + high) / self.rows + clipped[1],
         )
 
     def _tail_interval(
@@ -331,33 +314,3 @@ class _CountedColumn:
             else:
                 high = middle
         return float(low)
-
-
-def describe_interval(statistic: StatisticInterval) -> str:
-    """A statistic with its interval, as text.
-
-    >>> describe_interval(StatisticInterval(94.93, 88.2, 123.4))
-    '95 (88 to 123)'
-    """
-    digits = _shown_decimals(
-        [statistic.estimate, statistic.low, statistic.high]
-        if statistic.is_bounded
-        else [statistic.estimate]
-    )
-    estimate = f"{statistic.estimate:,.{digits}f}"
-    if not statistic.is_bounded:
-        return estimate
-    return f"{estimate} ({statistic.low:,.{digits}f} to {statistic.high:,.{digits}f})"
-
-
-def _shown_decimals(numbers: Sequence[float]) -> int:
-    """Decimals that show how numbers differ, with two digits of the smallest gap or
-    three of the largest.
-    """
-    if all(number.is_integer() for number in numbers):
-        return 0
-    gaps = [abs(after - before) for before, after in pairwise(sorted(numbers))]
-    size = max([*gaps, max(map(abs, numbers)) / 100], default=0.0)
-    if size <= 0:
-        return 0
-    return int(np.clip(1 - math.floor(math.log10(size)), 0, 6))

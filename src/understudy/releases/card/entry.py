@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from understudy.measurements import Clique
-from understudy.releases.card.column_statistics import ColumnStatistics
+from understudy.releases.card.statistic_intervals import ColumnStatistics
 
 MAX_GOOD_ERROR, MAX_USABLE_ERROR = 0.02, 0.10
 """Largest share of rows in a wrong cell for a marginal to be called good, or usable."""

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from understudy.releases.card.column_statistics import (
+from understudy.releases.card.entry import CardEntry, MarginalVerdict
+from understudy.releases.card.statistic_intervals import (
     CARD_QUANTILES,
     ColumnStatistics,
     describe_interval,
 )
-from understudy.releases.card.entry import CardEntry, MarginalVerdict
 from understudy.text import align_columns
 
 CARD_COLUMN_TITLES = ("marginal", "cells", "noise/cell", "error ≤", "verdict")

@@ -16,8 +16,8 @@ from understudy.errors import ReleaseError, SchemaError
 from understudy.measurements import Measurements
 from understudy.models import PortableModel, from_parts
 from understudy.notices import Notice, NoticeKind
-from understudy.releases.card.column_statistics import CARD_QUANTILES
 from understudy.releases.card.entry import MarginalVerdict
+from understudy.releases.card.statistic_intervals import CARD_QUANTILES
 from understudy.releases.contents import (
     RELEASE_FORMAT_VERSION,
     OptionValue,

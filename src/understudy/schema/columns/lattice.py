@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.base import Column, OutOfBoundsPolicy
@@ -28,6 +28,22 @@ MAX_GRAIN_PIECES = 1 << 16
 MAX_GRAIN_WEIGHT = 2**52
 
 
+class RowsBeyond(NamedTuple):
+    """What clipping at learned bounds may hide on either side: at most so many rows,
+    about so many steps beyond the bound (MAX_LATTICE_INDEX: anywhere).
+    """
+
+    rows_below: int
+    steps_below: int
+    rows_above: int
+    steps_above: int
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether nothing is known of where such rows lie."""
+        return max(self.steps_below, self.steps_above) >= MAX_LATTICE_INDEX
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lattice(Column, ABC):
     """A column whose values are whole numbers of steps from an origin.
@@ -35,13 +51,14 @@ class Lattice(Column, ABC):
     `bins` are the edges of the bins as lattice indices, from `low` to `high + 1`;
     without them `Codec` chooses bins of equal width from the bounds alone. `grain` is
     the histogram inside the bins as a run learned it: where each piece begins, and its
-    weight.
+    weight. `beyond` is what learned bounds may have clipped.
     """
 
     noun: ClassVar[str]
     outside: OutOfBoundsPolicy = OutOfBoundsPolicy.CLIP
     bins: tuple[int, ...] | None = None
     grain: tuple[tuple[int, int], ...] = ()
+    beyond: RowsBeyond | None = None
 
     @cached_property
     def low(self) -> int | None:

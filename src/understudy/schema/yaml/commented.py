@@ -45,7 +45,7 @@ _BARE_NUMBER_REGEX = re.compile(CELL_NUMBER_PATTERN, re.ASCII)
 _BARE_DATE_OR_SPAN_REGEX = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}|-?[0-9]+/[0-9]+|[0-9]+(?:us|ms|s|min|h|day)", re.ASCII
 )
-_EXACT_VALUE_KEYS = {"min", "max", "step", "resolution", "bins", "grain"}
+_EXACT_VALUE_KEYS = {"min", "max", "step", "resolution", "bins", "grain", "beyond"}
 """Keys whose texts are numbers, dates or spans, and need no quotation marks."""
 
 
@@ -187,7 +187,7 @@ _PUBLIC_KEYS = (
 _KEYS_BY_LEARNED_FACT = {
     "type": ("type",),
     "values": ("values",),
-    "bounds": ("min", "max"),
+    "bounds": ("min", "max", "beyond"),
     "missing codes": ("missing",),
     "bins": ("bins", "grain"),
 }

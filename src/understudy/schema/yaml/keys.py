@@ -60,7 +60,7 @@ COMMON_COLUMN_KEYS = (
     "note",
     "constant",
 )
-_LATTICE_KEYS = ("min", "max", "bounds", "bins", "grain", "outside")
+_LATTICE_KEYS = ("min", "max", "bounds", "bins", "grain", "beyond", "outside")
 
 COLUMN_CLASSES: dict[str, type[Column]] = {
     "categorical": Categorical,

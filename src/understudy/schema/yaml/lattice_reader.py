@@ -19,7 +19,7 @@ from understudy.schema.columns.calendar import (
 )
 from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
 from understudy.schema.columns.code_layout import equal_bins
-from understudy.schema.columns.lattice import Lattice
+from understudy.schema.columns.lattice import Lattice, RowsBeyond
 from understudy.schema.columns.numeric import MAX_STEP_DECIMALS, Integer, Real
 from understudy.schema.columns.temporal import Date, Datetime, Time
 from understudy.schema.yaml.keys import LEARN_WORD, parse_fraction, parse_span
@@ -38,6 +38,7 @@ def read_lattice_fields(kind: type[Lattice], section: Section) -> dict[str, Any]
         "min": _read_bound(kind, section, "min"),
         "max": _read_bound(kind, section, "max"),
         "outside": None if outside is None else OutOfBoundsPolicy(outside),
+        "beyond": _read_beyond(section),
     }
     if issubclass(kind, Integer):
         fields["step"] = section.whole("step")
@@ -57,6 +58,19 @@ def read_lattice_fields(kind: type[Lattice], section: Section) -> dict[str, Any]
     if issubclass(kind, Datetime):
         fields["zone"] = section.text("zone")
     return fields
+
+
+def _read_beyond(section: Section) -> RowsBeyond | None:
+    problem = (
+        "`beyond` must be four whole numbers, as a run writes them: rows and steps below"
+        " min, and above max. Leave it out"
+    )
+    numbers = section.whole_numbers("beyond", problem, max_digits=_MAX_GRAIN_DIGITS)
+    if numbers is None:
+        return None
+    if len(numbers) != len(RowsBeyond._fields):
+        raise section.error("beyond", problem)
+    return RowsBeyond(*numbers)
 
 
 def _check_bounds_word(kind: type[Lattice], section: Section) -> None:

@@ -146,6 +146,7 @@ def _lattice_to_dict(column: Lattice) -> dict[str, Any]:
         | {
             "bins": bins,
             "grain": _grain_to_plain(column.grain) or None,
+            "beyond": None if column.beyond is None else list(column.beyond),
             "outside": None if clips else str(column.outside),
         }
     )
