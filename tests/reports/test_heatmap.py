@@ -54,6 +54,13 @@ def test_a_matrix_keeps_the_two_sides_apart() -> None:
     assert light(pale) > light(dark)
 
 
+def test_names_that_begin_alike_can_be_told_apart() -> None:
+    names = [f"income_from_source_{i}" for i in range(4)]
+    drawn = pair_heatmap(names, {}, {}, title="t")
+    words = [node.text for node in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+    assert {f"income_…source_{i}" for i in range(4)} <= {*words}
+
+
 def test_a_pair_that_one_side_alone_has_is_drawn_there() -> None:
     drawn = squares(
         pair_heatmap(

@@ -15,7 +15,7 @@ from math import log10
 from understudy.reports.chart import GLYPH_WIDTH
 from understudy.svg import (
     Markup,
-    shorten_text,
+    shorten_middle,
     svg_element,
     svg_figure,
     svg_text,
@@ -200,7 +200,7 @@ def _draw_pair(
         squares += _draw_square(grid, first, second, above[pair])
         numbers.append(f"{sides[1]} {above[pair]:.3f}".lstrip())
     most = MAX_SQUARE_TITLE_LETTERS if grid.is_fine else max(map(len, pair))
-    names = f"{shorten_text(first, most)} × {shorten_text(second, most)}"
+    names = f"{shorten_middle(first, most)} × {shorten_middle(second, most)}"
     return svg_element("g", svg_title(f"{names}: {', '.join(numbers)}"), *squares)
 
 
@@ -260,7 +260,7 @@ def _name_rows_and_columns(grid: _Grid) -> Iterable[Markup]:
     low = grid.bottom + 6
     for name in grid.place:
         x, y = grid.corner(name, name)
-        words, middle = shorten_text(name), grid.size / 2
+        words, middle = shorten_middle(name), grid.size / 2
         yield svg_text(
             grid.left - 4, round(y + middle + 3), words, size=10, anchor="end"
         )

@@ -8,6 +8,7 @@ aloud by its titles.
 from understudy.svg.markup import (
     Markup,
     escape_markup,
+    shorten_middle,
     shorten_text,
     svg_element,
     svg_figure,
@@ -20,6 +21,7 @@ from understudy.svg.markup import (
 __all__ = [
     "Markup",
     "escape_markup",
+    "shorten_middle",
     "shorten_text",
     "svg_element",
     "svg_figure",

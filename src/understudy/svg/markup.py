@@ -49,6 +49,19 @@ def shorten_text(text: str, most: int = 16) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def shorten_middle(text: str, most: int = 16) -> str:
+    """At most `most` letters of a name, with an ellipsis in its middle if it is cut:
+    names of one questionnaire begin alike, and differ at their ends.
+
+    >>> shorten_middle("abc"), shorten_middle("income_from_source_25", 12)
+    ('abc', 'incom…rce_25')
+    """
+    if len(text) <= most:
+        return text
+    begin = (most - 1) // 2
+    return f"{text[:begin]}…{text[begin + 1 - most :]}"
+
+
 def svg_element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
     """One element. Underscores in attribute names become hyphens; None is left out.
 
