@@ -14,6 +14,7 @@ columns:
   income: {type: real, decimals: 2, bounds: learn}
   town: {type: categorical, values: learn}
   smoker: {type: boolean}
+  insured: {type: boolean, "true": ["Ja", "ja"], "false": ["Nein"]}
   name: {type: text, note: free text}
 """
 
@@ -45,10 +46,11 @@ def test_every_column_says_its_domain_and_where_it_comes_from() -> None:
         ("income", "", "to be learned"),
         ("town", "", "to be learned"),
         ("smoker", "true or false", "declared"),
+        ("insured", "Ja, ja, Nein", "declared"),
         ("name", "", "left out"),
     ]
     view = schema._repr_html_()
-    assert "5 columns, protects each row" in view
+    assert "6 columns, protects each row" in view
     assert Reader(view).cells[:4] == ["age", "integer", "18 to 90", "declared"]
     assert Reader(view).cells[-1] == "free text"
 

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from understudy.schema.columns.base import Column
+from understudy.schema.columns.discrete import Boolean
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.writer import schema_to_dict
 from understudy.svg import shorten_text
@@ -40,6 +41,8 @@ class DeclaredDomain:
         values = facts.get("values", ())
         # A text instead of a list says that values are learned.
         listed = () if isinstance(values, str) else tuple(str(v) for v in values)
+        if isinstance(column, Boolean):
+            listed = (*facts.get("true", ()), *facts.get("false", ()))
         low, high = facts.get("min"), facts.get("max")
         return cls(
             name=column.name,
