@@ -114,6 +114,24 @@ class Finding:
         """The parts without a number; the value is computed from the others."""
         return tuple(part for part in self.parts if not part.is_computed)
 
+    @property
+    def is_above_by_chance(self) -> bool:
+        """Whether the value exceeds its bound by no more than it is uncertain: an attack
+        that reaches the bound is estimated above it in every second run.
+
+        >>> from dataclasses import replace
+        >>> near = Finding(
+        ...     name="a", title="A", value=0.552, interval=(0.546, 0.558), facts={"bound": 0.551}
+        ... )
+        >>> far = replace(near, value=0.65, interval=(0.6, 0.7))
+        >>> near.is_above_by_chance, far.is_above_by_chance
+        (True, False)
+        """
+        bound = self.facts.get("bound")
+        if self.value is None or self.interval is None:
+            return False
+        return isinstance(bound, float) and self.interval[0] <= bound < self.value
+
     def worst_parts(self, most: int = 5) -> tuple[FindingPart, ...]:
         """The first parts, which are the worst, that have a number."""
         computed = [part for part in self.parts if part.is_computed]

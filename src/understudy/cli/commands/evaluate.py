@@ -270,6 +270,8 @@ def _value_lines(made: Report) -> list[str]:
                 said = ""
                 if isinstance(bound, int | float):
                     said = f"the guarantee allows at most {bound:.4g}"
+                if finding.is_above_by_chance:
+                    said += ", within the error of this estimate"
                 rows.append([finding.title, f"{finding.value:.4g}", said])
     return [*align_columns(rows, right=[1]), ""] if rows else []
 
