@@ -7,7 +7,7 @@ from understudy.accounting.budget import Budget
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.card.lost_columns import lost_columns
 from understudy.releases.contents import ReleaseContents
-from understudy.schema import Integer, Schema
+from understudy.schema import Integer, Lattice, Schema
 from understudy.schema.identifier_names import names_person
 from understudy.text import join_first_names
 
@@ -61,6 +61,11 @@ def list_warnings(release: ReleaseContents) -> tuple[str, ...]:
 
 def list_clipped_columns(release: ReleaseContents) -> list[str]:
     """The columns that are poor because values may lie beyond their learned bounds."""
+    schema = release.schema
+    columns = (schema[name] for name in schema)
+    # Spares most tables the statistics: declared bounds hide nothing.
+    if not any(isinstance(column, Lattice) and column.beyond for column in columns):
+        return []
     described = release.card.statistics.values()
     return [column.name for column in described if column.is_spoiled_by_clipping]
 

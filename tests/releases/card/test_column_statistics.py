@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kit.releases.builders import guarantee
 from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.releases.card.column_statistics import find_statistics
@@ -18,7 +19,10 @@ from understudy.releases.card.statistic_intervals import (
     StatisticInterval,
     describe_interval,
 )
+from understudy.releases.contents import ReleaseKind
 from understudy.releases.evidence import Evidence
+from understudy.releases.release import Release
+from understudy.releases.warnings import list_clipped_columns
 from understudy.schema import Categorical, Integer, Schema
 from understudy.schema.columns.lattice import MAX_LATTICE_INDEX, RowsBeyond
 
@@ -244,3 +248,20 @@ def test_rows_that_learned_bounds_clip_are_in_the_intervals():
     assert after.mean.low == before.mean.low
     assert not after.is_usable
     assert after.is_spoiled_by_clipping
+
+
+def test_a_warning_names_columns_that_clipping_spoils():
+    zeros = noisy_evidence(np.zeros(ROWS, int), (0, 1), np.random.default_rng(2))
+    far = MAX_LATTICE_INDEX
+    for evidence, named in (
+        (with_beyond(zeros, 250, far, 250, far), ["x"]),
+        (with_beyond(zeros, 40, far, 40, far), []),
+        (zeros, []),
+    ):
+        made = Release(
+            guarantee=replace(guarantee(), amount=Fraction(1)),
+            schema=evidence.schema,
+            kind=ReleaseKind.TABLES,
+            measurements=evidence.measurements,
+        )
+        assert list_clipped_columns(made) == named
