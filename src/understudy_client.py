@@ -1,7 +1,7 @@
 """A client for local differential privacy: it answers a question about its owner so
 that nobody, not even whoever collects the answers, learns the true one.
 
-One file, standard library only, meant to be read before it is trusted.
+One file, standard library of Python 3.10 or newer, to be read before it is trusted.
 
   * A *plan* is a public JSON file: the question, the possible values, ε, the mechanism.
   * The client draws a random *report* from the true value and sends nothing else. For
@@ -399,8 +399,8 @@ def cut_prefix(text: str, length: int, max_bytes: int) -> int:
 
 
 def hash_prefix(prefix: int, length: int) -> int:
-    """A prefix as a number below the prime, for hashing as in `olh`."""
-    digest = hashlib.sha256(f"{length}/{prefix}".encode()).digest()
+    """A prefix as a number below the prime; Python writes any length in hexadecimal."""
+    digest = hashlib.sha256(f"{length}/{prefix:x}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % HASH_PRIME
 
 

@@ -252,6 +252,16 @@ def test_a_value_outside_of_the_plan_is_answered_like_any_other(
         assert account.spent() == plan.epsilon
 
 
+@pytest.mark.parametrize("value", ["", "a", "z" * 100])
+def test_the_length_of_prefixes_silences_nobody(value: str) -> None:
+    """Python writes no integer of more than 4,300 decimals: a plan of long texts would
+    find those whose text is empty, or begins with a low letter, by who answers.
+    """
+    sizes = {"groups": 1, "max_bytes": client.MAX_SIZE, "buckets": 3}
+    plan = replace(small_plan("prefix"), sizes=sizes)
+    assert client.draw_answer(plan, plan.admit(value, client.OS_COINS))[0] == 0
+
+
 @pytest.mark.parametrize(
     "mechanism", [name for name in client.LISTED_MECHANISMS if name != "subset"]
 )
