@@ -87,9 +87,8 @@ def convert(
             {**facts, "notes": [*found.notes, *lost], "reminder": SCHEMA_REMINDER}
         )
         return
-    report(
-        [*found.notes, *lost]
-    )  # in a pipe too: what was left out is what this command reports
+    # In a pipe too: what was left out is what this command reports.
+    report([*found.notes, *lost])
     screen.line(
         f"{len(found.schema.columns)} columns, {found.format} → {target}: {output}",
         style="bold",

@@ -19,6 +19,7 @@ from understudy.evaluation.risk.classes import (
     assess_uniqueness,
 )
 from understudy.evaluation.risk.groups import assess_risk_groups
+from understudy.evaluation.risk.holdout import NO_HOLDOUT
 from understudy.evaluation.risk.inference import (
     assess_attribute_inference,
     assess_disco,
@@ -208,10 +209,7 @@ class AttackedRelease:
         """A sample of rows that the release never saw."""
         # Without a control, a high rate may be what anybody would guess.
         if self.holdout is None:
-            raise Unavailable(
-                "it needs a holdout: rows of the same kind that the release was not"
-                " made from"
-            )
+            raise Unavailable(NO_HOLDOUT)
         return self.holdout.records(most=self.targets, rng=self.rng)
 
     @cached_property

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evaluation.risk.classes import equivalence_classes
+from understudy.evaluation.risk.holdout import require_holdout
 from understudy.evaluation.risk.neighbours import NeighbourSpace, is_right_guess
 from understudy.evaluation.risk.rates import Rate, Risk
 from understudy.findings import Fact, Finding, FindingPart, Unavailable
@@ -36,8 +37,7 @@ def assess_attribute_inference(
         raise Unavailable(
             "there is no secret to guess; give a column the role “sensitive”"
         )
-    _check_tables(members, control, synthetic)
-    assert control is not None
+    control = require_holdout(members, control, synthetic)
     parts: list[FindingPart] = []
     risks: dict[str, Risk] = {}
     for secret in secrets:
@@ -100,8 +100,7 @@ def assess_disco(
             "it takes a quasi-identifier and a sensitive column; give columns these"
             " roles"
         )
-    _check_tables(members, control, synthetic)
-    assert control is not None
+    control = require_holdout(members, control, synthetic)
     parts: list[FindingPart] = []
     risks: dict[str, Risk] = {}
     for secret in secrets:
@@ -142,18 +141,6 @@ def _secret_part(secret: str, risk: Risk, **facts: Fact) -> FindingPart:
         value=risk.value,
         facts={**risk.facts(), **facts},
     )
-
-
-def _check_tables(
-    members: Records, control: Records | None, synthetic: Records
-) -> None:
-    if control is None or not control.rows:
-        raise Unavailable(
-            "it needs a holdout: rows of the same kind that the release was not made"
-            " from"
-        )
-    if not members.rows or not synthetic.rows:
-        raise Unavailable("one of the tables has no rows")
 
 
 def _worst_finding(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.evaluation.risk.holdout import require_holdout
 from understudy.evaluation.risk.rates import Rate, Risk
 from understudy.findings import Finding, FindingPart, Unavailable
 from understudy.schema import Lattice
@@ -90,12 +91,8 @@ def assess_scoreboard(
     """Share of targets for whom a row stands out that is theirs in every column,
     members less control.
     """
-    if control is None or not control.rows:
-        raise Unavailable(
-            "it needs a holdout: rows of the same kind that the release was not made"
-            " from"
-        )
-    if not members.rows or synthetic.rows < 2:
+    control = require_holdout(members, control, synthetic)
+    if synthetic.rows < 2:
         raise Unavailable("one of the tables has too few rows")
     # A table of few columns has fewer values to know.
     known = min(known, len(columns))

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.evaluation.risk.classes import equivalence_classes
+from understudy.evaluation.risk.holdout import require_holdout
 from understudy.evaluation.risk.neighbours import NeighbourSpace
 from understudy.evaluation.risk.rates import Rate, Risk
 from understudy.findings import Finding, FindingPart, Unavailable
@@ -43,7 +44,7 @@ def assess_singling_out(
     """Conditions on a few columns that one synthetic row fits, tried on members and on
     the control.
     """
-    control = _require_control(members, control, synthetic)
+    control = require_holdout(members, control, synthetic)
     # Equal sizes: whether exactly one person fits depends on how many there are.
     size = min(members.rows, control.rows)
     here, there = members.sample(size, rng), control.sample(size, rng)
@@ -96,7 +97,7 @@ def assess_linkability(
     """Halves of somebody's columns whose nearest synthetic rows coincide, for members
     and for the control; the worst split is the value.
     """
-    control = _require_control(members, control, synthetic)
+    control = require_holdout(members, control, synthetic)
     if len(columns) < 2:
         raise Unavailable("it takes two columns to link")
     risks: list[tuple[str, Risk]] = []
@@ -144,16 +145,3 @@ def _draw_column_sets(
         for _ in range(CONDITION_COLUMN_SETS)
     }
     return [[columns[i] for i in places] for places in drawn]
-
-
-def _require_control(
-    members: Records, control: Records | None, synthetic: Records
-) -> Records:
-    if control is None or not control.rows:
-        raise Unavailable(
-            "it needs a holdout: rows of the same kind that the release was not made"
-            " from"
-        )
-    if not members.rows or not synthetic.rows:
-        raise Unavailable("one of the tables has no rows")
-    return control

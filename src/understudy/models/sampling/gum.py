@@ -290,9 +290,9 @@ def _pick_rows(
     keep = np.where(wanted > 0, keep, 0.0).astype(np.float32)
     cut = np.flatnonzero(rng.random(cells.size, np.float32) < keep[cells])
     there = cells[cut]
-    there = (
-        there.astype(np.uint16) if wanted.size <= 1 << 16 else there
-    )  # short numbers are sorted by counting
+    if wanted.size <= 1 << 16:
+        # Short numbers are sorted by counting.
+        there = there.astype(np.uint16)
     order = np.argsort(there, kind="stable")
     cut, there = cut[order], there[order]
     starts = np.searchsorted(there, np.arange(wanted.size))

@@ -293,9 +293,8 @@ def _draw_jointly(
     )
     width = math.prod(table.shape[1:])
     counts = np.bincount(member, minlength=len(cells))
-    order = rng.permutation(
-        width
-    )  # several axes lie flat in one group: see models/sampling/rounding.py
+    # Several axes lie flat in one group: see models/sampling/rounding.py.
+    order = rng.permutation(width)
     drawn: list[NDArray[np.unsignedinteger]] = [np.zeros(0, np.uint32)]
     for part in _block_slices(len(cells), width):
         product = _multiply_likelihoods(

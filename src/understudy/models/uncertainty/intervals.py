@@ -96,19 +96,9 @@ def supported_bound(
     room = np.sort(room.ravel() - known)
     # Half of the doubt goes to the total, half to the cells.
     sure = float(ndtri(1 - (1 - confidence) / 2))
-    count = int(
-        np.clip(
-            MAX_SUPPORTED_DRAW_CELLS // max(room.size, 1),
-            MIN_SUPPORTED_DRAWS,
-            MAX_SUPPORTED_DRAWS,
-        )
-    )
-    rng = np.random.default_rng(
-        0
-    )  # a bound is a function of the release, so it is the same each time it is asked for
-    noise = np.maximum(
-        draw_noise_tables(pooled, clique, count, rng).reshape(count, -1), 0.0
-    )
+    count = MAX_SUPPORTED_DRAW_CELLS // max(room.size, 1)
+    count = min(max(count, MIN_SUPPORTED_DRAWS), MAX_SUPPORTED_DRAWS)
+    noise = np.maximum(simulate_noise(pooled, clique, count), 0.0)
     noise.sort(axis=1)
     sums = np.minimum(noise, room).sum(axis=1)
     cells = float(known.sum() + sums.mean() + sure * sums.std(ddof=1))
@@ -162,6 +152,13 @@ def deviations_at_tail(tail: float, *, laplace: bool) -> float:
     return max(normal, -math.log(2 * tail) / math.sqrt(2)) if laplace else normal
 
 
+def simulate_noise(pooled: PooledResiduals, clique: Clique, count: int) -> Array:
+    """A table of noise in each row, as `pooled.marginal(clique)` carries it."""
+    # A bound is a function of the release: it is the same each time it is asked for.
+    rng = np.random.default_rng(0)
+    return draw_noise_tables(pooled, clique, count, rng).reshape(count, -1)
+
+
 def draw_noise_tables(
     pooled: PooledResiduals, clique: Clique, count: int, rng: Generator
 ) -> Array:
@@ -210,9 +207,8 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     (10.0, 14.1421)
     """
     sizes = pooled.schema.sizes(clique)
-    lean = float(weights.sum()) / math.prod(
-        sizes
-    )  # what one row more in the total adds to the answer
+    # What one row more in the total adds to the answer.
+    lean = float(weights.sum()) / math.prod(sizes)
     spread = 0.0
     for tau in nonempty_subsets(clique):
         inside = _center_weights(weights, clique, tau)

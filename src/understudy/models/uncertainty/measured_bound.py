@@ -45,7 +45,7 @@ from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.uncertainty.intervals import (
     BOUND_CONFIDENCE,
     ErrorBound,
-    draw_noise_tables,
+    simulate_noise,
 )
 
 # Tables of noise that a bound is simulated from; fewer where a table is large, for
@@ -98,17 +98,9 @@ def measured_bound(
     known = np.clip(away, 0.0, counts)
     bottom = np.maximum(-away, 0.0)
     top = bottom + counts - known
-    count = int(
-        np.clip(
-            MAX_BOUND_DRAW_CELLS // max(counts.size, 1),
-            MIN_BOUND_DRAWS,
-            MAX_BOUND_DRAWS,
-        )
-    )
-    rng = np.random.default_rng(
-        0
-    )  # a bound is a function of the release, so it is the same each time it is asked for
-    noise = draw_noise_tables(pooled, clique, count, rng).reshape(count, -1)
+    count = MAX_BOUND_DRAW_CELLS // max(counts.size, 1)
+    count = min(max(count, MIN_BOUND_DRAWS), MAX_BOUND_DRAWS)
+    noise = simulate_noise(pooled, clique, count)
     highest = max(float(noise.max()), 1e-9)
     room = _slice_heights(top[None], highest) - _slice_heights(bottom[None], highest)
     taken = np.minimum(_slice_heights(noise, highest), room).sum(axis=1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.evaluation.risk.holdout import NO_HOLDOUT
 from understudy.evaluation.risk.rates import MembershipBound, Rate
 from understudy.findings import BetterDirection, Fact, Finding, FindingPart, Unavailable
 from understudy.tables import Records
@@ -74,10 +75,7 @@ def roc_finding(
 def check_group_sizes(members: Records, control: Records) -> None:
     """Refuse an attack without at least two people on either side."""
     if min(members.rows, control.rows) < 2:
-        raise Unavailable(
-            "it needs a holdout: rows of the same kind that the release was not made"
-            " from"
-        )
+        raise Unavailable(NO_HOLDOUT)
 
 
 def _area_deviation(area: float, members: int, control: int) -> float:
