@@ -98,8 +98,18 @@ class RankModel:
 
 
 def fit_normrank(y: NDArray[np.float64], x: NDArray[np.float64]) -> RankModel:
-    """The normal linear model of a number's normal scores."""
-    order = np.argsort(y, kind="stable")
-    rank = np.empty(len(y))
-    rank[order] = np.arange(1, len(y) + 1)
-    return RankModel(fit_norm(ndtri(rank / (len(y) + 1)), x), y[order])
+    """The normal linear model of a number's normal scores.
+
+    Equal values share the mean of their scores, so that the order of the rows says
+    nothing; what the scores of equal values vary by is left to chance, for the margin.
+    """
+    count = len(y)
+    scores = ndtri(np.arange(1, count + 1) / (count + 1))
+    values, place, rows = np.unique(y, return_inverse=True, return_counts=True)
+    ordered = np.repeat(np.arange(len(values)), rows)
+    shared = (np.bincount(ordered, weights=scores) / rows)[place.reshape(-1)]
+    model = fit_norm(shared, x)
+    squares = model.residual_squares + float((scores**2).sum() - (shared**2).sum())
+    deviation = float(np.sqrt(squares / model.degrees))
+    spread = replace(model, residual_squares=squares, deviation=deviation)
+    return RankModel(spread, values[ordered])
