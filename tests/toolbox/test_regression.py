@@ -4,6 +4,7 @@ their sensitivities say, and give intervals that hold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -26,7 +27,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.schema import Schema
 from understudy.toolbox.moments import plan_moments
-from understudy.toolbox.regression import fit_moments
+from understudy.toolbox.regression import RegressionEstimate, fit_moments
 from understudy.workflow.asking.questions import session
 from understudy.workflow.toolbox.regress import regress
 
@@ -66,6 +67,9 @@ def make_people(rows: int, seed: int = 3) -> pl.DataFrame:
             "pay": np.round(np.clip(pay, 0, 200) * 2) / 2,
         }
     )
+
+
+PAY = make_people(5_000)
 
 
 def least_squares(frame: pl.DataFrame, *names: str) -> np.ndarray:
@@ -143,6 +147,30 @@ def test_intervals_hold() -> None:
         low, high = found.interval()
         held += int(((low <= truth) & (truth <= high)).sum())
     assert 400 <= held <= 449
+
+
+@pytest.mark.parametrize("formula", ["pay ~ sex", "pay ~ age + town + smoker"])
+def test_noise_of_sums_is_carried_to_coefficients(formula: str) -> None:
+    """Against differences: the number of men is two entries of Z'Z, by one noise."""
+    plan = plan_moments(formula, PEOPLE)
+    sums = [float(v[0]) for v in exact_values(plan.plan, table_of(PAY, PEOPLE))]
+    measured = measure(plan.plan, table_of(PAY, PEOPLE), amount=Fraction(1, 4))
+    noises = [noise for _, noise in measured]
+
+    def fit(sums: Sequence[float]) -> RegressionEstimate:
+        return fit_moments(plan, sums, noises, population="census")
+
+    slopes = []
+    for place, noise in enumerate(noises):
+        step = 1e-3 * noise.deviation
+        ends = [list(sums), list(sums)]
+        ends[0][place] -= step
+        ends[1][place] += step
+        low, high = (fit(end).estimates for end in ends)
+        variance = noise.deviation**2 + noise.rounding / 6
+        slopes.append((high - low) / (2 * step) * np.sqrt(variance))
+    expected = np.transpose(slopes) @ np.array(slopes)
+    assert np.allclose(fit(sums).covariance, expected, rtol=1e-4)
 
 
 def test_noise_that_hides_the_predictors_is_said_to() -> None:

@@ -6,8 +6,9 @@ and b its column of the response, the estimate is β = A⁻¹b. To first order i
 
     β − β* = A⁻¹(e_b − E_A·β) + sampling error,
 
-so the noise adds A⁻¹VA⁻¹ to the covariance, V that of e_b − E_A·β: the entries of E are
-independent but for E_jk = E_kj, which (E_A·β)_j and (E_A·β)_k share. Sampling adds
+so the noise adds A⁻¹VA⁻¹ to the covariance, V that of e_b − E_A·β. Entries of E are
+independent unless they are one sum: E_jk and E_kj, and for an indicator j, its own
+square, E_jj and E_1j with the constant. Sampling adds
 σ²A⁻¹, with σ² = (M_yy − β'b)/(n − p): constant residual variance, because its alternative
 needs fourth moments.
 
@@ -168,7 +169,7 @@ def fit_moments(
     beta = inverse @ moments[:terms, -1]
     residual = max(float(moments[-1, -1] - beta @ moments[:terms, -1]), 0.0)
     variance = residual / max(rows - terms, 1.0)
-    covariance = inverse @ _noise_of_scores(beta, variances) @ inverse
+    covariance = inverse @ _noise_of_scores(plan, beta, spreads) @ inverse
     of_sampling: Floats = np.asarray(variance * inverse, np.float64)
     _, sampling = _to_values(plan, beta, of_sampling)
     if population == "sample":
@@ -197,14 +198,18 @@ def _is_determined(inner: Floats, variances: Floats) -> bool:
     return smallest > 0 and norm <= MAX_RELATIVE_NOISE * smallest
 
 
-def _noise_of_scores(beta: Floats, variances: Floats) -> Floats:
-    """The covariance of e_b − E_A·β."""
-    size = len(beta)
-    own = variances[:size, :size]
-    # Entry (j, k) of E_A stands in row j with β_k and in row k with β_j.
-    shared = own * np.outer(beta, beta)
-    np.fill_diagonal(shared, 0.0)
-    return shared + np.diag(own @ beta**2 + variances[:size, -1])
+def _noise_of_scores(
+    plan: MomentPlan, beta: Floats, spreads: Sequence[float]
+) -> Floats:
+    """The covariance of e_b − E_A·β, for noise of these variances in the sums."""
+    # How each score changes with each sum, which may be several of its entries.
+    factors = np.append(-beta, 1.0)
+    slopes = np.zeros((len(beta), len(spreads)))
+    for place, variance in enumerate(spreads):
+        alone = [0.0] * len(spreads)
+        alone[place] = variance**0.5
+        slopes[:, place] = plan.fill(alone)[:-1] @ factors
+    return np.asarray(slopes @ slopes.T, np.float64)
 
 
 def _to_values(
