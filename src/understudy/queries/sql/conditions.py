@@ -14,9 +14,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import Refused, SchemaError
+from understudy.queries.sql.dates import DayLabel, read_date_part
+from understudy.queries.sql.labels import (
+    LABEL_NODES,
+    LABEL_TESTS,
+    is_text,
+    read_label_test,
+    read_labels,
+)
 from understudy.queries.sql.literals import (
     column_name,
     compare_constants,
+    compare_values,
     is_constant,
     number_of,
     skip_brackets,
@@ -24,8 +33,8 @@ from understudy.queries.sql.literals import (
     spell_literal,
 )
 from understudy.queries.sql.refusals import refuse_node
-from understudy.schema import Categorical, Schema, parse_predicate
-from understudy.schema.predicates.ast import ColumnName, Literal, Predicate
+from understudy.schema import Schema, parse_predicate
+from understudy.schema.predicates.ast import ColumnName, Predicate
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -114,6 +123,8 @@ class ConditionReader:
 
                 # A truth with branches: that of NULL is neither.
                 return self._compare(node, "=", exp.Boolean(this=not negated))
+            case kind if kind in LABEL_TESTS:
+                return str(read_label_test(node, self._schema, negated=negated))
             case kind if kind in _SIGN_BY_NODE:
                 return self._spell_comparison(node, negated=negated)
         raise refuse_node(node)
@@ -141,13 +152,18 @@ class ConditionReader:
         """
         left, right = skip_brackets(left), skip_brackets(right)
         kinds = [type(side).__name__ for side in (left, right)]
-        if kinds[1] in _BRANCHED_NODES and kinds[0] not in _BRANCHED_NODES:
+        if self._is_computed(right) and not self._is_computed(left):
             return self._decide(right, _TURNED_SIGN[sign], left)
         # NULL is neither smaller nor larger than anything.
         if not {"NoneType", "Null"}.isdisjoint(kinds):
             return None
         if year_column(left) is not None:
             return self._compare_year(left, sign, right)
+        part = read_date_part(left, self._schema)
+        if part is not None:
+            return str(part.where(lambda each: compare_values(each, sign, right)))
+        if kinds[0] in LABEL_NODES:
+            return self._compare_labels(left, sign, right)
         if kinds[0] == "Abs":
             return self._compare_size(left.this, sign, right)
         if kinds[0] in _BRANCHED_NODES:
@@ -155,6 +171,24 @@ class ConditionReader:
         if all(map(_is_plain_constant, (left, right))):
             return "" if compare_constants(left, sign, right) else None
         return f"{self._spell_operand(left)} {sign} {self._spell_operand(right)}"
+
+    def _is_computed(self, node: Any) -> bool:
+        """Whether an operand is more than a column, a constant or a sum of them."""
+        kind = type(node).__name__
+        return (
+            kind in _BRANCHED_NODES
+            or kind in LABEL_NODES
+            or year_column(node) is not None
+            or read_date_part(node, self._schema) is not None
+        )
+
+    def _compare_labels(self, left: Any, sign: str, right: Any) -> str:
+        """A function of labels beside a text."""
+        found = read_labels(left, self._schema)
+        # As labels have no order, neither have their texts here.
+        if found is None or sign not in ("=", "!=") or not is_text(right):
+            raise refuse_node(left)
+        return str(found.where(lambda text: compare_values(text, sign, right)))
 
     def _decide_branches(
         self, branches: Sequence[tuple[str, Any]], sign: str, other: Any
@@ -221,8 +255,17 @@ class ConditionReader:
         if node.args.get("query") or node.args.get("unnest") or not node.expressions:
             raise refuse_node(node)
         value = skip_brackets(node.this)
-        is_computed = type(value).__name__ in _BRANCHED_NODES
-        if is_computed or year_column(value) is not None:
+        part = read_date_part(value, self._schema)
+        if part is not None:
+            listed = node.expressions
+
+            def is_met(label: DayLabel) -> bool:
+                return negated != any(
+                    compare_values(label, "=", each) for each in listed
+                )
+
+            return str(part.where(is_met))
+        if self._is_computed(value):
             sign, word = ("!=", " and ") if negated else ("=", " or ")
             sides = [self._compare(node.this, sign, each) for each in node.expressions]
             return f"({word.join(f'({side})' for side in sides)})"
@@ -232,23 +275,20 @@ class ConditionReader:
 
     def _spell_like(self, node: Any, *, negated: bool) -> str:
         """The labels of the schema that a pattern fits."""
-        name = find_schema_column(column_name(node.this), self._schema)
-        column, pattern = self._schema[name], node.expression
-        is_text = type(pattern).__name__ == "Literal" and pattern.args.get("is_string")
-        is_listed = isinstance(column, Categorical) and column.other is None
-        if not is_text or not is_listed or "\\" in str(pattern.this):
+        if type(node.this).__name__ == "Column":
+            find_schema_column(column_name(node.this), self._schema)
+        found, pattern = read_labels(node.this, self._schema), node.expression
+        if found is None or not is_text(pattern) or "\\" in str(pattern.this):
             raise refuse_node(node)
-        assert isinstance(column, Categorical)
         # NOT LIKE is a part of the node.
         negated = negated != bool(node.args.get("negate"))
-        labels = _match_labels(column, node)
-        text = str(ColumnName(name))
-        if not labels:
-            # Nothing fits: all values, or none.
-            rest = f"{text} is not missing"
-            return rest if negated else f"({rest} and {text} is missing)"
-        listed = ", ".join(str(Literal(label)) for label in labels)
-        return f"{text} {'not in' if negated else 'in'} ({listed})"
+        flags = re.DOTALL
+        if type(node).__name__ == "ILike":
+            flags |= re.IGNORECASE
+        expression = re.compile(_like_expression(str(pattern.this)), flags)
+        return str(
+            found.where(lambda text: bool(expression.fullmatch(text)) != negated)
+        )
 
     def _compare_year(self, left: Any, sign: str, right: Any) -> str:
         """A comparison of a date's year, as one of the date."""
@@ -328,15 +368,6 @@ def year_column(node: Any) -> Any | None:
     if kind == "Extract" and str(node.this.this).upper() == "YEAR":
         return node.expression if type(node.expression).__name__ == "Column" else None
     return None
-
-
-def _match_labels(column: Categorical, node: Any) -> list[str]:
-    """The labels of a column that the pattern of LIKE or ILIKE fits."""
-    flags = re.DOTALL
-    if type(node).__name__ == "ILike":
-        flags |= re.IGNORECASE
-    expression = _like_expression(str(node.expression.this))
-    return [v for v in column.values or () if re.fullmatch(expression, v, flags)]
 
 
 def _like_expression(pattern: str) -> str:

@@ -5,6 +5,7 @@ COALESCE, or a condition.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,8 @@ from understudy.queries.sql.conditions import (
     find_schema_column,
     year_column,
 )
+from understudy.queries.sql.dates import read_date_part
+from understudy.queries.sql.labels import LABEL_NODES, LABEL_TESTS, read_labels
 from understudy.queries.sql.literals import column_name, number_of
 from understudy.queries.sql.refusals import refuse_node
 from understudy.schema import Boolean, Categorical, Lattice, Schema
@@ -47,7 +50,9 @@ def read_key(node: Any, alias: str, schema: Schema) -> GroupKey:
         return _read_cast(node, alias, schema)
     if kind in CASE_NODES:
         return _read_cases(node, alias, schema)
-    if kind in CONDITION_NODES:
+    if kind in LABEL_NODES:
+        return _read_label_function(node, alias, schema)
+    if kind in LABEL_TESTS or kind in CONDITION_NODES:
         return _read_truth(node, alias, schema)
     if kind == "Column":
         column = find_schema_column(column_name(node), schema)
@@ -55,6 +60,9 @@ def read_key(node: Any, alias: str, schema: Schema) -> GroupKey:
     year = year_column(node)
     if year is not None:
         return _read_years(find_schema_column(column_name(year), schema), alias, schema)
+    part = read_date_part(node, schema)
+    if part is not None:
+        return _key_of_cases(part.list_labels(), alias or part.title)
     if kind in ("Floor", "IntDiv"):
         return _read_bins(node, alias, schema, is_multiplied=False)
     if kind == "Mul":
@@ -77,7 +85,8 @@ def _read_cast(node: Any, alias: str, schema: Schema) -> GroupKey:
     target = str(getattr(node.args["to"].this, "value", ""))
     if type(inner).__name__ != "Column":
         key = read_key(inner, alias, schema)
-        if target not in WHOLE_SQL_TYPES or not all(map(_is_whole, key.labels)):
+        labels: list[CaseLabel] = [*key.labels, *(label for _, label in key.cases)]
+        if target not in WHOLE_SQL_TYPES or not all(map(_is_whole, labels)):
             raise refuse_node(node)
         return key
     column = schema[find_schema_column(column_name(inner), schema)]
@@ -90,8 +99,21 @@ def _read_cast(node: Any, alias: str, schema: Schema) -> GroupKey:
     return read_key(inner, alias, schema)
 
 
-def _is_whole(label: float) -> bool:
-    return float(label).is_integer()
+def _is_whole(label: CaseLabel) -> bool:
+    return isinstance(label, int | float) and float(label).is_integer()
+
+
+def _key_of_cases(cases: Mapping[Any, Predicate], title: str) -> GroupKey:
+    """What a function of a column makes of its values; rows without one are a group."""
+    pairs = tuple((condition, label) for label, condition in cases.items())
+    return GroupKey("", name=title, cases=pairs)
+
+
+def _read_label_function(node: Any, alias: str, schema: Schema) -> GroupKey:
+    found = read_labels(node, schema)
+    if found is None:
+        raise refuse_node(node)
+    return _key_of_cases(found.list_texts(), alias or found.column.name)
 
 
 def _read_truth(node: Any, alias: str, schema: Schema) -> GroupKey:

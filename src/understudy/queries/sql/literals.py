@@ -31,16 +31,26 @@ def skip_brackets(node: Any) -> Any:
 
 def compare_constants(left: Any, sign: str, right: Any) -> bool:
     """Whether a comparison of two constants holds."""
-    one, other = (_read_constant(side) for side in (left, right))
+    return compare_values(read_constant(left), sign, right)
+
+
+def compare_values(one: Any, sign: str, right: Any) -> bool:
+    """Whether the comparison of a value with a constant holds."""
+    other = read_constant(right)
     if isinstance(one, str) != isinstance(other, str):
         raise refuse_node(right)
     return bool(_COMPARISON_BY_SIGN[sign](one, other))
 
 
-def _read_constant(node: Any) -> Any:
+def read_constant(node: Any) -> Any:
+    """The number, text or truth in a constant."""
+    node = skip_brackets(node)
     kind = type(node).__name__
     if kind == "Boolean":
         return bool(node.this)
+    if kind == "Cast" and type(node.this).__name__ == "Literal":
+        # DATE '2020-01-01' is its text.
+        return read_constant(node.this)
     is_text = kind == "Literal" and node.args.get("is_string")
     return str(node.this) if is_text else number_of(node)
 

@@ -21,6 +21,14 @@ PARTS_BY_NODE: dict[str, frozenset[str]] = {
         ("Paren", "Not", "Neg", "Where", "Having", "Null", "Boolean", "Star"), _ONE_PART
     ),
     **dict.fromkeys(("Abs", "Sqrt", "Exp", "Ln"), _ONE_PART),
+    **dict.fromkeys(("Quarter", "Month", "Week", "Day", "DayOfWeek"), _ONE_PART),
+    **dict.fromkeys(("DayOfWeekIso", "Monthname", "Dayname"), _ONE_PART),
+    "TimestampTrunc": frozenset({"this", "unit"}),
+    "TimeToStr": frozenset({"this", "format"}),
+    **dict.fromkeys(("Upper", "Lower", "Trim"), _ONE_PART),
+    **dict.fromkeys(("Left", "Right"), _TWO_PARTS),
+    "Substring": frozenset({"this", "start", "length"}),
+    **dict.fromkeys(("StartsWith", "EndsWith", "Contains"), _TWO_PARTS),
     **dict.fromkeys(("Pow", "Log", "Nullif"), _TWO_PARTS),
     **dict.fromkeys(
         ("Least", "Greatest"), frozenset({"this", "expressions", "ignore_nulls"})
