@@ -198,3 +198,16 @@ def test_only_columns_that_are_alike_are_used() -> None:
         codecs = plan.cells.codecs
         assert table._kept.sum_cells(described.schema, codecs, wanted) is None
     assert ExactStatistics(table, plan).by_group(0) == [15]
+
+
+def test_columns_without_a_declared_domain_disturb_no_question() -> None:
+    """A question that fails from the second one on would fail behind its charge."""
+    schema = Schema.parse(
+        "columns: {town: {type: categorical}, sex: {type: categorical, values: [F, M]},"
+        " age: {type: integer}}"
+    )
+    rows = pl.DataFrame({"town": ["A", "B"], "sex": ["F", "M"], "age": [5, 7]})
+    table = frozen_table(rows, schema)
+    for _ in range(2):
+        plan = plan_query(count("sex").by("sex"), schema)
+        assert ExactStatistics(table, plan).by_group(0) == [1, 1, 0]

@@ -123,7 +123,7 @@ class CellSumQuery:
         name = column.name
         stored = self._source.stored_column(name)
         if not isinstance(column, Lattice):
-            return self._code_sql(name, self._schema.codecs[name], None)
+            return self._code_sql(name, codec_of(column), None)
         assert column.low is not None
         assert column.high is not None
         # In one bin, a code tells which cells have no value and why.
@@ -152,7 +152,8 @@ class CellSumQuery:
         stored = self._source.stored_column(name)
         if isinstance(column, Lattice):
             return self._layers.read(index_sql(self._layers, column, stored))
-        codec = self._codecs.get(name) or self._schema.codecs[name]
+        # Not those of the whole schema, in which other columns may be open.
+        codec = self._codecs.get(name) or codec_of(column)
         code = self._layers.read(
             code_sql(self._layers, codec, stored, self._source.engine.create_enum)
         )
