@@ -101,7 +101,9 @@ def fit_normrank(y: NDArray[np.float64], x: NDArray[np.float64]) -> RankModel:
     """The normal linear model of a number's normal scores.
 
     Equal values share the mean of their scores, so that the order of the rows says
-    nothing; what the scores of equal values vary by is left to chance, for the margin.
+    nothing. That mean follows predictors less than a score does, by the share of the
+    variance that lies between values, if scores and predictors are normal: slopes are
+    divided by it. What predictors do not tell is left to chance, for the margin.
     """
     count = len(y)
     scores = ndtri(np.arange(1, count + 1) / (count + 1))
@@ -109,7 +111,19 @@ def fit_normrank(y: NDArray[np.float64], x: NDArray[np.float64]) -> RankModel:
     ordered = np.repeat(np.arange(len(values)), rows)
     shared = (np.bincount(ordered, weights=scores) / rows)[place.reshape(-1)]
     model = fit_norm(shared, x)
-    squares = model.residual_squares + float((scores**2).sum() - (shared**2).sum())
-    deviation = float(np.sqrt(squares / model.degrees))
-    spread = replace(model, residual_squares=squares, deviation=deviation)
-    return RankModel(spread, values[ordered])
+    total = float((scores**2).sum())
+    told = float((model.predict(x) ** 2).sum())
+    factor = total / float((shared**2).sum())
+    if factor**2 * told > total:
+        # Predictors that are not normal may seem to tell more than there is.
+        factor = float(np.sqrt(total / told))
+    left = max(total - factor**2 * told, 0.0)
+    center = factor * model.center
+    latent = replace(
+        model,
+        center=center,
+        coefficients=center,
+        residual_squares=left,
+        deviation=float(np.sqrt(left / model.degrees)),
+    )
+    return RankModel(latent, values[ordered])
