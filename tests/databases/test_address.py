@@ -79,6 +79,16 @@ def test_a_quoted_name_may_hold_a_dot() -> None:
         "postgresql://u:pw-canary@h/d?table=",
         "postgresql://u:pw-canary@h/d?table=a.b.c",
         "postgresql://u:pw-canary@[h/d?table=a",
+        "postgresql://u:p/pw-canary@h/d?table=a",
+        "postgresql://u:p?pw-canary@h/d?table=a",
+        "postgresql://u:p#pw-canary@h/d?table=a",
+        "postgresql:///user=u%20password=pw-canary?table=a",
+        "postgresql:///d?table=a;password=pw-canary",
+        "host=h user=u password=pw-canary dbname=d",
+        "Server=h;Pwd=pw-canary;Database=d",
+        "md:d?motherduck_token=pw-canary",
+        "sqlite://data/a.db?table=a",
+        "spark:s3a://key:pw-canary@bucket",
         "shop.duckdb",
         "shop.duckdb::",
     ],
@@ -100,9 +110,29 @@ def test_no_password_is_shown(word: str) -> None:
     assert secret in address.location
 
 
+def test_a_password_is_passed_on_as_it_is_spelled() -> None:
+    """A plus is no blank, as it is in the form of a page."""
+    address = parse_address("postgresql://h/d?password=a+b%26c&table=t&sslmode=require")
+    assert address.location == "postgresql://h/d?password=a+b%26c&sslmode=require"
+    served = parse_address("postgresql://?service=clinic&table=people")
+    assert served.location == "postgresql://?service=clinic"
+
+
 def test_paths_are_no_addresses() -> None:
     for text in ("people.csv", "a::b.csv", "parts/*.csv", "-", "table.parquet"):
         assert not is_address(text)
+    for text in ("year=2020/a.parquet", "key=5/part-?.csv", "a?token.csv"):
+        assert not is_address(text)
+
+
+def test_a_way_to_connect_is_no_path(capfd: pytest.CaptureFixture[str]) -> None:
+    """What the drivers of other programs take, and what a message would repeat."""
+    for text in ("host=h password=pw-canary", "Server=h;Pwd=pw-canary;Database=d"):
+        with pytest.raises(TableError, match="no path and no address"):
+            open_source(text)
+        assert run(["describe", text, "-o", "x.yaml"]) == 1
+    out, err = capfd.readouterr()
+    assert "pw-canary" not in out + err
 
 
 @pytest.mark.parametrize("text", ["s3://key:pw-canary@b/a.parquet", "gs://b/a.csv"])
@@ -177,6 +207,9 @@ def test_what_spark_reads() -> None:
     address = parse_address("spark:s3a://key:pw-canary@bucket/people.parquet")
     assert "pw-canary" not in f"{address} {address!r} {address.ledger_path}"
     assert address.ledger_path == Path("people.parquet.ledger")
+    signed = parse_address("spark:abfss://c@a.net/people.parquet?sig=pw-canary")
+    assert "pw-canary" not in f"{signed} {signed!r} {signed.ledger_path}"
+    assert parse_address("spark:/data/part-?.parquet").title == "part-?.parquet"
     assert parse_address("spark:clinic.people").title == "clinic.people"
     with pytest.raises(TableError):
         parse_address("spark://master:7077")

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from understudy.errors import TableError
 
@@ -38,7 +38,13 @@ _URL_REGEX = re.compile(
     r"([a-z][a-z0-9.+-]+):(?:[a-z0-9.+-]+:)?/|(postgres(?:ql)?|jdbc):", re.IGNORECASE
 )
 _STORAGE_REGEX = re.compile(r"s3[an]?|gs|gcs|az|abfss?|hdfs|https?")
-_NAME_PATTERN = r'"(?:[^"]|"")+"|[^".]+'
+_SECRET_REGEX = re.compile(
+    r"(?:^|[\s?&;])\w*(?:password|pwd)\s*=|\?.*(?:key|secret|sig|token)=", re.IGNORECASE
+)
+"""What a path does not hold, but a driver's own way of naming a database does:
+`host=db password=word`, `Server=db;Pwd=word`.
+"""
+_NAME_PATTERN = r'"(?:[^"]|"")+"|[^".=;&]+'
 _SPARK_NAME_REGEX = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
 
@@ -74,7 +80,8 @@ class DatabaseAddress:
     @property
     def title(self) -> str:
         """A name for the table that says nothing about how to connect."""
-        parts = (self.database, self.schema, self.table)
+        schema = None if self.schema == DEFAULT_SCHEMA_NAME else self.schema
+        parts = (self.database, schema, self.table)
         return ".".join(part for part in parts if part)
 
     @property
@@ -83,11 +90,9 @@ class DatabaseAddress:
         the current folder. However a table is named, it has one account.
         """
         if self.path is None:
-            schema = None if self.schema == DEFAULT_SCHEMA_NAME else self.schema
-            title = replace(self, schema=schema).title
             if self.system == "spark":
                 return name_spark_ledger(self.location)
-            return Path(f"{quote(title, safe=' ')}.ledger")
+            return Path(f"{quote(self.title, safe=' ')}.ledger")
         real = self.path.resolve() if self.path.is_symlink() else self.path
         # To SQLite, DuckDB and Spark, `People` and `people` are the same table.
         table = quote(self.table.casefold(), safe=" ")
@@ -107,7 +112,8 @@ def is_address(text: object) -> bool:
     file, separator, _ = text.rpartition(TABLE_SEPARATOR)
     named = bool(separator) and _file_system(Path(file)) is not None
     bare = _file_system(Path(text)) is not None
-    return named or bare or _URL_REGEX.match(text) is not None
+    is_url = _URL_REGEX.match(text) is not None
+    return named or bare or is_url or _SECRET_REGEX.search(text) is not None
 
 
 def parse_address(text: str) -> DatabaseAddress:
@@ -117,39 +123,56 @@ def parse_address(text: str) -> DatabaseAddress:
     if _SCHEME_REGEX.match(text) is None:
         refuse_remote(text)
         return _parse_file_address(text)
-    failed = False
-    try:
+    parts = None
+    # The library's message may quote the address, and a password in it.
+    with suppress(ValueError):
         parts = urlsplit(text)
-        options = parse_qsl(parts.query, keep_blank_values=True)
-        database = unquote(parts.path)[1:]
-    except ValueError:
-        # The library's message may quote the address, and a password in it.
-        failed = True
-    if failed:
+    if parts is not None and parts.scheme == "sqlite":
+        if parts.netloc:
+            raise TableError(
+                "an address of SQLite has three slashes before its file:"
+                " sqlite:///FILE?table=NAME. Nothing was read"
+            )
+        path = Path(unquote(parts.path)[1:])
+        _, table = _split_table(_read_options(parts.query), path.name)
+        return _file_address("sqlite", path, table)
+    # A slash in a password ends the host's part, and what follows would be a name.
+    if parts is None or re.search("[/@=]", unquote(parts.path[1:])):
         raise TableError(
             "the address of the database is no URL. Write it as"
-            " postgresql://user@host/database?table=NAME. Nothing was read"
+            " postgresql://user@host/database?table=NAME, and in a password %2F for /"
+            " and %40 for @. Nothing was read"
         )
-    tables = [value for name, value in options if name == "table"]
-    if parts.scheme in POSTGRES_SCHEMES:
-        kept = urlencode([(n, v) for n, v in options if n != "table"], quote_via=quote)
-        named = database or parts.username or "postgres"
-        schema, table = _split_table(tables, named)
-        return DatabaseAddress(
-            system="postgresql",
-            database=named,
-            schema=schema,
-            table=table,
-            location=parts._replace(query=kept).geturl(),
-        )
-    _, table = _split_table(tables, database)
-    return _file_address("sqlite", Path(database), table)
+    return _parse_postgres_address(parts)
+
+
+def _parse_postgres_address(parts: SplitResult) -> DatabaseAddress:
+    options = _read_options(parts.query)
+    named = unquote(parts.path[1:]) or options.get("dbname") or parts.username
+    database = named or "postgres"
+    schema, table = _split_table(options, database)
+    # PostgreSQL's own library does not know this option.
+    pairs = [pair for pair in parts.query.split("&") if not pair.startswith("table=")]
+    kept = f"?{'&'.join(pairs)}" if pairs else ""
+    return DatabaseAddress(
+        system="postgresql",
+        database=database,
+        schema=schema,
+        table=table,
+        # By hand: the standard library leaves out two slashes that no host follows.
+        location=f"postgresql://{parts.netloc}{parts.path}{kept}",
+    )
+
+
+def _read_options(query: str) -> dict[str, str]:
+    """The options of an address. A plus is a plus, as it is to PostgreSQL."""
+    pairs = [pair.partition("=") for pair in query.split("&")]
+    return {unquote(name): unquote(value) for name, _, value in pairs}
 
 
 def _parse_spark_address(location: str) -> DatabaseAddress:
     """A table of Spark's catalogue, or a path of any file system that Spark reads."""
-    # The last part of a path alone: a key of a cloud's storage may stand in the others.
-    name = location.rstrip("/").rpartition("/")[2]
+    name = _name_last_part(location)
     if not name or location.startswith("//"):
         raise TableError(
             "name a table or a path after spark:, such as spark:clinic.people. Where the"
@@ -170,7 +193,7 @@ def name_spark_ledger(
     >>> str(name_spark_ledger("people", database="clinic"))
     'clinic.people.ledger'
     """
-    name = location.rstrip("/").rpartition("/")[2]
+    name = _name_last_part(location)
     if name == location:
         parts = [
             part[1:-1].replace("``", "`") if part.startswith("`") else part
@@ -183,6 +206,19 @@ def name_spark_ledger(
             named = named[1:]
         name = ".".join(named)
     return Path(f"{quote(name.casefold(), safe=' ')}.ledger")
+
+
+def _name_last_part(location: str) -> str:
+    """The last part of a path, and the whole of a name. A key of a cloud's storage may
+    stand before the path, and after it.
+
+    >>> [_name_last_part(each) for each in ("s3a://key:word@bucket", "abfss://c@a/p?sig=word")]
+    ['', 'p']
+    """
+    _, separator, place = location.partition("://")
+    path = place.partition("/")[2] if separator else location
+    # Without "=", a question mark stands for any letter of a name.
+    return re.sub(r"\?.*=.*", "", path).rstrip("/").rpartition("/")[2]
 
 
 def _parse_file_address(text: str) -> DatabaseAddress:
@@ -209,12 +245,12 @@ def _file_system(path: Path) -> str | None:
     return "sqlite" if ending in SQLITE_ENDINGS else None
 
 
-def _split_table(tables: list[str], database: str) -> tuple[str | None, str]:
+def _split_table(options: dict[str, str], name: str) -> tuple[str | None, str]:
     """The schema, where one is named, and the table; a dot in a name is quoted."""
-    found = _TABLE_REGEX.fullmatch(tables[-1]) if tables else None
+    found = _TABLE_REGEX.fullmatch(options.get("table", ""))
     if found is None:
         raise TableError(
-            f"{database}: name a table of the database at the end of the address:"
+            f"{name}: name a table of the database at the end of the address:"
             " ?table=NAME or ?table=SCHEMA.NAME. Nothing was read"
         )
     schema, table = (
@@ -236,6 +272,12 @@ def refuse_remote(text: str) -> None:
     """
     url = _URL_REGEX.match(text)
     if url is None:
+        if _SECRET_REGEX.search(text) is not None:
+            raise TableError(
+                "a password in what is named: that is no path and no address. Write"
+                " postgresql://user@host/database?table=NAME, or give an open connection"
+                " (us.DatabaseTable). Nothing was read"
+            )
         return
     scheme = url[1] or url[2]
     if _STORAGE_REGEX.fullmatch(scheme):

@@ -25,6 +25,12 @@ ABSENT_TABLE_STATE = "42P01"
 FORBIDDEN_STATE = "42501"
 """PostgreSQL's code of a right that the user does not have."""
 
+ABSENT_SCHEMA_STATE = "3F000"
+READ_ONLY_STATE = "25006"
+"""PostgreSQL's codes of a schema that does not exist, and of a copy of a database that
+another server keeps.
+"""
+
 
 def connect_database(
     address: DatabaseAddress, *, writes: bool = False, outcome: str = "Nothing was read"
@@ -81,4 +87,8 @@ def _explain_failure(error: BaseException) -> str:
         return "the database has no table of that name"
     if state == FORBIDDEN_STATE:
         return "the database's user may not do that"
+    if state == ABSENT_SCHEMA_STATE:
+        return "the database has no schema of that name"
+    if state == READ_ONLY_STATE:
+        return "the database is for reading alone"
     return f"the database did not answer ({type(error).__name__})"

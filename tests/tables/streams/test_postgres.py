@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import pyarrow as pa
 import pytest
@@ -133,6 +134,20 @@ def test_a_release_holds_no_password(server: PostgresServer, folder: Path) -> No
     assert refused.value.__context__ is None
 
 
+def test_a_table_has_one_account_however_it_is_named(server: PostgresServer) -> None:
+    """Also where the address leaves its database or its schema to the server."""
+    options = {"host": str(server.folder), "user": "owner", "dbname": "postgres"}
+    query = urlencode({**options, "options": "-csearch_path=clinic"}, quote_via=quote)
+    for address in (
+        server.address("clinic.odd"),
+        f"postgresql://?{query}&table=odd",
+        f"postgresql://?{query}&table=clinic.odd",
+    ):
+        with open_source(address) as source:
+            assert source.ledger_path == Path("postgres.clinic.odd.ledger")
+            assert source.title == "postgres.clinic.odd"
+
+
 def test_rows_that_cannot_be_written_leave_no_table(server: PostgresServer) -> None:
     schema = us.Schema(columns=(us.Integer(name="age", min=0, max=9),))
     release = us.synthesize(
@@ -169,6 +184,39 @@ def test_a_command_line(
     assert PASSWORD not in out + err
     assert "the table exists already" in err
     assert "has no table of that name" in err
+
+
+def test_a_table_that_may_not_be_made_is_refused_before_anything_is_spent(
+    server: PostgresServer, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.run("CREATE ROLE reader LOGIN", "GRANT SELECT ON people TO reader")
+    address = server.address("people").replace("owner", "reader")
+    command = ["synthesize", address, "--epsilon", "1", "--synthesizer", "independent"]
+    for name, reason in (("made_late", "may not"), ("nosuch.made", "no schema")):
+        target = address.replace("people", name)
+        assert run([*command, "-o", target]) == 1
+        err = capfd.readouterr().err
+        assert reason in err
+        assert "Nothing was spent" in err
+    assert not list(folder.glob("*.ledger"))
+    assert server.fetch("SELECT to_regclass('made_late') IS NULL") == [(True,)]
+
+
+def test_a_row_that_cannot_be_read_is_refused_in_one_line(
+    server: PostgresServer,
+) -> None:
+    """By a view that fails in the middle, with a cell in the database's message."""
+    server.run(
+        "CREATE VIEW broken AS SELECT 1 / (i - 1500) AS a, 'canary'::text AS b FROM"
+        " generate_series(1, 2000) i"
+    )
+    with (
+        open_source(server.address("broken")) as source,
+        pytest.raises(TableError) as refused,
+    ):
+        source.check(["a"])
+    assert str(refused.value).startswith("postgres.broken: the database did not")
+    assert str(refused.value).endswith("Nothing was spent")
 
 
 def test_a_connection_of_its_owner(server: PostgresServer) -> None:

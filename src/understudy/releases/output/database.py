@@ -45,7 +45,9 @@ def write_database_table(
 
 
 def refuse_existing_table(address: DatabaseAddress) -> None:
-    """Refuse a database that cannot be reached, and a table that is there already."""
+    """Refuse a database that cannot be reached, or in which the user may not make this
+    table, and a table that is there already.
+    """
     if address.system == "spark":
         session = find_spark_session(address.title, UNWRITTEN_OUTCOME)
         refuse_existing_spark_table(session, address)
@@ -85,7 +87,13 @@ def _find_table(connection: Any, address: DatabaseAddress) -> bool:
             cursor.execute(SQLITE_NAMES_QUERY, [address.table])
         else:
             cursor.execute(POSTGRES_NAMES_QUERY, [address.table, address.schema or ""])
-        return bool(cursor.fetchall())
+        is_there = bool(cursor.fetchall())
+        if address.system == "postgresql" and not is_there:
+            # Made and undone: whether the user may, only the database can say.
+            names = [name for name in (address.schema, address.table) if name]
+            cursor.execute(f"CREATE TABLE {'.'.join(map(_quote_name, names))} ()")
+            connection.rollback()
+        return is_there
 
 
 DUCKDB_NAMES_QUERY = (
@@ -111,7 +119,7 @@ def _open_duckdb(address: DatabaseAddress) -> duckdb.DuckDBPyConnection:
 
 
 def _copy_to_duckdb(draft: Path, address: DatabaseAddress) -> None:
-    name = '"' + address.table.replace('"', '""') + '"'
+    name = _quote_name(address.table)
     failed = False
     with _open_duckdb(address) as connection:
         try:
@@ -159,7 +167,7 @@ def _to_known_types(
     """The rows in types that the driver of a system can write."""
     columns = []
     for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
-        cell = '"' + name.replace('"', '""') + '"'
+        cell = _quote_name(name)
         known = _known_type(kind, system)
         columns.append(cell if known == kind else f"CAST({cell} AS {known}) AS {cell}")
     return relation.project(", ".join(columns))
@@ -174,3 +182,7 @@ def _known_type(kind: str, system: str) -> str:
         return "DOUBLE"
     # SQLite has no other types: true is 1, and days and moments are texts.
     return "INTEGER" if kind == "BOOLEAN" else "VARCHAR"
+
+
+def _quote_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

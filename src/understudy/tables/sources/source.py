@@ -203,7 +203,8 @@ class TableSource:
             raise TableError(
                 f"{self._parquet.locate_damage(wanted)} ({failed}). Nothing was spent"
             )
-        named = failed.startswith(tuple(path.name for path in self._paths))
+        names = [self.title, *(path.name for path in self._paths)]
+        named = failed.startswith(tuple(f"{name}:" for name in names))
         where = "" if named else f"{self.title}: "
         raise TableError(f"{where}{failed}. Nothing was spent")
 

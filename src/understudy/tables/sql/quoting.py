@@ -15,6 +15,16 @@ def quoted_identifier(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
+def name_relation(schema: str | None, table: str) -> str:
+    """A table in a query, in its schema where one is named.
+
+    >>> name_relation("clinic", "odd.name"), name_relation(None, "people")
+    ('"clinic"."odd.name"', '"people"')
+    """
+    names = [name for name in (schema, table) if name is not None]
+    return ".".join(map(quoted_identifier, names))
+
+
 def text_literal(value: str) -> str:
     """A quoted string.
 

@@ -70,8 +70,7 @@ def _name_system(connection: Any) -> str:
 
 def _query_dbapi(given: DatabaseTable, cursor: Any) -> str:
     """The query of a table's rows; its header is in the cursor."""
-    names = [name for name in (given.schema, given.table) if name is not None]
-    relation = ".".join(map(quoting.quoted_identifier, names))
+    relation = quoting.name_relation(given.schema, given.table)
     query = f"SELECT * FROM {relation}"
     # No LIMIT: not every database has it, and the DB-API says nothing of the rows yet.
     cursor.execute(f"{query} WHERE 1 = 0")

@@ -23,6 +23,7 @@ from understudy.tables.streams.database_stream import (
 from understudy.tables.streams.open_stream import BatchReader, open_stream
 from understudy.tables.streams.postgres import (
     begin_postgres_reading,
+    locate_postgres_table,
     query_postgres_columns,
 )
 from understudy.tables.streams.spark import open_spark_address
@@ -51,24 +52,29 @@ def open_database(address: DatabaseAddress) -> TableSource:
 def _open_by_adbc(
     cursor: Any, address: DatabaseAddress, close: Callable[[], None]
 ) -> TableSource:
-    empty, read = ask_quietly(
+    located, empty, read = ask_quietly(
         partial(_begin_reading, cursor, address), address.title, UNREAD_OUTCOME
     )
     return open_stream(
         read,
         empty,
         kind=address.system,
-        title=address.title,
+        title=located.title,
         path=address.path,
-        ledger_path=address.ledger_path,
+        ledger_path=located.ledger_path,
         release=close,
     )
 
 
-def _begin_reading(cursor: Any, address: DatabaseAddress) -> tuple[Any, BatchReader]:
+def _begin_reading(
+    cursor: Any, address: DatabaseAddress
+) -> tuple[DatabaseAddress, Any, BatchReader]:
+    """Where the table is, its header and how to read its rows."""
     if address.system == "postgresql":
         begin_postgres_reading(cursor)
-    return read_adbc_header(cursor, address.system, address.schema, address.table)
+        address = locate_postgres_table(cursor, address)
+    header = read_adbc_header(cursor, address.system, address.schema, address.table)
+    return address, *header
 
 
 def read_adbc_header(
@@ -77,8 +83,7 @@ def read_adbc_header(
     """A pyarrow table with the columns of a table and none of its rows, and how to read
     the rows.
     """
-    names = [name for name in (schema, table) if name is not None]
-    relation = ".".join(map(quoting.quoted_identifier, names))
+    relation = quoting.name_relation(schema, table)
     if system == "sqlite":
         # SQLite has types by cell, not by column: every cell is read as text.
         columns = read_sqlite_names(cursor, table)

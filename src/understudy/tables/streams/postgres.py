@@ -10,9 +10,10 @@ they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from understudy.databases.address import DatabaseAddress
 from understudy.tables.sql import quoting
 
 NATIVE_POSTGRES_TYPES = (
@@ -48,6 +49,14 @@ WHERE a.attrelid = {relation}::regclass AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum"""
 """Names and types of a table's columns; of a domain the type that it restricts."""
 
+PLACE_QUERY = """\
+SELECT current_database(), n.nspname
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = {relation}::regclass"""
+"""The database and the schema that a table is in: an address may leave either to the
+server, to a service file or to the user's own search path.
+"""
+
 
 @dataclass(frozen=True)
 class PostgresColumn:
@@ -79,6 +88,16 @@ def begin_postgres_reading(cursor: Any) -> None:
     """Make the transaction one that reads a single state of the database."""
     for setting in TRANSACTION_SETTINGS:
         cursor.execute(setting)
+
+
+def locate_postgres_table(cursor: Any, address: DatabaseAddress) -> DatabaseAddress:
+    """The address with the table's own database and schema, so that it has one account."""
+    relation = quoting.text_literal(
+        quoting.name_relation(address.schema, address.table)
+    )
+    cursor.execute(PLACE_QUERY.format(relation=relation))
+    [(database, schema)] = cursor.fetchall()
+    return replace(address, database=database, schema=schema)
 
 
 def query_postgres_columns(cursor: Any, relation: str) -> str:
