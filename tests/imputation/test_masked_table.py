@@ -42,6 +42,7 @@ def test_identifiers_are_left_out_and_formulas_guarded(folder):
     text = (folder / "copy-01.csv").read_text()
     assert "p00001" not in text
     assert "person" not in text
+    assert "person" not in (folder / "copies.json").read_text()
     assert ",'=1+1" in text
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import Refused
+from understudy.imputation.record_risks import list_risks
 
 
 def make_holed(rows=1200, seed=3):
@@ -61,6 +62,11 @@ def test_only_people_whose_values_are_known_are_looked_for():
     masked = us.mask(HOLED, replaced=["age"], imputations=2, copies=2, seed=2)
     found = masked.match_copies()
     assert len(found.own) == HOLED.age.notna().sum()
+    risks = list_risks(masked)
+    known = np.flatnonzero(HOLED.age.notna())
+    assert risks.rows.tolist() == (known + 1).tolist()
+    assert (risks.chances == found.own).all()
+    assert len(risks.levels) == len(risks.found) == len(known)
 
 
 def test_masks_are_shared_by_all_imputations():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,11 @@ def test_the_picture_has_a_point_a_setting_and_one_ring(tuned):
     key = 2
     assert picture.count("<circle") == len(tuned.settings) + key + 1
     assert picture.count("stroke-dasharray") == 1
+    # What has no overlap is not drawn by U_p, on another scale.
+    first, *others = tuned.settings
+    lost = replace(tuned, settings=(replace(first, overlap=None), *others)).picture()
+    assert f"{first.name}: risk" not in lost
+    assert f"{others[0].name}: risk" in lost
 
 
 def test_the_settings_fit_a_terminal_and_say_which_are_over_the_target(tuned):
@@ -156,6 +162,7 @@ def test_a_mask_of_columns_that_are_not_there_is_no_setting():
         ({"methods": ["copula"]}, "among"),
         ({"replaced": ["age", "sex", "cost"]}, "keep at least one"),
         ({"formulas": ["cost ~ agee"]}, "cannot be fitted"),
+        ({"radius": {"agee": 2}}, 'radius: column "agee" is no number'),
     ],
 )
 def test_refusals_name_the_remedy(options, said):

@@ -1,4 +1,4 @@
-"""Formulas and radii, as options spell them."""
+"""Formulas, radii and choices for a column, as options spell them."""
 
 from __future__ import annotations
 
@@ -38,3 +38,14 @@ def parse_radii(texts: Sequence[str]) -> dict[str, float] | None:
             raise click.UsageError("--radius is a column and a number, such as age=3")
         radii[column] = radius
     return radii or None
+
+
+def parse_choices(texts: Sequence[str], option: str, example: str) -> dict[str, str]:
+    """What each column was given, as COLUMN=CHOICE says it."""
+    chosen = {}
+    for text in texts:
+        column, _, choice = text.rpartition("=")
+        if not column or not choice:
+            raise click.UsageError(f"{option} names a column, such as {example}")
+        chosen[column] = choice
+    return chosen

@@ -285,11 +285,17 @@ class MaskedTable:
         ]
         targets = QuasiIdentifiers.of(self.original, columns)
         found = match_targets(targets, tables, radii, aligned=self.is_aligned)
-        if not self.nest:
-            return found
-        # Nobody can look for a value that is missing.
-        is_missing = [find_missing(self.original, name) for name in columns]
-        return found.take(~np.any(is_missing, axis=0))
+        return found.take(self.find_known(columns)) if self.nest else found
+
+    def find_known(self, columns: Sequence[str]) -> NDArray[np.bool_]:
+        """Whose rows can be looked for: where missing cells are imputed, nobody knows
+        the original value of one.
+        """
+        known = np.ones(self.original.rows, bool)
+        if self.nest:
+            for name in columns:
+                known &= ~find_missing(self.original, name)
+        return known
 
     def write(self, folder: str | Path, *, suffix: str = ".csv") -> list[Path]:
         """Write the copies and how they were made into a folder that appears whole or
@@ -309,13 +315,15 @@ class MaskedTable:
         return [Path(folder) / name for name in names]
 
     def _describe_making(self, files: list[dict[str, str]]) -> dict[str, object]:
+        # The schema names identifiers too, which no copy has.
+        kinds = describe_columns(self.original.schema)
         return {
             "format": COPIES_FORMAT,
             "promise": self.guarantee.sentence(),
             "rule": rule_to_dict(self.rule),
             "rows": self.original.rows,
             "rows_that_break_rules": self.broken_rows,
-            "columns": describe_columns(self.original.schema),
+            "columns": {name: kinds[name] for name in self.original.codes},
             "kept": list(self.kept_columns),
             "replaced": [
                 {"column": plan.name, "method": plan.method} for plan in self.plans

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.atomic import write_file_atomically
-from understudy.errors import Refused
 from understudy.evaluation.risk.matching import (
     QuasiIdentifiers,
     RiskLevel,
@@ -25,11 +24,13 @@ from understudy.imputation.masked_table import MaskedTable
 
 @dataclass(frozen=True, eq=False)
 class RecordRisks:
-    """For each person, in the order of the rows: how exposed they are in the original
-    (`levels`), the `chances` of picking their row in the copies together, and whether
-    they are `found` alone and rightly.
+    """For each person, in the order of the rows: the number of their row, from 1, how
+    exposed they are in the original (`levels`), the `chances` of picking their row in
+    the copies together, and whether they are `found` alone and rightly. Nobody can look
+    for a value that is missing: people who lack one are not listed.
     """
 
+    rows: NDArray[np.int64]
     levels: NDArray[np.int64]
     chances: NDArray[np.float64]
     found: NDArray[np.bool_]
@@ -48,21 +49,22 @@ class RecordRisks:
                 level = RiskLevel(self.levels[i]).name.lower()
                 chance = f"{self.chances[i]:.6f}"
                 is_found = str(bool(self.found[i])).lower()
-                writer.writerow([i + 1, level, chance, is_found])
+                writer.writerow([self.rows[i], level, chance, is_found])
 
 
 def list_risks(
     masked: MaskedTable, *, radius: Mapping[str, float] | None = None
 ) -> RecordRisks:
     """The risk of each person whose row was masked, from all copies together."""
-    if masked.nest:
-        raise Refused("mask: the list of risks is for tables without missing cells")
     columns = masked.replaced_columns
     matches = masked.match_copies(radius=radius)
     targets = QuasiIdentifiers.of(masked.original, columns)
     radii = match_radii(masked.original.schema, columns, radius)
+    levels = assign_risk_groups(targets, radii)
+    known = masked.find_known(columns)
     return RecordRisks(
-        levels=assign_risk_groups(targets, radii),
+        rows=np.flatnonzero(known) + 1,
+        levels=levels[known],
         chances=matches.own if masked.is_aligned else matches.belief,
         found=(matches.ties == 1) & matches.right,
     )

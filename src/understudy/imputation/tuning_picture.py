@@ -41,9 +41,10 @@ _COPY_COLOURS = (OKABE_ITO_BLUE, OKABE_ITO_ORANGE, OKABE_ITO_GREEN)
 def draw_tuning(tuning: MaskTuning) -> Markup:
     """Settings by their risk and what they lose of the estimates: both lower is better,
     so the good corner is bottom left. A line marks the target, a ring the recommended
-    setting.
+    setting. A setting whose copies do not allow the formulas has no loss to be drawn at.
     """
-    settings = tuning.settings
+    compared = [one for one in tuning.settings if one.overlap is not None]
+    settings = compared or tuning.settings
     losses = [measure_loss(one) for one in settings]
     # A little room beyond the farthest point, so that none lies on the frame.
     far_risk = 1.1 * max(tuning.risk_target, *(one.risk for one in settings)) or 1.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from kit.cli import Shell
 
@@ -52,15 +55,38 @@ def test_masks_of_ordered_labels_are_for_da_mi(
     assert near["mean_match_chance"] > far["mean_match_chance"]
 
 
-def test_a_picture_without_tuning_is_refused(people: Path, shell: Shell) -> None:
-    done = shell("mask", people, "--replace", "age", "--picture", "x.svg", "-o", "m")
-    assert done.code == 2
-    assert "--tune" in done.err
-
-
-def test_a_formula_without_tuning_is_refused(people: Path, shell: Shell) -> None:
-    words = ("mask", people, "--replace", "age", "--formula", "visits ~ age")
-    done = shell(*words, "-o", "masked")
-    assert done.code == 2
-    assert "--formula is for --tune" in done.err
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--picture", "x.svg"), "--picture is for --tune"),
+        (("--formula", "visits ~ age"), "--formula is for --tune"),
+        (("--tune", "--full"), "--full is not for --tune"),
+        (("--tune", "--imputations", 3), "--imputations is not for --tune"),
+        (("--tune", "--keep-labels", 0.5), "--keep-labels is not for --tune"),
+        (("--column-method", "age"), "--column-method names a column"),
+        (("--predictors", "age="), "--predictors names a column"),
+        (("--radius", "agee=2"), 'column "agee" is no number'),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(
+    people: Path, schema: Path, shell: Shell, words: tuple[object, ...], said: str
+) -> None:
+    masked = ("mask", people, "--schema", schema, "--replace", "age", "-o", "masked")
+    done = shell(*masked, *words)
+    assert done.code in (1, 2)
+    # A terminal may fold the line.
+    assert said in " ".join(done.err.split())
     assert not (people.parent / "masked").exists()
+
+
+def test_methods_and_predictors_of_single_columns(
+    people: Path, schema: Path, shell: Shell
+) -> None:
+    words = ("mask", people, "--schema", schema, "--column-method", "age=norm")
+    plain = (*words, "--replace", "age", "--predictors", "age=sex", "-o", "masked")
+    assert shell(*plain, "--no-risk").code == 0
+    document = json.loads((people.parent / "masked" / "copies.json").read_text())
+    assert document["replaced"] == [{"column": "age", "method": "norm"}]
+    late = shell(*words, "--replace", "sex,age", "--predictors", "sex=age", "-o", "m")
+    assert late.code == 1
+    assert "cannot be predicted" in " ".join(late.err.split())

@@ -4,14 +4,13 @@ Disclosure control without differential privacy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from understudy.cli import options
-from understudy.cli.formulas import parse_formulas, parse_radii
+from understudy.cli.mask_request import MaskRequest
 from understudy.cli.paths import check_outputs, check_table_input
 from understudy.cli.terminal.layout import report_json
 from understudy.cli.terminal.screen import Screen
@@ -21,10 +20,8 @@ from understudy.text import format_count, format_percent
 
 if TYPE_CHECKING:
     from understudy.evaluation.risk.matching import Matches
-    from understudy.imputation.mask_strength import MaskStrength
     from understudy.imputation.masked_table import MaskedTable
     from understudy.imputation.tuning import MaskTuning
-    from understudy.tables import TableSource
 
 
 @click.command(short_help="Masked copies by multiple imputation (no DP).")
@@ -44,10 +41,30 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Replace every column.")
 @click.option(
     "--method",
-    default="cart",
-    show_default=True,
     metavar="NAME",
-    help="cart, norm+logit, normrank+logit, da-mi or copula.",
+    help=(
+        "cart (default), norm+logit, normrank+logit, da-mi or copula. With --tune:"
+        " the one to try, in place of cart, norm+logit and da-mi."
+    ),
+)
+@click.option(
+    "--column-method",
+    "methods",
+    multiple=True,
+    metavar="COLUMN=NAME",
+    help=(
+        "Method of one column: cart, norm, normrank, logit, polr or sample. May be"
+        " repeated."
+    ),
+)
+@click.option(
+    "--predictors",
+    multiple=True,
+    metavar="COLUMN=A,B",
+    help=(
+        "What a column is drawn from. Default: those kept and those replaced before"
+        " it. May be repeated."
+    ),
 )
 @click.option(
     "--copies",
@@ -183,13 +200,9 @@ def mask(
         raise Refused(f"{output}: is there already. Name another folder.")
     check_outputs([picture, risk_list], inputs=[file, settings["schema"]])
     request = MaskRequest(**settings)
-    for name, is_given in (
-        ("picture", picture is not None),
-        ("formula", bool(request.formulas)),
-    ):
-        if is_given and not request.tune:
-            raise click.UsageError(f"--{name} is for --tune")
+    request.check_tuning(has_picture=picture is not None)
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
+    from understudy.evaluation.risk.matching import match_radii
     from understudy.workflow.open import open_source
 
     with (
@@ -205,6 +218,7 @@ def mask(
         masked = (
             request.make_copies(source) if tuned is None else tuned.recommend_copies()
         )
+        match_radii(masked.original.schema, masked.replaced_columns, request.radii)
         masked.write(output)
         found = None
         # Where every column is drawn, no row of a copy stands for a person: nothing to
@@ -222,90 +236,6 @@ def mask(
         screen.lines(tuned.list_lines())
         screen.line(tuned.describe_choice())
     _say_result(screen, output, masked, found)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaskRequest:
-    """What the options of `understudy mask` say about the copies."""
-
-    schema: Path | None
-    replaced: str | None
-    full: bool
-    method: str
-    copies: int | None
-    leaf_rows: int
-    smooth: bool
-    imputations: int
-    noise_copies: int | None
-    noise_variance: float | None
-    keep_labels: float | None
-    alpha: float | None
-    tune: bool
-    risk_target: float
-    formulas: tuple[str, ...]
-    radius: tuple[str, ...]
-    simple: bool
-    risk: bool
-
-    @property
-    def radii(self) -> dict[str, float] | None:
-        """The radius of each number that was given one."""
-        return parse_radii(self.radius)
-
-    @property
-    def replaced_names(self) -> list[str] | None:
-        """The columns to replace, if they were named."""
-        return None if self.replaced is None else self.replaced.split(",")
-
-    def make_copies(self, source: TableSource) -> MaskedTable:
-        """Copies by one method."""
-        from understudy.workflow.masking.mask import DEFAULT_MASKED_COPIES
-        from understudy.workflow.masking.mask import mask as mask_table
-
-        return mask_table(
-            source,
-            schema=self.schema,
-            replaced=self.replaced_names,
-            full=self.full,
-            method=self.method,
-            copies=self.copies or DEFAULT_MASKED_COPIES,
-            proper=not self.simple,
-            leaf_rows=self.leaf_rows,
-            smooth=self.smooth,
-            imputations=self.imputations,
-            strength=self._read_strength(),
-        )
-
-    def _read_strength(self) -> MaskStrength | None:
-        """The strength of masks; None where nothing was said about it."""
-        from understudy.imputation.mask_strength import MaskStrength
-
-        given = {
-            "copies": self.noise_copies,
-            "variance": self.noise_variance,
-            "keep": self.keep_labels,
-            "alpha": self.alpha,
-        }
-        # What was not said is left to the defaults, which the class documents.
-        said = {name: value for name, value in given.items() if value is not None}
-        return MaskStrength(**said) if said else None  # type: ignore[arg-type]
-
-    def tune_masks(self, source: TableSource, screen: Screen) -> MaskTuning:
-        """Settings measured on the table."""
-        from understudy.workflow.masking.tune_mask import TUNED_COPIES, tune_mask
-
-        with screen.progress():
-            return tune_mask(
-                source,
-                formulas=parse_formulas(self.formulas),
-                risk_target=self.risk_target,
-                schema=self.schema,
-                replaced=self.replaced_names,
-                copies=TUNED_COPIES if self.copies is None else (self.copies,),
-                radius=self.radii,
-                leaf_rows=self.leaf_rows,
-                smooth=self.smooth,
-            )
 
 
 def _write_picture(tuned: MaskTuning, path: Path) -> None:

@@ -24,8 +24,10 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import Refused
 from understudy.schema import Lattice, Schema
 from understudy.tables import Records
+from understudy.text import join_words
 
 MAX_TIE_DIFFERENCE = 1e-9
 """Two probabilities closer than this are a tie."""
@@ -75,10 +77,15 @@ def match_radii(
     """The radius of every number among the columns: as given, or a fortieth of its
     declared range.
     """
+    numbers = [name for name in columns if isinstance(schema[name], Lattice)]
+    for name in given or {}:
+        if name not in numbers:
+            raise Refused(
+                f'radius: column "{name}" is no number that an intruder knows.'
+                f" {f'Such are {join_words(numbers)}' if numbers else 'None is'}"
+            )
     radii = []
-    for name in columns:
-        if not isinstance(schema[name], Lattice):
-            continue
+    for name in numbers:
         if given is not None and name in given:
             radii.append(float(given[name]))
         else:

@@ -29,6 +29,9 @@ TUNED_COPIES = (3, 5, 20)
 one at which intervals are no longer widened.
 """
 
+TUNED_METHODS = ("da-mi", "norm+logit", "cart")
+"""Ways that are tried: masks of every strength, and the two plain ones."""
+
 DEFAULT_RISK_TARGET = 0.05
 """Largest share of people found, and largest mean chance of finding one: one in twenty,
 the reciprocal of a common smallest cell in published tables.
@@ -42,7 +45,7 @@ def tune_mask(
     risk_target: float = DEFAULT_RISK_TARGET,
     schema: Schema | str | Path | None = None,
     replaced: Sequence[str] | None = None,
-    methods: Sequence[str] = ("da-mi", "norm+logit", "cart"),
+    methods: Sequence[str] = TUNED_METHODS,
     grid: MaskGrid | None = None,
     copies: Sequence[int] = TUNED_COPIES,
     radius: Mapping[str, float] | None = None,
