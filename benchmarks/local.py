@@ -23,6 +23,7 @@ import numpy as np
 
 from understudy import local
 from understudy.local.numeric import mean_variance
+from understudy.local.rappor import bit_probabilities, design_matrix
 from understudy.local.sketches import sketch_variance
 from understudy.local.support import PURE_PROTOCOLS, support_probabilities
 from understudy_client import draw_answer, write_report
@@ -35,13 +36,17 @@ MEAN_RESPONDENTS = 5
 the fastest. A mean has one error a run, where shares have one for each value.
 """
 
-MEANS = ("duchi", "piecewise")
-RUNS_FACTOR = {"duchi": 20.0, "piecewise": 20.0}
+MEANS = ("duchi", "piecewise", "square_wave")
+RUNS_FACTOR = dict.fromkeys(MEANS, 20.0)
 """Runs of a mechanism, in units of --runs, so that all ratios are about as sure."""
 
-SMALL_SKETCH = {"rows": 16, "width": 32}
-"""Errors of sketches are measured on this size: a report of the planned one has 1,024
-bits, each with a coin of its own.
+SMALL_SIZES = {
+    "cms": {"rows": 16, "width": 32},
+    "hcms": {"rows": 16, "width": 32},
+    "rappor": {"rows": 8, "width": 32, "hashes": 2},
+}
+"""Errors of sketches and Bloom filters are measured on these sizes: a report of a planned
+sketch has 1,024 bits, each with a coin of its own.
 """
 
 FILE_LINES = 200_000
@@ -57,9 +62,13 @@ def zipf_values(n: int) -> np.ndarray:
 
 
 def plan_for(mechanism: str, epsilon: float) -> local.CollectionPlan:
-    if mechanism in ("duchi", "piecewise"):
+    if mechanism in MEANS:
+        bounds: tuple[object, object] = (0, VALUES - 1)
+        if mechanism == "square_wave":
+            # So that the middle of a level is a value, without a rounding error.
+            bounds = ("-0.5", f"{VALUES - 1}.5")
         return local.plan_collection(
-            "t", bounds=(0, VALUES - 1), epsilon=epsilon, mechanism=mechanism
+            "t", bounds=bounds, epsilon=epsilon, mechanism=mechanism
         )
     return local.plan_collection(
         "t", values=range(VALUES), epsilon=epsilon, mechanism=mechanism
@@ -90,16 +99,19 @@ def measure_error(
     values = zipf_values(MEAN_RESPONDENTS if mechanism in MEANS else RESPONDENTS)
     respondents = len(values)
     shares = np.bincount(values, minlength=VALUES) / respondents
-    squares = []
+    squares: list[float] = []
     for _ in range(runs):
         # A seed of its own each time: the error of a sketch is over hash functions too.
-        plan = plan_for(mechanism, epsilon)
-        if mechanism in ("cms", "hcms"):
-            plan = replace(plan, sizes=SMALL_SKETCH)
+        if not squares or mechanism in ("cms", "hcms"):
+            plan = plan_for(mechanism, epsilon)
+            if mechanism in SMALL_SIZES:
+                plan = replace(plan, sizes=SMALL_SIZES[mechanism])
         collector = local.Collector(plan)
         collector.add(local.simulate_reports(plan, values))
         found = collector.estimate()
         if mechanism in MEANS:
+            if mechanism == "square_wave":
+                found = found.mean
             squares.append(((found.mean - values.mean()) / (VALUES - 1)) ** 2)
         else:
             squares.append(((found.shares - shares) ** 2).mean())
@@ -112,14 +124,33 @@ def expected_error(
     plan: local.CollectionPlan, values: np.ndarray, shares: np.ndarray
 ) -> float:
     """Of fixed respondents: the randomisation alone."""
-    if plan.mechanism in ("duchi", "piecewise"):
+    if plan.mechanism in MEANS:
         each = [mean_variance(plan, v / (VALUES - 1)) for v in values]
         return float(np.mean(each) / len(values))
+    if plan.mechanism == "rappor":
+        return expected_rappor_error(plan, shares, len(values))
     if plan.mechanism in PURE_PROTOCOLS:
         support = support_probabilities(plan)
         each = [support.noise_variance(s, len(values)) for s in shares]
         return float(np.mean(each))
     return float(sketch_variance(plan, shares, len(values)).mean())
+
+
+def expected_rappor_error(
+    plan: local.CollectionPlan, shares: np.ndarray, respondents: int
+) -> float:
+    """Under these hash functions: of the coins, and of who is in which cohort."""
+    rows = plan.sizes["rows"]
+    zero, one = bit_probabilities(plan)
+    design = design_matrix(plan, plan.values)
+    decoder = np.linalg.pinv(design / rows).reshape(len(shares), rows, -1)
+    bits = design.reshape(rows, -1, len(shares))
+    # Of one respondent, for each estimate, cohort and true value.
+    added = np.einsum("cjb,jbv->cvj", decoder, bits)
+    spread = zero * (1 - zero) + bits * (one * (1 - one) - zero * (1 - zero))
+    coins = np.einsum("cjb,jbv->cvj", decoder**2, spread) / (one - zero) ** 2
+    variance = (coins.mean(axis=2) + added.var(axis=2)) @ shares
+    return float(variance.mean() / respondents)
 
 
 def run_peer(python: str, epsilon: float, runs: int) -> dict[str, float]:
@@ -129,6 +160,7 @@ def run_peer(python: str, epsilon: float, runs: int) -> dict[str, float]:
         "size": VALUES,
         "epsilon": epsilon,
         "runs": runs,
+        **SMALL_SIZES["cms"],
     }
     done = subprocess.run(
         [python, str(PEER)],
@@ -166,8 +198,10 @@ def main() -> int:
             "hadamard",
             "duchi",
             "piecewise",
+            "square_wave",
             "cms",
             "hcms",
+            "rappor",
         ):
             if options.only and mechanism not in options.only:
                 continue

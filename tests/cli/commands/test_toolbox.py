@@ -72,6 +72,10 @@ def test_a_median_is_shown_without_its_noise(
     done = shell("toolbox", "median", people, "age", *words)
     assert done.code == 0, done.err
     assert "secret" in done.out
+    # The usual account is that of Gaussian noise, and this noise is none.
+    assert "a pure ε of 0.14" in done.out
+    pure = (*words, "--ledger", "pure.ledger", "--accounting", "pure")
+    assert "a pure ε" not in shell("toolbox", "median", people, "age", *pure).out
     tested = shell("toolbox", "median", people, "age", "--propose", 30, *words)
     assert tested.code == 0, tested.err
     assert "median of age" in tested.out or "did not pass" in tested.out

@@ -280,7 +280,8 @@ def median(
         found = propose_median(
             session, column, sensitivity=propose, epsilon=epsilon, purpose=purpose
         )
-    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
+    lines = [*found.lines(), *_list_pure_notes(session, epsilon)]
+    _show(session, found.to_dict(), lines, found.cost, as_json)
 
 
 @toolbox.command(short_help="Edges, degrees or triangles of a graph.")
@@ -319,7 +320,25 @@ def graph(
         max_degree=max_degree,
         purpose=purpose,
     )
-    _show(session, found.to_dict(), found.lines(), found.cost, as_json)
+    is_pure = statistic == "triangles"
+    notes = _list_pure_notes(session, epsilon) if is_pure else []
+    _show(session, found.to_dict(), [*found.lines(), *notes], found.cost, as_json)
+
+
+def _list_pure_notes(session: Session, epsilon: str) -> list[str]:
+    """That another accounting has less noise, where a mechanism is ε-private whatever
+    the accounting is.
+    """
+    from understudy.accounting.cost import Accounting
+    from understudy.workflow.toolbox.medians import find_pure_epsilon
+
+    if session.accounting is Accounting.PURE:
+        return []
+    bought = float(find_pure_epsilon(session, epsilon))
+    return [
+        f"Its noise is that of a pure ε of {bought:.2g}: a run that is opened with"
+        f" --accounting pure has that of {epsilon}."
+    ]
 
 
 def _show(

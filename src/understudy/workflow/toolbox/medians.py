@@ -83,10 +83,10 @@ def smooth_median(
     (True, None)
     """
     described, step = _describe_column(session, column)
-    accounting = session.accounting
-    pure_epsilon = buy_pure_epsilon(session.amount_of(epsilon), accounting)
     mechanism = SmoothMedian(
-        column=described, epsilon=pure_epsilon, accounting=accounting
+        column=described,
+        epsilon=find_pure_epsilon(session, epsilon),
+        accounting=session.accounting,
     )
     payload, paid = session.draw_single(mechanism, purpose=purpose)
     value = json.loads(payload) * step
@@ -149,6 +149,13 @@ def propose_median(
     ends = max(index - width, described.low), min(index + width, described.high)
     interval = ends[0] * step, ends[1] * step
     return MedianAnswer(described.name, index * step, interval, method, paid)
+
+
+def find_pure_epsilon(session: Session, epsilon: Number) -> Fraction:
+    """The pure ε that a question's ε buys in the accounting of a session: all of it in a
+    pure run, about a seventh in one of Gaussian noise.
+    """
+    return buy_pure_epsilon(session.amount_of(epsilon), session.accounting)
 
 
 def _describe_column(session: Session, name: str) -> tuple[MedianColumn, float]:
