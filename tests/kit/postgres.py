@@ -22,17 +22,18 @@ START_SECONDS = 60.0
 
 
 class PostgresServer:
-    """Where a server listens, and its process."""
+    """Where a server listens, its process, and one of its databases."""
 
-    def __init__(self, folder: Path, process: int) -> None:
+    def __init__(self, folder: Path, process: int, database: str = "postgres") -> None:
         self.folder = folder
         self.process = process
+        self.database = database
 
     @property
     def location(self) -> str:
         """How to connect, without a table."""
         host = quote(str(self.folder), safe="")
-        return f"postgresql://owner:{PASSWORD}@/postgres?host={host}"
+        return f"postgresql://owner:{PASSWORD}@/{self.database}?host={host}"
 
     def address(self, table: str) -> str:
         return f"{self.location}&table={table}"

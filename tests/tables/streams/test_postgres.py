@@ -223,13 +223,35 @@ def test_a_connection_of_its_owner(server: PostgresServer) -> None:
     import adbc_driver_postgresql.dbapi
 
     with adbc_driver_postgresql.dbapi.connect(server.location) as connection:
+        with connection.cursor() as cursor:
+            # What it prints for its owner is not what is read.
+            cursor.execute("SET DateStyle = 'SQL, DMY'")
         source = open_source(us.DatabaseTable(connection, "odd", "clinic"))
         with source, open_source(server.address("clinic.odd")) as expected:
             check_table(Table(source, SCHEMA), Table(expected, SCHEMA))
         # It is left open, for its owner.
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-            assert cursor.fetchall() == [(1,)]
+            cursor.execute("SELECT current_setting('DateStyle')")
+            assert cursor.fetchall() == [("SQL, DMY",)]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("LATIN1", "Ä"), ("SQL_ASCII", "?"), ("UTF8", "Ä")]
+)
+def test_letters_of_every_encoding(
+    server: PostgresServer, encoding: str, shown: str
+) -> None:
+    """A database that does not know its encoding may hold bytes that are no text."""
+    server.run(
+        f"CREATE DATABASE letters ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+    )
+    letters = PostgresServer(server.folder, server.process, "letters")
+    cell = "E'\\xc4'" if shown == "?" else "chr(196)"
+    letters.run(f"CREATE TABLE people AS SELECT {cell} AS name")
+    with open_source(letters.address("people")) as source:
+        cells = source.engine.run(f"FROM {source.relation}", doing="reading")
+    server.run("DROP DATABASE letters")
+    assert cells == [(shown,)]
 
 
 def test_a_server_that_is_gone() -> None:

@@ -21,6 +21,7 @@ from understudy.tables.sql import quoting
 from understudy.tables.streams.database_stream import UNREAD_OUTCOME
 from understudy.tables.streams.open_database import close_quietly, read_adbc_header
 from understudy.tables.streams.open_stream import BatchReader, open_stream
+from understudy.tables.streams.postgres import read_spelled_plainly
 from understudy.tables.streams.sqlite import select_sqlite_bytes
 from understudy.version import install_command
 
@@ -57,7 +58,10 @@ def open_connected(given: DatabaseTable) -> TableSource:
 def _read_header(given: DatabaseTable, cursor: Any) -> tuple[Any, BatchReader]:
     if hasattr(cursor, "fetch_record_batch"):
         system = _name_system(given.connection)
-        return read_adbc_header(cursor, system, given.schema, given.table)
+        empty, read = read_adbc_header(cursor, system, given.schema, given.table)
+        if system == "postgresql":
+            read = partial(read_spelled_plainly, cursor, read)
+        return empty, read
     query = _query_dbapi(given, cursor)
     names = [column[0] for column in cursor.description]
     return _tabulate_texts(names, []), partial(_fetch_texts, cursor, query, names)

@@ -10,11 +10,14 @@ they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.databases.address import DatabaseAddress
 from understudy.tables.sql import quoting
+from understudy.tables.streams.open_stream import BatchReader
 
 NATIVE_POSTGRES_TYPES = (
     "bool",
@@ -26,15 +29,24 @@ NATIVE_POSTGRES_TYPES = (
     "text",
     "varchar",
 )
-TRANSACTION_SETTINGS = (
-    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-    # How texts of dates, instants, lengths of time and floats are spelled.
-    "SET LOCAL TimeZone = 'UTC'",
-    "SET LOCAL DateStyle = 'ISO, YMD'",
-    "SET LOCAL IntervalStyle = 'iso_8601'",
-    "SET LOCAL lc_monetary = 'C'",
-)
+READING_TRANSACTION = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 """A table that changes between two counts would not be one table."""
+
+PLAIN_SPELLING = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "iso_8601",
+    "lc_monetary": "C",
+    "client_encoding": "UTF8",
+}
+"""How texts of dates, instants, lengths of time and money are spelled, and their letters
+sent: the driver takes what the database sends for UTF-8.
+"""
+
+UNKNOWN_ENCODING = "SQL_ASCII"
+"""Of a database that does not know what its bytes mean, and sends them as they are; told
+to send UTF-8, it would stop at the first that is none.
+"""
 
 ARRAY_CATEGORY = "A"
 COMPOSITE_KIND = "c"
@@ -86,8 +98,37 @@ class PostgresColumn:
 
 def begin_postgres_reading(cursor: Any) -> None:
     """Make the transaction one that reads a single state of the database."""
-    for setting in TRANSACTION_SETTINGS:
-        cursor.execute(setting)
+    cursor.execute(READING_TRANSACTION)
+    _change_settings(cursor, _plain_spelling(cursor))
+
+
+def read_spelled_plainly(cursor: Any, read_batches: BatchReader) -> Iterator[Any]:
+    """The same rows by a connection whose owner gets its settings back."""
+    plain = _plain_spelling(cursor)
+    shown = ", ".join(f"current_setting('{name}')" for name in plain)
+    cursor.execute(f"SELECT {shown}")
+    before = dict(zip(plain, cursor.fetchone(), strict=True))
+    _change_settings(cursor, plain)
+    try:
+        yield from read_batches()
+    finally:
+        # After a query that failed, the owner's own rollback undoes them.
+        with suppress(Exception):
+            _change_settings(cursor, before)
+
+
+def _plain_spelling(cursor: Any) -> dict[str, str]:
+    cursor.execute("SELECT getdatabaseencoding()::text")
+    [encoding] = cursor.fetchone()
+    plain = dict(PLAIN_SPELLING)
+    if encoding == UNKNOWN_ENCODING:
+        del plain["client_encoding"]
+    return plain
+
+
+def _change_settings(cursor: Any, settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        cursor.execute(f"SET {name} = {quoting.text_literal(value)}")
 
 
 def locate_postgres_table(cursor: Any, address: DatabaseAddress) -> DatabaseAddress:
