@@ -45,7 +45,12 @@ from understudy.curator.mechanisms.sparse_histogram import (
 from understudy.curator.questions import QuestionRunProtocol
 from understudy.errors import LedgerError, Refused
 from understudy.noise.samplers import MAX_NOISE_SCALE
-from understudy.schema import Categorical, Schema, schema_to_dict
+from understudy.schema import (
+    Categorical,
+    Schema,
+    describe_counted_rows,
+    schema_to_dict,
+)
 
 MAX_PRIVATE_KEYS = 10_000
 """Keys of one column that are shown: each is a row of the answer."""
@@ -285,11 +290,10 @@ def _key_digest(schema: Schema, column: str, table: Mapping[str, str] | None) ->
     """A name for the keys of one column of one table's rows."""
     # What does not change the counts must not make another question of it.
     plain = replace(schema[column], constant=False, note="")
-    unit = schema.unit
     facts = [
         "keys",
         schema_to_dict(Schema(columns=(plain,))),
-        [unit.id, unit.max_rows],
+        describe_counted_rows(schema),
         dict(table or {}),
     ]
     text = json.dumps(facts, sort_keys=True, default=str)

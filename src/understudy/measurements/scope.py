@@ -19,7 +19,7 @@ from understudy.accounting.questions.partition import (
     MAX_PARTITION_CELLS,
     PartitionScope,
 )
-from understudy.schema import Predicate, Schema
+from understudy.schema import Predicate, Schema, describe_broken_rows
 from understudy.schema.columns.codec import Codec
 from understudy.schema.predicates.on_cells import possibly_true_cells
 
@@ -59,7 +59,7 @@ def scope_of_predicate(
     cells = np.flatnonzero(by_cell.any(axis=1))
     codec = codecs[chosen]
     return PartitionScope(
-        chosen, describe_domain(codec), codec.size, frozenset(cells.tolist())
+        chosen, describe_domain(schema, codec), codec.size, frozenset(cells.tolist())
     )
 
 
@@ -73,14 +73,18 @@ def _choose_column(sizes: Mapping[str, int], column: str | None) -> str | None:
     return min(narrow, key=sizes.__getitem__, default=None)
 
 
-def describe_domain(codec: Codec) -> str:
-    """A digest of everything that decides which cell a value lies in, so that cells are
-    never compared across two schemas.
+def describe_domain(schema: Schema, codec: Codec) -> str:
+    """A digest of everything that decides which cell a row lies in, so that cells are
+    never compared across two schemas. Rules that empty cells are part of it: the same row
+    would lie in one cell with them and in another without.
 
     >>> from understudy.schema import Boolean, codec_of
     >>> smoker = Boolean(name="smoker")
     >>> other = Boolean(name="smoker", missing=("unknown",))
-    >>> describe_domain(codec_of(smoker)) == describe_domain(codec_of(other))
+    >>> one, two = (Schema(columns=(column,)) for column in (smoker, other))
+    >>> describe_domain(one, codec_of(smoker)) == describe_domain(two, codec_of(other))
     False
     """
-    return digest_of([repr(codec.column), repr(codec.bins)])[:16]
+    emptied = describe_broken_rows(schema)
+    facts = [repr(codec.column), repr(codec.bins), *emptied]
+    return digest_of(facts)[:16]

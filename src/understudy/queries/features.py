@@ -19,7 +19,14 @@ from understudy.errors import Refused
 from understudy.queries.cells import QueryCells, make_cells
 from understudy.queries.conditions import check_predicate_columns, read_predicate
 from understudy.queries.query import FeatureKind, Query, UnitFeature
-from understudy.schema import Boolean, Column, Schema, Unit, schema_to_dict
+from understudy.schema import (
+    Boolean,
+    Column,
+    Schema,
+    Unit,
+    describe_counted_rows,
+    schema_to_dict,
+)
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.predicates.ast import Predicate
 
@@ -138,11 +145,10 @@ def describe_features(plan: FeaturePlan) -> dict[str, object]:
     named = set(plan.columns).union(plan.cells.clique)
     columns = [c for c in plan.source_schema.columns if c.name in named]
     plain = tuple(replace(c, constant=False, note="") for c in columns)
-    unit = plan.source_schema.unit
     return {
         "of": [feature.describe() for feature in plan.features],
         "columns": schema_to_dict(Schema(columns=plain)),
-        "unit": [unit.id, unit.max_rows],
+        "unit": describe_counted_rows(plan.source_schema),
     }
 
 

@@ -371,7 +371,9 @@ def question_scope(plan: QueryPlan) -> PartitionScope | None:
         possible = np.asarray(allowed.any(axis=others))
         cells = frozenset(np.flatnonzero(possible).tolist())
         # Labels alone do not decide where a value lies: other spellings of them do too.
-        scope = PartitionScope(name, describe_domain(codec), codec.size, cells)
+        scope = PartitionScope(
+            name, describe_domain(plan.source_schema, codec), codec.size, cells
+        )
         if not cells or scope.is_whole:
             continue
         if best is None or len(cells) / codec.size < len(best.cells) / best.size:

@@ -53,6 +53,7 @@ from understudy.schema import (
     Lattice,
     Schema,
     codec_of,
+    describe_counted_rows,
     schema_to_dict,
 )
 from understudy.schema.columns.numeric import Integer, Real
@@ -134,10 +135,9 @@ class QueryPlan:
         columns = [c for c in self.source_schema.columns if c.name in named]
         # As declared: the bins of the cells depend on what else is asked.
         plain = tuple(replace(c, constant=False, note="") for c in columns)
-        unit = self.source_schema.unit
         facts: dict[str, object] = {
             "columns": schema_to_dict(Schema(columns=plain)),
-            "unit": [unit.id, unit.max_rows],
+            "unit": describe_counted_rows(self.source_schema),
             "keys": [
                 [key.column, key.edges, key.has_missing] for key in self.query.keys
             ],

@@ -13,6 +13,10 @@ from understudy.schema.columns.discrete import (
 from understudy.schema.columns.lattice import Lattice
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.schema.columns.temporal import Date, Datetime, Time
+from understudy.schema.counted_rows import (
+    describe_broken_rows,
+    describe_counted_rows,
+)
 from understudy.schema.disclosed import (
     OpenDomain,
     describe_declared,
@@ -76,6 +80,8 @@ __all__ = [
     "UndeclaredColumn",
     "Unit",
     "codec_of",
+    "describe_broken_rows",
+    "describe_counted_rows",
     "describe_declared",
     "describe_learned",
     "dump_schema",

@@ -26,7 +26,7 @@ from understudy.errors import Refused
 from understudy.queries.cells import KeyValue, QueryCells
 from understudy.queries.plan import QueryPlan
 from understudy.queries.query import AggregateKind
-from understudy.schema import Lattice, Schema
+from understudy.schema import Lattice, Schema, describe_counted_rows
 from understudy.text import align_columns
 
 MAX_ONLINE_CELLS = 1 << 16
@@ -67,6 +67,8 @@ class OnlinePlan:
     questions: tuple[str, ...]
     keys: tuple[tuple[KeyValue, ...], ...]
     """For each count, the group that it is about."""
+    counted: Sequence[object] = ()
+    """What else decides which rows are counted."""
 
     @property
     def counts(self) -> int:
@@ -233,6 +235,7 @@ def plan_online(plans: Sequence[QueryPlan], schema: Schema) -> OnlinePlan:
         selected=np.array(selected).reshape(len(selected), size),
         questions=tuple(questions),
         keys=tuple(keys),
+        counted=describe_counted_rows(schema),
     )
 
 

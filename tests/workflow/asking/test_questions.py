@@ -377,3 +377,29 @@ def test_widths_are_numbers_of_any_kind(book: Path) -> None:
     with open_session(book) as session:
         for width in (Decimal(50), Fraction(99, 2), np.int64(50)):
             assert session.ask(us.count(), within=width).half_width <= 50
+
+
+def test_cells_that_a_rule_empties_are_in_no_part_of_the_table_without_it(
+    book: Path,
+) -> None:
+    """A row is with `broken: missing` in another part than without: two answers that it
+    is in are paid one by one, or whoever is in both would pay for one alone.
+    """
+    people = pl.DataFrame({"region": ["north", "south"], "age": [9, 2]})
+    columns = """
+columns:
+  region: {type: categorical, values: [north, south]}
+  age: {type: integer, min: 0, max: 9}
+"""
+    emptied = columns + "impossible: [region = 'north' and age > 5]\nbroken: missing\n"
+    paid = []
+    for schema, where in (
+        (columns, "region = north"),
+        (emptied, "region is missing"),
+        (emptied, "region = south"),
+    ):
+        parsed = us.Schema.parse(schema)
+        with us.session(people, parsed, ledger=book, budget=5) as questions:
+            questions.ask(us.count().where(where), epsilon=1)
+        paid.append(spent(book))
+    assert paid == [paid[0], 2 * paid[0], 2 * paid[0]]

@@ -184,3 +184,27 @@ def test_it_is_told_how_far_a_neighbour_reaches(
     ):
         ANSWERS[name](session)
     assert CLAIMS[name](found[0], max_rows, relation)
+
+
+@pytest.mark.parametrize("name", [*ANSWERS, "count", "count by group"])
+def test_an_answer_is_not_given_for_other_rows(rows: Path, name: str) -> None:
+    """Rules that drop rows make another table of them."""
+    asked = {
+        **ANSWERS,
+        "count": lambda s: s.ask(us.count(), epsilon=1),
+        "count by group": lambda s: s.ask(
+            "SELECT b, COUNT(*) FROM v GROUP BY b", epsilon=1
+        ),
+    }
+    schema = rows.with_suffix(".yaml")
+    with open_rows(rows) as session:
+        asked[name](session)
+    before = spent_in(rows)
+    ruled = (
+        schema.read_text()
+        + "impossible: [a > 2 and b > 2 and t = false]\nbroken: drop\n"
+    )
+    schema.write_text(ruled)
+    with open_rows(rows) as session:
+        asked[name](session)
+    assert spent_in(rows) > before * Fraction(3, 2)

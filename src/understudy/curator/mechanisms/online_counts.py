@@ -157,7 +157,7 @@ class OnlineCounts:
         return {
             "mechanism": "online counts",
             "columns": schema_to_dict(Schema(columns=tuple(columns))),
-            "unit": [schema.unit.id, schema.unit.max_rows],
+            "unit": self.plan.counted,
             "selected": hashlib.sha256(
                 np.packbits(self.plan.selected).tobytes()
             ).hexdigest(),

@@ -29,7 +29,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import choice_epsilon_for, price_choice
 from understudy.curator.context import TableProtocol
 from understudy.noise import exponential_mechanism
-from understudy.schema import Schema, schema_to_dict
+from understudy.schema import Schema, describe_counted_rows, schema_to_dict
 from understudy.toolbox.itemsets import ItemsetSpace
 
 
@@ -83,7 +83,7 @@ class ItemsetChoice:
         return {
             "mechanism": "itemsets",
             "columns": schema_to_dict(Schema(columns=tuple(columns))),
-            "unit": [schema.unit.id, schema.unit.max_rows],
+            "unit": describe_counted_rows(schema),
             "itemsets": [[str(i) for i in each] for each in self.space.itemsets],
             "top": self.top,
             "epsilon": str(self.epsilon),

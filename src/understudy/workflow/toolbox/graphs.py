@@ -24,7 +24,13 @@ from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.query import join_queries
 from understudy.queries.resolving import resolve_query
-from understudy.schema import Categorical, Column, Schema, schema_to_dict
+from understudy.schema import (
+    Categorical,
+    Column,
+    Schema,
+    describe_counted_rows,
+    schema_to_dict,
+)
 from understudy.schema.columns.numeric import Integer
 from understudy.toolbox.graphs import (
     MAX_GRAPH_NODES,
@@ -215,7 +221,7 @@ def _describe_graph(session: Session, source: str, target: str) -> GraphColumns:
     for column in whole:
         narrowed = narrowed.with_column(column)
     plain = Schema(columns=tuple(replace(c, constant=False, note="") for c in whole))
-    unit = [schema.unit.id, schema.unit.max_rows]
+    unit = describe_counted_rows(schema)
     facts = [schema_to_dict(plain), unit]
     return GraphColumns(
         names=(one.name, other.name),

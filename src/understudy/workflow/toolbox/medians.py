@@ -24,7 +24,7 @@ from understudy.queries.estimates import ANSWER_DOUBT
 from understudy.queries.noise_intervals import NoiseScale
 from understudy.queries.plan import column_factor
 from understudy.queries.resolving import resolve_query
-from understudy.schema import Schema, schema_to_dict
+from understudy.schema import Schema, describe_counted_rows, schema_to_dict
 from understudy.schema.columns.numeric import Integer, Real
 from understudy.workflow.asking.session import Session
 
@@ -166,7 +166,7 @@ def _describe_column(session: Session, name: str) -> tuple[MedianColumn, float]:
     column = schema[factor.column]
     assert isinstance(column, Integer | Real)
     plain = Schema(columns=(replace(column, constant=False, note=""),))
-    unit = [schema.unit.id, schema.unit.max_rows]
+    unit = describe_counted_rows(schema)
     described = json.dumps([schema_to_dict(plain), unit], sort_keys=True, default=str)
     found = MedianColumn(
         name=factor.column,
