@@ -46,11 +46,15 @@ KEYS_OF_ARRIVALS = (
     "WEEK(arrived)",
     "DAYNAME(arrived)",
     "DATE_PART('month', arrived)",
+    "YEAR(arrived), MONTH(arrived)",
+    "CAST(DATE_TRUNC('week', arrived) AS DATE)",
     "MONTHNAME(arrived)",
 )
 CONDITIONS_OF_ARRIVALS = (
     "MONTH(arrived) IN (12, 1, 2)",
     "MONTH(arrived) NOT IN (12, 1, 2)",
+    "STRFTIME(arrived, '%B %Y') IN ('May 2023', 'June 2024', 'no month')",
+    "EXTRACT(YEAR FROM arrived) = 2023 AND DAY(arrived) > 9",
     "NOT (MONTH(arrived) BETWEEN 4 AND 9)",
     "3 >= QUARTER(arrived)",
     "EXTRACT(MONTH FROM arrived) = 13",
@@ -63,6 +67,7 @@ CONDITIONS_OF_PEOPLE = (
     "NOT STARTS_WITH(region, 'N') AND CONTAINS(region, 't')",
     "LOWER(region) LIKE '%th'",
     "SUBSTR(region, 1, 1) IN ('N', 'E')",
+    "SUBSTR(region, 1, 1) NOT IN ('N', 'Q')",
 )
 
 
@@ -111,8 +116,15 @@ def judge_condition(rows: pl.DataFrame, schema: Schema, condition: str) -> None:
     [
         ("SELECT COUNT(*) FROM people WHERE DAYOFWEEK(born) = 0", "longer parts"),
         ("SELECT COUNT(*) FROM people WHERE MONTH(born) = 5", "Group by"),
+        (
+            "SELECT COUNT(*) FROM people GROUP BY DATE_TRUNC('month', born)",
+            "longer parts",
+        ),
         ("SELECT COUNT(*) FROM people WHERE MONTH(age) = 3", "Month"),
-        ("SELECT COUNT(*) FROM people WHERE MONTH(born) = 'May'", "Literal"),
+        ("SELECT COUNT(*) FROM people WHERE MONTH(born) IN (1, 'May')", "constant May"),
+        ("SELECT COUNT(*) FROM people WHERE MONTH(born) = children", '"children"'),
+        ("SELECT FOO(age) FROM people", "FOO"),
+        ("SELECT COUNT(*) FROM people WHERE MONTH(born) = 'May'", "constant May"),
         ("SELECT COUNT(*) FROM people GROUP BY HOUR(born)", "Hour"),
         ("SELECT COUNT(*) FROM people GROUP BY STRFTIME(born, '%H')", "TimeToStr"),
         ("SELECT COUNT(*) FROM people GROUP BY CAST(MONTHNAME(born) AS INT)", "Cast"),

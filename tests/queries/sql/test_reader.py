@@ -69,6 +69,9 @@ def generate_operand(rng: random.Random, depth: int) -> str:
         "LOWER",
         "RANDOM",
         "LENGTH",
+        "MONTH",
+        "DAYNAME",
+        "UPPER",
         "COALESCE",
         "COUNT",
         "MAX",
@@ -158,6 +161,13 @@ def test_many_changed_texts_are_read_or_refused_within_a_second() -> None:
         "/*" * 4999,
         "SELECT COUNT(*) FROM p WHERE age > 1e" + "9" * 9000,
         "SELECT QUANTILE_DISC(age, 0." + "3" * 9000 + ") FROM p",
+        "SELECT COUNT(*) FROM p WHERE "
+        + " OR ".join(f"STRFTIME(born, '%Y{i}') = 'x'" for i in range(250)),
+        "SELECT COUNT(*) FROM p WHERE "
+        + " OR ".join(["STRFTIME(born, '%d') = '1'"] * 250),
+        "SELECT COUNT(*) FROM p WHERE STRFTIME(born, '%Y-%m') IN ("
+        + ",".join(f"'{i}'" for i in range(1000))
+        + ")",
     ],
     ids=lambda text: text[:12] + text[40:60],
 )

@@ -46,6 +46,7 @@ _KIND_BY_NODE = {
 }
 _KIND_BY_NAME = {
     "VAR": AggregateKind.VARIANCE,
+    "STD": AggregateKind.DEVIATION,
     "STDEV": AggregateKind.DEVIATION,
     "MEAN": AggregateKind.MEAN,
     "AVERAGE": AggregateKind.MEAN,

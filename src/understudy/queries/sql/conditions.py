@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import Refused, SchemaError
-from understudy.queries.sql.dates import DayLabel, read_date_part
+from understudy.queries.sql.dates import read_date_part
 from understudy.queries.sql.labels import (
     LABEL_NODES,
     LABEL_TESTS,
@@ -27,6 +27,7 @@ from understudy.queries.sql.literals import (
     compare_constants,
     compare_values,
     is_constant,
+    list_constants,
     number_of,
     skip_brackets,
     spell_fraction,
@@ -256,15 +257,14 @@ class ConditionReader:
             raise refuse_node(node)
         value = skip_brackets(node.this)
         part = read_date_part(value, self._schema)
-        if part is not None:
-            listed = node.expressions
-
-            def is_met(label: DayLabel) -> bool:
-                return negated != any(
-                    compare_values(label, "=", each) for each in listed
-                )
-
-            return str(part.where(is_met))
+        labels = None
+        if type(value).__name__ in LABEL_NODES:
+            labels = read_labels(value, self._schema)
+        found = part or labels
+        if found is not None:
+            # Read once: there may be a thousand of them, and as many labels.
+            listed = list_constants(node.expressions, is_text=found.is_text)
+            return str(found.where(lambda label: (label in listed) != negated))
         if self._is_computed(value):
             sign, word = ("!=", " and ") if negated else ("=", " or ")
             sides = [self._compare(node.this, sign, each) for each in node.expressions]

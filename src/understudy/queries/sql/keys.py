@@ -57,10 +57,10 @@ def read_key(node: Any, alias: str, schema: Schema) -> GroupKey:
     if kind == "Column":
         column = find_schema_column(column_name(node), schema)
         return GroupKey(column, name=alias)
-    year = year_column(node)
-    if year is not None:
-        return _read_years(find_schema_column(column_name(year), schema), alias, schema)
     part = read_date_part(node, schema)
+    year = year_column(node)
+    if year is not None and (part is None or isinstance(part.column, Date)):
+        return _read_years(find_schema_column(column_name(year), schema), alias, schema)
     if part is not None:
         return _key_of_cases(part.list_labels(), alias or part.title)
     if kind in ("Floor", "IntDiv"):

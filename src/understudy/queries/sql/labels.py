@@ -6,9 +6,9 @@ table: what is compared, or grouped by, are the labels themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from understudy.queries.sql.literals import column_name, number_of, skip_brackets
 from understudy.queries.sql.refusals import refuse_node
@@ -35,20 +35,26 @@ class LabelTexts:
 
     column: Categorical
     text_of: dict[str, str]
+    is_text: ClassVar[bool] = True
 
     def where(self, is_met: Callable[[str], bool]) -> Predicate:
         """The condition that a row has a label of whose text this is true."""
         name = ColumnName(self.column.name)
         labels = [label for label, text in self.text_of.items() if is_met(text)]
         if labels:
-            return In(name, tuple(Literal(label) for label in labels))
+            return self._is_one_of(labels)
         # A list holds at least one value: no row is missing and not missing.
         return And(IsMissing(name), IsMissing(name, negated=True))
 
     def list_texts(self) -> dict[str, Predicate]:
         """Every text, with the condition that a row has it."""
-        texts = dict.fromkeys(self.text_of.values())
-        return {text: self.where(text.__eq__) for text in texts}
+        labels: dict[str, list[str]] = {}
+        for label, text in self.text_of.items():
+            labels.setdefault(text, []).append(label)
+        return {text: self._is_one_of(labels[text]) for text in labels}
+
+    def _is_one_of(self, labels: Sequence[str]) -> Predicate:
+        return In(ColumnName(self.column.name), tuple(map(Literal, labels)))
 
 
 def read_labels(node: Any, schema: Schema) -> LabelTexts | None:

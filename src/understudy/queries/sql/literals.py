@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -53,6 +53,15 @@ def read_constant(node: Any) -> Any:
         return read_constant(node.this)
     is_text = kind == "Literal" and node.args.get("is_string")
     return str(node.this) if is_text else number_of(node)
+
+
+def list_constants(nodes: Sequence[Any], *, is_text: bool) -> frozenset[Any]:
+    """Constants that are all texts, or all numbers."""
+    listed = [(read_constant(node), node) for node in nodes]
+    for value, node in listed:
+        if isinstance(value, str) != is_text:
+            raise refuse_node(node)
+    return frozenset(value for value, _ in listed)
 
 
 def column_name(node: Any) -> str:
