@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -17,7 +18,11 @@ from understudy.tables import Table, describe_rows, open_table
 from understudy.tables.carriers.local import LocalCarrier
 from understudy.tables.partitions.codes import EncodedPart
 from understudy.tables.partitions.partitioned_table import PartitionedTable
-from understudy.tables.partitions.questions import PartReading
+from understudy.tables.partitions.questions import (
+    PART_PRIMITIVES,
+    PartQuestion,
+    PartReading,
+)
 from understudy.tables.partitions.units import SpreadUnits
 from understudy.tables.streams.row_blobs import (
     MAX_BLOB_BYTES,
@@ -106,13 +111,26 @@ def test_units_lie_in_one_partition() -> None:
     table = partition(shuffled, schema)
     twin = Table(open_table(TABLE), schema)
     check_table(table, twin)
-    own, other = (each.labels("sex", by_unit=True) for each in (table, twin))
-    assert (own[0], own[1].tolist()) == (other[0], other[1].tolist())
-    units, places = table.unit_cells(("sex",))
-    expected = twin.unit_cells(("sex",))
-    assert sorted(zip(units, places, strict=True)) == sorted(
-        zip(*expected, strict=True)
-    )
+
+
+def test_every_primitive_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are asked of partitions, and those of codes that are kept there."""
+    asked = set()
+    plain = PartQuestion.answer_part
+
+    def answer_part(question: PartQuestion, blobs: Iterable[bytes]) -> bytes:
+        asked.add(question.primitive)
+        return plain(question, blobs)
+
+    monkeypatch.setattr(PartQuestion, "answer_part", answer_part)
+    closed = select(us.Schema.parse(COLUMNS + UNITS), ["age", "sex", "person"])
+    opened = replace(closed, columns=(us.Integer(name="age"), *closed.columns[1:]))
+    for schema in (closed, opened):
+        check_table(partition(TABLE, schema, 2), Table(open_table(TABLE), schema))
+    table = partition(TABLE, opened, 2)
+    [rows] = table.counts([()])
+    assert rows == table.sparse_counts(("sex",))[1].sum()
+    assert asked == set(PART_PRIMITIVES)
 
 
 def test_a_unit_with_too_many_rows_is_bounded_across_partitions() -> None:

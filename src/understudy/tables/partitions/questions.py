@@ -160,7 +160,6 @@ PART_PRIMITIVES: dict[
         Callable[[Sequence[Answer]], Answer],
     ],
 ] = {
-    "rows": (lambda part: _one_count(part.rows()), add_arrays),
     "broken": (lambda part: _one_count(part.broken()), add_arrays),
     "count_units": (lambda part: _one_count(part.count_units()), add_arrays),
     "count_valid": (lambda part, name: _one_count(part.count_valid(name)), add_arrays),
