@@ -55,6 +55,23 @@ def next_finer(scale):
     )
 
 
+@pytest.mark.parametrize("questions", [4, 100, 10_000])
+def test_noise_grows_with_the_root_of_the_number_of_questions(questions: int) -> None:
+    """That split a budget: Gaussian noise, where Laplace noise grows as their number."""
+    one = Sensitivity(Fraction(1), Fraction(1))
+    grown = {}
+    for accounting in Accounting:
+        law = default_law(accounting)
+        alone, split = (
+            float(scale_for(law, Fraction(1, parts), one, accounting))
+            for parts in (1, questions)
+        )
+        grown[accounting] = split / alone
+    assert grown[Accounting.GDP] == pytest.approx(questions**0.5, rel=1e-5)
+    assert grown[Accounting.ZCDP] == pytest.approx(questions**0.5, rel=1e-5)
+    assert grown[Accounting.PURE] == questions
+
+
 @pytest.mark.parametrize(("law", "accounting"), ACCEPTED)
 @given(amount=amounts, sensitivity=sizes)
 @settings(deadline=None)

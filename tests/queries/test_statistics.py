@@ -163,6 +163,17 @@ def test_a_unit_of_two_rows_moves_no_statistic_further_than_claimed(
         assert l2 == claimed.l2_squared
 
 
+@pytest.mark.parametrize(
+    ("relation", "moved"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)]
+)
+def test_counts_by_group_cost_one_row_or_two(relation: Neighbours, moved: int) -> None:
+    """Groups are disjoint: all counts together move by as much as one does, or by two
+    where a replaced row goes from one group to another.
+    """
+    plan = plan_query(count().by("g"), SCHEMA)
+    assert plan.sensitivity(plan.statistics[0], relation).l1 == moved
+
+
 def test_brute_force_notices_bounds_that_are_ignored() -> None:
     """A twin whose clipped values reach one step further than the price assumes."""
     plan = plan_query(total("x"), SCHEMA)

@@ -14,6 +14,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.reports.column_shares import ColumnShares
 from understudy.reports.report import Report
+from understudy.version import PACKAGE_VERSION
 
 
 def test_a_sheet_names_files_account_and_use(
@@ -35,6 +36,9 @@ def test_a_sheet_names_files_account_and_use(
     twin = json.loads((tmp_path / "sheet.json").read_text())
     assert [file["name"] for file in twin["files"]] == ["r.understudy", "first.csv"]
     assert (twin["analyst"], twin["purpose"]) == ("Ada", "teaching")
+    assert twin["software"] == f"understudy-dp {PACKAGE_VERSION}"
+    assert f"Understudy {PACKAGE_VERSION}." in page
+    assert f"by {twin['run']['synthesizer']}" in page
     assert twin["until"] == "2099-12-31"
     assert spent(tmp_path / "people.csv.ledger") == before, "nothing is spent"
 

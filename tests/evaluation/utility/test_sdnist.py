@@ -15,7 +15,7 @@ from understudy.evaluation.utility.sdnist import (
     group_gaps,
 )
 from understudy.findings import Unavailable
-from understudy.schema import Boolean, Categorical, Integer, Schema
+from understudy.schema import Boolean, Categorical, Integer, Real, Schema
 from understudy.tables import Records
 from understudy.tables.records import ABSENT_PLACE
 
@@ -146,6 +146,26 @@ def test_densities_have_fourteen_intervals() -> None:
     assert len(cuts) == 13
     assert cuts[0] == 150
     assert (np.diff(cuts) > 0).all()
+
+
+def test_a_density_loses_its_decimals_before_it_is_placed() -> None:
+    """As in the tool's validation: 1,723.3 lies above an edge of 1,723.27 and counts
+    below it.
+    """
+    column = Real(name="DENSITY", min=16.3, max=52864.7, step=0.1, nullable=False)
+    cuts = density_cuts(52_864.7)
+    assert 1723 < cuts[5] < 1723.3
+    tenths = np.array([17_229, 17_233, 17_240], np.int64)
+    both = [
+        Records(
+            Schema(columns=(column,)),
+            {"DENSITY": np.zeros(3, np.uint8)},
+            {"DENSITY": tenths},
+        )
+        for _ in range(2)
+    ]
+    _, there = code_columns("DENSITY", *both)
+    assert there.tolist() == [5, 5, 6]
 
 
 def test_a_table_of_groups_alone_has_no_score() -> None:

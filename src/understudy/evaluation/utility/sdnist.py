@@ -7,8 +7,9 @@ SDNist (Task, Bhagat, Howarth, "SDNist: deidentified data report tool", NIST 202
 - A number of more than 20 values is cut at 20 percentiles of the real rows, by the mean
   rank of ties; a missing cell is a value of its own.
 - Its census excerpts have three columns apart: PUMA and INDP are in no pair, DENSITY is
-  cut at logarithmic steps. The code 501 of POVPIP, above all its numbers, is meant to
-  stay apart, but is looked for as text where it is a number: it is ranked.
+  cut at logarithmic steps after its decimals were cut off. The code 501 of POVPIP, above
+  all its numbers, is meant to stay apart, but is looked for as text where it is a number:
+  it is ranked.
 - A group's score is 1000 · (1 − mean L1), where L1 is taken over the cells of the group
   as shares of the whole, at most the group's share, and divided by it.
 
@@ -119,6 +120,7 @@ def code_columns(name: str, real: Records, synthetic: Records) -> tuple[Codes, C
     known = numbers[~np.isnan(numbers)]
     if name == LOGARITHMIC_COLUMN and described.high is not None:
         cuts = density_cuts(described.high * float(scale_step_of(described)))
+        numbers, drawn = np.trunc(numbers), np.trunc(drawn)
     elif len(np.unique(known)) > PERCENTILE_BINS:
         cuts = percentile_cuts(known)
     else:
