@@ -56,6 +56,14 @@ def test_units_come_from_a_file(tmp_path: Path):
 WRONG = [
     ({}, SchemaError, "name the columns"),
     ({"hierarchy": {"columns": ["state"], "trees": 1}}, SchemaError, "trees"),
+    ({"hierarchy": {"columns": None}}, SchemaError, "list of columns"),
+    ({"hierarchy": {"columns": ["state"], "units": 3}}, SchemaError, "3: cannot"),
+    (
+        {"hierarchy": {"columns": ["state"], "units": "u.csv", "tree": ["n"]}},
+        SchemaError,
+        "a `tree` or",
+    ),
+    ({"hierarchy": {"columns": ["state"], "root": 2020}}, None, ""),
     ({**GEOGRAPHY, "plan": {"levels": {"nation": 0}}}, Refused, "above 0"),
     ({**GEOGRAPHY, "plan": {"levels": {"nation": "x"}}}, Refused, "above 0"),
     ({**GEOGRAPHY, "plan": {"queries": {"age * age": 1}}}, Refused, "twice"),
@@ -144,6 +152,26 @@ def test_a_column_named_like_a_number_of_the_tables_is_refused(name):
     schema = Schema.parse(SCHEMA.replace("kind:", f"{name}:"))
     with pytest.raises(Refused, match="name of a number"):
         CensusDesign.of(schema, GEOGRAPHY).check(Neighbours.REPLACE)
+
+
+@pytest.mark.parametrize("name", ["total", "detail", "age * sex"])
+def test_a_column_whose_name_is_another_query_is_refused(name):
+    """A plan that asked for the column measured something else, and said nothing."""
+    schema = Schema.parse(SCHEMA.replace("kind:", f'"{name}":'))
+    with pytest.raises(Refused, match="something else in queries"):
+        CensusDesign.of(schema, GEOGRAPHY).check(Neighbours.REPLACE)
+
+
+def test_a_bound_that_could_mean_two_units_is_refused():
+    """The first of them was left without it."""
+    text = SCHEMA.replace("[n, s, w]", "[n, n/a]").replace("[a, b, c, d]", "[a/b, b]")
+    tree = {"columns": ["state", "county"], "tree": {"n": ["a/b"], "n/a": ["b"]}}
+    few = {"level": "county", "query": "total", "at_most": {"n/a/b": 3}}
+    design = CensusDesign.of(
+        Schema.parse(text), {"hierarchy": tree, "invariants": [few]}
+    )
+    with pytest.raises(Refused, match="labels with a slash"):
+        bound_design(design, {})
 
 
 def test_bounds_on_crossing_marginals_that_no_table_keeps_are_refused():

@@ -35,6 +35,7 @@ from understudy.censuses.measurement_plan import (
     MeasurementPlan,
     name_answer,
     parse_query,
+    reads_otherwise,
 )
 from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
@@ -203,6 +204,12 @@ class CensusDesign:
                     f'census: the column "{name}" has the name of a number in the tables.'
                     " Rename it. Nothing was spent"
                 )
+        for name in self.columns:
+            if reads_otherwise(name, self.columns):
+                raise Refused(
+                    f'census: the column "{name}" has a name that means something else in'
+                    " queries. Rename it. Nothing was spent"
+                )
 
     def _check_households(self, households: HouseholdDesign) -> None:
         households.check(self.schema)
@@ -319,13 +326,16 @@ def _read_hierarchy(schema: Schema, plain: object, folder: Path) -> Hierarchy:
             " `hierarchy: {columns: [state, county]}`"
         )
     _check_keys(plain, _HIERARCHY_KEYS, "census: hierarchy")
-    columns, root = plain["columns"], plain.get("root", DEFAULT_ROOT_NAME)
-    if isinstance(columns, str):
-        columns = [columns]
+    given, root = plain["columns"], str(plain.get("root") or DEFAULT_ROOT_NAME)
+    if not isinstance(given, str | Sequence):
+        raise SchemaError("census: hierarchy: `columns` is a list of columns")
+    columns = [given] if isinstance(given, str) else [str(name) for name in given]
+    if "tree" in plain and "units" in plain:
+        raise SchemaError("census: hierarchy: give a `tree` or a list of `units`")
     if "tree" in plain:
         return Hierarchy.from_tree(columns, plain["tree"], root=root)
     if "units" in plain:
-        units = _read_units(folder / plain["units"], columns)
+        units = _read_units(folder / str(plain["units"]), columns)
         return Hierarchy.from_columns(columns, units, root=root)
     return Hierarchy.from_schema(columns, schema, root=root)
 

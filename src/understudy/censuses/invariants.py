@@ -200,6 +200,12 @@ def _spread_bound(
     if isinstance(bound, int):
         return np.full(shape, bound)
     number = {path: place for place, path in enumerate(paths)}
+    if len(number) < len(paths):
+        raise Refused(
+            f"census: {invariant}: labels with a slash make two units of this level one"
+            " name, so that a bound cannot tell which is meant. Rename one. Nothing was"
+            " spent"
+        )
     spread = np.full(shape, default)
     for path, of_unit in bound.items():
         if path not in number:

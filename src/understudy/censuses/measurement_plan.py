@@ -141,6 +141,18 @@ def parse_query(text: str, columns: Clique) -> Clique:
     return tuple(name for name in columns if name in words)
 
 
+def reads_otherwise(name: str, columns: Clique) -> bool:
+    """Whether a column's name, asked as a query, would mean another one.
+
+    >>> columns = ("age", "sex", "age * sex", "a*b")
+    >>> [name for name in columns if reads_otherwise(name, columns)]
+    ['age * sex']
+    """
+    words = [word.strip() for word in name.split("*")]
+    is_product = len(words) > 1 and set(words) <= set(columns)
+    return is_product or words in ([TOTAL_WORD], [DETAIL_WORD])
+
+
 def spell_query(query: Clique, columns: Clique) -> str:
     """The words for a query.
 

@@ -30,6 +30,7 @@ from understudy.censuses.nonnegative_fit import (
     FitMetric,
     FitProblem,
     fit_children,
+    project_simplices,
 )
 from understudy.censuses.streamed_estimate import MAX_HELD_CELLS
 
@@ -234,6 +235,8 @@ class _Family:
         for cells, sums in self._split_parts(self.possible, self.margins):
             if len(cells):
                 column = fitted.reshape(-1)[cells][:, None]
+                # A fit that was stopped may lack many persons of its margin.
+                column = project_simplices(column, sums.astype(float))
                 result[cells] = round_columns(column, sums)[:, 0]
         table = result.reshape(fitted.shape)
         if self.householders is not None:

@@ -6,10 +6,12 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import understudy as us
 from kit.cli import Shell
+from understudy.censuses.output.files import _write_table
 
 SCHEMA = """
 columns:
@@ -72,6 +74,16 @@ def test_a_budget_is_needed(words, shell: Shell):
     assert "rho or an epsilon" in done.err
 
 
+def test_a_folder_that_cannot_be_made_is_refused_for_free(
+    words, shell: Shell, tmp_path: Path
+):
+    """It was found out when all had been paid for."""
+    done = shell(*words, "--rho", 1, "-o", "nowhere/out")
+    assert done.code == 1
+    assert "Nothing was spent" in done.err
+    assert not (tmp_path / "people.csv.ledger").exists()
+
+
 def test_only_what_is_published_gets_a_table(words, shell: Shell, tmp_path: Path):
     (tmp_path / "school.csv").write_text("state,school\nn,oak\ns,oak\n")
     more = "  publish: [total]\n  areas: {school: school.csv}\n"
@@ -117,6 +129,15 @@ def test_two_queries_of_one_file_name_get_two_files(shell: Shell, tmp_path: Path
         for end in ("", "-2")
     }
     assert heads == {"state,sex,old,cou", "state,sex_old,cou"}
+
+
+def test_tables_of_long_names_get_files(tmp_path: Path):
+    """No file system takes names of more than 255 bytes: a release that was paid for
+    could not be written.
+    """
+    for name in ("é" * 150, "é" * 150 + "x"):
+        _write_table({"count": np.zeros(1, int)}, f"table-nation-{name}", tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("method", ["gls", "topdown"])

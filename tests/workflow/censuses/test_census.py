@@ -186,6 +186,20 @@ def test_a_run_that_was_killed_is_taken_up(census_files):
         assert [e.kind for e in account.entries()].count("charge") == 6
 
 
+@pytest.mark.parametrize("budget", [{"epsilon": 2}, {"rho": "1/10"}])
+def test_a_run_is_resumed_at_the_delta_it_was_begun_with(census_files, budget):
+    """A δ that was left out was the default: wider noise had been paid for, the answers
+    after it were refused, and the run was lost.
+    """
+    people, schema = census_files
+    begun = {**budget, "delta": "1e-12"}
+    first = us.census(people, schema, **begun, run=RunOptions(run_id="r"))
+    again = us.census(people, schema, **budget, resume="r")
+    assert again.guarantee == first.guarantee
+    for one, other in zip(first.measurements, again.measurements, strict=True):
+        assert (one.values == other.values).all()
+
+
 class Killed(BaseException):
     """Stands for a kill between a charge and its answer: no code of ours catches it."""
 

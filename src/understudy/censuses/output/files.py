@@ -40,6 +40,9 @@ from understudy.releases.output.write import write_rows
 MAX_TABLE_ROWS = 2_000_000
 """Lines of one CSV table; what is larger is in the microdata and measurements alone."""
 
+MAX_FILE_NAME_BYTES = 200
+"""Bytes of a table's name: file systems take 255, of which a number and `.csv` need some."""
+
 MAX_SIMULATED_CELLS = 5_000_000
 """Cells of all units up to which the card simulates its bias: some seconds of work."""
 
@@ -170,7 +173,8 @@ def _list_household_queries(release: CensusRelease, level: str) -> list[str]:
 
 
 def _write_table(table: TableColumns, title: str, folder: Path) -> None:
-    name = re.sub(r"[^\w-]+", "_", title)
+    whole = re.sub(r"[^\w-]+", "_", title)
+    name = whole.encode()[:MAX_FILE_NAME_BYTES].decode(errors="ignore")
     path, number = folder / f"{name}.csv", 2
     # `age * sex` and a column age_sex have one name; asking the folder knows its case too.
     while path.exists():

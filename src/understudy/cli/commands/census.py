@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.paths import check_table_input
+from understudy.cli.paths import check_outputs, check_table_input
 from understudy.cli.terminal.layout import report, report_json
 from understudy.cli.terminal.screen import Screen
 from understudy.cli.terminal.stop import explain_interruption
@@ -127,6 +127,7 @@ def census(
     check_table_input(file)
     if output is None or output.exists():
         raise Refused("census: name a folder that is not there yet (-o DIR).")
+    check_outputs([output], inputs=[file, schema, ledger])
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
     import numpy as np
 

@@ -41,6 +41,7 @@ from understudy.tables import describe_rows
 from understudy.workflow.account import open_ledger
 from understudy.workflow.censuses.census_check import (
     CheckedCensus,
+    adopt_delta,
     check_census,
     read_exact_counts,
 )
@@ -141,6 +142,11 @@ def census(
         ) as account,
     ):
         _post_dropped_rows(checked)
+        if resume is not None and delta is None:
+            # A δ that is left out is that of the run, not the default of a new one.
+            checked = adopt_delta(
+                checked, account.resume(resume).budget.delta, rho=rho, epsilon=epsilon
+            )
         measured = _measure_census(account, checked, name, resume, delta, run, progress)
     progress("fitting", 0.0)
     with account_for_failure(path, name), ExitStack() as stack:

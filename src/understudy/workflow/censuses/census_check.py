@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -148,6 +148,18 @@ def check_design(design: CensusDesign, filter: Filter, neighbours: Neighbours) -
     _refuse_crowds(bounds)
     refuse_contradictions(bounds, design.hierarchy)
     check_program(design.hierarchy, design.lattice, bounds, design.impossible)
+
+
+def adopt_delta(
+    checked: CheckedCensus,
+    delta: Fraction,
+    *,
+    rho: Number | None,
+    epsilon: Number | None,
+) -> CheckedCensus:
+    """The same census at the δ of a run that is resumed: its noise depends on it."""
+    budget, privacy_filter = read_census_budget(rho, epsilon, delta, checked.accounting)
+    return replace(checked, budget=budget, filter=privacy_filter)
 
 
 def read_census_budget(
