@@ -36,13 +36,15 @@ FAST = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.usefixtures("shared_trials")
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "correlated"])
 def test_conforms(mode, open_curator):
+    """The default is judged with all others, in tests/testing/test_conformance.py."""
     for judge in FAST:
         judge(MODES[mode], open_curator)
 
 
-@pytest.mark.parametrize("mode", ["random", "independent", "correlated"])
+@pytest.mark.parametrize("mode", ["random", "independent"])
 def test_sixty_columns_are_no_trouble(mode, open_curator):
     conformance.check_many_columns(MODES[mode], open_curator)
 

@@ -29,6 +29,7 @@ from understudy.synthesizers.shared.held_workload import holdable_workload
 from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 
+@pytest.mark.usefixtures("shared_trials")
 def test_the_equal_split_conforms(open_curator):
     for judge in CONFORMANCE_CHECKS:
         if judge is not check_many_columns:

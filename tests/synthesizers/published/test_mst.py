@@ -30,6 +30,7 @@ def pairs(release):
     return [m.clique for m in release.measurements if len(m.clique) == 2]
 
 
+@pytest.mark.usefixtures("shared_trials")
 @pytest.mark.parametrize(
     "variant",
     [

@@ -64,11 +64,13 @@ def test_a_mean_leaves_out_the_last_answer_and_no_other(setting, open_curator):
     )
 
 
+@pytest.mark.usefixtures("shared_trials")
 @pytest.mark.parametrize(
     "judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__
 )
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", [name for name in SETTINGS if name != "default"])
 def test_conforms(setting, judge, open_curator):
+    """The default is judged with all others, in tests/testing/test_conformance.py."""
     if (setting, judge.__name__) not in SLOW_LEARNERS | BOUGHT_IN_VAIN:
         judge(LONGER.get((setting, judge.__name__), SETTINGS[setting]), open_curator)
 

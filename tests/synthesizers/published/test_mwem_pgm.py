@@ -32,6 +32,7 @@ from understudy.synthesizers.published.mwem_pgm import (
 from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 
+@pytest.mark.usefixtures("shared_trials")
 @pytest.mark.parametrize(
     "variant", [MWEMPGM(start=False), MWEMPGM(rounds=1)], ids=["paper", "one round"]
 )

@@ -26,6 +26,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.usefixtures("shared_trials")
 @pytest.mark.parametrize(
     "judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__
 )

@@ -28,6 +28,7 @@ from understudy.synthesizers.shared.residual_plan import ResidualPlan
 from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 
+@pytest.mark.usefixtures("shared_trials")
 @pytest.mark.parametrize(
     "variant",
     [Residual(absolute=False), Residual(largest=0)],
