@@ -6,6 +6,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 FOLDER ?= demo
 
+# Bytecode is kept even where the shell forbids it: hundreds of processes of the tests
+# would compile the package again, each half a second.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-spark check legibility hooks format capture compare screenshots bench bench-peers docs gallery studio clean
 
