@@ -72,6 +72,15 @@ def test_a_piped_table_is_described(shell: Shell, piped: Path, tmp_path: Path) -
     assert not list(piped.iterdir())
 
 
+def test_a_draft_goes_out(shell: Shell, piped: Path, tmp_path: Path) -> None:
+    done = shell("describe", "-", "-o", "-")
+    assert done.code == 0, done.err
+    (tmp_path / "draft.yaml").write_text(done.out)
+    assert list(Schema.load(tmp_path / "draft.yaml"))[:2] == ["age", "sex"]
+    assert not (tmp_path / "-").exists()
+    assert not list(piped.iterdir())
+
+
 @pytest.mark.parametrize(
     "command", [("describe",), ("synthesize", "--epsilon", 1, "--ledger", "p.ledger")]
 )

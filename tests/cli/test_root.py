@@ -148,3 +148,13 @@ def test_a_shell_can_complete_words() -> None:
     assert complete("understudy ledger ve") == ["verify"]
     assert "--neighbours" in complete("understudy synthesize --neigh")
     assert "adaptive" in complete("understudy plan --synthesizer ad")
+
+
+def test_a_pattern_that_the_shell_wrote_out_names_the_way_that_works(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "more.csv"
+    other.write_bytes(people.read_bytes())
+    done = shell("describe", people, other)
+    assert done.code == 2
+    assert 'by a quoted pattern ("parts/*.csv")' in done.err

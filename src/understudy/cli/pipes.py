@@ -18,10 +18,14 @@ from typing import Any
 import click
 
 from understudy.atomic import write_file_atomically
+from understudy.databases.address import DatabaseAddress
 from understudy.errors import Refused
 from understudy.scratch import Scratch
 
 PIPE_NAME = "-"
+
+PIPED_STEM = "stdout"
+"""The private file whose bytes go to stdout."""
 
 Command = Callable[..., Any]
 """A command's function."""
@@ -74,19 +78,33 @@ def needs_output_of_pipe(command: Command) -> Command:
     return run
 
 
-def gives_piped_rows(command: Command) -> Command:
-    """A command whose `output` may be `-`."""
+def gives_piped_output(suffix: str) -> Callable[[Command], Command]:
+    """A command whose `output`, a file called so, may be `-`."""
 
-    @wraps(command)
-    def run(*arguments: Any, output: Path | None, **keywords: Any) -> Any:
-        if str(output) == PIPE_NAME and keywords.get("as_json"):
-            raise click.UsageError("--json and -o - would both go to stdout")
-        if str(output) == PIPE_NAME and keywords.get("partition_rows"):
-            raise click.UsageError("stdout takes no parts: name a folder with -o")
-        with _collect_rows(output) as rows:
-            return command(*arguments, output=rows, **keywords)
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(*arguments: Any, output: Path | None, **keywords: Any) -> Any:
+            if str(output) == PIPE_NAME and keywords.get("as_json"):
+                raise click.UsageError("--json and -o - would both go to stdout")
+            if str(output) == PIPE_NAME and keywords.get("partition_rows"):
+                raise click.UsageError("stdout takes no parts: name a folder with -o")
+            with _collect_output(output, suffix) as written:
+                return command(*arguments, output=written, **keywords)
 
-    return run
+        return run
+
+    return decorate
+
+
+def name_output(output: Path | DatabaseAddress) -> str:
+    """An output as a terminal shows it.
+
+    >>> name_output(Path("out.csv"))
+    'out.csv'
+    """
+    if isinstance(output, Path) and output.stem == PIPED_STEM:
+        return PIPED_STEM if output.parent.name == "rows" else str(output)
+    return str(output)
 
 
 @contextmanager
@@ -112,19 +130,19 @@ def _spool_stdin(file: Path | None) -> Iterator[Path | None]:
 
 
 @contextmanager
-def _collect_rows(output: Path | None) -> Iterator[Path | None]:
+def _collect_output(output: Path | None, suffix: str) -> Iterator[Path | None]:
     """The file, or a private one that goes to stdout if all went well."""
     if str(output) != PIPE_NAME:
         yield output
         return
     with _private_folder() as folder:
-        rows = folder / "stdout.csv"
+        written = folder / f"{PIPED_STEM}{suffix}"
         # Nothing goes out before the command has succeeded: no half of a table is piped
         # on.
-        yield rows
+        yield written
         stdout = sys.stdout.buffer
-        with rows.open("rb") as written:
-            shutil.copyfileobj(written, stdout)
+        with written.open("rb") as copy:
+            shutil.copyfileobj(copy, stdout)
         stdout.flush()
 
 

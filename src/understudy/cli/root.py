@@ -5,7 +5,9 @@ traceback.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from click.exceptions import NoArgsIsHelpError
@@ -49,6 +51,9 @@ from understudy.cli.terminal.stop import (
     write_last_line,
 )
 from understudy.errors import UnderstudyError
+
+EXTRA_ARGUMENT = re.compile(r"unexpected extra arguments? \(([^ )]+)")
+"""How Click names words that a command has no place for."""
 
 HELP_EPILOG = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted."
 
@@ -165,4 +170,8 @@ def _usage_message(error: click.UsageError) -> str:
     """What was wrong with the command line, and where its help is."""
     what = " ".join(error.format_message().split()).rstrip(".")
     where = error.ctx.command_path if error.ctx else "understudy"
+    extra = EXTRA_ARGUMENT.search(what)
+    if extra and Path(extra[1]).is_file():
+        # A shell writes out a pattern that is not quoted.
+        what += '. Several files are one table by a quoted pattern ("parts/*.csv")'
     return f"{what[:1].lower()}{what[1:]}. See {where} --help."

@@ -18,6 +18,7 @@ from understudy.tables.reading.number_votes import (
     STEP_CANDIDATES,
     has_trailing_zeros,
     has_whole_point,
+    seems_zero_filled,
     weigh_point,
 )
 from understudy.tables.reading.type_votes import (
@@ -62,5 +63,6 @@ __all__ = [
     "is_readable_as",
     "kind_of_vote",
     "open_table",
+    "seems_zero_filled",
     "weigh_point",
 ]

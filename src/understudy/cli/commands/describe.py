@@ -51,7 +51,8 @@ DRAFT_REMINDER = (
     "--output",
     type=options.PATH_TYPE,
     metavar="SCHEMA",
-    help="Schema file to write (.yaml). Default: people.yaml for people.csv.",
+    help="Schema file to write (.yaml), or - for stdout. Default: people.yaml for"
+    " people.csv.",
 )
 @click.option(
     "--overwrite",
@@ -64,6 +65,7 @@ DRAFT_REMINDER = (
 @click.pass_obj
 @pipes.needs_output_of_pipe
 @pipes.takes_piped_table("file")
+@pipes.gives_piped_output(".yaml")
 def describe(
     screen: Screen,
     file: Path,
@@ -145,7 +147,7 @@ def show_draft(screen: Screen, draft: Schema, output: Path) -> None:
         align_columns([[c.name, c.type, _column_state(c)] for c in draft.columns])
     )
     screen.line()
-    screen.line(f"Draft → {output}", style="bold")
+    screen.line(f"Draft → {pipes.name_output(output)}", style="bold")
     screen.line(DRAFT_REMINDER)
 
 

@@ -56,7 +56,7 @@ from understudy.text import format_count
 @options.as_json
 @options.verbosity
 @click.pass_obj
-@pipes.gives_piped_rows
+@pipes.gives_piped_output(".csv")
 def sample(
     screen: Screen,
     release: Path,
@@ -104,7 +104,9 @@ def sample(
             }
         )
         return
-    screen.stage("writing", f"{format_count(written, 'row')} → {output}")
+    screen.stage(
+        "writing", f"{format_count(written, 'row')} → {pipes.name_output(output)}"
+    )
     screen.line()
     screen.line(f"{loaded.guarantee.sentence()} Sampling spent nothing more.")
 

@@ -132,7 +132,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 @pipes.needs_ledger_of_pipe
 @pipes.needs_output_of_pipe
-@pipes.gives_piped_rows
+@pipes.gives_piped_output(".csv")
 @pipes.takes_piped_table("file")
 def synthesize(
     screen: Screen,
@@ -333,7 +333,10 @@ def show_run(screen: Screen, made: Release, files: WrittenFiles) -> None:
     summary = RunSummary.of(made, ledger=files.ledger)
     for stage in summary.stages:
         screen.stage(stage.name, stage.text, format_percent(stage.share))
-    screen.stage("writing", f"{format_count(files.rows, 'row')} → {files.output}")
+    screen.stage(
+        "writing",
+        f"{format_count(files.rows, 'row')} → {pipes.name_output(files.output)}",
+    )
     if files.release is not None:
         screen.stage("", f"release → {files.release}")
     screen.line()

@@ -52,6 +52,8 @@ def cut_column(
     near.
     """
     smooth, tail_fences = shape_tails(tree, most // WIDE_BIN_PART)
+    # Bins beyond where values seem to end are not taken from those that hold them.
+    most += len(tail_fences)
     fences = sorted({*fences, *tail_fences})
     end = int(smooth.edges[-1])
     # Smooth counts on the finest cells: bins may begin wherever a cell does.

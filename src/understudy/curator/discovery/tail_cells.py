@@ -77,7 +77,8 @@ def _shape_upper_tail(
 ) -> ShapedCells:
     tail = fit_upper_tail(cells.edges.astype(np.float64), cells.counts, cells.variance)
     if tail is None:
-        return ShapedCells(smooth, _end_fences(support, int(smooth.edges[-1])))
+        fences = _end_fences(support, int(smooth.edges[-1]))
+        return ShapedCells(_join_beyond(smooth, fences), fences)
     leaves = _spread_by_law(smooth, cells, tail)
     beyond = leaves.edges[leaves.edges >= cells.edges[tail.first]]
     fences = beyond[:-1:FENCE_OCTAVES][:most_fences]
@@ -95,6 +96,25 @@ def _end_fences(support: tuple[int, int], last: int) -> tuple[int, ...]:
     unit = max((end - low) // END_FENCE_PARTS, 1)
     places = [end + unit * (2**k - 1) for k in range(MAX_END_FENCES)]
     return tuple(place for place in places if place < last)
+
+
+def _join_beyond(leaves: TreeLeaves, fences: tuple[int, ...]) -> TreeLeaves:
+    """The cells, with those beyond the first fence joined from fence to fence: each of
+    many empty cells seems to hold its noise, all of them together seem to hold little.
+
+    >>> leaves = TreeLeaves(np.arange(6), np.array([90.0, 9, -9, 6, -6]), np.ones(5))
+    >>> _join_beyond(leaves, (1, 3)).counts.tolist()
+    [90.0, 0.0, 0.0]
+    """
+    if not fences:
+        return leaves
+    cut = leaves.cut_at(fences)
+    begin = cut.edges[:-1]
+    at = np.flatnonzero((begin <= fences[0]) | np.isin(begin, fences))
+    counts, variance = (
+        np.add.reduceat(values, at) for values in (cut.counts, cut.variance)
+    )
+    return TreeLeaves(np.append(begin[at], cut.edges[-1]), counts, variance)
 
 
 def _spread_by_law(

@@ -22,7 +22,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 from fractions import Fraction
 from math import hypot, sqrt
 from typing import Any
@@ -35,11 +34,10 @@ from understudy.curator.context import MechanismContext
 from understudy.curator.discovery.bounded_column import FINEST_REAL_STEP
 from understudy.curator.discovery.point_spelling import spell_points_alike
 from understudy.curator.discovery.vote_noise import VOTE_NOISE_SIGMAS, VoteNoise
+from understudy.curator.discovery.vote_spelling import spell_as_voted
 from understudy.curator.discovery.vote_steps import (
-    MAX_STEP_NOISE_SHARE,
     elect_beyond_bits,
     find_hidden_steps,
-    hidden_share,
     with_unseen_rows,
 )
 from understudy.schema import (
@@ -66,9 +64,6 @@ from understudy.tables import (
     TEXT_CANDIDATE,
     TYPE_CANDIDATES,
     ZERO_LED_CANDIDATE,
-    choose_spelling,
-    has_trailing_zeros,
-    has_whole_point,
     is_readable_as,
     kind_of_vote,
 )
@@ -98,12 +93,6 @@ LATTICE_FAMILIES: tuple[tuple[str, ...], ...] = (
     ),
 )
 """Kinds of votes whose cells lie on one lattice."""
-
-LONGEST_RESOLUTIONS: dict[type[Column], timedelta] = {
-    Datetime: timedelta(days=1),
-    Time: timedelta(hours=1),
-}
-"""The coarsest resolution of moments and of times of day that is elected."""
 
 
 @dataclass(frozen=True)
@@ -219,17 +208,20 @@ def _elect_column(
 ) -> ElectedColumn:
     elected = elect_type(ballots, noise)
     lattice_type = elect_lattice_type(ballots, noise)
-    typed = _with_spelling(_with_type(column, elected), elected, ballots, noise)
+    standing = _standing_candidates(ballots, noise)
+    typed = spell_as_voted(
+        _with_type(column, elected), elected, standing, ballots, noise
+    )
     typed = with_unseen_rows(typed, elected, ballots, noise)
     if elected != TEXT_CANDIDATE or lattice_type is None:
         return ElectedColumn(typed)
     beside = _with_type(column, lattice_type)
-    beside = _with_spelling(beside, lattice_type, ballots, noise)
+    beside = spell_as_voted(beside, lattice_type, standing, ballots, noise)
     assert isinstance(beside, Lattice)
     family = next(family for family in LATTICE_FAMILIES if lattice_type in family)
     words: list[int] = []
     values: list[int] = []
-    for candidate in _standing_candidates(ballots, noise):
+    for candidate in standing:
         place = TYPE_CANDIDATES.index(candidate)
         is_value = kind_of_vote(candidate) in family
         (values if is_value else words).append(place)
@@ -334,34 +326,6 @@ def _join_votes(votes: Sequence[int], noise: VoteNoise) -> tuple[int, int]:
     return max(
         zip(sums, counts, strict=True), key=lambda pair: pair[0] / noise.bar(pair[1])
     )
-
-
-def _with_spelling(
-    column: Column, elected: str, ballots: NDArray[np.int64], noise: VoteNoise
-) -> Column:
-    """The column with the format, resolution and zeros that its cells are spelled with."""
-    standing = _standing_candidates(ballots, noise)
-    is_clear = hidden_share(ballots, noise) <= MAX_STEP_NOISE_SHARE
-    if isinstance(column, Real):
-        zeros = has_trailing_zeros(elected, standing) if is_clear else None
-        column = replace(column, trailing_zeros=zeros)
-    if isinstance(column, Integer | Real):
-        every = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
-        # Of numbers that a program computed hardly any are whole, and votes for these
-        # are noise: then the point is that of all floats.
-        is_computed = elected in ("real", LARGE_CANDIDATE)
-        margin = noise.bar() if is_computed else 0.0
-        return column.with_whole_point(has_whole_point(every, margin))
-    if not isinstance(column, Date | Datetime | Time) or elected == "date":
-        return column
-    votes = {name: int(ballots[TYPE_CANDIDATES.index(name)]) for name in standing}
-    spelling = choose_spelling(elected, votes, is_resolution_clear=is_clear)
-    if isinstance(column, Date):
-        return replace(column, format=spelling.format)
-    # A clock that shows nothing but midnights has hours all the same.
-    longest = LONGEST_RESOLUTIONS[type(column)]
-    resolution = min(spelling.resolution, longest)
-    return replace(column, format=spelling.format, resolution=resolution)
 
 
 def _with_type(column: UndeclaredColumn, elected: str) -> Column:

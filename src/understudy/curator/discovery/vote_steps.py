@@ -31,7 +31,8 @@ that more may be hidden before chance explains that all seem to be.
 
 BETWEEN_STEPS_SIGMAS = 1.5
 """Standard deviations that the votes for whole numbers between tens may reach where
-these are still believed to be rounded.
+these are still believed to be rounded; of clocks, those for seconds; of decimals, those
+for texts without the last one.
 """
 
 ROUND_STEPS = frozenset(

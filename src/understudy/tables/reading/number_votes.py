@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from math import sqrt
 from types import MappingProxyType
 
 from understudy.schema.columns.cell import CELL_NUMBER_PATTERN
@@ -24,6 +25,9 @@ LARGE_CANDIDATE, LARGE_NUMBER = "large", 10**9
 """Numbers with an exponent or very many digits vote for this from here on: the lattice
 that holds them has no room for as many decimals as that of other reals.
 """
+
+SHORTER_FLOAT_SHARE = Fraction(1, 10)
+"""Part of numbers with decimals whose last one is a zero, which floats do not spell."""
 
 MIN_FLOAT_TEXT, FLOAT_TEXT_DIGITS = 16, 12
 """Characters from which a decimal number shows the rounding of a float, and the digits
@@ -115,6 +119,31 @@ def has_trailing_zeros(elected: str, standing: Collection[str]) -> bool | None:
     if places < 2:
         return None
     return all(SPELLED_PLACES.get(vote, places) >= places for vote in standing)
+
+
+def seems_zero_filled(
+    elected: str, votes: Mapping[str, int], quiet: float
+) -> bool | None:
+    """Whether numbers are all spelled with as many decimals, where votes of shorter
+    texts may drown in noise: spelled as floats are, a tenth of them would be shorter,
+    and whichever of a tenth and none is nearer is believed. None where the two are too
+    near to tell: `quiet` is what noise may reach in one count and none still be believed.
+
+    >>> votes = {"decimal2": 3000, "decimal1": 90}
+    >>> seems_zero_filled("decimal2", votes, 80.0), seems_zero_filled("decimal2", votes, 90.0)
+    (True, None)
+    """
+    places = SPELLED_PLACES.get(elected, 0)
+    if places < 2:
+        return None
+    longest = sum(
+        votes.get(name, 0) for name, own in SPELLED_PLACES.items() if own == places
+    )
+    shorter = [votes.get(n, 0) for n, own in SPELLED_PLACES.items() if own < places]
+    expected = SHORTER_FLOAT_SHARE * longest
+    if expected / 2 < quiet * sqrt(len(shorter)):
+        return None
+    return sum(shorter) < expected / 2
 
 
 def has_whole_point(votes: Mapping[str, int], margin: float = 0.0) -> bool:
