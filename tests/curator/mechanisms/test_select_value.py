@@ -13,13 +13,14 @@ from scipy import stats
 from kit.curator.contexts import context_of, neighbouring
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
+from understudy.curator.mechanisms import select_value
 from understudy.curator.mechanisms.select_value import (
     are_scores_monotone,
     choose_value,
     score_sensitivity,
 )
 from understudy.errors import Refused
-from understudy.schema import Categorical, Schema
+from understudy.schema import Categorical, Identifier, Schema, Unit
 
 SCHEMA = Schema(
     columns=(Categorical(name="colour", values=("r", "g", "b"), nullable=False),)
@@ -56,6 +57,34 @@ def test_units_of_several_rows_move_a_score_as_often():
     ones = np.ones((1, 3), np.int64)
     assert score_sensitivity(ones, Neighbours.REPLACE) == 0
     assert score_sensitivity(ones, Neighbours.REPLACE, max_rows=2) == 2
+    assert score_sensitivity(ones, Neighbours.REPLACE, may_vanish=True) == 1
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_small_integers_are_as_sensitive_as_large_ones(relation):
+    """In 8 bits −128 is its own size, and 100 − (−100) is negative."""
+    for weights in ([[-128, 5, 0]], [[100, -100, 0]]):
+        wide = np.array(weights)
+        claimed = score_sensitivity(wide, relation)
+        assert score_sensitivity(wide.astype(np.int8), relation) == claimed >= 100
+
+
+def test_a_person_who_is_exchanged_for_nobody_moves_a_score(monkeypatch):
+    """Under replace, with an id, all rows of a unit may go: the id of another is missing."""
+    seen = []
+
+    def choose(scores: object, *, sensitivity: Fraction, **given: object) -> int:
+        seen.append(sensitivity)
+        return 0
+
+    monkeypatch.setattr(select_value, "exponential_mechanism", choose)
+    fives = np.full((2, 3), 5)
+    person = Identifier(name="person")
+    by_id = Schema(columns=(*SCHEMA.columns, person), unit=Unit(id="person"))
+    for schema in (SCHEMA, by_id):
+        context = context_of(UNIVERSE, schema, neighbours=Neighbours.REPLACE)
+        choose_value(context, schema, ("colour",), fives, amount=Fraction(1, 99))
+    assert seen == [1, 5]
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -86,6 +115,7 @@ def test_bad_scores_are_refused_before_anything_is_spent():
         (np.ones((2, 2), np.int64), None, "one integer of at most"),
         (np.ones((2, 3)), None, "one integer of at most"),
         (np.full((2, 3), 2**21), None, "one integer of at most"),
+        (np.full((2, 3), -(2**63)), None, "one integer of at most"),
         (np.ones((0, 3), np.int64), None, "one integer of at most"),
         (MODE, np.zeros(3, np.int64), "not all are 0"),
         (MODE, np.array([1, -1, 1]), "non-negative"),

@@ -1,6 +1,6 @@
 """Statistics of a graph with exact noise: edges, degrees and triangles.
 
-Why they are private: toolbox/graphs.py bounds how far each moves when one edge, or one
+Why it is private. toolbox/graphs.py bounds how far each number moves when one edge, or one
 node with all its edges, is added or removed. A unit of m rows adds or removes m edges,
 and 2m where it is replaced; the number of edges moves by m then too, because as many are
 added as removed at most. Edges and degrees get noise of the run's law for that, triangles

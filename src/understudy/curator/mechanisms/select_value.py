@@ -7,10 +7,11 @@ over the rows. `base` is a public measure on the candidates, by default 1 for ea
 
 Why it is private. Adding or removing a row moves the score of y by W[y, its cell]: at
 most max|W|. Replacing one moves it by the difference of two entries: at most the range
-of the row W[y, ·]. A unit of at most k rows moves it k times as far; under replace with
-k > 1 it may also be exchanged for one with fewer rows, so the larger of range and max|W|
-counts. Where all entries have one sign, adding or removing rows moves all scores one
-way, and the factor 2 of the mechanism is not needed. W, base and the cells are public.
+of the row W[y, ·]. A unit of at most k rows moves it k times as far; under replace one
+with an id may also be exchanged for one with fewer rows, or none that counts, so the
+larger of range and max|W| counts. Where all entries have one sign, adding or removing
+rows moves all scores one way, and the factor 2 of the mechanism is not needed. W, base
+and the cells are public.
 
 Sensitivity checked by brute force in tests/curator/mechanisms/test_select_value.py.
 """
@@ -29,27 +30,35 @@ from understudy.curator.payment import NoisyAnswer, fingerprint_array
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.noise import exponential_mechanism
-from understudy.schema import Schema
+from understudy.schema import BrokenRowPolicy, Schema
 
 MAX_SCORE_WEIGHT = 2**20
 """Largest entry of a score: with 2⁴² rows a sum still fits an integer of 64 bits."""
 
 
 def score_sensitivity(
-    weights: NDArray[np.int64], neighbours: Neighbours, *, max_rows: int = 1
+    weights: NDArray[np.int64],
+    neighbours: Neighbours,
+    *,
+    max_rows: int = 1,
+    may_vanish: bool = False,
 ) -> int:
-    """How far one unit can move the score of any candidate.
+    """How far one unit can move the score of any candidate. `may_vanish`: a unit may be
+    exchanged for one without a row that counts.
 
     >>> modes = np.eye(3, dtype=np.int64)
     >>> [score_sensitivity(modes, relation) for relation in Neighbours]
     [1, 1]
     """
+    # In 64 bits: the difference of two small integers may be none.
+    weights = weights.astype(np.int64)
     largest = int(np.abs(weights).max())
     if neighbours is Neighbours.ADD_REMOVE:
         return max_rows * largest
     # A replaced row moves from one cell to another: by at most the range of a score.
     ranges = int((weights.max(axis=1) - weights.min(axis=1)).max())
-    return max_rows * (ranges if max_rows == 1 else max(ranges, largest))
+    is_whole = max_rows == 1 and not may_vanish
+    return max_rows * (ranges if is_whole else max(ranges, largest))
 
 
 def are_scores_monotone(weights: NDArray[np.int64], neighbours: Neighbours) -> bool:
@@ -76,9 +85,14 @@ def choose_value(
     _refuse_bad_scores(schema, clique, weights, base)
     epsilon = choice_epsilon_for(amount, context.accounting)
     # No entry differs: the choice is public, and any sensitivity will do.
-    sensitivity = max(
-        1, score_sensitivity(weights, context.neighbours, max_rows=context.max_rows)
+    has_ids = schema.unit.id is not None
+    moved = score_sensitivity(
+        weights,
+        context.neighbours,
+        max_rows=context.max_rows,
+        may_vanish=has_ids or schema.broken is BrokenRowPolicy.DROP,
     )
+    sensitivity = max(1, moved)
     request = {
         "mechanism": "choice",
         "score": "linear",
@@ -120,7 +134,9 @@ def _refuse_bad_scores(
         or weights.dtype.kind != "i"
         or weights.shape[1] != cells
         or weights.shape[0] == 0
-        or np.abs(weights).max(initial=0) > MAX_SCORE_WEIGHT
+        # Not by their size: that of the least integer of its type is itself.
+        or weights.max(initial=0) > MAX_SCORE_WEIGHT
+        or weights.min(initial=0) < -MAX_SCORE_WEIGHT
     ):
         raise Refused(
             "A score is one integer of at most 2^20 for each candidate and each cell of"

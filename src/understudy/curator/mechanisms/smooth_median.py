@@ -5,7 +5,7 @@ The global sensitivity of a median is the range of its column, whatever the rows
 them may lie at either end. On most tables one row moves it far less. Both mechanisms use
 that, and neither shows how far (toolbox/median_sensitivity.py bounds it).
 
-Smooth sensitivity: rounded Cauchy noise of scale 2S/ε, ε-private by the proof in
+Why it is private. Smooth sensitivity: rounded Cauchy noise of scale 2S/ε, ε-private by the proof in
 toolbox/smooth_sensitivity.py with β = ε/2.
 
 Propose-test-release (Dwork, Lei, "Differential privacy and robust statistics", 2009). The
