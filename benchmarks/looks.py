@@ -17,6 +17,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+REST_NAMES = ("other", "unlisted")
+"""What labels that are not listed are called together."""
+
 MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "."})
 QUANTILE_BINS = 20
 LARGEST_PAIRS = 500
@@ -349,7 +352,7 @@ def look_at(name: str, real: TextColumn, fake: TextColumn | None) -> ColumnLook:
         look.impossible = float(shares[fake.is_missing].sum())
     is_known = np.array([text in real_labels for text in fake.texts])
     if real.kind == "label":
-        is_other = np.array([text == "other" for text in fake.texts])
+        is_other = np.array([text in REST_NAMES for text in fake.texts])
         folded = {text.casefold() for text in real_labels}
         is_respelled = ~is_known & np.array(
             [text.casefold() in folded for text in fake.texts]

@@ -49,6 +49,7 @@ from understudy.schema import (
     Categorical,
     Schema,
     describe_counted_rows,
+    name_rest,
     schema_to_dict,
 )
 
@@ -57,9 +58,6 @@ MAX_PRIVATE_KEYS = 10_000
 
 KEY_DELTA_SHARE = Fraction(1, 10)
 """Part of the δ for thresholds that the keys of one column take: ten columns a run."""
-
-REST_LABEL = "other"
-"""What all labels that are not shown are called together."""
 
 
 @dataclass(frozen=True)
@@ -276,10 +274,8 @@ def close_key_column(schema: Schema, name: str, labels: Sequence[str]) -> Schema
     """
     column = schema[name]
     assert isinstance(column, Categorical)
-    rest = column.other if column.other is not None else REST_LABEL
     # Released labels are public: to avoid them tells nothing about the rows.
-    while rest in labels or rest in column.missing:
-        rest += "_"
+    rest = name_rest({*labels, *column.missing}, column.other)
     learned = tuple(part for part in column.learned if part != "values")
     return schema.with_column(
         replace(column, values=tuple(labels), other=rest, learned=learned, unfold={})

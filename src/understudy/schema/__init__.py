@@ -9,6 +9,7 @@ from understudy.schema.columns.discrete import (
     Identifier,
     Text,
     UndeclaredColumn,
+    name_rest,
 )
 from understudy.schema.columns.lattice import Lattice
 from understudy.schema.columns.numeric import Integer, Real
@@ -88,6 +89,7 @@ __all__ = [
     "guess_identifier",
     "holds_for_row",
     "json_schema",
+    "name_rest",
     "open_domains",
     "parse_predicate",
     "possibly_true_cells",

@@ -344,7 +344,9 @@ def _undeclared_column(source: TableSource, name: str) -> Column:
         # By its name alone, which is public: a look at the cells would not be.
         return Identifier(name=name, note="its name says so")
     stored = column_of_type(name, (source.types or {}).get(name, "VARCHAR"))
-    return stored if isinstance(stored, Text) else UndeclaredColumn(name=name)
+    if isinstance(stored, Text):
+        return stored
+    return UndeclaredColumn(name=name, points_wholes=source.points_wholes)
 
 
 def without_notes(schema: Schema) -> Schema:

@@ -569,3 +569,20 @@ def test_rows_are_encoded_once_in_a_run_without_schema(tmp_path, monkeypatch):
         curator.measure([tuple(curator.schema)[:2]], share=Fraction(1, 2))
     assert "age" in curator.schema
     assert done.count("encoding rows") == 1
+
+
+@pytest.mark.parametrize(("label", "other"), [("Other", "unlisted"), ("B", "other")])
+def test_the_rest_has_a_name_that_no_label_reads_like(label, other):
+    """Of faiths, "Other" and "other" stood in one column."""
+    schema = Schema(columns=(Categorical(name="faith"),))
+    rows = [{"faith": "A"}] * 900 + [{"faith": label}] * 900
+    context = context_of(rows, schema, epsilon=4, noise=no_noise)
+    closed, _, _ = close_schema(
+        context,
+        schema,
+        amount=context.payments.amount_left / 2,
+        delta=context.payments.delta_left,
+        progress=ignore_progress,
+    )
+    assert set(closed["faith"].values) == {"A", label}
+    assert closed["faith"].other == other

@@ -384,7 +384,16 @@ def test_decimals_of_which_few_are_whole_are_spelled_as_the_others(point):
     # By its own votes the latitude would be spelled the other way.
     noisy = {"decimal4": 1700, "integer" if point is None else "integer.0": 60}
     real = Real(name="x", step=Fraction(1, 2))
+    ballots = [ballots_of(**pointed), ballots_of(**noisy)]
     floors, latitude = spell_points_alike(
-        [real, real], [ballots_of(**pointed), ballots_of(**noisy)], VoteNoise(30.0)
+        [real, real], ballots, VoteNoise(30.0), point=point is not None
     )
     assert (floors.whole_point, latitude.whole_point) == (point, point)
+
+
+def test_decimals_whose_votes_are_noise_are_spelled_as_their_program_does():
+    real = Real(name="x", step=Fraction(1, 100))
+    votes = ballots_of(**{"decimal2": 1900, "integer": 30, "integer.0": 40})
+    for point in (True, False):
+        (amount,) = spell_points_alike([real], [votes], VoteNoise(30.0), point=point)
+        assert amount.whole_point is (None if point else False)

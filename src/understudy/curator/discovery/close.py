@@ -46,6 +46,7 @@ from understudy.schema import (
     Real,
     Schema,
     UndeclaredColumn,
+    name_rest,
 )
 from understudy.schema.columns.base import LOST_FACT
 from understudy.schema.disclosed import LOST_COLUMN_NOTE
@@ -55,9 +56,6 @@ VOTE_SHARE = Fraction(1, 4)
 
 VALUES_WEIGHT, BOUNDS_WEIGHT = 3, 2
 """A list of values needs somewhat sharper counts than a pair of bounds."""
-
-OTHER_LABEL = "other"
-"""Where values go that stayed below the threshold."""
 
 
 def close_schema(
@@ -232,10 +230,8 @@ def _with_values(column: Categorical, labels: tuple[str, ...]) -> Column:
     """The column with learned labels, and a place for the rest under a name that none
     of them has.
     """
-    other = column.other if column.other is not None else OTHER_LABEL
     # Learned labels are public by now, so that avoiding them tells nothing new.
-    while other in labels or other in column.missing or other in column.unfold:
-        other += "_"
+    other = name_rest({*labels, *column.missing, *column.unfold}, column.other)
     listed = replace(
         column,
         values=labels,

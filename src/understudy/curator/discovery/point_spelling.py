@@ -19,10 +19,15 @@ from understudy.tables import TYPE_CANDIDATES, weigh_point
 
 
 def spell_points_alike(
-    columns: Sequence[Column], votes: Sequence[NDArray[np.int64]], noise: VoteNoise
+    columns: Sequence[Column],
+    votes: Sequence[NDArray[np.int64]],
+    noise: VoteNoise,
+    *,
+    point: bool,
 ) -> list[Column]:
-    """The columns, those of decimals whose votes are noise spelled as the others are;
-    with a point, as most programs write floats, unless the votes for none exceed it.
+    """The columns, those of decimals whose votes are noise spelled as the others are:
+    with a point or without, as the program that wrote the file is expected to, unless
+    the votes for the other exceed it.
     """
     weights = [
         weigh_point(dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True)))
@@ -34,7 +39,8 @@ def spell_points_alike(
     spelled: list[Column] = []
     for column, weight in pairs:
         if isinstance(column, Real):
-            decides = weight if abs(weight) > clear else together + clear
+            expected = clear if point else -clear
+            decides = weight if abs(weight) > clear else together + expected
             column = column.with_whole_point(decides > 0)
         spelled.append(column)
     return spelled

@@ -196,7 +196,12 @@ def learn_types(
         _elect_column(column, ballots, noise)
         for column, ballots in zip(columns, votes, strict=True)
     ]
-    alike = spell_points_alike([each.column for each in elected], list(votes), noise)
+    alike = spell_points_alike(
+        [each.column for each in elected],
+        list(votes),
+        noise,
+        point=all(column.points_wholes for column in columns),
+    )
     return [
         replace(each, column=column)
         for each, column in zip(elected, alike, strict=True)
@@ -335,6 +340,7 @@ def _with_type(column: UndeclaredColumn, elected: str) -> Column:
     common["learned"] = (*column.learned, "type")
     decimal = common.pop("decimal")
     thousands = common.pop("thousands")
+    del common["points_wholes"]
     step = STEP_CANDIDATES.get(elected)
     if step is not None and step < 1:
         return Real(**common, step=step, decimal=decimal, thousands=thousands)

@@ -12,7 +12,7 @@ listed in `learned`. Nothing else can close a column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -24,14 +24,38 @@ from understudy.schema.columns.base import Column, Role
 MAX_UNFOLD_WEIGHT = 2**53
 
 
+REST_NAMES = ("other", "unlisted")
+"""What labels that are not listed are called together; the second where a label reads
+like the first.
+"""
+
+
+def name_rest(taken: Collection[str], declared: str | None = None) -> str:
+    """A name for all labels that are not listed, which no label or missing code has:
+    the declared one, or one that none of them reads like.
+
+    >>> name_rest(["a", "b"]), name_rest(["Other", "None"]), name_rest(["else"], "else")
+    ('other', 'unlisted', 'else_')
+    """
+    read = {label.casefold() for label in taken}
+    usual = (name for name in REST_NAMES if name not in read)
+    name = next(usual, REST_NAMES[-1]) if declared is None else declared
+    while name in taken:
+        name += "_"
+    return name
+
+
 @dataclass(frozen=True, kw_only=True)
 class UndeclaredColumn(Column):
     """A column whose type is not declared: a noisy vote of its cells decides it. If
-    they are numbers, `decimal` and `thousands` are the marks that texts have.
+    they are numbers, `decimal` and `thousands` are the marks that texts have, and
+    `points_wholes` says that a whole number among decimals has a point where votes
+    cannot tell.
     """
 
     decimal: str = "."
     thousands: str = ""
+    points_wholes: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,6 +69,11 @@ class Dialect:
     numbers: NumberSpelling | None = None
     """How numbers are spelled, where the owner declares it."""
 
+    quoted: bool = False
+    """Whether all names of the header stand in quotes that none of them needs, as R
+    writes them.
+    """
+
 
 def detect_dialect(
     path: Path,
@@ -116,7 +121,19 @@ def detect_dialect(
         lines=lines,
         line=line,
         marked=separator is not None,
+        quoted=_is_quoted_throughout(text.splitlines()[0], delimiter, len(cells)),
     )
+
+
+def _is_quoted_throughout(line: bytes, delimiter: str, names: int) -> bool:
+    """Whether a header line is quoted name by name, needed or not.
+
+    >>> _is_quoted_throughout(b'"","age"', ",", 2), _is_quoted_throughout(b'"a b",age', ",", 2)
+    (True, False)
+    """
+    joint = b'"' + delimiter.encode() + b'"'
+    is_even = line.count(b'"') == 2 * names and line.count(joint) == names - 1
+    return is_even and line[:1] == b'"' == line.rstrip()[-1:]
 
 
 def _find_header_line(path: Path, text: bytes) -> tuple[bytes, int, str | None]:

@@ -109,6 +109,13 @@ class TableSource:
         """How numbers are spelled, where the owner declared that; None elsewhere."""
         return None if self._dialect is None else self._dialect.numbers
 
+    @property
+    def points_wholes(self) -> bool:
+        """Whether a whole number among decimals has a point, as far as the header line
+        says who wrote the file: R, which quotes names, writes 5 where others write 5.0.
+        """
+        return self._dialect is None or not self._dialect.quoted
+
     def stored_column(self, name: str) -> StoredColumn:
         """How a column is stored."""
         if name not in self.names:
