@@ -89,6 +89,8 @@ def test_a_quoted_name_may_hold_a_dot() -> None:
         "md:d?motherduck_token=pw-canary",
         "sqlite://data/a.db?table=a",
         "spark:s3a://key:pw-canary@bucket",
+        "spark:s3a://key:pw-canary@bucket/people.parquet",
+        "spark:https://h/people.parquet?sig=pw-canary",
         "shop.duckdb",
         "shop.duckdb::",
     ],
@@ -204,11 +206,9 @@ def test_a_lake_is_not_read_as_its_files(tmp_path: Path, mark: str, place: str) 
 
 
 def test_what_spark_reads() -> None:
-    address = parse_address("spark:s3a://key:pw-canary@bucket/people.parquet")
-    assert "pw-canary" not in f"{address} {address!r} {address.ledger_path}"
+    address = parse_address("spark:s3a://bucket/people.parquet")
     assert address.ledger_path == Path("people.parquet.ledger")
-    signed = parse_address("spark:abfss://c@a.net/people.parquet?sig=pw-canary")
-    assert "pw-canary" not in f"{signed} {signed!r} {signed.ledger_path}"
+    assert parse_address("spark:abfss://box@a.net/p").title == "p"
     assert parse_address("spark:/data/part-?.parquet").title == "part-?.parquet"
     assert parse_address("spark:clinic.people").title == "clinic.people"
     with pytest.raises(TableError):

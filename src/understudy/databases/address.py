@@ -45,6 +45,10 @@ _SECRET_REGEX = re.compile(
 `host=db password=word`, `Server=db;Pwd=word`.
 """
 _NAME_PATTERN = r'"(?:[^"]|"")+"|[^".=;&]+'
+_KEYED_REGEX = re.compile(r"://[^/@]*:[^/]*@|\?.*=")
+"""A user's name and password before a host, or options after a path; without "=", a
+question mark stands for any letter.
+"""
 _SPARK_NAME_REGEX = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _TABLE_REGEX = re.compile(rf"(?:({_NAME_PATTERN})\.)?({_NAME_PATTERN})")
 
@@ -178,6 +182,11 @@ def _parse_spark_address(location: str) -> DatabaseAddress:
             "name a table or a path after spark:, such as spark:clinic.people. Where the"
             " cluster is, Spark's own settings say. Nothing was read"
         )
+    if _KEYED_REGEX.search(location) is not None:
+        raise TableError(
+            "a key in an address would stand in Spark's plans and logs. Give it to"
+            " Spark's settings, such as spark.hadoop.fs.s3a.secret.key. Nothing was read"
+        )
     return DatabaseAddress(system="spark", database="", table=name, location=location)
 
 
@@ -209,16 +218,14 @@ def name_spark_ledger(
 
 
 def _name_last_part(location: str) -> str:
-    """The last part of a path, and the whole of a name. A key of a cloud's storage may
-    stand before the path, and after it.
+    """The last part of a path, and the whole of a name.
 
-    >>> [_name_last_part(each) for each in ("s3a://key:word@bucket", "abfss://c@a/p?sig=word")]
-    ['', 'p']
+    >>> [_name_last_part(each) for each in ("s3a://bucket", "s3a://bucket/p/", "people")]
+    ['', 'p', 'people']
     """
     _, separator, place = location.partition("://")
     path = place.partition("/")[2] if separator else location
-    # Without "=", a question mark stands for any letter of a name.
-    return re.sub(r"\?.*=.*", "", path).rstrip("/").rpartition("/")[2]
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def _parse_file_address(text: str) -> DatabaseAddress:
@@ -313,11 +320,15 @@ def list_lake_marks(location: str) -> list[str]:
 
     >>> list_lake_marks("s3a://bucket/people")
     ['s3a://bucket/people/{_delta_log,.hoodie,metadata/*.metadata.json*}']
+    >>> [marks.partition("/{")[0] for marks in list_lake_marks("people/year=2020")]
+    ['people/year=2020', 'people']
     """
     marks = f"/{{{','.join(LAKE_MARKS)}}}"
     scheme, separator, path = location.rstrip("/").rpartition("://")
     parts = path.split("/")
-    depths = range(len(parts), max(len(parts) - 3, 1), -1)
+    # The host, or the root, is no folder of a table.
+    first = 1 if separator or not parts[0] else 0
+    depths = range(len(parts), max(len(parts) - 3, first), -1)
     return [f"{scheme}{separator}{'/'.join(parts[:n])}{marks}" for n in depths]
 
 

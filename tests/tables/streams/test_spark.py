@@ -86,7 +86,7 @@ def read_twin() -> Table:
 
 
 def test_odd_cells_give_the_integers_of_a_frame(session: Any) -> None:
-    frame = session.createDataFrame(pa.table(ROWS, schema=TYPES)).repartition(3)
+    frame = session.createDataFrame(pa.table(ROWS, schema=TYPES)).repartition(2)
     with open_source(frame) as source:
         assert check_table(describe_rows(source, SCHEMA), read_twin()) > 40
         # What the carrier sets while it keeps the rows is the session's again.
@@ -99,7 +99,7 @@ def test_counts_are_exact_when_every_task_fails_once(
     """Tasks that answer, that encode and that bring units together; answers merged by
     workers, as where there are many partitions.
     """
-    monkeypatch.setattr(spark_carrier, "MAX_COLLECTED_PARTS", 2)
+    monkeypatch.setattr(spark_carrier, "MAX_COLLECTED_PARTS", 1)
 
     def fail() -> None:
         """In the first attempt of each task, when half of it is done."""
@@ -118,7 +118,7 @@ def test_counts_are_exact_when_every_task_fails_once(
             ),
         )
     people = read_people()
-    frame = session.createDataFrame(people).repartition(3)
+    frame = session.createDataFrame(people).repartition(2)
     with open_source(frame) as source:
         table = describe_rows(source, PEOPLE_SCHEMA)
         check_table(table, Table(open_table(people), PEOPLE_SCHEMA))
@@ -268,6 +268,24 @@ def test_a_lake_is_not_read_as_its_files(session: Any, folder: Path) -> None:
     for path in ("people", "people/", "people/year=2020", "people/*/part-0.parquet"):
         with pytest.raises(TableError, match="deleted rows"):
             open_source(f"spark:{folder}/{path}")
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("nosuch.table", "finds no such table or path"),
+        ("data/nosuch.parquet", "finds no such table or path"),
+        ("s3a://bucket/people.parquet", "lacks the library"),
+        ("gs://bucket/people.parquet", "lacks the library"),
+        ("lake://bucket/people.parquet", "lacks the library"),
+    ],
+)
+def test_what_spark_cannot_read_is_said_in_one_line(
+    session: Any, place: str, reason: str
+) -> None:
+    with pytest.raises(TableError, match=reason) as refused:
+        open_source(f"spark:{place}")
+    assert "\n" not in str(refused.value)
 
 
 def test_csv_files_give_the_integers_of_one_file(session: Any, folder: Path) -> None:

@@ -49,6 +49,10 @@ CHANGED_ROWS_TEXT = "understudy got other rows than at first"
 OTHER_VERSION_TEXT = "understudy has another version here"
 """What a worker says that has another version of this package than the driver."""
 
+NOWHERE_TEXTS = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
+UNREACHED_TEXTS = ("FileSystem not found", "No FileSystem for scheme")
+"""What Spark says of a name that means nothing, and of a storage that it cannot read."""
+
 SUM_MODULUS = 1 << 62
 """Sums of rows are taken modulo this, so that they fit a whole number of Spark's."""
 
@@ -181,6 +185,8 @@ def run_spark_job(run: Callable[[], T], title: str) -> T:
         is_absent = ABSENT_PACKAGE_TEXT in str(error)
         is_changed = CHANGED_ROWS_TEXT in str(error)
         is_other = OTHER_VERSION_TEXT in str(error)
+        is_nowhere = any(text in str(error) for text in NOWHERE_TEXTS)
+        is_unreached = any(text in str(error) for text in UNREACHED_TEXTS)
     if is_other:
         raise TableError(
             f"{title}: Spark's workers have another version of this package than"
@@ -194,6 +200,15 @@ def run_spark_job(run: Callable[[], T], title: str) -> T:
             f"{title}: Spark's workers lack this package, which counts where the rows are."
             f" There: {install_command('spark')}; or give frame.toArrow(), which"
             " brings the rows here. Nothing was read"
+        )
+    if is_nowhere:
+        raise TableError(
+            f"{title}: Spark finds no such table or path. Nothing was read"
+        )
+    if is_unreached:
+        raise TableError(
+            f"{title}: Spark lacks the library that reads this storage. Start it with the"
+            " one that it names in its log (spark.jars.packages). Nothing was read"
         )
     raise TableError(
         f"{title}: the Spark job did not work ({failed}). Spark's own log says why; a"

@@ -121,7 +121,8 @@ def _is_there(session: Any, pattern: str) -> bool:
     """Whether Spark finds anything under a pattern of paths."""
     # Spark says by an exception that there is nothing; Connect, once it is asked.
     with suppress(Exception):
-        return bool(session.read.text(pattern).columns)
+        # Twice: of a single path that is not there Spark writes a page to its log.
+        return bool(session.read.text([pattern, pattern]).columns)
     return False
 
 
