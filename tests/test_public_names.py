@@ -23,7 +23,7 @@ NAMES = {
     # estimates out of several copies
     "mask", "MaskGrid", "MaskStrength", "RiskStrengths", "tune_mask", "analyse", "combine", "load_copies", "SyntheticCopies",
     # tables for every unit of a hierarchy
-    "census", "plan_census", "load_census", "CensusRelease",
+    "census", "plan_census", "load_census", "save_census", "CensusRelease",
     # questions under a budget
     "ask", "ask_online", "price", "try_question", "session", "connect", "Query", "PublicTable", "AnswerTable", "bins", "cases", "correlation", "count", "count_distinct", "covariance",
     "histogram", "mean", "median", "quantile", "select", "share", "stddev", "total", "variance",

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from understudy.workflow.censuses.census import census as census
     from understudy.workflow.censuses.census_plan import plan_census as plan_census
     from understudy.workflow.censuses.census_reading import load_census as load_census
+    from understudy.workflow.censuses.census_saving import save_census as save_census
     from understudy.workflow.compare import compare as compare
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.masking.mask import mask as mask
@@ -162,6 +163,7 @@ _PUBLIC_NAMES_BY_MODULE = {
     "understudy.workflow.censuses.census": ("census",),
     "understudy.workflow.censuses.census_plan": ("plan_census",),
     "understudy.workflow.censuses.census_reading": ("load_census",),
+    "understudy.workflow.censuses.census_saving": ("save_census",),
     "understudy.workflow.compare": ("compare",),
     "understudy.workflow.describe": ("describe",),
     "understudy.workflow.masking.mask": ("mask",),
@@ -262,6 +264,7 @@ __all__ = [
     "quantile",
     "reconcile",
     "regress",
+    "save_census",
     "select",
     "select_public_cliques",
     "session",

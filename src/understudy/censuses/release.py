@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,29 @@ class CensusRelease:
             return promise
         agreed = ", ".join(self.guarantee.invariants)
         return f"{promise.removesuffix('.')}, among tables that agree on {agreed}."
+
+    def _list_facts(self) -> list[tuple[str, str]]:
+        levels, count = self.design.hierarchy.levels, self.design.hierarchy.count_units
+        facts = [
+            ("promise", self.sentence()),
+            ("persons", f"{self.persons:,}"),
+            ("units", ", ".join(f"{count(i):,} {n}" for i, n in enumerate(levels))),
+        ]
+        if self.design.households is not None:
+            facts.insert(2, ("households", f"{self.household_count:,}"))
+        lost = [("lost", ", ".join(self.lost_answers))] if self.lost_answers else []
+        return facts + lost
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<10} {text}" for name, text in self._list_facts())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align:left">{name}</th>'
+            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            for name, text in self._list_facts()
+        )
+        return f"<table><caption>Census release</caption>{rows}</table>"
 
     @property
     def persons(self) -> int:

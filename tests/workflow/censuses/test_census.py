@@ -75,6 +75,10 @@ def test_tables_agree_and_the_guarantee_names_what_it_leaves_out(census_files):
     )
     assert release.guarantee.amount == 1
     assert release.table("state", "kind")["standard_error"].shape == (4,)
+    # A notebook shows it in a few lines, not with all its arrays.
+    assert "600" in repr(release)
+    assert len(repr(release)) < 500
+    assert "total by state (counts)" in release._repr_html_()
 
 
 def test_the_ledger_is_charged_for_each_query_and_no_more(census_files):

@@ -129,11 +129,9 @@ def census(
         raise Refused("census: name a folder that is not there yet (-o DIR).")
     check_outputs([output], inputs=[file, schema, ledger])
     # Imported late: --help and wrong usage must not wait for numpy and DuckDB.
-    import numpy as np
-
     from understudy.accounting.aftermath import account_for_failure, describe_spending
-    from understudy.censuses.output.files import write_census
     from understudy.workflow.censuses.census import census as release_census
+    from understudy.workflow.censuses.census_saving import save_census
     from understudy.workflow.open import open_source
     from understudy.workflow.preflight import check_seed
     from understudy.workflow.run_options import RunOptions
@@ -167,7 +165,7 @@ def census(
         )
         with account_for_failure(account, run):
             screen.step("writing", 0.0)
-            files = write_census(made, output, np.random.default_rng(seed))
+            files = save_census(made, output, seed=seed)
     if as_json:
         facts = {"output": output, "run": run, "persons": made.persons, "files": files}
         facts["lost_answers"] = list(made.lost_answers)

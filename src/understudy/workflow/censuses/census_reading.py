@@ -34,8 +34,7 @@ def load_census(
     read, so it can be estimated by another `method`, for areas that were added to the
     design since, or for any query, as often as one likes.
 
-    >>> import tempfile, duckdb, numpy as np, understudy as us
-    >>> from understudy.censuses.output.files import write_census
+    >>> import tempfile, duckdb, understudy as us
     >>> people = duckdb.sql(
     ...     "SELECT ['n', 's'][1 + i % 2] AS state, i > 9 AS old FROM range(90) t(i)"
     ... )
@@ -45,7 +44,7 @@ def load_census(
     >>> design = {"hierarchy": {"columns": ["state"]}}
     >>> with tempfile.TemporaryDirectory() as place:
     ...     made = us.census(people, schema, design, rho=1, ledger=f"{place}/people.ledger")
-    ...     _ = write_census(made, f"{place}/out", np.random.default_rng())
+    ...     _ = us.save_census(made, f"{place}/out")
     ...     again = load_census(f"{place}/out", schema, design)
     >>> bool((again.counts("state", "detail") == made.counts("state", "detail")).all())
     True
