@@ -102,10 +102,10 @@ ANSWER_GRID: _Array = _add(
 )
 MAX_EXACT_ANSWERS = _add(
     "MAX_EXACT_ANSWERS",
-    20_000,
+    4_000,
     ConstantKind.COMPUTE,
     "values of a column",
-    "Above it the grid of answers takes less time, and its error is below 1e-5 σ.",
+    "Above it the grid of answers has fewer points, and its error is below 1e-5 σ.",
 )
 UNIFORM_SHAPE_WEIGHT = _add(
     "UNIFORM_SHAPE_WEIGHT",
