@@ -43,10 +43,13 @@ def people():
 
 @pytest.fixture(scope="module")
 def release(people, tmp_path_factory):
+    """At this ε noise moves a coefficient by less than 0.01 of its standard error, so
+    that every tolerance below is at least fifteen of its deviations.
+    """
     return us.synthesize(
         people,
         schema=SCHEMA,
-        epsilon=200,
+        epsilon=20_000,
         delta=1e-9,
         synthesizer="independent",
         workload=f"moments={FORMULA}",
