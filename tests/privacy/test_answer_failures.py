@@ -5,7 +5,7 @@ here. docs/testing.md has the list of classes, and where the others are tested.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from understudy.noise import draw_noise
 from understudy.queries.offers import offer_answer
 from understudy.queries.plan import plan_query
 from understudy.queries.sql.reader import read_sql
+from understudy.workflow.asking.session import Session
 
 PEOPLE = make_people(300)
 
@@ -95,6 +96,112 @@ def test_every_table_has_the_same_groups_and_only_finite_numbers() -> None:
                 assert math.isfinite(number.value)
                 assert number.low <= number.value <= number.high
         assert len(groups) == 1, text
+
+
+FOLLOWS_ANSWERS = "what is asked follows from noisy answers"
+"""The purpose of questions whose digests differ from run to run."""
+
+ASKED: dict[str, Callable[[Session], object]] = {
+    "counts and sums": lambda s: s.ask(
+        "SELECT sex, COUNT(*), SUM(income), AVG(weight) FROM people GROUP BY sex",
+        epsilon=1,
+    ),
+    "branches": lambda s: s.ask(
+        "SELECT CASE WHEN age > 60 THEN 'old' ELSE region END AS k,"
+        " 100 * COUNT(income) / COUNT(*) FROM people GROUP BY k",
+        epsilon=1,
+    ),
+    "parts of dates": lambda s: s.ask(
+        "SELECT QUARTER(born) AS q, COUNT(*) FROM people GROUP BY q", epsilon=1
+    ),
+    "functions of labels": lambda s: s.ask(
+        "SELECT LEFT(region, 1) AS l, STDDEV(age) FROM people GROUP BY l", epsilon=1
+    ),
+    "a part of the table": lambda s: s.ask(
+        us.median("income").where("region = 'North'"), epsilon=1
+    ),
+    "several at once": lambda s: s.ask(
+        [us.count(), us.count().by("sex"), us.mean("age"), us.total("income")],
+        epsilon=1,
+    ),
+    "within a width": lambda s: s.ask(us.count().where("married"), within=50),
+    "asked again": lambda s: s.ask(us.count().where("married"), within=20),
+    "online": lambda s: us.ask_online(
+        s,
+        [us.count().by("region"), us.count().where("age > 50")],
+        epsilon=1,
+        failures=2,
+    ),
+    "least squares": lambda s: us.regress(s, "income ~ age + sex", epsilon=1),
+    "clusters": lambda s: us.cluster(
+        s,
+        ["age", "income"],
+        clusters=2,
+        epsilon=1,
+        method="lloyd",
+        purpose=FOLLOWS_ANSWERS,
+    ),
+    "itemsets": lambda s: us.find_itemsets(
+        s, ["sex", "region"], top=2, epsilon=1, purpose=FOLLOWS_ANSWERS
+    ),
+    "smooth median": lambda s: us.smooth_median(s, "income", epsilon=1),
+    "proposed median": lambda s: us.propose_median(
+        s, "income", sensitivity=900, epsilon=1
+    ),
+}
+
+
+def list_records(people: pl.DataFrame, book: Path) -> list[dict[str, object]]:
+    """What the account says after every way to ask, but for what was drawn."""
+    with us.session(
+        people, PEOPLE_SCHEMA, ledger=book, budget=30, private_keys=True
+    ) as questions:
+        for ask in ASKED.values():
+            ask(questions)
+    records = []
+    with us.Ledger.open(book) as ledger:
+        for entry in ledger.entries():
+            facts = entry.facts
+            drawn = {"payload", "bytes"}
+            if facts.get("purpose") == FOLLOWS_ANSWERS or entry.kind == "answer":
+                drawn.add("request")
+            said = {name: fact for name, fact in facts.items() if name not in drawn}
+            records.append({"kind": entry.kind, "step": entry.step, **said})
+    return records
+
+
+def test_an_account_says_the_same_of_every_table(tmp_path: Path) -> None:
+    """How often was asked, what of, in which order and at which price: all of it is
+    known before a row is read.
+    """
+    records = [
+        list_records(people, tmp_path / f"{number}.ledger")
+        for number, people in enumerate(ODD_TABLES[::2])
+    ]
+    charges = [each for each in records[0] if each["kind"] == "charge"]
+    assert len(charges) > 30
+    assert all(own == records[0] for own in records)
+
+
+def test_a_price_that_follows_the_rows_shows_in_the_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A twin that asks a second time where few rows are there."""
+
+    def ask_twice(session: Session, *given: object, **named: object) -> object:
+        if session._curator.table.rows() < 100:
+            session.ask(us.count().where("age > 3"), epsilon=1)
+        return smooth(session, *given, **named)
+
+    smooth = us.smooth_median
+    monkeypatch.setattr(us, "smooth_median", ask_twice)
+    for name in ASKED.keys() - {"smooth median"}:
+        monkeypatch.delitem(ASKED, name)
+    many, few = (
+        list_records(people, tmp_path / f"{people.height}.ledger")
+        for people in (PEOPLE, PEOPLE.head(1))
+    )
+    assert many != few
 
 
 NOBODY_MEETS = (
