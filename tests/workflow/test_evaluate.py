@@ -112,6 +112,11 @@ def test_a_release_is_sampled_attacked_and_shown_beside_its_bound(folder: Path) 
     assert attack.interval[0] <= attack.facts["bound"]
     assert bounds[0] < 0.0271828
     assert found.to_dict()["guarantee"] == release.guarantee.sentence()
+    # As a newcomer types it: the release in the place of the synthetic table.
+    beside = evaluate(folder / "real.csv", release, risk=False, **PLAIN)
+    assert beside.to_dict()["guarantee"] == release.guarantee.sentence()
+    with pytest.raises(Refused, match="one release"):
+        evaluate(folder / "real.csv", release, release=release)
 
 
 def test_the_look_is_noted_before_it_is_taken(folder: Path) -> None:

@@ -38,7 +38,7 @@ from understudy.workflow.shadows import attack_by_shadow_releases
 
 def evaluate(
     real: TableLike,
-    synthetic: TableLike | None = None,
+    synthetic: TableLike | Release | None = None,
     *,
     release: Release | str | Path | None = None,
     schema: Schema | str | Path | None = None,
@@ -57,17 +57,17 @@ def evaluate(
     """What a synthetic table keeps of the original, and what it risks. Internal, not
     private: it reads the real rows without noise.
 
-    Give the `synthetic` table, or a `release` to sample one from; with both, the
-    release's measurements are attacked too. A folder of masked copies is read as all of
-    them, and their estimates are combined. The columns are described by the release,
-    by a `schema`, or by a draft of one from the real table. `holdout` holds real rows
-    that the release was not made from: attacks need it as a control. `copies` are
-    further copies of the same release. Utility predicts the `targets` and fits the
-    `formulas`; a formula is code to statsmodels: take none from a stranger.
-    `enumeration` is the error of the real counts themselves, as a share of each. With a
-    `group`, tables and the groups of that column are scored as NIST's SDNist does. Risk
-    is that of an `intruder`. With a `ledger` (or one beside the file) the comparison is
-    recorded before it is made.
+    Give the `synthetic` table, or a release in its place to sample one from; with a
+    table and its `release`, the release's measurements are attacked too. A folder of
+    masked copies is read as all of them, and their estimates are combined. The columns
+    are described by the release, by a `schema`, or by a draft of one from the real
+    table. `holdout` holds real rows that the release was not made from: attacks need it
+    as a control. `copies` are further copies of the same release. Utility predicts the
+    `targets` and fits the `formulas`; a formula is code to statsmodels: take none from
+    a stranger. `enumeration` is the error of the real counts themselves, as a share of
+    each. With a `group`, tables and the groups of that column are scored as NIST's
+    SDNist does. Risk is that of an `intruder`. With a `ledger` (or one beside the file)
+    the comparison is recorded before it is made.
 
     >>> import duckdb
     >>> real = duckdb.sql("SELECT i % 90 AS age, i % 3 AS kind FROM range(900) t(i)")
@@ -75,6 +75,10 @@ def evaluate(
     >>> evaluate(real, fake, risk=False).utility["tvd_1"].worst_parts(1)[0].name
     'age'
     """
+    if isinstance(synthetic, Release):
+        if release is not None:
+            raise Refused("Give one release. Nothing was read.")
+        synthetic, release = None, synthetic
     made = load_release(release) if isinstance(release, str | Path) else release
     progress = choose_progress(progress)
     if synthetic is None:
