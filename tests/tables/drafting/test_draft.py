@@ -358,6 +358,8 @@ def test_whole_numbers_and_steps_are_drafted_however_they_are_spelled(tmp_path):
         (np.arange(60) % 9 * 250, 250),
         (np.arange(60) % 7 * 15, 15),
         (np.arange(60) % 9 * 20, 20),
+        (np.arange(60) % 9 * 10_000, 10_000),
+        (np.arange(60) % 9 * 1_000_000, 1_000_000),
         (np.append(np.arange(59) % 9 * 250, 1260), 10),
         (np.arange(60) % 9 * 250 + 3, 1),
         (np.arange(12) * 250, 1),

@@ -40,8 +40,9 @@ all have the same number of digits: amounts have fewer and more.
 """
 
 STEP_MULTIPLES = (25, 5, 3, 2)
-"""How many times the step that cells voted for a scale may be divided into: grants in
-steps of 250, durations in quarters of an hour, twenties. The widest comes first.
+"""How many times the step that cells voted for a scale may be divided into, and that
+again: grants in steps of 250, salaries in steps of 10,000, durations in quarters of an
+hour, twenties. The widest comes first.
 """
 
 MIN_NUMBERED_PEOPLE = 20
@@ -204,7 +205,9 @@ def _with_multiple_step(source: TableSource, column: Integer) -> Integer:
         return column
     for times, count in zip(STEP_MULTIPLES, counts, strict=True):
         if filled - count <= MAX_BOOLEAN_ODD_SHARE * filled:
-            return replace(column, step=column.step * times)
+            # 10,000 is ten times a thousand: five times, and then twice.
+            wider = replace(column, step=column.step * times)
+            return _with_multiple_step(source, wider)
     return column
 
 
