@@ -223,6 +223,35 @@ def _decimal_places(number: Fraction) -> int:
     )
 
 
+def _parse_long_number(
+    layers: QueryLayers, text: str, kind: str, places: int
+) -> tuple[str, str]:
+    """The long way, for exponents and many digits: the number of 10^-places, and the
+    digits that were cut off.
+    """
+    # Sign, digits before and after the point, and the exponent, which moves the point.
+    groups = "^([+-]?)([0-9]*)\\.?([0-9]*)([eE]([+-]?[0-9]{1,3}))?$"
+    part = layers.read(
+        f"CASE WHEN {kind} = 3 THEN regexp_extract({text}, '{groups}', ['s', 'w', 'f',"
+        " 'x', 'e']) END"
+    )
+    digits = layers.read(f"{part}.w || {part}.f")
+    point = layers.read(
+        f"CAST(length({part}.w) + {places} + COALESCE(TRY_CAST({part}.e AS INTEGER), 0)"
+        " AS INTEGER)"
+    )
+    kept = layers.read(
+        f"CASE WHEN {point} > 0 THEN ltrim(left(rpad({digits}, {point}, '0'), {point}),"
+        " '0') ELSE '' END"
+    )
+    size = layers.read(
+        f"CASE WHEN {kept} = '' THEN 0 WHEN length({kept}) > 38 THEN {OVERLONG_NUMBER}"
+        f" ELSE TRY_CAST({kept} AS HUGEINT) END"
+    )
+    value = f"CASE WHEN {part}.s = '-' THEN -{size} ELSE {size} END"
+    return value, f"substr({digits}, GREATEST({point}, 0) + 1)"
+
+
 def _parse_quantity(
     layers: QueryLayers,
     column: Integer | Real,
@@ -244,36 +273,17 @@ def _parse_quantity(
         0,
     )
     text = text_sql(layers, stored)
-    n = trimmed_text_sql(layers, stored)
+    trimmed = trimmed_text_sql(layers, stored)
     # Nearly all numbers are short; how a text can be read is decided once, the long way
     # only where it is needed.
     kind = layers.read(
         f"CASE WHEN regexp_full_match({text}, '[+-]?[0-9]{{1,18}}') THEN 1 WHEN"
         f" {0 < places <= 10} AND regexp_full_match({text},"
-        f" '[+-]?[0-9]{{1,15}}\\.[0-9]*') THEN 2 WHEN length({n}) <="
-        f" {MAX_NUMBER_DIGITS} AND regexp_full_match({n},"
+        f" '[+-]?[0-9]{{1,15}}\\.[0-9]*') THEN 2 WHEN length({trimmed}) <="
+        f" {MAX_NUMBER_DIGITS} AND regexp_full_match({trimmed},"
         f" {quoting.text_literal(CELL_NUMBER_PATTERN)}) THEN 3 ELSE 0 END"
     )
-    # The long way, for exponents and many digits: sign, digits before and after the
-    # point, and the exponent, which moves the point.
-    groups = "^([+-]?)([0-9]*)\\.?([0-9]*)([eE]([+-]?[0-9]{1,3}))?$"
-    part = layers.read(
-        f"CASE WHEN {kind} = 3 THEN regexp_extract({n}, '{groups}', ['s', 'w', 'f',"
-        " 'x', 'e']) END"
-    )
-    digits = layers.read(f"{part}.w || {part}.f")
-    point = layers.read(
-        f"CAST(length({part}.w) + {places} + COALESCE(TRY_CAST({part}.e AS INTEGER), 0)"
-        " AS INTEGER)"
-    )
-    kept = layers.read(
-        f"CASE WHEN {point} > 0 THEN ltrim(left(rpad({digits}, {point}, '0'), {point}),"
-        " '0') ELSE '' END"
-    )
-    size = layers.read(
-        f"CASE WHEN {kept} = '' THEN 0 WHEN length({kept}) > 38 THEN {OVERLONG_NUMBER}"
-        f" ELSE TRY_CAST({kept} AS HUGEINT) END"
-    )
+    long_value, long_rest = _parse_long_number(layers, trimmed, kind, places)
     short = f"left({text}, strpos({text}, '.') + {places})"
     decimal = (
         f"TRY_CAST({short} AS DECIMAL(38,{places})) * CAST({10**places} AS"
@@ -282,14 +292,11 @@ def _parse_quantity(
     value = layers.read(
         f"CASE {kind} WHEN 1 THEN TRY_CAST({text} AS HUGEINT) * {10**places} "
         + (f"WHEN 2 THEN TRY_CAST({decimal} AS HUGEINT) " if 0 < places <= 10 else "")
-        + f"WHEN 3 THEN CASE WHEN {part}.s = '-' THEN -{size} ELSE {size} END END"
+        + f"WHEN 3 THEN {long_value} END"
     )
     # What was cut off decides only whether a number is a missing code exactly.
-    beyond = (
-        f"substr({text}, strpos({text}, '.') + {places + 1})",
-        f"substr({digits}, GREATEST({point}, 0) + 1)",
-    )
-    rest = f"CASE {kind} WHEN 2 THEN {beyond[0]} WHEN 3 THEN {beyond[1]} END"
+    short_rest = f"substr({text}, strpos({text}, '.') + {places + 1})"
+    rest = f"CASE {kind} WHEN 2 THEN {short_rest} WHEN 3 THEN {long_rest} END"
     cut = f"COALESCE(regexp_matches({rest}, '[1-9]'), false)" if spelled else None
     return NumberReading(
         value,
