@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from understudy.queries.released import ReleasedStatistic
 from understudy.queries.results import make_answer, pool_statistics
 from understudy.releases.answers.statistic_estimates import estimate_statistics
 from understudy.releases.release import Release
+from understudy.schema import BrokenRowPolicy, parse_predicate
 
 LAW = Law.ROUNDED_GAUSSIAN
 SCHEMA = us.Schema.parse("""
@@ -259,3 +261,22 @@ def test_a_price_says_what_the_release_answers_for_nothing(
     dear = us.price(SCHEMA, us.count(), within=20, release=release, ledger=where)
     assert not dear.is_free
     assert "free" not in str(dear)
+
+
+def test_a_release_of_fewer_rows_answers_nothing_for_them(tmp_path: Path) -> None:
+    """With `broken: drop` a release is about the other rows alone."""
+    ruled = replace(
+        SCHEMA,
+        impossible=(parse_predicate("children > 0"),),
+        broken=BrokenRowPolicy.DROP,
+    )
+    book = tmp_path / "people.ledger"
+    made = us.synthesize(PEOPLE, ruled, epsilon=1, ledger=book, seed=1)
+    for schema, is_free in ((ruled, True), (SCHEMA, False)):
+        with us.session(
+            PEOPLE, schema, ledger=book, budget=1, release=made
+        ) as questions:
+            answer = questions.ask(us.count(), within=500)
+            assert (answer.cost is None) == is_free
+    low, high = answer.interval
+    assert low - 500 <= ROWS <= high + 500
