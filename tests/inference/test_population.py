@@ -245,6 +245,31 @@ def test_what_is_mostly_noise_is_called_modelled_and_says_the_remedy():
     assert both.basis == ("modelled",)
 
 
+def test_an_end_that_what_was_measured_allows_moves_out():
+    """Of 2,000 people 30 are ill, known within s. The delta method ends the interval of
+    the log odds at a count that is nearer than 1.96 s; the end stands where the count is
+    1.96 s away, and the upper end stays.
+    """
+    rng = np.random.default_rng(5)
+    people = draw_people(rng, 2_000)
+    people["ill"] = (np.arange(2_000) < 30).astype(int)
+    pooled = measure_pairs(people, rng, 8)
+    settings = InferenceSettings(population="census")
+    found = infer_population(pooled, "ill ~ 1", family="binomial", settings=settings)
+    (low,), (high,) = found.interval()
+    (log_odds,), (error,) = found.estimates, found.error
+    share = expit(log_odds)
+    count_error = error * share * (1 - share)
+    assert share - expit(low) == pytest.approx(1.96 * count_error, rel=0.01)
+    assert share - expit(log_odds - 1.96 * error) < 0.85 * 1.96 * count_error
+    assert high == pytest.approx(log_odds + 1.96 * error, rel=1e-3)
+    # With many ill people both agree.
+    often = draw_people(rng, 20_000)
+    plain = infer_population(measure_pairs(often, rng, 8), "ill ~ sex", family="logit")
+    reach = plain.interval()[1] - plain.estimates
+    assert reach == pytest.approx(1.96 * plain.error, rel=0.01)
+
+
 def test_wide_bins_are_named():
     columns = (
         Integer(name="age", min=0, max=39, bins=(0, 20, 40), nullable=False),

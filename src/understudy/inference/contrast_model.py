@@ -92,6 +92,11 @@ class ContrastModel:
         explained = (shared * np.linalg.solve(block, shared.T).T).sum(axis=1)
         return np.asarray(explained / np.maximum(total, np.finfo(float).tiny))
 
+    def follow_rates(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The covariance of λ with each estimate: how λ follows when one moves."""
+        rates: NDArray[np.float64] = self.covariance @ self._slope_of(influence).T
+        return rates
+
     def follow_weights(self, influence: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weights of the contrasts by which estimates follow what moves elsewhere,
         while what was measured stays as it is.
@@ -99,7 +104,7 @@ class ContrastModel:
         slope = _spread_of(self.found, self.shares)
         spread = self.sampling_rows * slope + self.found.noise
         factor = cho_factor(spread, lower=True)
-        pulled = slope @ self.covariance @ self._slope_of(influence).T
+        pulled = slope @ self.follow_rates(influence)
         weights: NDArray[np.float64] = self.rows**2 * cho_solve(factor, pulled)
         return weights
 

@@ -17,6 +17,7 @@ from understudy.errors import Refused, ReleaseError
 from understudy.inference.combining_rules import CombiningRule, CopyKind
 from understudy.inference.copy_columns import read_typed_csv
 from understudy.inference.libraries import import_pandas
+from understudy.text import format_count
 
 COPIES_MANIFEST_NAME = "copies.json"
 """The file beside the copies that says how they were made."""
@@ -28,7 +29,7 @@ MAX_MANIFEST_BYTES = 1 << 24
 """A manifest is a few kilobytes; anything larger is none."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SyntheticCopies:
     """Copies of one table: how many, the rule that combines them, what was replaced.
 
@@ -39,6 +40,8 @@ class SyntheticCopies:
     >>> frames = [pd.DataFrame({"x": [1.0, 2.0]}), pd.DataFrame({"x": [1.5, 2.5]})]
     >>> rule = CombiningRule(kind=CopyKind.PARTIAL)
     >>> copies = SyntheticCopies.of_frames(frames, rule)
+    >>> copies
+    2 copies, combined by the rule for partial copies.
     >>> len(copies), [float(frame.x.mean()) for frame in copies]
     (2, [1.5, 2.0])
     """
@@ -51,6 +54,11 @@ class SyntheticCopies:
 
     def __len__(self) -> int:
         return self.count
+
+    def __repr__(self) -> str:
+        count = format_count(self.count, "copy", "copies")
+        said = f"{count}, combined by the rule for {self.rule.kind} copies."
+        return f"{said} {self.promise}".rstrip()
 
     def __iter__(self) -> Iterator[Any]:
         return (self.load(i) for i in range(self.count))

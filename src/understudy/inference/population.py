@@ -29,6 +29,7 @@ from understudy.inference.population_estimate import (
     PopulationEstimate,
 )
 from understudy.inference.regression import fit_regression, refuse_row_statistics
+from understudy.inference.sparse_ends import Refit, find_stretches
 from understudy.inference.unmeasured_triples import spread_by_triples
 from understudy.measurements import Clique
 from understudy.measurements.regression_formula import RegressionFormula
@@ -60,6 +61,16 @@ MIN_MODELLED_PART = 0.01
 """Part of a variance that comes from an assumption from which an estimate is called
 modelled: less moves no interval visibly.
 """
+
+
+MAX_REFIT_STEPS = 100
+"""Steps of a fit that starts at the estimates; five are usual."""
+
+MAX_REFIT_MOVE = 2.0
+"""Largest change of a linear predictor in a step: further out its curvature differs."""
+
+REFIT_TOLERANCE = 1e-6
+"""Change of the linear predictors that ends the steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +126,8 @@ def infer_population(
         title=formula + describe_clocks(pooled.schema, model.columns),
         unmeasured=unmeasured,
         binned=list_binned(pooled.schema, model.columns),
+        # Means are as linear as what was measured; logarithms are not.
+        refit=None if family == "gaussian" else regression.refit,
     )
 
 
@@ -170,8 +183,11 @@ def finish_estimate(
     unmeasured: tuple[Clique, ...],
     binned: Clique = (),
     is_ratio: bool = False,
+    refit: Refit | None = None,
 ) -> PopulationEstimate:
-    """Estimates with the uncertainty that the model's shares give them."""
+    """Estimates with the uncertainty that the model's shares give them. `refit` gives
+    them from other shares, where their ends are to be looked for (sparse_ends.py).
+    """
     parts = model.find_assumed_parts(influence)
     # What an analyst would compute who takes n synthetic rows for real ones.
     naive = (influence**2 * model.shares[:, None]).sum(axis=0) / model.rows
@@ -190,6 +206,11 @@ def finish_estimate(
         unit=model.unit,
         binned=binned,
         is_ratio=is_ratio,
+        stretches=(
+            None
+            if refit is None
+            else find_stretches(model, influence, settings.level, refit)
+        ),
     )
     # Units of several rows vary more than rows, and a census not at all.
     factor = model.sampling_rows / model.rows or 1.0
@@ -316,6 +337,21 @@ class CellRegression:
                 " (separation). Leave a term out"
             ) from None
         return found
+
+    def refit(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The coefficients from other shares of the cells, by damped Newton steps."""
+        weights, found = shares[self.is_complete], self.estimates
+        for _ in range(MAX_REFIT_STEPS):
+            mean, spread = _INVERSE_LINKS[self.family](self.design @ found)
+            pull = self.design.T @ (weights * (self.response - mean))
+            information = (self.design * (weights * spread)[:, None]).T @ self.design
+            # Extreme shares may leave a coefficient without rows.
+            step = np.linalg.lstsq(information, pull, rcond=None)[0]
+            longest = float(np.abs(self.design @ step).max())
+            found = found + step * (MAX_REFIT_MOVE / max(longest, MAX_REFIT_MOVE))
+            if longest < REFIT_TOLERANCE:
+                break
+        return np.asarray(found)
 
 
 Moments = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -49,7 +49,8 @@ class PopulationEstimate:
     `by_moments`: from moments of unbinned numbers, not from cells. `unit`: who has
     several rows, where units and not rows were sampled. `is_noisy`: whether noise is so
     much of an error that positive shares bias the estimate. `binned`: columns of numbers
-    that count by the middle of wide bins.
+    that count by the middle of wide bins. `stretches`: by how much the lower and the
+    upper reach of the intervals grow (sparse_ends.py).
     """
 
     names: tuple[str, ...]
@@ -68,6 +69,7 @@ class PopulationEstimate:
     binned: Clique = ()
     bias_covariance: NDArray[np.float64] | None = None
     is_noisy: NDArray[np.bool_] | None = None
+    stretches: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     @property
     def bias_bound(self) -> NDArray[np.float64]:
@@ -95,16 +97,19 @@ class PopulationEstimate:
 
     def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Both ends of the intervals."""
-        return self._ends(reach_with_bias(self.error, self.bias_bound, self.level))
+        reach = reach_with_bias(self.error, self.bias_bound, self.level)
+        below, above = self.stretches or (1.0, 1.0)
+        return self._ends(below * reach, above * reach)
 
     def naive_interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Both ends of what one synthetic table would claim: too narrow."""
-        return self._ends(float(ndtri((1 + self.level) / 2)) * self.naive_error)
+        reach = float(ndtri((1 + self.level) / 2)) * self.naive_error
+        return self._ends(reach, reach)
 
     def _ends(
-        self, width: NDArray[np.float64]
+        self, below: NDArray[np.float64], above: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        low, high = self.estimates - width, self.estimates + width
+        low, high = self.estimates - below, self.estimates + above
         return self._to_scale(low), self._to_scale(high)
 
     def _to_scale(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -140,24 +140,30 @@ def estimate_odds_ratio(
     wanted = find_two_values(schema, column, None)[1] if value is None else value
     is_value = _mark_value(schema, column, wanted)[cells.codes[column]]
     first, second = find_two_values(schema, by, between)
-    signs = np.zeros(len(cells.is_complete))
-    # The logarithm of the ratio is estimated, because it is closer to normal: a signed
-    # sum of four logarithms, whose slope in a cell is ± 1 over the share of its group.
-    estimate, shares = 0.0, cells.model.shares
+    groups = []
     for label, group_sign in ((first, -1.0), (second, 1.0)):
         is_group = _mark_value(schema, by, label)[cells.codes[by]] > 0
         for is_wanted, value_sign in ((is_value > 0, 1.0), (is_value == 0, -1.0)):
             inside = cells.is_complete & is_group & is_wanted
-            share = float(shares[inside].sum())
-            if share <= 0:
-                raise Refused("odds_ratio: one of the four groups can have no rows")
-            estimate += group_sign * value_sign * np.log(share)
-            signs[inside] += group_sign * value_sign / share
+            groups.append((inside, group_sign * value_sign))
+
+    def find_logarithm(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([sum(s * np.log(shares[inside].sum()) for inside, s in groups)])
+
+    # The logarithm of the ratio is estimated, because it is closer to normal: a signed
+    # sum of four logarithms, whose slope in a cell is ± 1 over the share of its group.
+    slopes, shares = np.zeros(len(cells.is_complete)), cells.model.shares
+    for inside, sign in groups:
+        share = float(shares[inside].sum())
+        if share <= 0:
+            raise Refused("odds_ratio: one of the four groups can have no rows")
+        slopes[inside] += sign / share
     return finish_estimate(
         cells.model,
         (f"{second} / {first}",),
-        np.array([estimate]),
-        signs[:, None],
+        find_logarithm(shares),
+        slopes[:, None],
+        refit=find_logarithm,
         settings=settings,
         title=f"odds ratio of {column} = {wanted}",
         unmeasured=cells.unmeasured,
