@@ -93,6 +93,9 @@ def test_the_edges_of_a_graph_are_counted(shell: Shell, tmp_path: Path) -> None:
     done = shell("toolbox", "graph", edges, "edges", *words, "--budget", 3)
     assert done.code == 0, done.err
     assert "Private for one edge" in done.out
+    assert "a pure ε" not in done.out
+    triangles = shell("toolbox", "graph", edges, "triangles", *words)
+    assert "a pure ε of 0.15" in triangles.out
     facts = shell("toolbox", "graph", edges, "degrees", *words, "--json").json
     assert len(facts["values"]) == 51
     refused = shell("toolbox", "graph", edges, "stars", *words)
