@@ -174,6 +174,26 @@ def test_a_bound_that_could_mean_two_units_is_refused():
         bound_design(design, {})
 
 
+RULES = [
+    ("state = 'n' and kind = 'gq'", "places and persons at once"),
+    ("state = 'n' and county = 'a'", "forbids a unit"),
+    ("state = 'w' and county = 'a'", ""),
+]
+
+
+@pytest.mark.parametrize(("rule", "words"), RULES)
+def test_rules_about_places_are_refused_where_no_fit_keeps_them(rule, words):
+    """They were passed over in silence."""
+    schema = Schema.parse(f'{SCHEMA}impossible: ["{rule}"]\n')
+    tree = {"columns": ["state", "county"], "tree": {"n": ["a"], "s": ["b"]}}
+    design = CensusDesign.of(schema, {"hierarchy": tree})
+    if not words:
+        design.check(Neighbours.REPLACE)
+        return
+    with pytest.raises(Refused, match=words):
+        design.check(Neighbours.REPLACE)
+
+
 def test_bounds_on_crossing_marginals_that_no_table_keeps_are_refused():
     """Each is possible alone; together the children would have to be in facilities."""
     children = {"level": "nation", "query": "age", "at_least": 5}

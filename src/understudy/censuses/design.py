@@ -21,7 +21,11 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.censuses.areas import AreaMap, read_areas
 from understudy.censuses.bound_reader import read_bound, read_facilities
 from understudy.censuses.controlled_rounding import UNBOUNDED_COUNT
-from understudy.censuses.hierarchy import DEFAULT_ROOT_NAME, Hierarchy
+from understudy.censuses.hierarchy import (
+    DEFAULT_ROOT_NAME,
+    Hierarchy,
+    admit_missing_places,
+)
 from understudy.censuses.household_design import HouseholdDesign
 from understudy.censuses.invariants import (
     Invariant,
@@ -111,6 +115,7 @@ class CensusDesign:
         """
         _check_keys(plain, _DESIGN_KEYS, "census")
         hierarchy = _read_hierarchy(schema, plain.get("hierarchy"), folder)
+        schema = admit_missing_places(schema, hierarchy.columns)
         columns = tuple(name for name in schema if name not in hierarchy.columns)
         shares = plain.get("plan") or {}
         _check_keys(shares, _PLAN_KEYS, "census: plan")

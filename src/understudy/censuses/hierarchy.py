@@ -8,8 +8,9 @@ follow each other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -24,6 +25,9 @@ UnitPath = tuple[str, ...]
 """The labels of a unit, from the level below the root to its own."""
 
 DEFAULT_ROOT_NAME = "nation"
+
+MAX_RULE_CELLS = 10_000_000
+"""Combinations of labels that a rule about places is looked up in: some seconds."""
 
 MAX_LEAF_UNITS = 10_000_000
 """Lowest units of a hierarchy: more than the blocks of the United States."""
@@ -187,6 +191,37 @@ class Hierarchy:
                     f'census: the hierarchy names a unit that column "{name}" does not'
                     " declare. Add it to its values. Nothing was spent"
                 )
+        self._check_rules(schema)
+
+    def _check_rules(self, schema: Schema) -> None:
+        """Refuse rules that say something else of one unit than of another, which no fit
+        would keep, and units that a rule forbids.
+        """
+        for rule in schema.forbidden_predicates:
+            named = [name for name in self.columns if name in rule.columns]
+            if not named:
+                continue
+            if not rule.columns <= set(named):
+                raise Refused(
+                    "census: a rule is about places and persons at once"
+                    f" ({', '.join(sorted(rule.columns))}), and rules are the same in all"
+                    " units here. Declare a bound of these units instead, such as"
+                    " `at_most: {north: {nursing: 0}}`. Nothing was spent"
+                )
+            depths = [self.columns.index(name) for name in named]
+            leaves = np.unique(self.code_leaves(schema)[:, depths], axis=0)
+            if math.prod(schema.sizes(tuple(named))) > MAX_RULE_CELLS:
+                raise Refused(
+                    f"census: a rule about {', '.join(named)} has more combinations than"
+                    " are looked through. Leave it out: the hierarchy says which units"
+                    " there are. Nothing was spent"
+                )
+            zeros = schema.zeros(tuple(named))
+            if zeros is not None and zeros[tuple(leaves.T)].any():
+                raise Refused(
+                    f"census: a rule about {', '.join(named)} forbids a unit that the"
+                    " hierarchy has. Leave out one of them. Nothing was spent"
+                )
 
     def code_leaves(self, schema: Schema) -> NDArray[np.int64]:
         """The codes of every lowest unit in the columns of the hierarchy."""
@@ -223,6 +258,17 @@ class HierarchyPart:
         parents = self.whole.parents(self.top + level)[self.ranges[level]]
         numbers: NDArray[np.int64] = parents - self.ranges[level - 1].start
         return numbers
+
+
+def admit_missing_places(schema: Schema, columns: Sequence[str]) -> Schema:
+    """The schema with a code for places that are missing or not declared, whatever it
+    says of them: such rows would count as the first unit's, in its exact counts too.
+    """
+    admitted = [
+        replace(column, nullable=True) if column.name in columns else column
+        for column in schema.columns
+    ]
+    return replace(schema, columns=tuple(admitted))
 
 
 def _walk_tree(tree: object, depth: int) -> list[UnitPath]:

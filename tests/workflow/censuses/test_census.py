@@ -81,6 +81,15 @@ def test_tables_agree_and_the_guarantee_names_what_it_leaves_out(census_files):
     assert "total by state (counts)" in release._repr_html_()
 
 
+def test_places_that_nobody_declared_count_nowhere(census_files):
+    """They counted in the first state, and made its exact count wrong."""
+    people, schema = census_files
+    with people.open("a") as file:
+        file.write("zz,a,30,home\n,a,30,home\nn,zz,30,home\n")
+    release = us.census(people, schema, rho=1)
+    assert release.persons == 600
+
+
 def test_the_ledger_is_charged_for_each_query_and_no_more(census_files):
     people, schema = census_files
     release = us.census(people, schema, epsilon=2, run=RunOptions(run_id="r"))
