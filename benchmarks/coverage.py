@@ -13,8 +13,8 @@ Populations with known coefficients:
                   needs --data DIR with adult-coded.csv
     acs           seven coarse columns of adults in the American Community Survey,
                   likewise: needs --data DIR with acs-ma2019.csv
-    sparse        of the same people three columns: a disability that one in sixty has
-                  in the smallest of the races that the formula compares
+    sparse        of the same people race, sex and a disability: in the group that
+                  others are compared with, 16 of 10,000 people have it
 
 Releases are made with the workload `model=FORMULA` for each formula. Printed for each
 setting: the share of 95 % intervals that hold the population's coefficient with its
