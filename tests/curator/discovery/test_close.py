@@ -586,3 +586,26 @@ def test_the_rest_has_a_name_that_no_label_reads_like(label, other):
     )
     assert set(closed["faith"].values) == {"A", label}
     assert closed["faith"].other == other
+
+
+def test_words_beside_values_that_are_nowhere_stay_labels():
+    """In one list of labels of 240 noise votes as if there were numbers among them: the
+    words were taken for missing codes, and a column of two labels came back empty.
+    """
+    # Votes for these stand out, and none of the places where they could lie does.
+    spread = [str(sign * 2**power) for power in range(8, 38) for sign in (1, -1)]
+    words = ["female"] * 400 + ["male"] * 400
+    schema = Schema(columns=(UndeclaredColumn(name="sex"),))
+    context = context_of(
+        [{"sex": cell} for cell in words + spread], schema, epsilon=2, noise=no_noise
+    )
+    closed, known, _ = close_schema(
+        context,
+        schema,
+        amount=context.payments.amount_left / 2,
+        delta=context.payments.delta_left,
+        progress=ignore_progress,
+    )
+    assert closed["sex"].values == ("female", "male")
+    assert not closed["sex"].is_lost
+    assert [measured.clique for measured in known.sparse] == [("sex",)]

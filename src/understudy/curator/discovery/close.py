@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from understudy.accounting.expected_error import noise_deviation
 from understudy.curator.context import MechanismContext
@@ -37,7 +38,7 @@ from understudy.curator.discovery.shares import (
 from understudy.curator.discovery.types import ElectedColumn, learn_types
 from understudy.curator.mechanisms.sparse_histogram import MAX_LABEL_BYTES, learn_labels
 from understudy.errors import Refused
-from understudy.measurements import Measurements
+from understudy.measurements import Measurements, SparseMeasurement
 from understudy.schema import (
     Categorical,
     Column,
@@ -109,6 +110,14 @@ def _refuse_zero_delta(schema: Schema, delta: Fraction) -> None:
             )
 
 
+class LabelList(NamedTuple):
+    """A column of labels, those that were found, and their counts."""
+
+    column: Categorical
+    labels: tuple[str, ...]
+    measured: SparseMeasurement
+
+
 @dataclass
 class _Closing:
     """A schema while its columns are learned one by one; `amount` is what is left for
@@ -121,6 +130,8 @@ class _Closing:
     delta: Fraction
     measurements: Measurements = field(default_factory=Measurements)
     elected: dict[str, ElectedColumn] = field(default_factory=dict)
+    lists: dict[str, LabelList] = field(default_factory=dict)
+    """Labels of columns that were taken for values with missing codes."""
 
     def learn_column_types(self) -> None:
         """Let the cells of every column without a type vote on it."""
@@ -196,16 +207,27 @@ class _Closing:
         noise = noise_deviation(measured.law, measured.scale)
         coded = elected.with_missing_codes(labels, measured.values.tolist(), noise)
         if coded is None:
-            self.measurements += Measurements((), (measured,))
-            self.schema = self.schema.with_column(_with_values(column, labels))
+            self._list_labels(LabelList(column, labels, measured))
             return None
+        self.lists[column.name] = LabelList(column, labels, measured)
         self.schema = self.schema.with_column(coded)
         self._describe_context()
         return None if coded.is_closed else coded
 
+    def _list_labels(self, found: LabelList) -> None:
+        self.measurements += Measurements((), (found.measured,))
+        listed = _with_values(found.column, found.labels)
+        self.schema = self.schema.with_column(listed)
+
     def _learn_column_bounds(self, column: Lattice, amount: Fraction) -> None:
         codes = list_code_indices(column)
         bounds = learn_bounds(self.context, column.name, amount=amount, codes=codes)
+        if bounds is None and column.name in self.lists:
+            # Words beside values that are nowhere to be found: the votes for these were
+            # noise, as in one list of 240.
+            self._list_labels(self.lists[column.name])
+            self._describe_context()
+            return
         if bounds is None:
             closed = _as_lost(with_learned_bounds(column, *EMPTY_COLUMN_BOUNDS))
         else:
