@@ -90,7 +90,7 @@ def test_a_quoted_name_may_hold_a_dot() -> None:
         "sqlite://data/a.db?table=a",
         "spark:s3a://key:pw-canary@bucket",
         "spark:s3a://key:pw-canary@bucket/people.parquet",
-        "spark:https://h/people.parquet?sig=pw-canary",
+        "spark:https://example.org/people.parquet?sig=pw-canary",
         "shop.duckdb",
         "shop.duckdb::",
     ],
