@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 # Bytecode is kept even where the shell forbids it: hundreds of processes of the tests
-# would compile the package again, each half a second.
+# would compile the package again, each a third of a second.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
