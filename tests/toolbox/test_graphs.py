@@ -321,9 +321,10 @@ columns:
 
 
 def test_a_file_of_edges_is_a_graph(friends: Path) -> None:
-    ends = {"source": "a", "target": "b", "epsilon": 40}
+    """Every tolerance is at least twenty deviations of the noise at this ε."""
+    ends = {"source": "a", "target": "b", "epsilon": 400}
     schema = Schema(columns=DECLARED.columns[:2])
-    with session(friends, schema, budget=300) as questions:
+    with session(friends, schema, budget=3_000) as questions:
         edges = measure_graph(questions, "edges", **ends)  # type: ignore[arg-type]
         again = measure_graph(questions, "edges", **ends)  # type: ignore[arg-type]
         nodes = measure_graph(questions, "edges", max_degree=5, **ends)  # type: ignore[arg-type]
