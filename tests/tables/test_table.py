@@ -91,6 +91,19 @@ def test_counts_are_those_of_a_loop_over_the_rows(rows, streamed):
         dense[tuple(codes.T)] = times
         np.testing.assert_array_equal(dense, table.counts([("sex", "age")])[0])
         assert (table.rows(), table.count_units()) == (len(rows), len(rows))
+        # In a private folder, written once.
+        stored = list(source.engine.directory.glob("codes*.parquet"))
+        assert len(stored) == streamed
+
+
+def test_codes_without_room_are_made_at_each_count(monkeypatch, tmp_path):
+    monkeypatch.setattr(row_codes, "MAX_CODES_BYTES", -1)
+    with open_table(frame([(5, "F", True)] * 3)) as source:
+        # Where the engine may not write, as on a disk that is full.
+        source.engine.directory = tmp_path / "nowhere"
+        table = Table(source, CLOSED)
+        for _ in range(2):
+            assert table.sparse_counts(("sex", "age"))[1].tolist() == [3]
 
 
 @pytest.mark.parametrize("rows", [[], [(None, None, None)], [(5, "F", True)] * 3])

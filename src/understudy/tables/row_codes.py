@@ -1,10 +1,13 @@
-"""The rows of a schema as codes: kept in memory where they fit, else read anew from the
-source at each count. PRIVATE.
+"""The rows of a schema as codes, made once: kept in memory where they fit, else in a
+private file. PRIVATE.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +18,20 @@ from understudy.tables.bounded_rows import BoundedRows
 from understudy.tables.clique_cover import Clique
 from understudy.tables.counting import Tally
 from understudy.tables.reading.encode import code_sql
+from understudy.tables.sql import quoting
 from understudy.tables.sql.let_columns import QueryLayers
 
 MAX_CODES_BYTES = 10**9
-"""Codes beyond this many bytes are not kept in memory but read anew for each count."""
+"""Codes beyond this many bytes are not kept in memory but in a private file: to read texts
+again and encode them at each count takes twice as long in all.
+"""
 
 MAX_CACHED_CELLS = 1 << 22
 """Cells of marginals that are kept once counted: what chooses among the same cliques
 round after round counts them once.
 """
+
+_FILE_NUMBERS = count()
 
 CodesByColumn = dict[str, NDArray[np.unsignedinteger]]
 Progress = Callable[[str, float], None]
@@ -78,12 +86,42 @@ class RowCodes:
         return True
 
     def iter_batches(self, names: list[str]) -> Iterator[CodesByColumn]:
-        """Codes of some columns: from memory where they are kept, else from the source."""
+        """Codes of some columns: from where they are kept, else from the source."""
         if self._schema.is_closed and self.encode_rows():
             assert self._kept_codes is not None
             yield {name: self._kept_codes[name] for name in names}
+        elif self._schema.is_closed and self._stored_codes is not None:
+            columns = ", ".join(f"c{list(self._schema).index(name)}" for name in names)
+            query = f"SELECT {columns} FROM {self._stored_codes}"
+            for batch in self._rows.source.engine.stream(query, doing="reading codes"):
+                yield dict(zip(names, batch, strict=True))
         else:
             yield from self.read_batches(names)
+
+    @cached_property
+    def _stored_codes(self) -> str | None:
+        """The relation of a private file with the codes of every column c0, c1, …; None
+        where the disk has no room for it, or where the rows lie in such a file already.
+        """
+        engine = self._rows.source.engine
+        if self._rows.source.kind == "parquet":
+            return None
+        path = engine.directory / f"codes{next(_FILE_NUMBERS)}.parquet"
+        quoted = quoting.text_literal(str(path))
+        columns = ", ".join(f"c{place}" for place in range(len(list(self._schema))))
+        query = f"FROM ({self._query_codes(list(self._schema))}) AS coded({columns})"
+        written = None
+        # Whatever is wrong with the rows is said by whoever reads them then.
+        with suppress(TableError):
+            [(written,)] = engine.run(
+                f"COPY ({query}) TO {quoted} (FORMAT parquet)", doing="encoding rows"
+            )
+        if written is None:
+            path.unlink(missing_ok=True)
+            return None
+        if written != self._rows.count:
+            raise TableError("the source gave two different numbers of rows")
+        return f"read_parquet({quoted})"
 
     def count_marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique, read-only because they may be given again."""
@@ -116,6 +154,11 @@ class RowCodes:
 
     def read_batches(self, names: list[str]) -> Iterator[CodesByColumn]:
         """Codes of some columns, batch by batch, from the source."""
+        engine = self._rows.source.engine
+        for batch in engine.stream(self._query_codes(names), doing="encoding rows"):
+            yield dict(zip(names, batch, strict=True))
+
+    def _query_codes(self, names: list[str]) -> str:
         source = self._rows.source
         layers = QueryLayers()
         select = [
@@ -127,6 +170,4 @@ class RowCodes:
             )
             for name, codec in self.find_codecs(names).items()
         ]
-        query = layers.query(self._rows.relation, select)
-        for batch in source.engine.stream(query, doing="encoding rows"):
-            yield dict(zip(names, batch, strict=True))
+        return layers.query(self._rows.relation, select)
