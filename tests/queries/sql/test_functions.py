@@ -61,6 +61,9 @@ CONDITIONS_OF_ARRIVALS = (
     "CASE WHEN MONTH(arrived) < 7 THEN 1 ELSE 2 END = 2",
 )
 CONDITIONS_OF_PEOPLE = (
+    # A branch without a result is NULL, which no part of a date equals.
+    "CASE WHEN age > 20 THEN 1980 END = YEAR(born)",
+    "CASE WHEN age > 20 THEN 15 END = ABS(age - 30)",
     "STRFTIME(born, '%Y-%m') = '1988-05' OR DATE_TRUNC('year', born) > DATE '1990-01-01'",
     "UPPER(region) = 'NORTH'",
     "LEFT(region, 1) <> 'N'",

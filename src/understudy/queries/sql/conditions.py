@@ -153,11 +153,11 @@ class ConditionReader:
         """
         left, right = skip_brackets(left), skip_brackets(right)
         kinds = [type(side).__name__ for side in (left, right)]
-        if self._is_computed(right) and not self._is_computed(left):
-            return self._decide(right, _TURNED_SIGN[sign], left)
         # NULL is neither smaller nor larger than anything.
         if not {"NoneType", "Null"}.isdisjoint(kinds):
             return None
+        if self._is_computed(right) and not self._is_computed(left):
+            return self._decide(right, _TURNED_SIGN[sign], left)
         if year_column(left) is not None:
             return self._compare_year(left, sign, right)
         part = read_date_part(left, self._schema)
