@@ -60,3 +60,10 @@ def test_what_is_far_off_still_gets_its_sums():
     rounded = round_columns(np.array([[100.0], [3.0]]), np.array([4]))
     assert rounded.sum() == 4
     assert (rounded >= 0).all()
+
+
+def test_sums_that_bounds_do_not_admit_come_to_an_end():
+    """A wrong answer of a solver above made this wait for ever."""
+    most = np.ones((2, 1), np.int64)
+    rounded = round_columns(np.full((2, 1), 0.5), np.array([5]), upper=most)
+    assert rounded.ravel().tolist() == [1, 1]

@@ -200,3 +200,19 @@ def test_bounds_on_crossing_marginals_that_no_table_keeps_are_refused():
     contradict(children, {"level": "nation", "query": "kind", "at_most": 20})
     with pytest.raises(Refused, match="at once"):
         contradict(children, {"level": "nation", "query": "kind", "at_most": 7})
+
+
+def test_a_wrong_answer_of_the_solver_is_none(monkeypatch):
+    """Its sums were believed, and the fits below them never ended."""
+    bounds = [{"level": "nation", "query": "age", "at_least": 5}]
+    bounds.append({"level": "nation", "query": "kind", "at_most": 20})
+    real = margins.milp
+
+    def spoil(*words, **options):
+        solved = real(*words, **options)
+        solved.x = solved.x - 1
+        return solved
+
+    monkeypatch.setattr(margins, "milp", spoil)
+    with pytest.raises(Refused, match="at once"):
+        contradict(*bounds)

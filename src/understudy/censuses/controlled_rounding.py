@@ -38,7 +38,10 @@ def round_columns(
     high = np.full(table.shape, UNBOUNDED_COUNT) if upper is None else upper
     rounded = np.clip(np.floor(table + 1e-6).astype(np.int64), low, high)
     missing = sums - rounded.sum(axis=0)
-    while missing.any():
+    left = np.inf
+    # Sums that the bounds do not admit stay broken, and promises.py refuses them.
+    while 0 < np.abs(missing).sum() < left:
+        left = np.abs(missing).sum()
         remainder = table - rounded
         up = np.where(rounded < high, remainder, -np.inf)
         rounded += _mark_largest(up, np.maximum(missing, 0))

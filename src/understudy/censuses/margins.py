@@ -267,7 +267,8 @@ class _Program:
         identity = sparse.identity(size, format="csr")
         near = sparse.hstack([identity, -identity, identity])
         constraints = [LinearConstraint(near, target, target)]
-        for matrix, low, high in self._list_sums():
+        promised = self._list_sums()
+        for matrix, low, high in promised:
             padding = sparse.csr_array((matrix.shape[0], 2 * size))
             constraints.append(
                 LinearConstraint(sparse.hstack([matrix, padding]), low, high)
@@ -282,6 +283,11 @@ class _Program:
         if solved.x is None:
             return None
         whole = np.rint(solved.x[:size]).astype(np.int64)
+        # HiGHS keeps sums to a tolerance; whole numbers keep them or are no solution.
+        for matrix, low, high in promised:
+            sums = matrix @ whole
+            if (sums < low).any() or (sums > high).any():
+                return None
         parts = zip(self.targets, self.starts, self.starts[1:], strict=False)
         return [whole[a:b].reshape(table.shape) for table, a, b in parts]
 
