@@ -5,6 +5,7 @@ none.
 from __future__ import annotations
 
 import sys
+import warnings
 from datetime import date, datetime
 from pathlib import Path
 
@@ -122,6 +123,51 @@ def test_labels_of_stata_and_spss_are_cells(tmp_path):
     pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels)
     assert [row[0] for row in texts(tmp_path / "t.sav")] == ["9", "F", "M"]
     assert len(texts(tmp_path / "t.dta")) == 3
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta"])
+def test_a_moment_beyond_the_calendar_is_a_cell_of_its_own(ending, tmp_path):
+    """One row neither stops the reading nor changes how the others are read."""
+    formats = {"born": "DATE11", "seen": "DATETIME20", "woke": "TIME8"}
+    per_day, per_second = 86_400.0, 1.0
+    origin = datetime(1582, 10, 14)
+    write = pyreadstat.write_sav
+    if ending == ".dta":
+        formats = {"born": "%td", "seen": "%tc", "woke": "%tcHH:MM:SS"}
+        per_day, per_second, origin = 1.0, 1_000.0, datetime(1960, 1, 1)
+        write = pyreadstat.write_dta
+    moments = [datetime(1959, 12, 31, 1, 2, 3), datetime(2016, 12, 1, 23, 59, 59)]
+    rows = [
+        (
+            (moment - origin).days * per_day,
+            (moment - origin).total_seconds() * per_second,
+            (moment - datetime(moment.year, moment.month, moment.day)).seconds
+            * per_second,
+        )
+        for moment in moments
+    ]
+    expected = [
+        ("1959-12-31", "1959-12-31 01:02:03", "01:02:03"),
+        ("2016-12-01", "2016-12-01 23:59:59", "23:59:59"),
+    ]
+    for odd in ([], [(float("nan"),) * 3], [(1e20,) * 3], [(-3e14,) * 3]):
+        frame = pd.DataFrame(rows + odd, columns=list(formats))
+        write(frame, str(tmp_path / f"t{ending}"), variable_format=formats)
+        read = texts(tmp_path / f"t{ending}")
+        assert len(read) == len(rows) + len(odd)
+        assert [row for row in read if row in expected] == expected
+
+
+def test_a_warning_of_a_library_quotes_no_cell(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", [["born"], [date(2001, 2, 3)], [271828182845]])
+    book = openpyxl.load_workbook(path)
+    book.active["A3"].number_format = "yyyy-mm-dd"
+    book.save(path)
+    with pytest.warns(UserWarning, match="271828182845"):
+        list(openpyxl.load_workbook(path).active.iter_rows(values_only=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert texts(path) == [("#VALUE!",), ("2001-02-03",)]
 
 
 def test_files_without_labels_are_read(tmp_path):

@@ -1,18 +1,21 @@
 """Files of other programs, read by the library that knows them: Arrow and Feather files
 as frames, files of Stata, SPSS and SAS as frames of their labels.
 
-A library's own message may quote a cell, so none is repeated.
+A library's own message or warning may quote a cell, so none is repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import TableError
+from understudy.schema.columns.foreign_moments import find_moment_reader
 from understudy.tables.sources.compressed import FREE_UNPACKED_BYTES, MAX_UNPACK_RATIO
 from understudy.version import install_command
 
@@ -48,7 +51,10 @@ def load_quietly(load: Callable[[Path], Any], path: Path, *, extra: str) -> Any:
     """
     failed = ""
     try:
-        return load(path)
+        # Its warnings quote cells too.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return load(path)
     except TableError:
         raise
     except ImportError:
@@ -105,9 +111,24 @@ def _load_statistics(path: Path) -> Any:
     _, stated = read(str(path), metadataonly=True, **settings)
     widths = stated.variable_storage_width.values()
     _refuse_heavy((stated.number_rows or 0) * sum(widths), path)
-    frame, about = read(str(path), **settings)
+    # Its own conversion of dates stops at one beyond the calendar.
+    frame, about = read(str(path), disable_datetime_conversion=True, **settings)
+    for name, written in about.original_variable_types.items():
+        read_cell = find_moment_reader(ending, written or "")
+        if read_cell is not None:
+            _replace_cells(frame, name, read_cell)
     for name, labels in about.variable_value_labels.items():
         # Cell by cell: the library's own conversion looks at which codes occur.
-        cells = [labels.get(cell, cell) for cell in frame[name].tolist()]
-        frame[name] = import_module("pandas").Series(cells, dtype=object)
+        _replace_cells(frame, name, partial(_name_code, labels))
     return frame
+
+
+def _name_code(labels: Mapping[object, str], cell: object) -> object:
+    """The label of a code; what has none as it is."""
+    return labels.get(cell, cell)
+
+
+def _replace_cells(frame: Any, name: str, read: Callable[[Any], object]) -> None:
+    """Replace each cell of a column by what it stands for, which no other decides."""
+    cells = [read(cell) for cell in frame[name].tolist()]
+    frame[name] = import_module("pandas").Series(cells, dtype=object)
