@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from understudy.findings import INTERNAL_MARKING
 from understudy.svg import (
     Markup,
     svg_element,
@@ -75,7 +76,7 @@ def draw_tuning(tuning: MaskTuning) -> Markup:
         *_draw_key(counts),
         width=PICTURE_LEFT + PICTURE_WIDTH + 20,
         height=PICTURE_TOP + PICTURE_HEIGHT + 44,
-        title="Risk and utility of masked copies",
+        title=f"Risk and utility of masked copies, {INTERNAL_MARKING}",
     )
 
 

@@ -56,6 +56,24 @@ def test_a_report_with_real_rows_is_not_handed_out(
     assert not (tmp_path / "sheet.html").exists()
 
 
+def test_nothing_else_that_real_rows_are_in_is_handed_out(
+    shell: Shell, release: Path, people: Path, tmp_path: Path
+) -> None:
+    words = ("mask", people, "--schema", "people.yaml", "--replace", "sex")
+    files = ("--picture", "tuning.svg", "--risk-list", "risks.csv", "-o", "masked")
+    tune = ("--copies", 2, "--tune", "--risk-target", 0.99)
+    assert shell(*words, *tune, *files).code == 0
+    assert shell("analyst", "add", "people.csv.ledger", "a", "--epsilon", 1).code == 0
+    private = [
+        *("people.csv", "people.csv.ledger", "people.csv.ledger.tokens"),
+        *("risks.csv", "tuning.svg", "masked/copies.json", "masked/copy-01.csv"),
+    ]
+    for name in private:
+        done = shell("signoff", release, name, "-o", "sheet.html")
+        assert (done.code, "must not be handed out" in done.err) == (1, True), name
+    assert not (tmp_path / "sheet.html").exists()
+
+
 def test_the_account_is_that_of_the_release(
     shell: Shell, release: Path, tmp_path: Path
 ) -> None:
