@@ -49,6 +49,18 @@ def test_a_full_end_hides_little_and_a_thin_one_much():
     assert ages.rows_above < tail.rows_above
 
 
+def test_a_thin_end_that_a_tail_would_have_passed_hides_little():
+    """A hundred rows up to 70 and none from 71 to 127: of a tail as heavy as 1/x² eighty
+    would lie there, eight deviations of the noise; up to 95 only three are known of.
+    """
+    counts = np.zeros(MAGNITUDES, np.int64)
+    counts[np.arange(68, 71)] = 200, 400, 100
+    sharp = limit_rows_beyond(counts, 10.0, (68, 70), (16, 70))
+    unsure = limit_rows_beyond(counts, 10.0, (68, 70), (16, 95))
+    assert sharp.rows_above < unsure.rows_above
+    assert sharp.steps_above < 150 < 300 < unsure.steps_above
+
+
 def test_rows_that_the_counts_show_are_among_the_hidden():
     counts = np.zeros(MAGNITUDES, np.int64)
     counts[70], counts[71] = 400, 150

@@ -24,12 +24,12 @@ HIDDEN_SIGMAS = 2.0
 
 UNSEEN_SIGMAS = 4.0
 """Standard deviations that a magnitude beside zeros has to hold for its values to be
-known from noise.
+known from noise, and that a heavy tail would hold where none is seen.
 """
 
 MAX_HIDDEN_MAGNITUDES = 3
 """Magnitudes next to a bound that may hold what was clipped; one, where values end
-inside a magnitude that holds many of them.
+inside a magnitude that holds many of them, or sooner than a heavy tail would.
 """
 
 MAX_THIN_RATIO = 0.5
@@ -94,6 +94,20 @@ def limit_rows_anywhere(counted: float, noise: float) -> RowsBeyond:
     return RowsBeyond(rows, MAX_LATTICE_INDEX, rows, MAX_LATTICE_INDEX)
 
 
+def _share_heavy_tail(inner: float, outer: float, end: float) -> float:
+    """Part of the rows of a magnitude that would lie beyond an end within it if they
+    were part of a tail as heavy as 1/x², whose mean is not even finite: values that
+    stop before that much shows are no such tail.
+
+    >>> round(_share_heavy_tail(4, 8, 5), 3)
+    0.6
+    """
+    # A magnitude below zero leads to zero, where no tail ends.
+    if inner <= 0:
+        return 0.0
+    return max(0.0, (1 / end - 1 / outer) / (1 / inner - 1 / outer))
+
+
 def _limit_side(
     edges: NDArray[np.float64],
     counts: NDArray[np.int64],
@@ -111,7 +125,9 @@ def _limit_side(
     # Zeros are no part of a shape.
     values = np.delete(counts, np.flatnonzero((edges[:-1] <= 0) & (edges[1:] >= 0)))
     is_full = counts[last] >= MAX_THIN_RATIO * values.max()
-    most = 1 if is_inside and is_full else MAX_HIDDEN_MAGNITUDES
+    share = _share_heavy_tail(edges[last], edges[last + 1], high + 1)
+    is_sharp = counts[last] * share >= UNSEEN_SIGMAS * noise
+    most = 1 if is_inside and (is_full or is_sharp) else MAX_HIDDEN_MAGNITUDES
     outer = counts[last + 1 : last + 1 + most]
     if not outer.size:
         return 0, 0
