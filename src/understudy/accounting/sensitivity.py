@@ -102,7 +102,7 @@ def sum_sensitivity(
     high: Number | None,
     max_rows: int = 1,
 ) -> Sensitivity:
-    """Sum of a column clipped to [low, high].
+    """Sum of a column clipped to [low, high], of which every row has a value.
 
     >>> [sum_sensitivity(relation, low=-1, high=3).l1 for relation in Neighbours]
     [Fraction(3, 1), Fraction(4, 1)]

@@ -331,6 +331,5 @@ def _require_table_kind(path: Path) -> str:
     raise TableError(
         f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv,"
         " .parquet), nor any other that is read (.xlsx, .feather, .arrow, .dta, .sav,"
-        " .jsonl)."
-        " Nothing was read"
+        " .por, .xpt, .sas7bdat, .jsonl). Nothing was read"
     )
