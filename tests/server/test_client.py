@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -22,6 +25,39 @@ from understudy.server.messages import read_answer, write_answer
 def test_a_token_goes_nowhere_unencrypted(url: str) -> None:
     with pytest.raises(Refused, match="Nothing was sent"):
         us.connect(url, "token")
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_password_in_an_address_is_refused_and_not_quoted(scheme: str) -> None:
+    with pytest.raises(Refused, match="Nothing was sent") as refusal:
+        us.connect(f"{scheme}://ann:canary@survey.example", "token")
+    assert "canary" not in str(refusal.value)
+
+
+class _ForeignJson(BaseHTTPRequestHandler):
+    """A proxy whose root is somebody else's, and who answers with JSON of its own."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_response(502)
+        self.end_headers()
+        self.wfile.write(b'["bad gateway"]')
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def test_a_service_below_a_path_is_asked_there() -> None:
+    with HTTPServer(("127.0.0.1", 0), _ForeignJson) as proxy:
+        thread = Thread(target=proxy.handle_request)
+        thread.start()
+        address = f"http://127.0.0.1:{proxy.server_port}/survey/"
+        with pytest.raises(Refused, match="The server refused it"):
+            us.connect(address, "token").account()
+        thread.join()
+    assert _ForeignJson.asked == ["/survey/v1/account"]
 
 
 def test_a_server_that_is_not_there_is_one_line(tmp_path: object) -> None:

@@ -25,6 +25,9 @@ class Connection:
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url.rstrip("/")
+        is_socket = url.startswith(UNIX_PREFIX)
+        # A proxy may keep other services, which are to see no token, at its root.
+        self._root = "" if is_socket else urlsplit(self.url).path
         self._token = token
 
     def price(
@@ -87,7 +90,7 @@ class Connection:
         headers = {"Authorization": f"Bearer {self._token}"}
         try:
             with closing(self._open()) as connection:
-                connection.request(method, path, body, headers)
+                connection.request(method, self._root + path, body, headers)
                 response = connection.getresponse()
                 received = json.loads(response.read())
         # ValueError too: a proxy may answer with a page instead of JSON.
@@ -98,10 +101,12 @@ class Connection:
             ) from None
         if response.status == 200:
             return received
+        # A proxy may answer with JSON of its own.
+        facts = received if isinstance(received, dict) else {}
         # The same exceptions as in-process, so that a program need not know where it
         # asks.
-        kind = BudgetExceeded if received.get("error") == "limit" else Refused
-        raise kind(str(received.get("message", "The server refused it")))
+        kind = BudgetExceeded if facts.get("error") == "limit" else Refused
+        raise kind(str(facts.get("message", "The server refused it")))
 
     def _open(self) -> HTTPConnection:
         if self.url.startswith(UNIX_PREFIX):
@@ -147,6 +152,12 @@ def connect(url: str, token: str) -> Connection:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Refused("An address begins with https:, http: or unix:. Nothing was sent")
+    # Not quoted: it may be a password, and what is quoted ends up in logs.
+    if "@" in parts.netloc:
+        raise Refused(
+            "An address names no user and no password: the token says who asks. Nothing"
+            " was sent"
+        )
     # Before anything is sent: a token that was sent in clear cannot be taken back.
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise Refused(
