@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,6 +141,18 @@ def test_labels_that_a_copy_lacks_are_named_and_other_references_refused():
 def test_what_is_no_number_is_refused(fit):
     with pytest.raises(Refused, match="no number"):
         us.combine([(1.0, 0.1), fit], kind="partial")
+
+
+@pytest.mark.parametrize("manifest", ["[" * 200_000, "twice"])
+def test_a_manifest_is_read_without_trust(manifest, tmp_path):
+    if manifest == "twice":
+        rule = {"kind": "partial", "proper": True, "rows_ratio": 1, "nest": 1}
+        files = [{"name": "a.csv", "sha256": ""}] * 2
+        document = {"format": "understudy copies 1", "rule": rule, "files": files}
+        manifest = json.dumps(document)
+    (tmp_path / "copies.json").write_text(manifest)
+    with pytest.raises(ReleaseError, match="is no list of copies"):
+        us.load_copies(tmp_path)
 
 
 def test_a_folder_without_a_manifest_is_no_set_of_copies(tmp_path):

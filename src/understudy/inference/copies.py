@@ -164,7 +164,10 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         dict(document.get("columns", {}))
         names = [entry["name"] for entry in document["files"]]
         is_plain = all(Path(name).name == name for name in names)
-    except (ValueError, KeyError, TypeError):
+        # One copy named twice would pass for two that agree.
+        if len(set(names)) < len(names):
+            raise ValueError
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise ReleaseError(
             f"{path}: is no list of copies, or of a later version"
         ) from None

@@ -19,11 +19,9 @@ from understudy.censuses.places import PlaceTree
 from understudy.errors import Refused
 from understudy.studio.asking import run_in_thread
 from understudy.studio.rendering import PageRenderer
+from understudy.workflow.censuses.census_reading import MAX_CENSUS_CARD_BYTES
 
 CENSUS_CARD_FILE = "census.json"
-
-MAX_CENSUS_CARD_BYTES = 10 * 2**20
-"""Bytes of a card that is read: 5,000 places take less than one MiB."""
 
 MAX_LISTED_PLACES = 200
 """Places that the page lists below the picture."""

@@ -1,10 +1,15 @@
 """The file of noisy measurements: written with every release, and read again by whoever
 wants to estimate otherwise.
+
+Anybody may have written a file that is read. An array is unpacked only once its header
+says the type and the shape that the design asks for, and to no more than those take.
 """
 
 from __future__ import annotations
 
+import math
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +27,19 @@ from understudy.measurements import Clique
 
 _LAW_NAME = "noise_law"
 _LOST_NAME = "lost_answers"
+
+MAX_LISTED_BYTES = 1 << 24
+"""Bytes of the list of lost answers: thousands of names."""
+
+_ARCHIVE_ERRORS = (
+    OSError,
+    ValueError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a damaged archive raises; an unknown way of packing is a RuntimeError."""
 
 
 def write_measurements(release: CensusRelease, path: Path) -> None:
@@ -52,9 +70,9 @@ def read_measurements(
 ) -> tuple[tuple[LevelMeasurement, ...], tuple[LevelMeasurement, ...], ExactCounts]:
     """The measurements of persons and of households, and the invariant counts."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with zipfile.ZipFile(path) as arrays:
             return _read_arrays(arrays, design)
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+    except (KeyError, *_ARCHIVE_ERRORS):
         raise ReleaseError(
             f"{path}: is not the measurement file of this design. Give the schema that the"
             " release was made with"
@@ -64,14 +82,16 @@ def read_measurements(
 def read_lost_answers(path: Path) -> tuple[str, ...]:
     """The names of answers that were paid for and lost when the run was cut off."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return tuple(map(str, arrays.get(_LOST_NAME, ())))
-    except (OSError, ValueError, zipfile.BadZipFile):
+        with zipfile.ZipFile(path) as arrays:
+            if f"{_LOST_NAME}.npy" not in arrays.namelist():
+                return ()
+            return tuple(map(str, _take(arrays, _LOST_NAME, None, kinds="U")))
+    except _ARCHIVE_ERRORS:
         raise ReleaseError(f"{path}: is no measurement file of a census") from None
 
 
 def _read_arrays(
-    arrays: Any, design: CensusDesign
+    arrays: zipfile.ZipFile, design: CensusDesign
 ) -> tuple[tuple[LevelMeasurement, ...], tuple[LevelMeasurement, ...], ExactCounts]:
     persons = [
         (
@@ -107,15 +127,15 @@ def _read_arrays(
 
 
 def _read_group(
-    arrays: Any,
+    arrays: zipfile.ZipFile,
     design: CensusDesign,
     asked: Sequence[tuple[str, Clique, str, tuple[int, ...]]],
 ) -> tuple[LevelMeasurement, ...]:
     measured = []
     for level, query, name, sizes in asked:
         values = _take(arrays, name, _find_shape(design, level, sizes))
-        scale = float(arrays[f"{name}/noise_scale"])
-        law = Law(str(arrays[_LAW_NAME]))
+        scale = float(_take(arrays, f"{name}/noise_scale", (), kinds="f"))
+        law = Law(str(_take(arrays, _LAW_NAME, (), kinds="U")))
         measured.append(LevelMeasurement(level, query, values, scale, law))
     return tuple(measured)
 
@@ -127,8 +147,29 @@ def _find_shape(
     return (design.hierarchy.count_units(place), *sizes)
 
 
-def _take(arrays: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    values: NDArray[Any] = arrays[name]
-    if values.shape != shape or values.dtype.kind not in "iu":
+def _take(
+    arrays: zipfile.ZipFile,
+    name: str,
+    shape: tuple[int, ...] | None,
+    *,
+    kinds: str = "iu",
+) -> NDArray[Any]:
+    """An array of this shape, or a list where none is known, of one of these kinds."""
+    with arrays.open(f"{name}.npy") as member:
+        np.lib.format.read_magic(member)
+        stated, by_column, dtype = np.lib.format.read_array_header_1_0(member)
+        size = math.prod(stated) * dtype.itemsize
+        is_listed = shape is None and len(stated) == 1
+        is_text = dtype.kind == "U"
+        if (
+            (stated != shape and not is_listed)
+            or dtype.kind not in kinds
+            or by_column
+            or ((is_listed or is_text) and size > MAX_LISTED_BYTES)
+        ):
+            raise ValueError(name)
+        # One byte more: an array that goes on is refused by its length.
+        data = member.read(size + 1)
+    if len(data) != size:
         raise ValueError(name)
-    return values
+    return np.frombuffer(data, dtype).reshape(stated)

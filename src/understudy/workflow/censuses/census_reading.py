@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from understudy.accounting.chain import read_amount
 from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.censuses.output.measurement_file import (
@@ -17,10 +17,13 @@ from understudy.censuses.output.measurement_file import (
     read_measurements,
 )
 from understudy.censuses.release import CensusRelease, estimate_census
-from understudy.errors import ReleaseError
+from understudy.errors import ReleaseError, UnderstudyError
 from understudy.releases import BudgetStatement, Guarantee
 from understudy.schema import Schema
 from understudy.workflow.censuses.census_check import read_design
+
+MAX_CENSUS_CARD_BYTES = 10 * 2**20
+"""Bytes of a card that is read: 5,000 places take less than one MiB."""
 
 
 def load_census(
@@ -72,23 +75,27 @@ def load_census(
 def _read_promise(path: Path) -> tuple[Guarantee, BudgetStatement]:
     """The guarantee as the card of the release has it."""
     try:
+        # The size first: a huge file must not be read only to be refused.
+        if path.stat().st_size > MAX_CENSUS_CARD_BYTES:
+            raise ValueError
         facts = json.loads(path.read_text("utf-8"))
-        epsilon, delta = (
-            Fraction(facts["exact_epsilon"]),
-            Fraction(facts["exact_delta"]),
-        )
+        epsilon = read_amount(facts["exact_epsilon"])
+        delta = read_amount(facts["exact_delta"])
         guarantee = Guarantee(
             epsilon=epsilon,
             delta=delta,
             accounting=Accounting(facts["accounting"]),
-            amount=Fraction(facts["exact_amount"]),
+            amount=read_amount(facts["exact_amount"]),
             neighbours=Neighbours(facts["neighbours"]),
-            unit=facts["unit"],
-            max_rows=facts["max_rows"],
-            invariants=tuple(facts["invariants"]),
-            public=tuple(facts["public"]),
+            unit=str(facts["unit"]),
+            max_rows=int(facts["max_rows"]),
+            invariants=tuple(map(str, facts["invariants"])),
+            public=tuple(map(str, facts["public"])),
         )
         run = str(facts["run"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (
+        *(OSError, ValueError, KeyError, TypeError),
+        *(ArithmeticError, RecursionError, UnderstudyError),
+    ):
         raise ReleaseError(f"{path}: is not the card of a census release") from None
     return guarantee, BudgetStatement(epsilon=epsilon, delta=delta, run=run)
