@@ -95,6 +95,7 @@ def test_a_damaged_file_of_counts_is_named(tmp_path: Path) -> None:
     for text in (
         "{}",
         "[",
+        "[" * 200_000,
         '{"format": "understudy-local-counts/1"}',
         '{"counts": 1e999}',
     ):

@@ -202,7 +202,10 @@ class Collector:
             collector.refused = int(document["refused"])
             # A file that was changed could hold more counts than reports.
             check_counts(collector.plan, collector._counts, collector.reports)
-        except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        except (
+            *(OSError, ValueError, KeyError, TypeError),
+            *(OverflowError, RecursionError),
+        ):
             raise Refused(
                 f"{path}: is no file of counts of a local collection"
             ) from None
