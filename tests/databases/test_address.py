@@ -86,6 +86,9 @@ def test_a_quoted_name_may_hold_a_dot() -> None:
         "postgresql:///d?table=a;password=pw-canary",
         "host=h user=u password=pw-canary dbname=d",
         "Server=h;Pwd=pw-canary;Database=d",
+        "host=h passwd=pw-canary",
+        "u:pw-canary@h/d",
+        "//u:pw-canary@h:5432/d?table=a",
         "md:d?motherduck_token=pw-canary",
         "sqlite://data/a.db?table=a",
         "spark:s3a://key:pw-canary@bucket",
@@ -120,6 +123,10 @@ def test_a_password_is_passed_on_as_it_is_spelled() -> None:
     assert served.location == "postgresql://?service=clinic"
 
 
+def test_a_table_may_have_any_name() -> None:
+    assert parse_address("shop.duckdb::people@home").table == "people@home"
+
+
 def test_paths_are_no_addresses() -> None:
     for text in ("people.csv", "a::b.csv", "parts/*.csv", "-", "table.parquet"):
         assert not is_address(text)
@@ -129,7 +136,8 @@ def test_paths_are_no_addresses() -> None:
 
 def test_a_way_to_connect_is_no_path(capfd: pytest.CaptureFixture[str]) -> None:
     """What the drivers of other programs take, and what a message would repeat."""
-    for text in ("host=h password=pw-canary", "Server=h;Pwd=pw-canary;Database=d"):
+    others = ("Server=h;Pwd=pw-canary;Database=d", "u:pw-canary@h/d")
+    for text in ("host=h password=pw-canary", *others):
         with pytest.raises(TableError, match="no path and no address"):
             open_source(text)
         assert run(["describe", text, "-o", "x.yaml"]) == 1

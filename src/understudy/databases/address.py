@@ -39,10 +39,13 @@ _URL_REGEX = re.compile(
 )
 _STORAGE_REGEX = re.compile(r"s3[an]?|gs|gcs|az|abfss?|hdfs|https?")
 _SECRET_REGEX = re.compile(
-    r"(?:^|[\s?&;])\w*(?:password|pwd)\s*=|\?.*(?:key|secret|sig|token)=", re.IGNORECASE
+    r"(?:^|[\s?&;])\w*(?:password|passwd|pwd)\s*=|\?.*(?:key|secret|sig|token)="
+    r"|^(?://)?[^\s/\\:]+:(?!:)[^\s/\\@]+@[^\s/\\]",
+    re.IGNORECASE,
 )
-"""What a path does not hold, but a driver's own way of naming a database does:
-`host=db password=word`, `Server=db;Pwd=word`.
+"""What a path does not hold, but a driver's own way of naming a database does, or an
+address that lacks its scheme: `host=db password=word`, `Server=db;Pwd=word`,
+`ann:word@db/survey`.
 """
 _NAME_PATTERN = r'"(?:[^"]|"")+"|[^".=;&]+'
 _KEYED_REGEX = re.compile(r"://[^/@]*:[^/]*@|\?.*=")
