@@ -40,7 +40,16 @@ def test_a_bound_that_is_declared_is_where_the_assumed_range_begins_or_ends(
     assert spread(column, first, first + ASSUMED_RANGE) == [1000]
 
 
-@pytest.mark.parametrize(("epsilon", "rows", "least", "most"), [("0.1", 2_000, 2, 14), (1, 2_000, 9, 20), (1, 10**6, 30, 33)])  # fmt: skip
+PLANS = 50
+"""Plans whose bins are averaged: one alone has 2 to 20 at ε = 0.1 (deviation 3.1), and
+by Bernstein's inequality the mean leaves the bounds below once in 10⁸ runs.
+"""
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rows", "least", "most"),
+    [("0.1", 2_000, 3, 12), (1, 2_000, 12, 19), (1, 10**6, 30, 33)],
+)
 def test_a_plan_learns_as_many_bins_as_its_rows_and_noise_allow(
     epsilon: object, rows: int, least: int, most: int
 ) -> None:
@@ -50,12 +59,15 @@ def test_a_plan_learns_as_many_bins_as_its_rows_and_noise_allow(
         Boolean(name="z"),
         Boolean(name="w"),
     )
-    made = us.plan(
-        Schema(columns=columns),
-        epsilon=epsilon,
-        rows=rows,
-        synthesizer="independent",
-        outlook=False,
-    )
-    cells = {m.clique[0]: m.cells for m in made.marginals}
-    assert least <= cells["x"] <= most
+
+    def count_bins() -> int:
+        made = us.plan(
+            Schema(columns=columns),
+            epsilon=epsilon,
+            rows=rows,
+            synthesizer="independent",
+            outlook=False,
+        )
+        return {m.clique[0]: m.cells for m in made.marginals}["x"]
+
+    assert least <= sum(count_bins() for _ in range(PLANS)) / PLANS <= most
