@@ -53,6 +53,17 @@ MODES = ("bare", "draft")
 OTHER_PACKAGES = ("datasynthesizer", "sdv")
 EVERY_MODE = (*MODES, "public", *OTHER_PACKAGES)
 COMMAND = "import sys; from understudy.cli import main; sys.exit(main())"
+WEIGH = """
+import json, os, pathlib, subprocess, sys
+child = subprocess.Popen(sys.argv[2:])
+_, status, used = os.wait4(child.pid, 0)
+child.returncode = 0
+report = [status, used.ru_utime + used.ru_stime, used.ru_maxrss]
+pathlib.Path(sys.argv[1]).write_text(json.dumps(report))
+"""
+"""A small process that starts the measured one: a peak begins with the memory of whoever
+started it, which here holds the largest table.
+"""
 
 
 @dataclass(frozen=True)
@@ -71,20 +82,15 @@ class Brought:
 
 def run_process(command: Sequence[str], folder: Path) -> tuple[int, str, float, float]:
     """A process with its status, last words, processor seconds and peak memory in MB."""
-    log = folder / "log.txt"
+    log, used = folder / "log.txt", folder / "used.json"
     with log.open("w") as said:
-        child = subprocess.Popen(
-            list(map(str, command)), stdout=said, stderr=said, cwd=folder
-        )
-        try:
-            _, status, used = os.wait4(child.pid, 0)
-        finally:
-            child.returncode = 0  # it has been waited for
+        weighed = [sys.executable, "-c", WEIGH, used, *command]
+        subprocess.run(list(map(str, weighed)), stdout=said, stderr=said, cwd=folder)
+    status, busy, peak = json.loads(used.read_text())
     # The peak is in kilobytes, but in bytes on a Mac.
     unit = 1e6 if sys.platform == "darwin" else 1e3
     words = log.read_text(errors="replace").strip().splitlines() or [""]
-    busy = used.ru_utime + used.ru_stime
-    return os.waitstatus_to_exitcode(status), words[-1], busy, used.ru_maxrss / unit
+    return os.waitstatus_to_exitcode(status), words[-1], busy, peak / unit
 
 
 def _understudy(*words: object) -> list[str]:
